@@ -1,0 +1,58 @@
+/* What the collectives share: finding the group, transfers that need no peer, blocks of arrays, results. */
+#ifndef HLO_OPS_COLLECTIVE_COMMON_H
+#define HLO_OPS_COLLECTIVE_COMMON_H
+
+#include "ops/group_mode.h"
+#include "ops/loops.h"
+
+/* This process's group for the instruction; NULL if it is in none. */
+hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group);
+/* Like the environment's functions of the same names, but a group of one is a copy and needs no peers. */
+hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
+                            op_request_t **out_request);
+hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
+                            op_request_t **out_request);
+hr_status_t coll_permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
+                         op_request_t **out_request);
+
+/* Several transfers under way at once, so that small ones do not wait for each other; a full window waits for its
+ * oldest. */
+#define COLL_WINDOW 8
+typedef struct coll_window {
+  op_request_t *requests[COLL_WINDOW];
+  unsigned next;
+} coll_window_t;
+hr_status_t coll_window_room(op_env_t *env, coll_window_t *window, op_request_t ***out_request);
+/* Waits for all; passes `st` on if it is a failure. */
+hr_status_t coll_window_end(op_env_t *env, coll_window_t *window, hr_status_t st);
+
+/* An array seen as [outer, parts, inner]: dimension `dimension` cut into parts. */
+typedef struct coll_cut {
+  int64_t outer, parts, inner; /* inner: elements */
+  int element_bytes;
+} coll_cut_t;
+coll_cut_t coll_cut_of(hr_dtype_t dtype, int rank, const int64_t *dims, int64_t dimension, int64_t parts);
+static inline size_t coll_part_bytes(const coll_cut_t *cut) {
+  return (size_t)(cut->outer * cut->inner) * (size_t)cut->element_bytes;
+}
+/* [outer, parts, inner] to [parts, outer, inner] and back. */
+void coll_pack(const coll_cut_t *cut, const void *array, void *parts);
+void coll_unpack(const coll_cut_t *cut, const void *parts, void *array);
+
+/* Operands that carry data: a single tuple counts by its elements. */
+typedef struct coll_operands {
+  int count;
+  hlo_value_t *const *values;
+} coll_operands_t;
+coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
+
+/* New arrays of `shape`, which is one array or a tuple of `count`; list in env->scratch. All or nothing. */
+hr_status_t coll_create(op_env_t *env, const hlo_shape_t *shape, int count, hlo_value_t ***out_values);
+/* One array or a tuple, as `shape` says, of values whose references are taken, also when `st` is a failure. */
+hr_status_t coll_finish(const hlo_shape_t *shape, hr_status_t st, int count, hlo_value_t **values,
+                        hlo_value_t **out_value);
+/* The value of a -start op: (operands, results, contexts...). Takes the reference of `results`. */
+hr_status_t coll_finish_start(const op_step_t *step, hlo_value_t *const *in, hlo_value_t *results,
+                              hlo_value_t **out_value);
+
+#endif

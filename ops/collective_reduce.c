@@ -1,0 +1,277 @@
+/* Collectives that combine elements: all-reduce, reduce-scatter, collective-reduce. Members are combined in listed
+ * order, starting from the first one's elements, by any computation; maximum and minimum therefore pass NaN on, as the
+ * specification says. Sums of bf16 and f16 are added up in f32 and rounded once at the end (as XLA does for bf16);
+ * narrower floats and integers are combined in their own type. */
+#include <string.h>
+
+#include "ops/body.h"
+#include "ops/collective_common.h"
+
+#define BLOCK 1024 /* elements widened at a time */
+
+/* How one operand is combined: converted to the body's type if that is another one, and the result to its own. */
+typedef struct reduction {
+  hr_dtype_t dtype;           /* of the elements that travel */
+  const op_body_t *body;
+  const ew_kernel_t *binary;  /* if the body is one plain op */
+  bool wide;                  /* a plain sum of a narrow float type */
+  const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
+} reduction_t;
+
+typedef struct reduce_plan {
+  int count;
+  reduction_t *reductions; /* per operand */
+} reduce_plan_t;
+
+/* --- prepare --- */
+
+static hr_status_t prepare_convert(hr_arena_t *arena, hr_dtype_t from, hr_dtype_t to, const ew_kernel_t **out_kernel) {
+  *out_kernel = NULL;
+  if (from == to) return NULL;
+  hlo_instr_t operand = {.op = HLO_PARAMETER, .shape = hlo_shape_scalar(from)}, *operands[] = {&operand};
+  hlo_instr_t convert = {.op = HLO_CONVERT, .shape = hlo_shape_scalar(to), .operand_count = 1, .operands = operands};
+  return ew_kernel_prepare(arena, &convert, out_kernel);
+}
+
+static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtype_t from, hr_dtype_t to,
+                               reduction_t *reduction) {
+  hlo_opcode_t op = HLO_OPCODE_COUNT;
+  reduction->body = body;
+  reduction->dtype = op_body_param_dtype(body, 0);
+  if (!op_body_is_binary(body, &op, &reduction->binary)) reduction->binary = NULL;
+  bool is_narrow = reduction->dtype == HR_BF16 || reduction->dtype == HR_F16;
+  reduction->wide = reduction->binary && op == HLO_ADD && is_narrow;
+  HR_TRY(prepare_convert(arena, from, reduction->dtype, &reduction->convert_in));
+  return prepare_convert(arena, reduction->dtype, to, &reduction->convert_out);
+}
+
+static const hlo_shape_t *shape_at(const hlo_shape_t *shape, int k) {
+  return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
+}
+
+static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
+  const op_body_t *body;
+  reduce_plan_t *plan;
+  HR_TRY(op_body_prepare(arena, step->instr->called[0], &body));
+  HR_TRY(HR_NEW(arena, &plan));
+  bool by_elements = step->instr->operand_count == 1 && hlo_shape_is_tuple(step->in_shapes[0]);
+  plan->count = by_elements ? step->in_shapes[0]->element_count
+                            : step->instr->operand_count - hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
+  HR_TRY(HR_NEW_ARRAY(arena, plan->count, &plan->reductions));
+  for (int k = 0; k < plan->count; k++) {
+    const hlo_shape_t *in = by_elements ? step->in_shapes[0]->elements[k] : step->in_shapes[k];
+    HR_TRY(prepare_one(arena, body, in->dtype, shape_at(step->out_shape, k)->dtype, &plan->reductions[k]));
+  }
+  *out_plan = plan;
+  return NULL;
+}
+
+/* --- the reducer --- */
+
+typedef struct reducer_context {
+  op_env_t *env;
+  const reduction_t *reduction;
+} reducer_context_t;
+
+static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
+  const reducer_context_t *of = context;
+  const void *ins[] = {acc, in};
+  int64_t steps[] = {1, 1};
+  if (of->reduction->binary) {
+    ew_kernel_run(of->reduction->binary, count, ins, steps, acc);
+    return NULL;
+  }
+  hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
+  hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
+  hr_arena_rewind(of->env->scratch, mark);
+  return st;
+}
+
+static hr_status_t add_wide(void *context, void *acc, const void *in, int64_t count) {
+  const reducer_context_t *of = context;
+  float wide[BLOCK], *sums = acc;
+  for (int64_t start = 0; start < count; start += BLOCK) {
+    int64_t size = count - start < BLOCK ? count - start : BLOCK;
+    hr_floats_to_f32(of->reduction->dtype, (const uint16_t *)in + start, wide, size);
+    for (int64_t i = 0; i < size; i++) sums[start + i] += wide[i];
+  }
+  return NULL;
+}
+
+static void widen(void *context, const void *in, void *acc, int64_t count) {
+  hr_floats_to_f32(((const reducer_context_t *)context)->reduction->dtype, in, acc, count);
+}
+
+static void narrow(void *context, const void *acc, void *out, int64_t count) {
+  hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
+}
+
+static hr_status_t new_reducer(op_env_t *env, const reduction_t *reduction, op_reducer_t *out_reducer) {
+  reducer_context_t *context;
+  HR_TRY(HR_NEW(env->scratch, &context));
+  *context = (reducer_context_t){env, reduction};
+  *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
+                                .element_bytes = hr_dtype_bytes(reduction->dtype)};
+  if (!reduction->wide) return NULL;
+  out_reducer->reduce = add_wide;
+  out_reducer->acc_bytes = sizeof(float);
+  out_reducer->widen = widen;
+  out_reducer->narrow = narrow;
+  return NULL;
+}
+
+/* --- all-reduce --- */
+
+static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
+                                 hlo_value_t **out_value) {
+  HR_TRY(hlo_value_array(dtype, in->rank, in->dims, out_value));
+  ew_kernel_run(kernel, in->count, (const void *const[]){in->data}, (const int64_t[]){1}, (*out_value)->data);
+  return NULL;
+}
+
+/* Operand k as an array of its own, in the type in which it is combined. */
+static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                               const coll_operands_t *operands, int k, const reduction_t *reduction,
+                               hlo_value_t **out_value) {
+  hlo_value_t *operand = operands->values[k];
+  if (reduction->convert_in) return convert_value(reduction->convert_in, reduction->dtype, operand, out_value);
+  if (operands->values == in) return op_reuse_or_copy(env, step, in, k, out_value);
+  HR_TRY(hlo_value_array(operand->dtype, operand->rank, operand->dims, out_value));
+  if (operand->count) memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
+  return NULL;
+}
+
+static hr_status_t convert_result(const reduction_t *reduction, hr_dtype_t dtype, hlo_value_t **value) {
+  if (!reduction->convert_out) return NULL;
+  hlo_value_t *converted;
+  HR_TRY(convert_value(reduction->convert_out, dtype, *value, &converted));
+  hlo_value_release(*value);
+  *value = converted;
+  return NULL;
+}
+
+static hr_status_t start_all(op_env_t *env, const reduce_plan_t *plan, const op_group_t *group, hlo_value_t **values,
+                             coll_window_t *window) {
+  for (int k = 0; k < plan->count && group->size > 1; k++) {
+    op_reducer_t reducer;
+    op_request_t **request;
+    HR_TRY(new_reducer(env, &plan->reductions[k], &reducer));
+    HR_TRY(coll_window_room(env, window, &request));
+    HR_TRY(env->all_reduce(env, group, values[k]->data, values[k]->count, &reducer, request));
+  }
+  return NULL;
+}
+
+/* Reduces the operands in place; all are made before any transfer starts, for one may be another's copy. */
+static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const op_group_t *group, hlo_value_t *const *in,
+                              hlo_value_t **values) {
+  const reduce_plan_t *plan = step->plan;
+  coll_operands_t operands = coll_operands_of(step, in);
+  for (int k = 0; k < plan->count; k++)
+    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], &values[k]));
+  coll_window_t window = {0};
+  HR_TRY(coll_window_end(env, &window, start_all(env, plan, group, values, &window)));
+  for (int k = 0; k < plan->count; k++)
+    HR_TRY(convert_result(&plan->reductions[k], shape_at(step->out_shape, k)->dtype, &values[k]));
+  return NULL;
+}
+
+static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                  hlo_value_t **out_value) {
+  const reduce_plan_t *plan = step->plan;
+  const op_group_t *group;
+  hlo_value_t **values;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
+  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
+  hr_status_t st = reduce_all(env, step, group, in, values);
+  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+}
+const op_kernel_t kernel_all_reduce = {prepare_reduce, run_all_reduce};
+const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce}; /* the value is the result's */
+
+/* --- collective-reduce --- */
+
+/* The reduction belongs to the root: the first member, or the one that the last operand names by its place in the
+ * group. What the others get is not defined; it is zeros here. */
+static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                         hlo_value_t **out_value) {
+  const reduce_plan_t *plan = step->plan;
+  const op_group_t *group;
+  hlo_value_t **values;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_value_zeros(step->out_shape, out_value);
+  bool dynamic = hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
+  int64_t root = dynamic ? hlo_value_int_at(in[plan->count], 0) : 0;
+  if (root < 0 || root >= group->size)
+    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
+  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
+  hr_status_t st = reduce_all(env, step, group, in, values);
+  for (int k = 0; k < plan->count && !st && root != group->my_index; k++)
+    memset(values[k]->data, 0, hlo_value_bytes(values[k]));
+  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+}
+const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_reduce};
+
+/* --- reduce-scatter --- */
+
+/* Member k's part of `in` (all of it for a group of one), reduced into `out`, both in the type that travels. */
+static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
+                                 const reduction_t *reduction, const hlo_value_t *in, hlo_value_t *out) {
+  int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
+  if (in->count != out->count * group->size)
+    return hlo_error(step->instr, "reduce_scatter C8", "%ld elements to %ld in a group of %d", (long)in->count,
+                     (long)out->count, group->size);
+  if (group->size == 1) {
+    if (in->count) memcpy(out->data, in->data, hlo_value_bytes(in));
+    return NULL;
+  }
+  coll_cut_t cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size);
+  void *parts = in->data;
+  if (cut.outer > 1) {
+    HR_TRY(hr_arena_alloc(env->scratch, hlo_value_bytes(in), &parts));
+    coll_pack(&cut, in->data, parts);
+  }
+  op_reducer_t reducer;
+  op_request_t *request = NULL;
+  HR_TRY(new_reducer(env, reduction, &reducer));
+  HR_TRY(env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, &request));
+  return env->wait(env, request);
+}
+
+static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const op_group_t *group, hlo_value_t *operand,
+                               int k, hlo_value_t **out_value) {
+  const reduction_t *reduction = &((const reduce_plan_t *)step->plan)->reductions[k];
+  const hlo_shape_t *shape = shape_at(step->out_shape, k);
+  hlo_value_t *in = NULL, *out = NULL;
+  hr_status_t st = NULL;
+  if (reduction->convert_in)
+    st = convert_value(reduction->convert_in, reduction->dtype, operand, &in);
+  else
+    in = hlo_value_retain(operand);
+  if (!st) st = hlo_value_array(reduction->dtype, shape->rank, shape->dims, &out);
+  if (!st) st = scatter_parts(env, step, group, reduction, in, out);
+  if (!st) st = convert_result(reduction, shape->dtype, &out);
+  hlo_value_release(in);
+  if (st)
+    hlo_value_release(out);
+  else
+    *out_value = out;
+  return st;
+}
+
+static hr_status_t run_reduce_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                      hlo_value_t **out_value) {
+  const reduce_plan_t *plan = step->plan;
+  const op_group_t *group;
+  hlo_value_t **values;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_error(step->instr, "reduce_scatter C4", "process %d is in no group", env->rank);
+  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
+  coll_operands_t operands = coll_operands_of(step, in);
+  hr_status_t st = NULL;
+  for (int k = 0; k < plan->count && !st; k++)
+    st = scatter_one(env, step, group, operands.values[k], k, &values[k]);
+  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+}
+const op_kernel_t kernel_reduce_scatter = {prepare_reduce, run_reduce_scatter};

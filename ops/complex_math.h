@@ -1,0 +1,55 @@
+/* What the elementwise ops mean on complex numbers. c64 does its plain arithmetic in f32 and everything else in c128,
+ * rounded once at the end.
+ * Multiply is the textbook formula, without recovery of infinities: (inf + 0i) * (0 + 1i) = NaN + inf i. Divide scales
+ * as Smith's method does and treats zero and infinite operands as C's Annex G asks. The functions have Annex G's
+ * special values and branch cuts. abs is NaN if either part is. */
+#ifndef HLO_OPS_COMPLEX_MATH_H
+#define HLO_OPS_COMPLEX_MATH_H
+
+#include "ops/scalar.h"
+
+typedef struct c64 { float re, im; } c64_t;
+typedef struct c128 { double re, im; } c128_t;
+
+static inline c128_t c64_widen(c64_t z) { return (c128_t){z.re, z.im}; }
+static inline c64_t c128_narrow(c128_t z) { return (c64_t){(float)z.re, (float)z.im}; }
+
+#define SCALAR_COMPLEX(p, C, T)                                                                                      \
+  static inline C p##_add(C a, C b) { return (C){a.re + b.re, a.im + b.im}; }                                        \
+  static inline C p##_subtract(C a, C b) { return (C){a.re - b.re, a.im - b.im}; }                                   \
+  static inline C p##_multiply(C a, C b) { return (C){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }       \
+  static inline C p##_negate(C a) { return (C){-a.re, -a.im}; }                                                      \
+  static inline C p##_complex(T re, T im) { return (C){re, im}; }                                                    \
+  static inline T p##_real(C a) { return a.re; }                                                                     \
+  static inline T p##_imag(C a) { return a.im; }
+
+SCALAR_COMPLEX(c64, c64_t, float)
+SCALAR_COMPLEX(c128, c128_t, double)
+
+double c128_abs(c128_t z);
+c128_t c128_divide(c128_t a, c128_t b);
+c128_t c128_power(c128_t base, c128_t exponent);
+c128_t c128_atan2(c128_t y, c128_t x); /* -i log((x + iy) / sqrt(x^2 + y^2)) */
+c128_t c128_acos(c128_t z);
+c128_t c128_acosh(c128_t z);
+c128_t c128_asin(c128_t z);
+c128_t c128_asinh(c128_t z);
+c128_t c128_atan(c128_t z);
+c128_t c128_atanh(c128_t z);
+c128_t c128_cbrt(c128_t z); /* the principal root */
+c128_t c128_cosine(c128_t z);
+c128_t c128_cosh(c128_t z);
+c128_t c128_exponential(c128_t z);
+c128_t c128_exponential_minus_one(c128_t z);
+c128_t c128_log(c128_t z);
+c128_t c128_log_plus_one(c128_t z);
+c128_t c128_logistic(c128_t z);
+c128_t c128_rsqrt(c128_t z);
+c128_t c128_sign(c128_t z); /* z / abs(z), or z if that is 0 */
+c128_t c128_sine(c128_t z);
+c128_t c128_sinh(c128_t z);
+c128_t c128_sqrt(c128_t z);
+c128_t c128_tan(c128_t z);
+c128_t c128_tanh(c128_t z);
+
+#endif

@@ -1,0 +1,52 @@
+#include "ops/op.h"
+
+#include <string.h>
+
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel) extern const op_kernel_t kernel_##kernel;
+#include "ops/ops.def"
+#undef OP
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel)                                  \
+  hr_status_t infer_##infer(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *, const hlo_shape_t **); \
+  hr_status_t verify_##verify(const hlo_instr_t *);
+#include "ops/ops.def"
+#undef OP
+
+const op_kernel_t kernel_none = {NULL, NULL};
+
+const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel) &kernel_##kernel,
+#include "ops/ops.def"
+#undef OP
+};
+
+const op_infer_fn op_infers[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel) infer_##infer,
+#include "ops/ops.def"
+#undef OP
+};
+
+const op_verify_fn op_verifiers[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel) verify_##verify,
+#include "ops/ops.def"
+#undef OP
+};
+
+hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value) {
+  (void)env;
+  return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, out_value);
+}
+
+hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
+                             hlo_value_t **out_value) {
+  (void)env;
+  bool is_alone = op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
+  for (int i = 0; i < step->instr->operand_count; i++)
+    if (i != k && in[i] == in[k]) is_alone = false; /* read as another operand while it is written */
+  if (is_alone) {
+    *out_value = hlo_value_retain(in[k]);
+    return NULL;
+  }
+  HR_TRY(hlo_value_array(in[k]->dtype, in[k]->rank, in[k]->dims, out_value));
+  memcpy((*out_value)->data, in[k]->data, hlo_value_bytes(in[k]));
+  return NULL;
+}

@@ -1,0 +1,124 @@
+/* What an op is made of, and what it sees of the world while it runs.
+ * An op's kernel has two halves: `prepare` runs once per instruction (per set of shapes, if they are dynamic) and works
+ * out strides, loop nests, library plans; `run` follows them. Kernels see dense row-major arrays; layouts do not matter
+ * but for bitcast and custom calls. They reach memory, other computations, peers and feeds only through op_env_t.
+ * Thread: prepared plans are immutable and shared; an op_env_t belongs to one thread. */
+#ifndef HLO_OPS_OP_H
+#define HLO_OPS_OP_H
+
+#include "ir/module.h"
+
+typedef struct op_env op_env_t;
+
+/* One instruction as it is about to run. */
+typedef struct op_step {
+  const hlo_instr_t *instr;
+  const hlo_shape_t *const *in_shapes; /* actual shapes: static sizes */
+  const hlo_shape_t *out_shape;        /* static, unless the kernel finds it out (dynamic-reshape) */
+  const void *plan;                    /* from prepare; NULL if the kernel has none */
+  uint64_t last_use;                   /* bit k: operand k (k < 64) is not used after this step */
+} op_step_t;
+
+typedef struct op_kernel {
+  /* Works out step->plan (allocated in arena) from instr and the shapes. May be NULL. */
+  hr_status_t (*prepare)(hr_arena_t *arena, const op_step_t *step, const void **out_plan);
+  /* Computes the result; *out_value is a new reference. `in` is borrowed. */
+  hr_status_t (*run)(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value);
+} op_kernel_t;
+
+extern const op_kernel_t *const op_kernels[HLO_OPCODE_COUNT]; /* from ops.def */
+
+typedef hr_status_t (*op_infer_fn)(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
+                                   const hlo_shape_t **out_shape);
+typedef hr_status_t (*op_verify_fn)(const hlo_instr_t *instr);
+extern const op_infer_fn op_infers[HLO_OPCODE_COUNT];
+extern const op_verify_fn op_verifiers[HLO_OPCODE_COUNT];
+
+/* A process group as an instruction names it, resolved for this process: flattened ranks (replica * partitions +
+ * partition) in listed order. `handle` belongs to the environment, which makes equal groups once. */
+typedef struct op_group {
+  int size;
+  int my_index; /* -1: this process is in no group */
+  const int *ranks;
+  void *handle;
+} op_group_t;
+
+/* How collectives combine elements: inout[i] = reduce(in[i], ...) is called with the accumulator first:
+ * acc[i] = f(acc[i], in[i]) for i < count. */
+typedef struct op_reducer {
+  hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
+  void *context;
+  size_t element_bytes;
+  /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
+   * narrow() rounds them once at the end. acc_bytes 0: accumulators are elements, and the rest is unused. */
+  size_t acc_bytes;
+  void (*widen)(void *context, const void *in, void *acc, int64_t count);
+  void (*narrow)(void *context, const void *acc, void *out, int64_t count);
+} op_reducer_t;
+
+typedef struct op_block { /* bytes that go to, or come from, one member of a group */
+  void *data;
+  size_t size_bytes;
+} op_block_t;
+
+typedef struct op_request op_request_t; /* a transfer under way; op_env.wait frees it */
+
+/* The world as a kernel sees it. All functions may fail with UNAVAILABLE (a peer left), DEADLINE or CANCELLED. */
+struct op_env {
+  void *engine; /* of the implementer */
+  void *comm;   /* of the implementer of the collective functions */
+  int rank, replica, partition, num_replicas, num_partitions;
+
+  /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */
+  hr_status_t (*call)(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args, int arg_count,
+                      hlo_value_t **out_value);
+  /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
+  hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
+  /* Memory until the end of the step. */
+  hr_arena_t *scratch;
+  uint64_t rng_seed; /* for the rng op */
+  /* Raised by signals, time-outs and failing peers: loops that may run long ask now and then. */
+  hr_status_t (*check_cancelled)(op_env_t *env);
+
+  /* Collectives. The calls start a transfer; wait() completes it. Data stays valid until then. Every member of a
+   * group makes the same calls in the same order. */
+  hr_status_t (*group)(op_env_t *env, int size, const int *ranks, const op_group_t **out_group);
+  /* Member k's `in` (equal sizes) arrives at out + k * size_bytes. */
+  hr_status_t (*all_gather)(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
+                            op_request_t **out_request);
+  /* inout = reduction over the members in listed order, the same bits everywhere. */
+  hr_status_t (*all_reduce)(op_env_t *env, const op_group_t *group, void *inout, int64_t count,
+                            const op_reducer_t *reducer, op_request_t **out_request);
+  /* Member k gets chunk k (count elements each) of the reduction, in listed order. */
+  hr_status_t (*reduce_scatter)(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
+                                const op_reducer_t *reducer, void *out, op_request_t **out_request);
+  /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. */
+  hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
+                            op_request_t **out_request);
+  /* To rank `to` and from rank `from` (-1: none), over the whole world. */
+  hr_status_t (*permute)(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
+                         op_request_t **out_request);
+  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
+
+  /* Channels and feeds. NULL where the engine has none: the op reports UNSUPPORTED. */
+  hr_status_t (*send)(op_env_t *env, const hlo_instr_t *instr, const hlo_value_t *value, op_request_t **out_request);
+  hr_status_t (*recv)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, op_request_t **out_request);
+  hr_status_t (*infeed)(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape, hlo_value_t **out_value);
+  hr_status_t (*outfeed)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value);
+};
+
+/* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */
+hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value);
+/* Operand k as the start of the result: its own bytes where nobody else can see them any more, else a copy. */
+hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
+                             hlo_value_t **out_value);
+static inline bool op_is_last_use(const op_step_t *step, int k) { return k < 64 && (step->last_use >> k & 1); }
+/* Operand k as a reference to give away (to op_env_t.call): moved out of `in` where this is its last use. */
+static inline hlo_value_t *op_take(const op_step_t *step, hlo_value_t *const *in, int k) {
+  hlo_value_t *value = in[k];
+  if (!op_is_last_use(step, k)) return hlo_value_retain(value);
+  ((hlo_value_t **)in)[k] = NULL;
+  return value;
+}
+
+#endif

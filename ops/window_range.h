@@ -1,0 +1,34 @@
+/* Which elements a window covers along one dimension, and which results cover an element. With base dilation b, window
+ * dilation w, stride s and low padding p, element k of the window of result o lies over element i of the operand where
+ *
+ *     i * b = o * s - p + k * w
+ *
+ * Places with no such i are padding, or holes between dilated elements; they are skipped.
+ * Units: elements. Sizes are those of verified programs, whose padded extents fit 64 bits. */
+#ifndef HLO_OPS_WINDOW_RANGE_H
+#define HLO_OPS_WINDOW_RANGE_H
+
+#include "ir/attr.h"
+
+/* An arithmetic progression of results, and the elements that one place of the window lies over. */
+typedef struct window_hits {
+  int64_t count;
+  int64_t out_first, out_step;
+  int64_t in_first, in_step;
+} window_hits_t;
+/* For place k of the window, operand size n and m results. */
+window_hits_t window_place_hits(const hlo_window_dim_t *window, int64_t k, int64_t n, int64_t m);
+
+/* The elements under the window of one result. */
+typedef struct window_cover {
+  int64_t first, count; /* their distance is window_cover_step */
+} window_cover_t;
+int64_t window_cover_step(const hlo_window_dim_t *window);
+window_cover_t window_result_cover(const hlo_window_dim_t *window, int64_t o, int64_t n);
+
+/* Does the window change anything along its dimension? */
+static inline bool window_is_trivial(const hlo_window_dim_t *w) {
+  return w->size == 1 && w->stride == 1 && w->pad_low == 0 && w->pad_high == 0 && w->base_dilation == 1;
+}
+
+#endif

@@ -1,0 +1,125 @@
+#include "base/buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct hr_buffer {
+  atomic_int references;
+  bool writable;
+  void *data;
+  size_t size_bytes;
+  hr_buffer_free_fn free_fn;
+  void *context;
+};
+
+static hr_status_t new_buffer(hr_buffer_t **out_buffer) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hr_buffer_t), &memory));
+  *out_buffer = memory;
+  atomic_init(&(*out_buffer)->references, 1);
+  return NULL;
+}
+
+/* Header and data in one allocation: the data starts at the next alignment boundary. */
+hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer) {
+  size_t header = (sizeof(hr_buffer_t) + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
+  if (size_bytes + header < size_bytes) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
+  void *memory;
+  HR_TRY(hr_alloc(header + size_bytes, &memory));
+  hr_buffer_t *buffer = memory;
+  *buffer = (hr_buffer_t){.writable = true, .data = (char *)memory + header, .size_bytes = size_bytes};
+  atomic_init(&buffer->references, 1);
+  *out_buffer = buffer;
+  return NULL;
+}
+
+hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn, void *context,
+                           hr_buffer_t **out_buffer) {
+  hr_buffer_t *buffer;
+  HR_TRY(new_buffer(&buffer));
+  buffer->data = data;
+  buffer->size_bytes = size_bytes;
+  buffer->writable = writable;
+  buffer->free_fn = free_fn;
+  buffer->context = context;
+  *out_buffer = buffer;
+  return NULL;
+}
+
+static void unmap(void *context, void *data, size_t size_bytes) {
+  (void)context;
+  munmap(data, size_bytes);
+}
+
+/* Pipes and the like cannot be mapped: read them to their end. */
+static hr_status_t read_stream(int fd, const char *path, hr_buffer_t **out_buffer) {
+  size_t size = 0, capacity = 0;
+  void *data = NULL;
+  hr_status_t st = NULL;
+  for (;;) {
+    if (size == capacity) {
+      size_t grown = capacity ? capacity * 2 : 65536;
+      HR_TRY_GOTO(done, st, hr_realloc(&data, size, grown));
+      capacity = grown;
+    }
+    ssize_t got = read(fd, (char *)data + size, capacity - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      st = hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
+      goto done;
+    }
+    if (got == 0) break;
+    size += (size_t)got;
+  }
+  st = hr_buffer_create(size, out_buffer);
+  if (!st && size) memcpy(hr_buffer_data(*out_buffer), data, size);
+done:
+  hr_free(data);
+  return st;
+}
+
+static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
+  struct stat info;
+  if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
+  if (S_ISDIR(info.st_mode)) return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(fd, path, out_buffer);
+  void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
+  hr_status_t st = hr_buffer_wrap(data, (size_t)info.st_size, false, unmap, NULL, out_buffer);
+  if (st) munmap(data, (size_t)info.st_size);
+  return st;
+}
+
+hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+  hr_status_t st = map_or_read(fd, path, out_buffer);
+  close(fd);
+  return st;
+}
+
+hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer) {
+  if (buffer) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+  return buffer;
+}
+
+void hr_buffer_release(hr_buffer_t *buffer) {
+  if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+  if (buffer->free_fn) buffer->free_fn(buffer->context, buffer->data, buffer->size_bytes);
+  hr_free(buffer);
+}
+
+void *hr_buffer_data(const hr_buffer_t *buffer) { return buffer->data; }
+size_t hr_buffer_size(const hr_buffer_t *buffer) { return buffer->size_bytes; }
+
+bool hr_buffer_is_exclusive(const hr_buffer_t *buffer) {
+  return buffer->writable && atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+}

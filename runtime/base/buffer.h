@@ -1,0 +1,30 @@
+/* Refcounted bytes: tensor data, file contents, the caller's own memory. A view keeps its parent alive.
+ * Thread: counting is safe from any thread; writing wants an exclusive holder (hr_buffer_is_exclusive). */
+#ifndef HR_BASE_BUFFER_H
+#define HR_BASE_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct hr_buffer hr_buffer_t;
+
+typedef void (*hr_buffer_free_fn)(void *context, void *data, size_t size_bytes);
+
+/* Own memory, aligned to HR_ALIGNMENT, not cleared. */
+hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer);
+/* Memory of somebody else, given back with free_fn (NULL: nothing to do) when the last holder lets go. */
+hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn, void *context,
+                           hr_buffer_t **out_buffer);
+/* A whole file, mapped read-only where possible. Errors: UNAVAILABLE with the path. */
+hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
+
+hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer);
+void hr_buffer_release(hr_buffer_t *buffer); /* accepts NULL */
+void *hr_buffer_data(const hr_buffer_t *buffer);
+size_t hr_buffer_size(const hr_buffer_t *buffer);
+/* True if the caller's reference is the only one and the memory may be written. */
+bool hr_buffer_is_exclusive(const hr_buffer_t *buffer);
+
+#endif

@@ -1,0 +1,18 @@
+/* Shared libraries that are opened when the first program needs them: one that needs no LAPACK pays nothing for it.
+ * Thread: any. The libraries stay open until the process ends. */
+#ifndef HR_BASE_DL_H
+#define HR_BASE_DL_H
+
+#include "base/status.h"
+
+typedef enum hr_library {
+  HR_LIBRARY_LAPACK, /* with BLAS; kept to one thread where it has its own */
+  HR_LIBRARY_FFTW,   /* double */
+  HR_LIBRARY_FFTWF,  /* float */
+  HR_LIBRARY_COUNT
+} hr_library_t;
+
+/* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol that is missing. */
+hr_status_t hr_dl_symbol(hr_library_t library, const char *symbol, void **out_address);
+
+#endif

@@ -1,0 +1,121 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/options.h"
+#include "base/text.h"
+
+static const char *const level_names[] = {"none", "error", "warn", "info", "debug", "trace"};
+#define LEVEL_COUNT (sizeof level_names / sizeof *level_names)
+static const char *const subsystem_names[] = {
+#define LOG(id, name) name,
+#include "base/log_subsystems.def"
+#undef LOG
+};
+
+uint8_t hr_log_levels[HR_LOG_SUBSYSTEM_COUNT] = {
+#define LOG(id, name) HR_LOG_WARN,
+#include "base/log_subsystems.def"
+#undef LOG
+};
+
+static struct {
+  pthread_mutex_t lock;
+  FILE *stream; /* NULL: standard error */
+  char mark[96];
+} sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int find_word(const char *const *names, size_t count, hr_str_t word) {
+  for (size_t i = 0; i < count; i++)
+    if (hr_str_is(word, names[i])) return (int)i;
+  return -1;
+}
+
+static hr_status_t unknown_word(const char *what, hr_str_t word, const char *const *names, size_t count) {
+  char copy[64];
+  snprintf(copy, sizeof copy, "%.*s", HR_STR_ARGS(word));
+  const char *nearest = hr_nearest_name(copy, names, count);
+  return hr_error(HR_USAGE, "HLORUN_LOG: there is no %s '%s'%s%s", what, copy, nearest ? "; nearest: " : "",
+                  nearest ? nearest : "");
+}
+
+/* LEVEL for all, or SUBSYSTEM:LEVEL. */
+static hr_status_t configure_one(hr_str_t entry) {
+  const char *colon = memchr(entry.data, ':', entry.size);
+  hr_str_t level_word = entry;
+  if (colon) level_word = (hr_str_t){colon + 1, (size_t)(entry.data + entry.size - colon - 1)};
+  int level = find_word(level_names, LEVEL_COUNT, level_word);
+  if (level < 0) return unknown_word("level", level_word, level_names, LEVEL_COUNT);
+  if (!colon) {
+    memset(hr_log_levels, level, sizeof hr_log_levels);
+    return NULL;
+  }
+  hr_str_t name = {entry.data, (size_t)(colon - entry.data)};
+  int subsystem = find_word(subsystem_names, HR_LOG_SUBSYSTEM_COUNT, name);
+  if (subsystem < 0) return unknown_word("subsystem", name, subsystem_names, HR_LOG_SUBSYSTEM_COUNT);
+  hr_log_levels[subsystem] = (uint8_t)level;
+  return NULL;
+}
+
+hr_status_t hr_log_configure(const char *text) {
+  memset(hr_log_levels, HR_LOG_WARN, sizeof hr_log_levels);
+  while (text && *text) {
+    size_t size = strcspn(text, ",");
+    if (size) HR_TRY(configure_one((hr_str_t){text, size}));
+    text += size + (text[size] == ',');
+  }
+  return NULL;
+}
+
+static char *expand_rank(const char *file, int rank) {
+  hr_text_t path;
+  hr_text_init(&path);
+  for (const char *c = file; *c; c++) {
+    if (c[0] == '%' && c[1] == 'r') {
+      hr_text_add_int(&path, rank);
+      c++;
+    } else {
+      hr_text_add_char(&path, *c);
+    }
+  }
+  return hr_text_steal(&path);
+}
+
+hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *host) {
+  hr_log_close();
+  if (world_size > 1) snprintf(sink.mark, sizeof sink.mark, " [%d@%.64s]", rank, host ? host : "");
+  if (!file || !*file) return NULL;
+  char *path = expand_rank(file, rank);
+  FILE *stream = path ? fopen(path, "we") : NULL;
+  hr_status_t st = NULL;
+  if (!stream) st = hr_error(HR_UNAVAILABLE, "cannot open the log %s: %s", path ? path : file, strerror(errno));
+  free(path);
+  sink.stream = stream;
+  return st;
+}
+
+void hr_log_close(void) {
+  if (sink.stream) fclose(sink.stream);
+  sink.stream = NULL;
+  sink.mark[0] = 0;
+}
+
+void hr_log_write(hr_log_subsystem_t subsystem, hr_log_level_t level, const char *format, ...) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  char line[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  pthread_mutex_lock(&sink.lock);
+  FILE *stream = sink.stream ? sink.stream : stderr;
+  fprintf(stream, "%lld.%06ld%s %s %s: %s\n", (long long)now.tv_sec, now.tv_nsec / 1000, sink.mark,
+          subsystem_names[subsystem], level_names[level], line);
+  fflush(stream);
+  pthread_mutex_unlock(&sink.lock);
+}

@@ -1,0 +1,86 @@
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_size_t live_blocks;
+static atomic_size_t total_allocations;
+static atomic_size_t fail_at;
+
+void hr_mem_fail_at(size_t n) {
+  atomic_store(&fail_at, n ? atomic_load(&total_allocations) + n : 0);
+}
+
+size_t hr_mem_live_blocks(void) { return atomic_load(&live_blocks); }
+size_t hr_mem_total_allocations(void) { return atomic_load(&total_allocations); }
+
+/* The control group's limit (version 2, then 1); 0 when there is none. */
+static size_t control_group_limit(void) {
+  static const char *const paths[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    FILE *file = fopen(paths[i], "re");
+    if (!file) continue;
+    unsigned long long limit = 0;
+    int fields = fscanf(file, "%llu", &limit);
+    fclose(file);
+    if (fields == 1) return (size_t)limit;
+  }
+  return 0;
+}
+
+size_t hr_mem_physical_bytes(void) {
+  static atomic_size_t cached;
+  size_t bytes = atomic_load(&cached);
+  if (bytes) return bytes;
+  bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  size_t limit = control_group_limit();
+  if (limit && limit < bytes) bytes = limit;
+  atomic_store(&cached, bytes);
+  return bytes;
+}
+
+hr_status_t hr_size_product(size_t count, size_t each, size_t *out_bytes) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, each, &bytes))
+    return hr_error(HR_NO_MEMORY, "needs %zu x %zu bytes, more than any machine can address", count, each);
+  if (bytes > hr_mem_physical_bytes())
+    return hr_error(HR_NO_MEMORY, "needs %zu bytes (%.1f GiB), this machine has %.1f GiB", bytes,
+                    (double)bytes / (1 << 30), (double)hr_mem_physical_bytes() / (1 << 30));
+  *out_bytes = bytes;
+  return NULL;
+}
+
+hr_status_t hr_alloc(size_t size_bytes, void **out_memory) {
+  size_t number = atomic_fetch_add(&total_allocations, 1) + 1;
+  size_t rounded = (size_bytes + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
+  void *memory = NULL;
+  if (rounded >= size_bytes && number != atomic_load_explicit(&fail_at, memory_order_relaxed))
+    memory = aligned_alloc(HR_ALIGNMENT, rounded ? rounded : HR_ALIGNMENT);
+  if (!memory) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
+  atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  *out_memory = memory;
+  return NULL;
+}
+
+hr_status_t hr_alloc_zeroed(size_t size_bytes, void **out_memory) {
+  HR_TRY(hr_alloc(size_bytes, out_memory));
+  memset(*out_memory, 0, size_bytes);
+  return NULL;
+}
+
+hr_status_t hr_realloc(void **memory, size_t old_bytes, size_t new_bytes) {
+  void *grown = NULL;
+  HR_TRY(hr_alloc(new_bytes, &grown));
+  if (*memory) memcpy(grown, *memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+  hr_free(*memory);
+  *memory = grown;
+  return NULL;
+}
+
+void hr_free(void *memory) {
+  if (!memory) return;
+  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  free(memory);
+}

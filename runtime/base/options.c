@@ -1,0 +1,392 @@
+#include "base/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELP_COLUMN 28 /* where the explanations start */
+#define HELP_WIDTH 110
+
+typedef struct option_info {
+  const char *name, *argument, *help;
+  char letter;
+  hr_option_kind_t kind;
+  uint32_t commands;
+} option_info_t;
+
+#define RUN HR_COMMAND_RUN
+#define CHECK HR_COMMAND_CHECK
+#define TEST HR_COMMAND_TEST
+#define CONVERT HR_COMMAND_CONVERT
+#define ANY_COMMAND HR_COMMAND_ANY_COMMAND
+static const option_info_t infos[HR_OPTION_COUNT] = {
+#define OPTION(id, name, letter, argument, kind, commands, help) \
+  [HR_OPTION_##id] = {name, argument, help, letter, HR_OPTION_KIND_##kind, commands},
+#define OPTION_GROUP(title)
+#define VARIABLE(name, value, help)
+#include "base/options.def"
+#undef OPTION
+#undef OPTION_GROUP
+#undef VARIABLE
+};
+#undef RUN
+#undef CHECK
+#undef TEST
+#undef CONVERT
+#undef ANY_COMMAND
+
+/* The table's order with its headings. */
+static const struct help_row {
+  const char *title; /* NULL: an option */
+  hr_option_id_t id;
+} help_rows[] = {
+#define OPTION(id, ...) {NULL, HR_OPTION_##id},
+#define OPTION_GROUP(title) {title, HR_OPTION_COUNT},
+#define VARIABLE(name, value, help)
+#include "base/options.def"
+#undef OPTION
+#undef OPTION_GROUP
+#undef VARIABLE
+};
+#define HELP_ROW_COUNT (sizeof help_rows / sizeof *help_rows)
+
+static const struct variable_info {
+  const char *name, *value, *help;
+} variables[] = {
+#define OPTION(id, ...)
+#define OPTION_GROUP(title)
+#define VARIABLE(name, value, help) {name, value, help},
+#include "base/options.def"
+#undef OPTION
+#undef OPTION_GROUP
+#undef VARIABLE
+};
+#define VARIABLE_COUNT (sizeof variables / sizeof *variables)
+
+static const char *const command_names[] = {"run", "check", "test", "convert"}; /* by bit */
+#define COMMAND_COUNT (sizeof command_names / sizeof *command_names)
+
+const char *hr_option_name(hr_option_id_t id) { return infos[id].name; }
+
+/* --- nearest names --- */
+
+#define NEAREST_WORD_MAX 64
+
+static size_t least(size_t a, size_t b, size_t c) {
+  size_t m = a < b ? a : b;
+  return m < c ? m : c;
+}
+
+/* Edits (insert, delete, replace, swap neighbours) between two short words, by three rows of the usual table. */
+static size_t edit_distance(const char *a, const char *b) {
+  size_t m = strlen(a), n = strlen(b);
+  if (m > NEAREST_WORD_MAX || n > NEAREST_WORD_MAX) return NEAREST_WORD_MAX;
+  size_t before[NEAREST_WORD_MAX + 1], above[NEAREST_WORD_MAX + 1], row[NEAREST_WORD_MAX + 1];
+  for (size_t j = 0; j <= n; j++) above[j] = before[j] = j;
+  for (size_t i = 1; i <= m; i++) {
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
+    }
+    memcpy(before, above, sizeof above);
+    memcpy(above, row, sizeof row);
+  }
+  return above[n];
+}
+
+const char *hr_nearest_name(const char *word, const char *const *names, size_t count) {
+  const char *best = NULL;
+  size_t best_distance = strlen(word) / 3 + 2; /* farther is no help */
+  for (size_t i = 0; i < count; i++) {
+    size_t distance = edit_distance(word, names[i]);
+    if (distance >= best_distance) continue;
+    best = names[i];
+    best_distance = distance;
+  }
+  return best;
+}
+
+/* --- parsing --- */
+
+bool hr_parse_u64(const char *text, uint64_t *out_value) {
+  if (*text < '0' || *text > '9') return false;
+  char *end;
+  errno = 0;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  unsigned long long value = strtoull(text, &end, hex ? 16 : 10);
+  if (errno || *end) return false;
+  *out_value = value;
+  return true;
+}
+
+static bool takes_argument(const option_info_t *info) { return info->kind != HR_OPTION_KIND_FLAG; }
+static bool argument_may_miss(const option_info_t *info) { return info->argument[0] == '['; }
+
+/* The number of the word among "a|b|c", or -1. */
+static int find_choice(const char *choices, const char *word) {
+  size_t size = strlen(word);
+  for (int k = 0;; k++) {
+    const char *end = strchrnul(choices, '|');
+    if ((size_t)(end - choices) == size && memcmp(choices, word, size) == 0) return k;
+    if (!*end) return -1;
+    choices = end + 1;
+  }
+}
+
+static hr_status_t parse_real(const option_info_t *info, hr_option_given_t *given) {
+  char *end;
+  errno = 0;
+  given->real = strtod(given->text, &end);
+  if (!*given->text || *end || errno || !(given->real >= 0) || given->real > 1e300)
+    return hr_error(HR_USAGE, "--%s: '%s' is not a number of 0 or more", info->name, given->text);
+  return NULL;
+}
+
+static hr_status_t parse_int(const option_info_t *info, hr_option_given_t *given) {
+  uint64_t lowest = info->kind == HR_OPTION_KIND_COUNT ? 1 : 0;
+  uint64_t highest = info->kind == HR_OPTION_KIND_SEED ? UINT64_MAX : INT32_MAX;
+  if (!hr_parse_u64(given->text, &given->integer) || given->integer < lowest || given->integer > highest)
+    return hr_error(HR_USAGE, "--%s: '%s' is not a whole number of %d or more%s", info->name, given->text, (int)lowest,
+                    highest == INT32_MAX ? " (and less than 2^31)" : "");
+  return NULL;
+}
+
+static hr_status_t parse_argument(const option_info_t *info, hr_option_given_t *given) {
+  switch (info->kind) {
+    case HR_OPTION_KIND_FLAG: return NULL;
+    case HR_OPTION_KIND_TEXT:
+    case HR_OPTION_KIND_TEXTS:
+      return *given->text ? NULL : hr_error(HR_USAGE, "--%s: wants %s, found nothing", info->name, info->argument);
+    case HR_OPTION_KIND_REAL: return parse_real(info, given);
+    case HR_OPTION_KIND_COUNT:
+    case HR_OPTION_KIND_INDEX:
+    case HR_OPTION_KIND_SEED: return parse_int(info, given);
+    case HR_OPTION_KIND_CHOICE: break;
+  }
+  int choice = find_choice(info->argument, given->text);
+  if (choice < 0) return hr_error(HR_USAGE, "--%s: found '%s', want %s", info->name, given->text, info->argument);
+  given->integer = (uint64_t)choice;
+  return NULL;
+}
+
+static hr_status_t unknown_option(hr_command_t command, const char *word) {
+  const char *names[HR_OPTION_COUNT];
+  size_t count = 0, size = strcspn(word, "=");
+  char bare[NEAREST_WORD_MAX + 1] = "";
+  if (size <= NEAREST_WORD_MAX) memcpy(bare, word, size);
+  for (int id = 0; id < HR_OPTION_COUNT; id++)
+    if (infos[id].commands & command) names[count++] = infos[id].name;
+  const char *nearest = *bare ? hr_nearest_name(bare, names, count) : NULL;
+  const char *help = command == HR_COMMAND_RUN ? "" : command_names[__builtin_ctz(command)];
+  if (nearest) return hr_error(HR_USAGE, "there is no option --%.*s; nearest: --%s", (int)size, word, nearest);
+  return hr_error(HR_USAGE, "there is no option --%.*s; see hlorun %s%s--help", (int)size, word, help,
+                  *help ? " " : "");
+}
+
+static hr_status_t find_long(hr_command_t command, const char *word, hr_option_id_t *out_id) {
+  size_t size = strcspn(word, "=");
+  for (int id = 0; id < HR_OPTION_COUNT; id++) {
+    if (strlen(infos[id].name) != size || memcmp(infos[id].name, word, size)) continue;
+    if (!(infos[id].commands & command))
+      return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name, command_names[__builtin_ctz(command)]);
+    *out_id = (hr_option_id_t)id;
+    return NULL;
+  }
+  return unknown_option(command, word);
+}
+
+static hr_status_t find_letter(hr_command_t command, char letter, hr_option_id_t *out_id) {
+  for (int id = 0; id < HR_OPTION_COUNT; id++) {
+    if (infos[id].letter != letter || !(infos[id].commands & command)) continue;
+    *out_id = (hr_option_id_t)id;
+    return NULL;
+  }
+  return hr_error(HR_USAGE, "there is no option -%c; see hlorun --help", letter);
+}
+
+/* The arguments not yet read. */
+typedef struct arguments {
+  int next, count;
+  char *const *words;
+} arguments_t;
+
+/* `attached`: what followed the name within its word, NULL if nothing did. */
+static hr_status_t add_option(hr_options_t *options, hr_option_id_t id, const char *attached, arguments_t *args) {
+  const option_info_t *info = &infos[id];
+  hr_option_given_t given = {.id = id, .text = attached ? attached : ""};
+  if (!takes_argument(info)) {
+    if (attached) return hr_error(HR_USAGE, "--%s takes no argument, found '%s'", info->name, attached);
+  } else if (!attached && !argument_may_miss(info)) {
+    if (args->next == args->count) return hr_error(HR_USAGE, "--%s wants %s after it", info->name, info->argument);
+    given.text = args->words[args->next++];
+  }
+  if (attached || !argument_may_miss(info)) HR_TRY(parse_argument(info, &given));
+  HR_VEC_PUSH(&options->given, given);
+  return NULL;
+}
+
+static hr_status_t parse_long(hr_command_t command, const char *word, arguments_t *args, hr_options_t *options) {
+  hr_option_id_t id = HR_OPTION_COUNT;
+  HR_TRY(find_long(command, word, &id));
+  const char *equals = strchr(word, '=');
+  return add_option(options, id, equals ? equals + 1 : NULL, args);
+}
+
+/* -n8, -n 8, and flags together: -vh. */
+static hr_status_t parse_letters(hr_command_t command, const char *word, arguments_t *args, hr_options_t *options) {
+  for (; *word; word++) {
+    hr_option_id_t id;
+    HR_TRY(find_letter(command, *word, &id));
+    bool takes = takes_argument(&infos[id]);
+    HR_TRY(add_option(options, id, takes && word[1] ? word + 1 : NULL, args));
+    if (takes) break;
+  }
+  return NULL;
+}
+
+hr_status_t hr_options_parse(hr_command_t command, int argc, char *const *argv, hr_options_t *out_options) {
+  *out_options = (hr_options_t){0};
+  arguments_t args = {0, argc, argv};
+  bool only_operands = false;
+  while (args.next < args.count) {
+    const char *word = args.words[args.next++];
+    if (only_operands || word[0] != '-' || !word[1])
+      HR_VEC_PUSH(&out_options->operands, word);
+    else if (word[1] != '-')
+      HR_TRY(parse_letters(command, word + 1, &args, out_options));
+    else if (word[2])
+      HR_TRY(parse_long(command, word + 2, &args, out_options));
+    else
+      only_operands = true;
+  }
+  return NULL;
+}
+
+void hr_options_deinit(hr_options_t *options) {
+  HR_VEC_FREE(&options->given);
+  HR_VEC_FREE(&options->operands);
+}
+
+const hr_option_given_t *hr_option_next(const hr_options_t *options, hr_option_id_t id, size_t *from) {
+  for (size_t i = *from; i < options->given.count; i++) {
+    if (options->given.data[i].id != id) continue;
+    *from = i + 1;
+    return &options->given.data[i];
+  }
+  return NULL;
+}
+
+const hr_option_given_t *hr_option_find(const hr_options_t *options, hr_option_id_t id) {
+  for (size_t i = options->given.count; i-- > 0;)
+    if (options->given.data[i].id == id) return &options->given.data[i];
+  return NULL;
+}
+
+uint64_t hr_option_int(const hr_options_t *options, hr_option_id_t id, uint64_t fallback) {
+  const hr_option_given_t *given = hr_option_find(options, id);
+  return given ? given->integer : fallback;
+}
+
+double hr_option_real(const hr_options_t *options, hr_option_id_t id, double fallback) {
+  const hr_option_given_t *given = hr_option_find(options, id);
+  return given ? given->real : fallback;
+}
+
+const char *hr_option_text(const hr_options_t *options, hr_option_id_t id) {
+  const hr_option_given_t *given = hr_option_find(options, id);
+  return given ? given->text : NULL;
+}
+
+/* --- explaining --- */
+
+/* Adds words from HELP_COLUMN on, broken at HELP_WIDTH; the line so far is `used` wide. */
+static void add_wrapped(hr_text_t *text, size_t used, const char *words) {
+  if (used + 2 > HELP_COLUMN) {
+    hr_text_add_char(text, '\n');
+    used = 0;
+  }
+  hr_text_printf(text, "%*s", (int)(HELP_COLUMN - used), "");
+  size_t column = HELP_COLUMN;
+  while (*words) {
+    size_t size = strcspn(words, " ");
+    if (column > HELP_COLUMN && column + 1 + size > HELP_WIDTH) {
+      hr_text_printf(text, "\n%*s", HELP_COLUMN, "");
+      column = HELP_COLUMN;
+    } else if (column > HELP_COLUMN) {
+      hr_text_add_char(text, ' ');
+      column++;
+    }
+    hr_text_add(text, words, size);
+    column += size;
+    words += size + (words[size] == ' ');
+  }
+  hr_text_add_char(text, '\n');
+}
+
+static void add_option_line(hr_text_t *text, const option_info_t *info) {
+  size_t start = text->size;
+  hr_text_add_str(text, "  ");
+  if (info->letter) hr_text_printf(text, "-%c, ", info->letter);
+  const char *space = *info->argument && !argument_may_miss(info) ? " " : "";
+  hr_text_printf(text, "--%s%s%s", info->name, space, info->argument);
+  add_wrapped(text, text->size - start, info->help);
+}
+
+void hr_options_help(hr_text_t *text, hr_command_t command) {
+  const char *title = NULL;
+  for (size_t i = 0; i < HELP_ROW_COUNT; i++) {
+    if (help_rows[i].title) {
+      title = help_rows[i].title;
+      continue;
+    }
+    const option_info_t *info = &infos[help_rows[i].id];
+    if (!(info->commands & command)) continue;
+    if (title) hr_text_printf(text, "\n%s\n", title);
+    title = NULL;
+    add_option_line(text, info);
+  }
+}
+
+void hr_options_list(hr_text_t *text) {
+  for (size_t i = 0; i < HELP_ROW_COUNT; i++) {
+    if (help_rows[i].title) {
+      hr_text_printf(text, "%s%s\n", i ? "\n" : "", help_rows[i].title);
+      continue;
+    }
+    const option_info_t *info = &infos[help_rows[i].id];
+    add_option_line(text, info);
+    hr_text_printf(text, "%*sof", HELP_COLUMN, "");
+    for (size_t k = 0; k < COMMAND_COUNT; k++)
+      if (info->commands >> k & 1) hr_text_printf(text, " %s", command_names[k]);
+    hr_text_add_char(text, '\n');
+  }
+  hr_text_add_str(text, "\nVariables\n");
+  for (size_t i = 0; i < VARIABLE_COUNT; i++) {
+    size_t start = text->size;
+    hr_text_printf(text, "  %s=%s", variables[i].name, variables[i].value);
+    add_wrapped(text, text->size - start, variables[i].help);
+  }
+}
+
+static bool is_variable(const char *name, size_t size) {
+  for (size_t i = 0; i < VARIABLE_COUNT; i++)
+    if (strlen(variables[i].name) == size && memcmp(variables[i].name, name, size) == 0) return true;
+  return false;
+}
+
+void hr_options_check_environment(FILE *stream) {
+  const char *names[VARIABLE_COUNT];
+  for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
+  for (char **entry = environ; *entry; entry++) {
+    size_t size = strcspn(*entry, "=");
+    if (strncmp(*entry, "HLORUN_", 7) || is_variable(*entry, size) || size > NEAREST_WORD_MAX) continue;
+    char name[NEAREST_WORD_MAX + 1] = "";
+    memcpy(name, *entry, size);
+    const char *nearest = hr_nearest_name(name, names, VARIABLE_COUNT);
+    fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", name, nearest ? "; nearest: " : "",
+            nearest ? nearest : "");
+  }
+}

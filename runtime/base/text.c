@@ -1,0 +1,85 @@
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hr_text_init(hr_text_t *text) { *text = (hr_text_t){0}; }
+
+void hr_text_deinit(hr_text_t *text) {
+  free(text->data);
+  hr_text_init(text);
+}
+
+/* Makes room for `more` bytes and the final NUL. */
+static bool reserve(hr_text_t *text, size_t more) {
+  if (text->failed) return false;
+  size_t needed = text->size + more + 1;
+  if (needed <= text->capacity) return true;
+  size_t capacity = text->capacity ? text->capacity * 2 : 256;
+  while (capacity < needed) capacity *= 2;
+  char *data = realloc(text->data, capacity);
+  if (!data) {
+    text->failed = true;
+    return false;
+  }
+  text->data = data;
+  text->capacity = capacity;
+  return true;
+}
+
+void hr_text_add(hr_text_t *text, const char *bytes, size_t size) {
+  if (!reserve(text, size)) return;
+  if (size) memcpy(text->data + text->size, bytes, size);
+  text->size += size;
+  text->data[text->size] = 0;
+}
+
+void hr_text_add_str(hr_text_t *text, const char *cstr) { hr_text_add(text, cstr, strlen(cstr)); }
+
+void hr_text_cut(hr_text_t *text, size_t size) {
+  if (size >= text->size) return;
+  text->size = size;
+  text->data[size] = 0;
+}
+
+void hr_text_add_char(hr_text_t *text, char c) { hr_text_add(text, &c, 1); }
+
+void hr_text_add_int(hr_text_t *text, int64_t value) {
+  char digits[24];
+  char *at = digits + sizeof digits;
+  uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do *--at = (char)('0' + magnitude % 10);
+  while (magnitude /= 10);
+  if (value < 0) *--at = '-';
+  hr_text_add(text, at, (size_t)(digits + sizeof digits - at));
+}
+
+void hr_text_printf(hr_text_t *text, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int size = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (size >= 0 && reserve(text, (size_t)size)) {
+    vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+    text->size += (size_t)size;
+  }
+  va_end(again);
+}
+
+hr_status_t hr_text_finish(const hr_text_t *text) {
+  return text->failed ? hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes of text", text->capacity * 2) : NULL;
+}
+
+char *hr_text_steal(hr_text_t *text) {
+  char *data = text->data;
+  if (text->failed) {
+    free(data);
+    data = NULL;
+  } else if (!data) {
+    data = strdup("");
+  }
+  hr_text_init(text);
+  return data;
+}

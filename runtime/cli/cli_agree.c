@@ -1,0 +1,100 @@
+#include "cli/cli_agree.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "cli/cli_signals.h"
+
+/* Marks a failure that has been reported, or that another process reports. */
+#define REPORTED "reported already"
+
+#define YIELD_MS 300 /* how long the others leave the word to rank 0, which often fails in the same way */
+
+typedef struct verdict {
+  int32_t rank; /* of the first failure, -1: none */
+  int32_t code;
+  uint64_t same; /* of cli_agree_same */
+} verdict_t;
+
+/* Rank 0 decides from what all of them sent. */
+static hr_status_t spread(hlorun_client_t *client, verdict_t *verdict) {
+  int world = hlorun_client_world_size(client);
+  if (hlorun_client_rank(client)) return hlorun_client_recv(client, 0, verdict, sizeof *verdict);
+  for (int rank = 1; rank < world; rank++) HR_TRY(hlorun_client_send(client, rank, verdict, sizeof *verdict));
+  return NULL;
+}
+
+hr_status_t cli_reported(hr_code_t code) {
+  return hr_error_from(__FILE__, __LINE__, code, NULL, REPORTED);
+}
+
+static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
+  int world = hlorun_client_world_size(client);
+  void *memory;
+  HR_TRY(hr_alloc((size_t)world * sizeof mine, &memory));
+  verdict_t *all = memory;
+  hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, all);
+  *out_verdict = (verdict_t){.rank = -1, .same = true};
+  for (int rank = 0; rank < world && !st && hlorun_client_rank(client) == 0; rank++) {
+    if (all[rank].code && out_verdict->rank < 0) *out_verdict = (verdict_t){rank, all[rank].code, true};
+    if (all[rank].same != all[0].same) out_verdict->same = false;
+  }
+  hr_free(all);
+  return st ? st : spread(client, out_verdict);
+}
+
+hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
+  if (hlorun_client_world_size(client) == 1) return status;
+  verdict_t verdict;
+  hr_status_t st = collect(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
+  if (st) return hr_status_join(status, st);
+  if (verdict.rank < 0 || verdict.rank == hlorun_client_rank(client)) return status;
+  hr_status_release(status);
+  return cli_reported((hr_code_t)verdict.code);
+}
+
+/* Where a signal found the program is no news to who sent it. */
+static void print_failure(hr_status_t status) {
+  if (hr_status_code(status) == HR_CANCELLED && cli_signals_caught())
+    fprintf(stderr, "error: %s\n", hr_status_message(status));
+  else
+    hr_status_print(stderr, status);
+}
+
+hr_status_t cli_fail_alone(hlorun_client_t *client, hr_status_t status) {
+  if (!status || !client || hlorun_client_world_size(client) == 1) return status;
+  hr_code_t code = hr_status_code(status);
+  int rank = hlorun_client_rank(client);
+  if (rank) nanosleep(&(struct timespec){0, YIELD_MS * 1000000L}, NULL);
+  bool by_signal = code == HR_CANCELLED && cli_signals_caught();
+  if (by_signal ? rank == 0 : code != HR_CANCELLED) print_failure(status);
+  hr_status_release(status);
+  return cli_reported(code);
+}
+
+hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_same) {
+  *out_same = true;
+  if (hlorun_client_world_size(client) == 1) return NULL;
+  verdict_t verdict;
+  HR_TRY(collect(client, (verdict_t){-1, 0, value}, &verdict));
+  *out_same = verdict.same;
+  return NULL;
+}
+
+hr_status_t cli_report_now(hr_status_t status) {
+  if (!status) return NULL;
+  hr_code_t code = hr_status_code(status);
+  hr_status_print(stderr, status);
+  hr_status_release(status);
+  return cli_reported(code);
+}
+
+bool cli_is_reported(hr_status_t status) { return status && strcmp(hr_status_message(status), REPORTED) == 0; }
+
+int cli_report(hr_status_t status) {
+  int code = hr_status_exit_code(status);
+  if (status && !cli_is_reported(status)) print_failure(status);
+  hr_status_release(status);
+  return code;
+}

@@ -1,0 +1,25 @@
+/* Cases for several processes: one launch of mpirun runs all cases of a world size, as `hlorun test --worker REPORT`,
+ * whose rank 0 writes a record to the report after each case. A case that brings its launch down, or keeps it waiting,
+ * is run once more in a launch of its own, which decides, and the rest goes on in a new one. */
+#ifndef CLI_BATCH_H
+#define CLI_BATCH_H
+
+#include "cli/cli_pool.h"
+
+typedef struct cli_batch_options {
+  int world;
+  double timeout_s; /* without news from a launch */
+  bool quiet;       /* what the processes print is thrown away */
+  int option_count;
+  const char *const *words; /* options to hand on */
+} cli_batch_options_t;
+
+/* As cli_pool_run. All the cases need options->world processes. */
+hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *cases, const size_t *chosen,
+                          size_t count, cli_outcome_fn outcome, void *context);
+
+/* The worker's side: runs the cases with this launch's peers and reports each. */
+hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
+                           const cli_tolerance_t *tolerance, const cli_case_t *cases, size_t count);
+
+#endif

@@ -1,0 +1,191 @@
+#include "cli/cli_case.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/npy.h"
+
+#define DEPTH_MAX 32
+#define SHARED_ARRAYS "io.npz"
+#define PREFERRED "prog."
+
+/* --- programs by their names --- */
+
+static const struct form {
+  const char *ending, *skip;
+} forms[] = {
+    {".hlo", NULL},
+    {".mlir", "StableHLO text cannot be read yet"},
+    {".mlirbc", "StableHLO bytecode cannot be read yet"},
+    {".pb", "HLO protos cannot be read yet"},
+};
+
+static const struct form *find_form(const char *path) {
+  const char *dot = strrchr(path, '.');
+  for (size_t i = 0; dot && i < sizeof forms / sizeof *forms; i++)
+    if (strcmp(dot, forms[i].ending) == 0) return &forms[i];
+  return NULL;
+}
+
+static bool is_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* X.npz for X.hlo, else io.npz of the folder; NULL if there is neither. */
+static hr_status_t find_arrays(hr_arena_t *arena, const char *program, bool shared, const char **out_arrays) {
+  const char *dot = strrchr(program, '.'), *slash = strrchr(program, '/');
+  *out_arrays = NULL;
+  const char *path;
+  HR_TRY(hr_arena_printf(arena, &path, "%.*s.npz", (int)(dot - program), program));
+  if (is_file(path)) *out_arrays = path;
+  if (*out_arrays || !shared) return NULL;
+  HR_TRY(hr_arena_printf(arena, &path, "%.*s%s", slash ? (int)(slash - program) + 1 : 0, program, SHARED_ARRAYS));
+  if (is_file(path)) *out_arrays = path;
+  return NULL;
+}
+
+/* --- what the text says before it is read as a program --- */
+
+static void read_directive(const char *line, size_t size, cli_case_t *one) {
+  char text[160];
+  snprintf(text, sizeof text, "%.*s", (int)size, line);
+  const char *at = text + strspn(text, "/ \t");
+  long long ulp;
+  if (sscanf(at, "RANKS: %d", &one->world) == 1) return;
+  if (sscanf(at, "GRID: %dx%d", &one->replicas, &one->partitions) == 2) return;
+  if (sscanf(at, "RTOL: %lf", &one->tolerance.rtol) == 1) return;
+  if (sscanf(at, "ATOL: %lf", &one->tolerance.atol) == 1) return;
+  if (sscanf(at, "ULP: %lld", &ulp) == 1) one->tolerance.ulp = ulp;
+}
+
+/* The number after `name=` in the module's header line; 1 if it is not there. */
+static int header_number(const char *line, size_t size, const char *name) {
+  const char *at = memmem(line, size, name, strlen(name));
+  if (!at) return 1;
+  long value = strtol(at + strlen(name), NULL, 10);
+  return value >= 1 && value <= INT16_MAX ? (int)value : 1;
+}
+
+static void read_header(hr_str_t text, cli_case_t *one) {
+  int replicas = 1, partitions = 1;
+  const char *at = text.data, *end = at + text.size;
+  while (at < end) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    size_t size = (size_t)((stop ? stop : end) - at);
+    if (size >= 9 && memcmp(at, "HloModule", 9) == 0) {
+      replicas = header_number(at, size, "replica_count=");
+      partitions = header_number(at, size, "num_partitions=");
+      break;
+    }
+    if (size >= 2 && memcmp(at, "//", 2) == 0) read_directive(at, size, one);
+    at += size + 1;
+  }
+  if (one->replicas > 0 && one->partitions > 0) one->world = one->replicas * one->partitions;
+  if (!one->world) one->world = replicas * partitions;
+}
+
+/* A program that names no grid may have arrays for several processes: the largest RANK in names such as out0@RANK. */
+static hr_status_t read_ranks(const char *arrays, int *world) {
+  read_npz_t npz;
+  hr_status_t st = read_npz_open(arrays, &npz);
+  for (size_t i = 0; !st && i < read_npz_count(&npz); i++) {
+    hr_str_t name = read_npz_name(&npz, i);
+    const char *at = memchr(name.data, '@', name.size);
+    int rank = at ? atoi(at + 1) : -1;
+    if (rank >= *world && rank < INT16_MAX) *world = rank + 1;
+  }
+  read_npz_deinit(&npz);
+  return st;
+}
+
+static hr_status_t inspect(cli_case_t *one) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(one->program, &bytes));
+  read_header((hr_str_t){hr_buffer_data(bytes), hr_buffer_size(bytes)}, one);
+  hr_buffer_release(bytes);
+  if (one->world > 1) return NULL;
+  one->world = 1;
+  /* Damaged archives are reported when the case runs. */
+  hr_status_release(read_ranks(one->arrays, &one->world));
+  return NULL;
+}
+
+static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays, cli_cases_t *cases) {
+  cli_case_t one = {.arrays = arrays, .skip = find_form(program)->skip, .tolerance = cli_tolerance_default()};
+  HR_TRY(hr_arena_cstr(arena, hr_str_from(program), &one.program));
+  if (!one.skip) HR_TRY(inspect(&one));
+  HR_VEC_PUSH(cases, one);
+  return NULL;
+}
+
+/* --- folders --- */
+
+static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Which programs of a folder with io.npz use it: prog.hlo, else the only one that is readable, else the only one. */
+static const char *choose_program(struct dirent *const *entries, int count) {
+  const char *preferred = NULL, *readable = NULL, *any = NULL;
+  int readable_count = 0, any_count = 0;
+  for (int i = 0; i < count; i++) {
+    const char *name = entries[i]->d_name;
+    const struct form *form = find_form(name);
+    if (!form) continue;
+    bool is_preferred = strncmp(name, PREFERRED, strlen(PREFERRED)) == 0;
+    if (is_preferred && (!preferred || !form->skip)) preferred = name;
+    any = name;
+    any_count++;
+    if (form->skip) continue;
+    readable = name;
+    readable_count++;
+  }
+  if (preferred) return preferred;
+  return readable_count == 1 ? readable : any_count == 1 ? any : NULL;
+}
+
+static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases);
+
+static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char *name, const char *chosen, int depth,
+                               cli_cases_t *cases) {
+  const char *path, *arrays;
+  bool bare = folder[strlen(folder) - 1] == '/';
+  HR_TRY(hr_arena_printf(arena, &path, "%s%s%s", folder, bare ? "" : "/", name));
+  if (is_folder(path)) return find_in_folder(arena, path, depth + 1, cases);
+  if (!find_form(name) || !is_file(path)) return NULL;
+  HR_TRY(find_arrays(arena, path, chosen && strcmp(name, chosen) == 0, &arrays));
+  return arrays ? add_case(arena, path, arrays, cases) : NULL;
+}
+
+static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases) {
+  struct dirent **entries;
+  if (depth > DEPTH_MAX) return hr_error(HR_UNAVAILABLE, "%s: folders are nested too deeply", folder);
+  int count = scandir(folder, &entries, not_hidden, alphasort);
+  if (count < 0) return hr_error(HR_UNAVAILABLE, "cannot read the folder %s: %s", folder, strerror(errno));
+  const char *chosen = choose_program(entries, count);
+  hr_status_t st = NULL;
+  for (int i = 0; i < count && !st; i++) st = visit_entry(arena, folder, entries[i]->d_name, chosen, depth, cases);
+  for (int i = 0; i < count; i++) free(entries[i]);
+  free(entries);
+  return st;
+}
+
+hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases) {
+  if (is_folder(path)) return find_in_folder(arena, path, 0, cases);
+  if (access(path, R_OK)) return hr_error(HR_USAGE, "cannot read %s: %s", path, strerror(errno));
+  if (!find_form(path)) return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);
+  const char *arrays;
+  HR_TRY(find_arrays(arena, path, true, &arrays));
+  if (!arrays)
+    return hr_error(HR_USAGE, "%s has no arrays: neither %.*s.npz nor %s beside it", path,
+                    (int)(strrchr(path, '.') - path), path, SHARED_ARRAYS);
+  return add_case(arena, path, arrays, cases);
+}

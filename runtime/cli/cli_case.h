@@ -1,0 +1,32 @@
+/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, or any program in a folder with io.npz
+ * (prog.hlo first). Comments before the program may hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions),
+ * ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
+#ifndef CLI_CASE_H
+#define CLI_CASE_H
+
+#include "base/vec.h"
+#include "cli/cli_compare.h"
+#include "hlorun.h"
+
+typedef struct cli_case {
+  const char *program, *arrays; /* paths */
+  const char *skip;             /* why it is not run; NULL: it is */
+  int replicas, partitions;     /* as a directive says; 0: as the program says */
+  int world;                    /* processes */
+  cli_tolerance_t tolerance;    /* of directives */
+} cli_case_t;
+
+typedef HR_VEC(cli_case_t) cli_cases_t;
+
+/* Adds the cases of a folder (and the folders in it), or the case of one program. Strings live in the arena.
+ * Errors: UNAVAILABLE when it cannot be read; USAGE for a file that is no program, or has no arrays. */
+hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases);
+
+typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
+
+/* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`, a line for each
+ * array that differs. Collective. *out_of_step: as cli_load_program's; the client is of no more use. */
+cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const cli_tolerance_t *tolerance,
+                           hr_text_t *text, bool *out_of_step);
+
+#endif

@@ -1,0 +1,94 @@
+#include <stdlib.h>
+
+#include "cli/cli_agree.h"
+#include "cli/cli_case.h"
+#include "cli/cli_inputs.h"
+#include "cli/cli_load.h"
+#include "cli/cli_results.h"
+
+typedef struct case_run {
+  hlorun_client_t *client;
+  const cli_case_t *one;
+  cli_tolerance_t tolerance;
+  hr_arena_t arena;
+  hlorun_program_t *program;
+  cli_interface_t interface;
+  hlo_value_t **args, **results;
+  bool out_of_step;
+} case_run_t;
+
+/* Directives say more than defaults, options more than directives. */
+static cli_tolerance_t merge(cli_tolerance_t directive, const cli_tolerance_t *option) {
+  if (option->rtol >= 0) directive.rtol = option->rtol;
+  if (option->atol >= 0) directive.atol = option->atol;
+  if (option->ulp >= 0) directive.ulp = option->ulp;
+  return directive;
+}
+
+static hr_status_t load(case_run_t *run) {
+  hlorun_program_options_t options;
+  hlorun_program_options_init(&options);
+  options.num_replicas = run->one->replicas;
+  options.num_partitions = run->one->partitions;
+  return cli_load_program(run->client, run->one->program, &options, &run->program, &run->out_of_step);
+}
+
+static hr_status_t read_inputs(case_run_t *run) {
+  HR_TRY(cli_interface_init(&run->interface, run->program));
+  HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
+  HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.result_count, &run->results));
+  int found;
+  HR_TRY(cli_inputs_from_npz(run->one->arrays, &run->interface, hlorun_client_rank(run->client), run->args, &found));
+  return cli_inputs_check(&run->interface, NULL, run->args);
+}
+
+static hr_status_t compare(case_run_t *run, hr_text_t *text) {
+  read_npz_t npz;
+  cli_expectation_t expectation = {.npz = &npz,
+                                   .rank = hlorun_client_rank(run->client),
+                                   .mark_rank = hlorun_client_world_size(run->client) > 1,
+                                   .tolerance = run->tolerance};
+  int bad = 0;
+  hr_status_t st = read_npz_open(run->one->arrays, &npz);
+  if (!st) st = cli_results_compare(&expectation, &run->interface, run->results, text, &bad);
+  if (!st && bad) st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad, run->interface.result_count);
+  read_npz_deinit(&npz);
+  return st;
+}
+
+static hr_status_t run_and_compare(case_run_t *run, hr_text_t *text) {
+  HR_TRY(load(run));
+  HR_TRY(cli_agree(run->client, read_inputs(run)));
+  hr_status_t st = hlorun_execute(run->program, run->args, NULL, run->results);
+  run->out_of_step = st != NULL;
+  HR_TRY(st);
+  return compare(run, text);
+}
+
+static void release(case_run_t *run) {
+  cli_values_release(run->args, run->interface.param_count);
+  cli_values_release(run->results, run->interface.result_count);
+  cli_interface_deinit(&run->interface);
+  hlorun_program_release(run->program);
+  hr_arena_deinit(&run->arena);
+}
+
+/* What the lines about arrays do not say already. */
+static void add_status(hr_text_t *text, hr_status_t status) {
+  if (!status || hr_status_code(status) == HR_MISMATCH || cli_is_reported(status)) return;
+  char *report = hr_status_format(status);
+  if (report) hr_text_add_str(text, report);
+  free(report);
+}
+
+cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const cli_tolerance_t *tolerance,
+                           hr_text_t *text, bool *out_of_step) {
+  case_run_t run = {.client = client, .one = one, .tolerance = merge(one->tolerance, tolerance)};
+  hr_status_t st = run_and_compare(&run, text);
+  *out_of_step = run.out_of_step;
+  cli_verdict_t verdict = st ? CLI_FAILED : CLI_PASSED;
+  add_status(text, st);
+  hr_status_release(st);
+  release(&run);
+  return verdict;
+}

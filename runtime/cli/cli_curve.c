@@ -1,0 +1,117 @@
+#include "cli/cli_curve.h"
+
+#include <math.h>
+
+#define WIDTH 720
+#define HEIGHT 400
+#define LEFT 76
+#define RIGHT 20
+#define TOP 40
+#define BOTTOM 52
+#define POINTS_MAX 1000
+
+typedef struct axes {
+  double x_low, x_high, y_low, y_high;
+} axes_t;
+
+static double x_place(const axes_t *axes, double x) {
+  return LEFT + (x - axes->x_low) / (axes->x_high - axes->x_low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_place(const axes_t *axes, double y) {
+  return HEIGHT - BOTTOM - (y - axes->y_low) / (axes->y_high - axes->y_low) * (HEIGHT - TOP - BOTTOM);
+}
+
+void cli_curve_ticks(double low, double high, int wanted, double *out_first, double *out_step) {
+  double rough = (high - low) / wanted, power = pow(10, floor(log10(rough))), scaled = rough / power;
+  double step = power * (scaled <= 1 ? 1 : scaled <= 2 ? 2 : scaled <= 5 ? 5 : 10);
+  *out_first = ceil(low / step - 1e-9) * step;
+  *out_step = step;
+}
+
+static axes_t find_axes(const double *values, size_t count) {
+  axes_t axes = {1, count > 1 ? (double)count : 2, INFINITY, -INFINITY};
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) continue;
+    axes.y_low = fmin(axes.y_low, values[i]);
+    axes.y_high = fmax(axes.y_high, values[i]);
+  }
+  if (axes.y_low > axes.y_high) axes.y_low = axes.y_high = 0;
+  double room = (axes.y_high - axes.y_low) * 0.05;
+  if (room == 0) room = axes.y_low == 0 ? 1 : fabs(axes.y_low) * 0.1;
+  axes.y_low -= room;
+  axes.y_high += room;
+  return axes;
+}
+
+/* Names come from the user: characters that XML gives a meaning are written by number. */
+static void add_escaped(hr_text_t *text, const char *words) {
+  for (; *words; words++) {
+    if (*words == '<' || *words == '>' || *words == '&' || *words == '"' || (unsigned char)*words < ' ')
+      hr_text_printf(text, "&#%d;", (unsigned char)*words < ' ' ? ' ' : *words);
+    else
+      hr_text_add_char(text, *words);
+  }
+}
+
+static void print_x_ticks(hr_text_t *text, const axes_t *axes) {
+  double first, step;
+  cli_curve_ticks(axes->x_low, axes->x_high, 8, &first, &step);
+  if (step < 1) first = ceil(axes->x_low), step = 1;
+  for (double x = first; x <= axes->x_high + step * 1e-9; x += step) {
+    double at = x_place(axes, x);
+    hr_text_printf(text, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n", at, HEIGHT - BOTTOM, at,
+                   HEIGHT - BOTTOM + 5);
+    hr_text_printf(text, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.10g</text>\n", at, HEIGHT - BOTTOM + 19,
+                   x);
+  }
+}
+
+static void print_y_ticks(hr_text_t *text, const axes_t *axes) {
+  double first, step;
+  cli_curve_ticks(axes->y_low, axes->y_high, 6, &first, &step);
+  for (double y = first; y <= axes->y_high + step * 1e-9; y += step) {
+    double at = y_place(axes, y), shown = fabs(y) < step * 1e-9 ? 0 : y;
+    hr_text_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, at,
+                   WIDTH - RIGHT, at);
+    hr_text_printf(text, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT - 5, at, LEFT, at);
+    hr_text_printf(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n", LEFT - 9, at + 4, shown);
+  }
+}
+
+/* One polyline; a gap ends it and the next value starts another. */
+static void print_curve(hr_text_t *text, const axes_t *axes, const double *values, size_t count) {
+  size_t points = count < POINTS_MAX ? count : POINTS_MAX;
+  bool open = false;
+  for (size_t p = 0; p < points; p++) {
+    size_t first = p * count / points, end = (p + 1) * count / points;
+    double sum = 0;
+    for (size_t i = first; i < end; i++) sum += values[i];
+    double y = sum / (double)(end - first), x = 1 + (double)(first + end - 1) / 2;
+    if (isfinite(y) && !open)
+      hr_text_add_str(text, "<polyline fill=\"none\" stroke=\"#1f5fa8\" stroke-width=\"1.5\" points=\"");
+    if (!isfinite(y) && open) hr_text_add_str(text, "\"/>\n");
+    open = isfinite(y);
+    if (open) hr_text_printf(text, "%.2f,%.2f ", x_place(axes, x), y_place(axes, y));
+  }
+  if (open) hr_text_add_str(text, "\"/>\n");
+}
+
+void cli_curve_print(hr_text_t *text, const char *name, const double *values, size_t count) {
+  axes_t axes = find_axes(values, count);
+  hr_text_printf(
+      text,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      WIDTH, HEIGHT, WIDTH, HEIGHT);
+  hr_text_printf(text, "<text x=\"%d\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">", (LEFT + WIDTH - RIGHT) / 2);
+  add_escaped(text, name);
+  hr_text_printf(text, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
+                 (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
+  hr_text_add_str(text, "<g stroke=\"#444\" fill=\"#444\" stroke-width=\"1\">\n<style>text{stroke:none}</style>\n");
+  print_y_ticks(text, &axes);
+  print_x_ticks(text, &axes);
+  hr_text_printf(text, "<path fill=\"none\" d=\"M%d %dV%dH%d\"/>\n</g>\n", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT);
+  print_curve(text, &axes, values, count);
+  hr_text_add_str(text, "</svg>\n");
+}

@@ -1,0 +1,15 @@
+/* A curve of one number over the steps, as an SVG file that needs nothing else. */
+#ifndef CLI_CURVE_H
+#define CLI_CURVE_H
+
+#include "base/text.h"
+
+/* values[0] belongs to step 1. Values that are no finite numbers leave gaps; long curves are drawn by the means of
+ * equal stretches. */
+void cli_curve_print(hr_text_t *text, const char *name, const double *values, size_t count);
+
+/* Ticks for an axis from `low` to `high`: a first value and a step of 1, 2 or 5 times a power of ten, about `wanted`.
+ */
+void cli_curve_ticks(double low, double high, int wanted, double *out_first, double *out_step);
+
+#endif

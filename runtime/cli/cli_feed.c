@@ -1,0 +1,278 @@
+#include "cli/cli_feed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli_random.h"
+
+typedef struct fed_param {
+  int param;
+  const char *label; /* as given, for messages */
+  const hlo_shape_t *shape;
+  hlo_value_t *set;  /* the whole data set, over the file where it can be */
+} fed_param_t;
+
+typedef enum ahead_state { AHEAD_NOTHING, AHEAD_WANTED, AHEAD_READY, AHEAD_QUIT } ahead_state_t;
+
+struct cli_feed {
+  hr_arena_t arena;
+  HR_VEC(fed_param_t) params;
+  int batch_dim, replica, num_replicas;
+  int64_t examples, batch;
+  int64_t global_batch; /* as asked for; 0: not */
+  bool shuffle;
+  uint64_t seed;
+  uint64_t epoch;    /* that `order` belongs to */
+  int64_t *order;
+  bool has_order;
+  /* What the thread works at. It owns what follows while the state is WANTED, this side otherwise. */
+  pthread_t thread;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  bool has_thread; /* without one, steps are gathered when they are wanted */
+  ahead_state_t state;
+  uint64_t ahead_step;
+  hlo_value_t **ahead; /* by position in params */
+  hr_status_t ahead_status;
+};
+
+static void *gather_thread(void *context);
+
+/* --- opening --- */
+
+static hr_status_t check_set(const fed_param_t *fed, const read_npy_t *npy, int batch_dim) {
+  bool fits = read_npy_is(npy, fed->shape->dtype) && npy->rank == fed->shape->rank;
+  for (int d = 0; fits && d < npy->rank; d++) fits = d == batch_dim || npy->dims[d] == fed->shape->dims[d];
+  if (fits) return NULL;
+  char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
+  return hr_error(HR_USAGE, "--feed %s is %s; parameter %d is %s (%s in files), and only dimension %d may differ",
+                  fed->label, read_npy_text(npy, found), fed->param, hlo_shape_text(fed->shape, wanted),
+                  hr_dtype_table[fed->shape->dtype].npy_descr, batch_dim);
+}
+
+static bool is_dynamic(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
+
+static hr_status_t parse_feed(const char *text, const cli_interface_t *interface, cli_feed_t *feed, fed_param_t *fed,
+                              const char **out_file) {
+  char *end;
+  long param = strtol(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end != '=' || !end[1])
+    return hr_error(HR_USAGE, "--feed: '%s' is not K=FILE.npy or K=FILE.npz:NAME", text);
+  if (param >= interface->param_count)
+    return hr_error(HR_USAGE, "--feed: there is no parameter %ld, the program has %d", param, interface->param_count);
+  if (cli_feed_has(feed, (int)param)) return hr_error(HR_USAGE, "--feed: parameter %ld is fed twice", param);
+  *fed = (fed_param_t){.param = (int)param, .label = text, .shape = interface->params[param]};
+  char shape[HLO_SHAPE_TEXT];
+  if (!hlo_shape_is_array(fed->shape) || feed->batch_dim >= fed->shape->rank)
+    return hr_error(HR_USAGE, "--feed: parameter %ld is %s: it has no dimension %d to feed along", param,
+                    hlo_shape_text(fed->shape, shape), feed->batch_dim);
+  for (int d = 0; d < fed->shape->rank; d++)
+    if (is_dynamic(fed->shape, d) && (d != feed->batch_dim || fed->shape->dims[d] == HLO_UNBOUNDED))
+      return hr_error(HR_USAGE, "--feed: parameter %ld is %s: only dimension %d may be dynamic, with a bound", param,
+                      hlo_shape_text(fed->shape, shape), feed->batch_dim);
+  *out_file = end + 1;
+  return NULL;
+}
+
+/* Examples of one step for one replica: the size of the batch dimension. Where that is a bound, the replicas share the
+ * global batch, by default the bound: one replica alone takes as much as the program can. */
+static hr_status_t find_batch(const cli_feed_t *feed, const fed_param_t *fed, int64_t *out_batch) {
+  int64_t size = fed->shape->dims[feed->batch_dim], replicas = feed->num_replicas;
+  bool dynamic = is_dynamic(fed->shape, feed->batch_dim);
+  int64_t global = feed->global_batch ? feed->global_batch : size;
+  bool divides = global % replicas == 0;
+  *out_batch = dynamic || feed->global_batch ? global / replicas : size;
+  if (dynamic ? divides && *out_batch <= size : *out_batch == size && (divides || !feed->global_batch)) return NULL;
+  char shape[HLO_SHAPE_TEXT];
+  return hr_error(HR_USAGE, "--feed: %lld examples a step over %lld replicas do not suit parameter %d, which is %s",
+                  (long long)global, (long long)replicas, fed->param, hlo_shape_text(fed->shape, shape));
+}
+
+static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_interface_t *interface) {
+  fed_param_t fed;
+  const char *file;
+  HR_TRY(parse_feed(text, interface, feed, &fed, &file));
+  HR_TRY(HR_VEC_RESERVE(&feed->params, feed->params.count + 1));
+  read_npy_t npy;
+  HR_TRY(cli_npy_open(file, &npy));
+  hr_status_t st = check_set(&fed, &npy, feed->batch_dim);
+  if (!st) st = read_npy_rows(&npy, fed.shape->dtype, &fed.set);
+  read_npy_deinit(&npy);
+  HR_TRY(st);
+  HR_VEC_PUSH(&feed->params, fed);
+  int64_t examples = fed.set->dims[feed->batch_dim], batch;
+  HR_TRY(find_batch(feed, &fed, &batch));
+  if (feed->params.count == 1) {
+    feed->examples = examples;
+    feed->batch = batch;
+  }
+  if (examples != feed->examples || batch != feed->batch)
+    return hr_error(HR_USAGE, "--feed: %s has %lld examples, %lld a step; %s has %lld, %lld a step", text,
+                    (long long)examples, (long long)batch, feed->params.data[0].label, (long long)feed->examples,
+                    (long long)feed->batch);
+  return NULL;
+}
+
+static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options, const cli_interface_t *interface) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
+    HR_TRY(add_param(feed, given->text, interface));
+  if (feed->batch < 1 || feed->examples / feed->num_replicas < feed->batch)
+    return hr_error(HR_USAGE, "--feed: %lld examples do not fill one step of %d replicas times %lld",
+                    (long long)feed->examples, feed->num_replicas, (long long)feed->batch);
+  HR_TRY(HR_NEW_ARRAY(&feed->arena, feed->params.count, &feed->ahead));
+  return HR_NEW_ARRAY(&feed->arena, feed->examples, &feed->order);
+}
+
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *interface, int replica,
+                            int num_replicas, cli_feed_t **out_feed) {
+  *out_feed = NULL;
+  if (!hr_option_is_given(options, HR_OPTION_FEED)) return NULL;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(cli_feed_t), &memory));
+  cli_feed_t *feed = memory;
+  hr_arena_init(&feed->arena);
+  pthread_mutex_init(&feed->mutex, NULL);
+  pthread_cond_init(&feed->changed, NULL);
+  feed->batch_dim = (int)hr_option_int(options, HR_OPTION_BATCH_DIM, 0);
+  feed->global_batch = (int64_t)hr_option_int(options, HR_OPTION_GLOBAL_BATCH, 0);
+  feed->replica = replica;
+  feed->num_replicas = num_replicas;
+  feed->shuffle = !hr_option_is_given(options, HR_OPTION_NO_SHUFFLE);
+  feed->seed = hr_option_int(options, HR_OPTION_SEED, 0);
+  hr_status_t st = fill_feed(feed, options, interface);
+  feed->has_thread = !st && pthread_create(&feed->thread, NULL, gather_thread, feed) == 0;
+  if (st)
+    cli_feed_destroy(feed);
+  else
+    *out_feed = feed;
+  return st;
+}
+
+bool cli_feed_has(const cli_feed_t *feed, int param) {
+  for (size_t i = 0; feed && i < feed->params.count; i++)
+    if (feed->params.data[i].param == param) return true;
+  return false;
+}
+
+uint64_t cli_feed_steps_per_epoch(const cli_feed_t *feed) {
+  return (uint64_t)(feed->examples / (feed->batch * feed->num_replicas));
+}
+
+/* --- gathering --- */
+
+/* Fisher and Yates' shuffle; every process works it out for itself. */
+static void make_order(cli_feed_t *feed, uint64_t epoch) {
+  if (feed->has_order && (feed->epoch == epoch || !feed->shuffle)) return;
+  for (int64_t i = 0; i < feed->examples; i++) feed->order[i] = i;
+  for (int64_t i = feed->examples - 1; i > 0 && feed->shuffle; i--) {
+    uint64_t bits = cli_random_bits(feed->seed, epoch, (uint64_t)i);
+    int64_t k = (int64_t)((__uint128_t)bits * (uint64_t)(i + 1) >> 64);
+    int64_t other = feed->order[k];
+    feed->order[k] = feed->order[i];
+    feed->order[i] = other;
+  }
+  feed->epoch = epoch;
+  feed->has_order = true;
+}
+
+/* One row (what lies within the batch dimension) for each example and each index of the dimensions around it. */
+static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const int64_t *chosen,
+                          hlo_value_t **out_value) {
+  int64_t dims[HLO_MAX_RANK];
+  for (int d = 0; d < fed->shape->rank; d++) dims[d] = d == feed->batch_dim ? feed->batch : fed->shape->dims[d];
+  HR_TRY(hlo_value_array(fed->shape->dtype, fed->shape->rank, dims, out_value));
+  size_t row = hr_dtype_bytes(fed->shape->dtype);
+  int64_t outer = 1;
+  for (int d = 0; d < fed->shape->rank; d++) {
+    if (d < feed->batch_dim) outer *= fed->shape->dims[d];
+    if (d > feed->batch_dim) row *= (size_t)fed->shape->dims[d];
+  }
+  char *to = (*out_value)->data;
+  const char *from = fed->set->data;
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t b = 0; b < feed->batch; b++, to += row)
+      memcpy(to, from + (size_t)(o * feed->examples + chosen[b]) * row, row);
+  return NULL;
+}
+
+static hr_status_t gather_step(cli_feed_t *feed, uint64_t step) {
+  uint64_t per_epoch = cli_feed_steps_per_epoch(feed);
+  make_order(feed, step / per_epoch);
+  int64_t place = ((int64_t)(step % per_epoch) * feed->num_replicas + feed->replica) * feed->batch;
+  for (size_t i = 0; i < feed->params.count; i++)
+    HR_TRY(gather(feed, &feed->params.data[i], feed->order + place, &feed->ahead[i]));
+  return NULL;
+}
+
+static void set_state(cli_feed_t *feed, ahead_state_t state) {
+  pthread_mutex_lock(&feed->mutex);
+  feed->state = state;
+  pthread_cond_signal(&feed->changed);
+  pthread_mutex_unlock(&feed->mutex);
+}
+
+/* Waits until the state is, or is not, WANTED. */
+static void await_wanted(cli_feed_t *feed, bool wanted) {
+  pthread_mutex_lock(&feed->mutex);
+  while (feed->state != AHEAD_QUIT && (feed->state == AHEAD_WANTED) != wanted)
+    pthread_cond_wait(&feed->changed, &feed->mutex);
+  pthread_mutex_unlock(&feed->mutex);
+}
+
+static void *gather_thread(void *context) {
+  cli_feed_t *feed = context;
+  for (;;) {
+    await_wanted(feed, true);
+    if (feed->state == AHEAD_QUIT) return NULL;
+    feed->ahead_status = gather_step(feed, feed->ahead_step);
+    set_state(feed, AHEAD_READY);
+  }
+}
+
+/* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`. */
+static bool take_ahead(cli_feed_t *feed, uint64_t step) {
+  await_wanted(feed, false);
+  if (feed->state == AHEAD_READY && feed->ahead_step == step) return true;
+  for (size_t i = 0; feed->ahead && i < feed->params.count; i++) {
+    hlo_value_release(feed->ahead[i]);
+    feed->ahead[i] = NULL;
+  }
+  hr_status_release(feed->ahead_status);
+  feed->ahead_status = NULL;
+  feed->state = AHEAD_NOTHING;
+  return false;
+}
+
+hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params) {
+  if (!take_ahead(feed, step)) feed->ahead_status = gather_step(feed, step);
+  hr_status_t st = feed->ahead_status;
+  feed->ahead_status = NULL;
+  feed->state = AHEAD_NOTHING;
+  if (st) return st;
+  for (size_t i = 0; i < feed->params.count; i++) {
+    hlo_value_release(params[feed->params.data[i].param]);
+    params[feed->params.data[i].param] = feed->ahead[i];
+    feed->ahead[i] = NULL;
+  }
+  feed->ahead_step = step + 1;
+  if (feed->has_thread) set_state(feed, AHEAD_WANTED);
+  return NULL;
+}
+
+void cli_feed_destroy(cli_feed_t *feed) {
+  if (!feed) return;
+  take_ahead(feed, UINT64_MAX);
+  if (feed->has_thread) {
+    set_state(feed, AHEAD_QUIT);
+    pthread_join(feed->thread, NULL);
+  }
+  pthread_mutex_destroy(&feed->mutex);
+  pthread_cond_destroy(&feed->changed);
+  for (size_t i = 0; i < feed->params.count; i++) hlo_value_release(feed->params.data[i].set);
+  HR_VEC_FREE(&feed->params);
+  hr_arena_deinit(&feed->arena);
+  hr_free(feed);
+}

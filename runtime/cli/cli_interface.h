@@ -1,0 +1,36 @@
+/* A program's parameters and results as the command sees them: flattened, with their shapes; and arrays of files that
+ * are meant for them. */
+#ifndef CLI_INTERFACE_H
+#define CLI_INTERFACE_H
+
+#include "hlorun.h"
+#include "ir/shape.h"
+#include "read/npy.h"
+
+typedef struct cli_interface {
+  hr_arena_t arena;
+  int param_count, result_count;
+  const hlo_shape_t **params, **results;
+  const char **param_names;
+} cli_interface_t;
+
+/* Deinit also after a failure. */
+hr_status_t cli_interface_init(cli_interface_t *interface, const hlorun_program_t *program);
+void cli_interface_deinit(cli_interface_t *interface);
+
+/* The shape that "f32[2,<=3]" names. */
+hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape_t **out_shape);
+
+/* FILE.npy, or FILE.npz:NAME; the first colon after ".npz" separates. Errors: USAGE if the archive has no such array.
+ */
+hr_status_t cli_npy_open(const char *file, read_npy_t *out_npy);
+bool cli_npy_is_named(const char *text); /* does it look like either? */
+
+/* Where a value came from, for messages: "in3 of data.npz". */
+hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const hlo_shape_t *want,
+                               hlo_value_t **out_value);
+/* Member PREFIX<k>@<rank> if the archive has it, else PREFIX<k>; *out_value NULL if it has neither. */
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const char *prefix, int k, int rank, const hlo_shape_t *want,
+                               hlo_value_t **out_value);
+
+#endif

@@ -1,0 +1,22 @@
+/* -n N: the command starts itself again under mpirun. */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
+
+#include "base/options.h"
+
+/* How many processes -n asks this process to start: 0 if it runs alone or a launcher has started it already.
+ * Errors: USAGE if the launcher started another number. */
+hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes);
+
+/* The words of a command that runs `arguments` (without the program's name) on `processes` processes of this program:
+ * mpirun, what it needs here, this program, the arguments. Lives in the arena and ends with NULL. Allows root in
+ * the environment.
+ * Errors: UNAVAILABLE if there is no mpirun. */
+hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
+                               char *const **out_words);
+
+/* Runs this command with the same arguments (main's, without the program's name) under mpirun, and waits for it. The
+ * processes end with this one. Their failures have been reported by them. */
+hr_status_t cli_launch_run(int processes, int argc, char *const *argv);
+
+#endif

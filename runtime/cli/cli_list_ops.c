@@ -1,0 +1,112 @@
+/* --list-ops: what exists, from the op table. The types of elementwise ops are found by asking for their kernels. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "ops/elementwise.h"
+
+#define NAME_COLUMN 28
+#define STABLEHLO_COLUMN 28
+#define ENGINE_COLUMN 12
+
+static bool uses_attr(hlo_opcode_t op, hlo_attr_key_t key) {
+  for (int i = 0; i < hlo_op_table[op].attr_count; i++)
+    if (hlo_op_table[op].attrs[i].key == key) return true;
+  return false;
+}
+
+/* Attributes that some elementwise ops cannot be without, at values that suit every type. */
+static int probe_attrs(hlo_opcode_t op, hlo_attr_t into[3]) {
+  int count = 0;
+  if (uses_attr(op, HLO_ATTR_DIRECTION)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_DIRECTION};
+  if (uses_attr(op, HLO_ATTR_EXPONENT_BITS)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_EXPONENT_BITS, .integer = 2};
+  if (uses_attr(op, HLO_ATTR_MANTISSA_BITS)) into[count++] = (hlo_attr_t){.key = HLO_ATTR_MANTISSA_BITS, .integer = 1};
+  return count;
+}
+
+/* The type of operand k when the op works on `dtype`. */
+static hr_dtype_t operand_type(hlo_opcode_t op, int k, hr_dtype_t dtype) {
+  if (op == HLO_SELECT && k == 0) return HR_PRED;
+  if (op == HLO_STOCHASTIC_CONVERT) return k ? HR_U32 : HR_F32;
+  return dtype;
+}
+
+/* Makes the op on scalars of a type and asks the verifier and the kernels whether they take it. */
+static hr_status_t probe(hlo_module_t *module, hlo_opcode_t op, hr_dtype_t dtype) {
+  hlo_computation_t *computation;
+  hlo_instr_t *operands[EW_MAX_OPERANDS], *instr;
+  HR_TRY(hlo_computation_add(module, HR_STR("probe"), &computation));
+  int count = hlo_op_table[op].operands;
+  for (int k = 0; k < count; k++) {
+    hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = k};
+    hlo_instr_def_t def = {.op = HLO_PARAMETER, .name = HR_STR("p"), .attr_count = 1, .attrs = &number,
+                           .shape = hlo_shape_scalar(operand_type(op, k, dtype))};
+    HR_TRY(hlo_instr_add(computation, &def, &operands[k]));
+  }
+  hlo_attr_t attrs[3];
+  bool declares = op == HLO_CONVERT || op == HLO_STOCHASTIC_CONVERT;
+  hlo_instr_def_t def = {.op = op, .name = HR_STR("x"), .operand_count = count, .operands = operands,
+                         .attr_count = probe_attrs(op, attrs), .attrs = attrs,
+                         .shape = declares ? hlo_shape_scalar(dtype) : NULL};
+  HR_TRY(hlo_instr_add(computation, &def, &instr));
+  HR_TRY(op_verifiers[op](instr));
+  const ew_kernel_t *kernel;
+  return ew_kernel_prepare(&module->arena, instr, &kernel);
+}
+
+static const struct type_class {
+  hr_dtype_class_t class_;
+  const char *name;
+} classes[] = {{HR_CLASS_PRED, "pred"},
+               {HR_CLASS_SIGNED, "signed"},
+               {HR_CLASS_UNSIGNED, "unsigned"},
+               {HR_CLASS_FLOAT, "floats"},
+               {HR_CLASS_COMPLEX, "complex"}};
+
+/* A whole class by its name, else its types. */
+static void print_class(hr_text_t *text, const struct type_class *class_, const bool *takes) {
+  int of_class = 0, taken = 0;
+  for (int type = 0; type < HR_DTYPE_COUNT; type++) {
+    if (hr_dtype_class((hr_dtype_t)type) != class_->class_) continue;
+    of_class++;
+    taken += takes[type];
+  }
+  if (taken == of_class) hr_text_printf(text, " %s", class_->name);
+  if (!taken || taken == of_class) return;
+  for (int type = 0; type < HR_DTYPE_COUNT; type++)
+    if (takes[type] && hr_dtype_class((hr_dtype_t)type) == class_->class_)
+      hr_text_printf(text, " %s", hr_dtype_name((hr_dtype_t)type));
+}
+
+static hr_status_t print_types(hr_text_t *text, hlo_opcode_t op) {
+  bool takes[HR_DTYPE_COUNT] = {false};
+  hlo_module_t *module;
+  HR_TRY(hlo_module_create(HR_STR("probe"), &module));
+  for (int type = 0; type < HR_DTYPE_COUNT; type++) {
+    if (!hr_dtype_is_array((hr_dtype_t)type)) continue;
+    hr_status_t st = probe(module, op, (hr_dtype_t)type);
+    takes[type] = !st;
+    hr_status_release(st);
+  }
+  for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) print_class(text, &classes[c], takes);
+  hlo_module_destroy(module);
+  return NULL;
+}
+
+hr_status_t cli_list_ops(void) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_text_printf(&text, "%-*s %-*s %-*s %s\n", NAME_COLUMN, "HLO", STABLEHLO_COLUMN, "StableHLO", ENGINE_COLUMN,
+                 "engine", "types of elementwise ops; others take what their definition says");
+  hr_status_t st = NULL;
+  for (int op = 0; op < HLO_OPCODE_COUNT && !st; op++) {
+    const hlo_op_info_t *info = &hlo_op_table[op];
+    bool typed = info->traits & OP_ELEMENTWISE;
+    hr_text_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
+                   *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0, "reference");
+    if (typed) st = print_types(&text, (hlo_opcode_t)op);
+    hr_text_add_char(&text, '\n');
+  }
+  if (!st) st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}

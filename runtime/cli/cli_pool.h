@@ -1,0 +1,27 @@
+/* Cases for one process, each in a child of its own: a case that crashes or hangs fails, and the others go on. */
+#ifndef CLI_POOL_H
+#define CLI_POOL_H
+
+#include "cli/cli_case.h"
+
+/* How a case came out; `text` may be empty, and is borrowed for the call. */
+typedef hr_status_t (*cli_outcome_fn)(void *context, size_t index, cli_verdict_t verdict, const char *text);
+
+typedef struct cli_pool_options {
+  int jobs;
+  double timeout_s; /* of each case */
+  hlorun_client_options_t client;
+  cli_tolerance_t tolerance;
+} cli_pool_options_t;
+
+/* Runs cases[chosen[0..count)], calling `outcome` as each ends. Errors: what `outcome` returns; CANCELLED after a
+ * signal; UNAVAILABLE when no process can be started. No child is left behind. */
+hr_status_t cli_pool_run(const cli_pool_options_t *options, const cli_case_t *cases, const size_t *chosen, size_t count,
+                         cli_outcome_fn outcome, void *context);
+
+/* From now on SIGINT, SIGTERM and SIGHUP only set a flag, until children are started, which have them as usual. */
+void cli_pool_catch_signals(void);
+void cli_pool_default_signals(void);
+hr_status_t cli_pool_check_signals(void); /* CANCELLED once one has arrived */
+
+#endif

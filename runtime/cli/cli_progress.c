@@ -1,0 +1,143 @@
+#include "cli/cli_progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BAR_PAUSE_S 0.1
+#define LINE_PAUSE_S 5.0 /* first pause between plain lines; it grows with the run */
+#define BAR_WIDTH 24
+
+double cli_now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double cli_value_mean(const hlo_value_t *value) {
+  hr_dtype_t part = hr_dtype_real(value->dtype);
+  int parts = hr_dtype_is_complex(value->dtype) ? 2 : 1;
+  size_t bytes = hr_dtype_bytes(part);
+  double sum = 0;
+  for (int64_t i = 0; i < value->count; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)value->data + (size_t)(i * parts) * bytes, bytes);
+    sum += hr_dtype_is_float(part) ? hr_float_decode(part, bits) : (double)hlo_value_int_at(value, i);
+  }
+  return value->count ? sum / (double)value->count : NAN;
+}
+
+/* --- metrics --- */
+
+static hr_status_t add_metric(cli_progress_t *progress, const char *text, const cli_interface_t *interface) {
+  char *end;
+  long result = strtol(text, &end, 10);
+  if (*text < '0' || *text > '9' || (*end && *end != '='))
+    return hr_error(HR_USAGE, "--metric: '%s' is not OUT or OUT=NAME", text);
+  if (result >= interface->result_count)
+    return hr_error(HR_USAGE, "--metric: there is no result %ld, the program has %d", result, interface->result_count);
+  if (!hlo_shape_is_array(interface->results[result]))
+    return hr_error(HR_USAGE, "--metric: result %ld is no array", result);
+  cli_metric_t metric = {.result = (int)result, .name = *end == '=' && end[1] ? end + 1 : "metric", .now = NAN};
+  HR_VEC_PUSH(&progress->metrics, metric);
+  return NULL;
+}
+
+static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_interface_t *interface) {
+  for (int k = 0; k < interface->result_count; k++) {
+    const hlo_shape_t *shape = interface->results[k];
+    if (!hlo_shape_is_scalar(shape) || !hr_dtype_is_float(shape->dtype)) continue;
+    HR_VEC_PUSH(&progress->metrics, (cli_metric_t){.result = k, .name = "loss", .now = NAN});
+    return NULL;
+  }
+  return hr_error(HR_USAGE, "--curve: no result is a float scalar; say which one to draw with --metric OUT");
+}
+
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_interface_t *interface,
+                              uint64_t steps, bool visible) {
+  bool shown = visible && steps > 1 && !hr_option_is_given(options, HR_OPTION_NO_PROGRESS);
+  *progress = (cli_progress_t){.steps = steps, .started_s = cli_now_s(), .stream = shown ? stderr : NULL};
+  progress->terminal = isatty(STDERR_FILENO) && !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb"));
+  progress->pause_s = progress->terminal ? BAR_PAUSE_S : LINE_PAUSE_S;
+  progress->shown_s = progress->started_s;
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_METRIC, &from));)
+    HR_TRY(add_metric(progress, given->text, interface));
+  if (!progress->metrics.count && hr_option_is_given(options, HR_OPTION_CURVE))
+    HR_TRY(add_first_scalar(progress, interface));
+  return NULL;
+}
+
+void cli_progress_deinit(cli_progress_t *progress) {
+  for (size_t i = 0; i < progress->metrics.count; i++) HR_VEC_FREE(&progress->metrics.data[i].history);
+  HR_VEC_FREE(&progress->metrics);
+}
+
+/* --- showing --- */
+
+static void print_duration(char into[32], double seconds) {
+  if (seconds < 60)
+    snprintf(into, 32, "%.0f s", seconds);
+  else if (seconds < 3600)
+    snprintf(into, 32, "%d:%02d min", (int)seconds / 60, (int)seconds % 60);
+  else
+    snprintf(into, 32, "%d:%02d h", (int)(seconds / 3600), (int)(seconds / 60) % 60);
+}
+
+static int terminal_width(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+static void print_line(const cli_progress_t *progress, uint64_t step, double now, char *into, size_t size) {
+  double elapsed = now - progress->started_s, rate = elapsed > 0 ? (double)step / elapsed : 0;
+  int used = snprintf(into, size, "step %llu/%llu", (unsigned long long)step, (unsigned long long)progress->steps);
+  for (size_t i = 0; i < progress->metrics.count && used < (int)size; i++)
+    used += snprintf(into + used, size - (size_t)used, "  %s %.5g", progress->metrics.data[i].name,
+                     progress->metrics.data[i].now);
+  if (used < (int)size) used += snprintf(into + used, size - (size_t)used, "  %.3g steps/s", rate);
+  char left[32];
+  print_duration(left, rate > 0 ? (double)(progress->steps - step) / rate : 0);
+  if (used < (int)size && step < progress->steps) snprintf(into + used, size - (size_t)used, "  %s left", left);
+}
+
+static void show(cli_progress_t *progress, uint64_t step, double now) {
+  char line[512];
+  print_line(progress, step, now, line, sizeof line);
+  progress->shown_s = now;
+  if (!progress->terminal) {
+    fprintf(progress->stream, "%s\n", line);
+    /* A long run says no more than a short one: about one line for each tenth of its time so far. */
+    double tenth = (now - progress->started_s) / 10;
+    if (tenth > progress->pause_s) progress->pause_s = tenth;
+    return;
+  }
+  int filled = (int)(BAR_WIDTH * step / progress->steps);
+  char bar[BAR_WIDTH + 1];
+  memset(bar, '#', (size_t)filled);
+  memset(bar + filled, '.', (size_t)(BAR_WIDTH - filled));
+  bar[BAR_WIDTH] = 0;
+  int room = terminal_width() - BAR_WIDTH - 4;
+  fprintf(progress->stream, "\r[%s] %.*s\033[K", bar, room > 0 ? room : 0, line);
+  fflush(progress->stream);
+}
+
+hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value_t *const *results) {
+  for (size_t i = 0; i < progress->metrics.count; i++) {
+    cli_metric_t *metric = &progress->metrics.data[i];
+    metric->now = cli_value_mean(results[metric->result]);
+    HR_VEC_PUSH(&metric->history, metric->now);
+  }
+  if (!progress->stream) return NULL;
+  double now = cli_now_s();
+  if (now - progress->shown_s >= progress->pause_s || step == progress->steps) show(progress, step, now);
+  return NULL;
+}
+
+void cli_progress_end(cli_progress_t *progress) {
+  if (progress->stream && progress->terminal) fputc('\n', progress->stream);
+  progress->stream = NULL;
+}

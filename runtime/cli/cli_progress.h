@@ -1,0 +1,38 @@
+/* How far the steps are: a bar on a terminal, a line now and then elsewhere, both on standard error; and the metrics
+ * that are shown with it. Only rank 0 has one. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include "base/options.h"
+#include "cli/cli_interface.h"
+
+typedef struct cli_metric {
+  int result;
+  const char *name;
+  double now;             /* at the last step */
+  HR_VEC(double) history; /* one entry a step */
+} cli_metric_t;
+
+typedef struct cli_progress {
+  FILE *stream; /* NULL: shows nothing */
+  bool terminal;
+  uint64_t steps;
+  double started_s, shown_s, pause_s; /* when it last showed; how long until the next time */
+  HR_VEC(cli_metric_t) metrics;
+} cli_progress_t;
+
+/* --metric options; with --curve and none of them, the first float scalar among the results. Deinit also after a
+ * failure. Errors: USAGE: no such result, not a number. */
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_interface_t *interface,
+                              uint64_t steps, bool visible);
+void cli_progress_deinit(cli_progress_t *progress);
+/* After step number `step` (from 1): notes the metrics and shows them. */
+hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value_t *const *results);
+/* Leaves the line of the bar. */
+void cli_progress_end(cli_progress_t *progress);
+
+/* The mean of an array's elements, as a number. */
+double cli_value_mean(const hlo_value_t *value);
+double cli_now_s(void);
+
+#endif

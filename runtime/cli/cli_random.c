@@ -1,0 +1,72 @@
+#include "cli/cli_random.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/cli_index_bounds.h"
+
+#define SMALL_INTEGER 8
+
+/* The finaliser of SplitMix64 over a position. */
+uint64_t cli_random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
+  uint64_t z = seed * UINT64_C(0xD1342543DE82EF95) + stream * UINT64_C(0xA24BAED4963EE407) +
+               (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+/* In [-1, 1), with 24 random bits: exact in f32. */
+static double unit_float(uint64_t bits) { return (double)(int64_t)(bits >> 40) / (1 << 23) - 1; }
+
+/* Below `bound` without much bias: the high half of a product. */
+static uint64_t below(uint64_t bits, uint64_t bound) { return (uint64_t)((__uint128_t)bits * bound >> 64); }
+
+static int64_t integer_value(hr_dtype_t dtype, uint64_t bits, int64_t bound) {
+  int width = hr_dtype_table[dtype].bits;
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  int64_t highest = SMALL_INTEGER, lowest = is_signed ? -SMALL_INTEGER : 0;
+  if (bound != CLI_NO_BOUND) {
+    lowest = 0;
+    highest = bound - 1;
+  }
+  if (width < 63) { /* what the type can hold */
+    int64_t limit = (INT64_C(1) << (is_signed ? width - 1 : width)) - 1;
+    if (highest > limit) highest = limit;
+    if (is_signed && lowest < -limit - 1) lowest = -limit - 1;
+  }
+  return lowest + (int64_t)below(bits, (uint64_t)(highest - lowest) + 1);
+}
+
+static void store_float(hr_dtype_t dtype, void *at, int64_t i, double value) {
+  if (dtype == HR_F32) {
+    ((float *)at)[i] = (float)value;
+  } else {
+    uint64_t bits = hr_float_encode(dtype, value);
+    memcpy((char *)at + (size_t)i * hr_dtype_bytes(dtype), &bits, hr_dtype_bytes(dtype));
+  }
+}
+
+static void fill(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
+  hr_dtype_t part = hr_dtype_real(value->dtype);
+  int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
+  size_t bytes = hr_dtype_bytes(part);
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t bits = cli_random_bits(seed, (uint64_t)k, (uint64_t)i);
+    if (hr_dtype_is_float(part)) {
+      double number = unit_float(bits);
+      store_float(part, value->data, i, part == HR_F8E8M0FNU ? fabs(number) + 0.125 : number);
+      continue;
+    }
+    int64_t integer = part == HR_PRED ? (int64_t)(bits >> 63) : integer_value(part, bits, bound);
+    memcpy((char *)value->data + (size_t)i * bytes, &integer, bytes);
+  }
+}
+
+hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int64_t bound, hlo_value_t **out_value) {
+  int64_t dims[HLO_MAX_RANK];
+  for (int d = 0; d < shape->rank; d++) dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
+  HR_TRY(hlo_value_array(shape->dtype, shape->rank, dims, out_value));
+  fill(*out_value, seed, k, bound);
+  return NULL;
+}

@@ -1,0 +1,205 @@
+#include "cli/cli_results.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/print.h"
+
+#define EDGE 3          /* elements shown at each end of a long dimension */
+#define WHOLE_COUNT 100 /* arrays up to this size are shown whole */
+
+/* --- printing --- */
+
+static void print_dims(hr_text_t *text, const hlo_value_t *value) {
+  hr_text_printf(text, "%s[", hr_dtype_name(value->dtype));
+  for (int d = 0; d < value->rank; d++) hr_text_printf(text, "%s%lld", d ? "," : "", (long long)value->dims[d]);
+  hr_text_add_char(text, ']');
+}
+
+/* Sub-array from dimension `d` on, whose first element is number `first` and which has `count` elements. */
+static void print_elements(hr_text_t *text, const hlo_value_t *value, int d, int64_t first, int64_t count) {
+  if (d == value->rank) {
+    hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
+    return;
+  }
+  int64_t size = value->dims[d], each = size ? count / size : 0;
+  bool elide = value->count > WHOLE_COUNT && size > 2 * EDGE;
+  hr_text_add_char(text, '{');
+  for (int64_t i = 0; i < size; i++) {
+    if (i) hr_text_add_str(text, ", ");
+    if (elide && i == EDGE) {
+      hr_text_add_str(text, "..., ");
+      i = size - EDGE;
+    }
+    print_elements(text, value, d + 1, first + i * each, each);
+  }
+  hr_text_add_char(text, '}');
+}
+
+void cli_value_print(hr_text_t *text, const hlo_value_t *value) {
+  if (!hr_dtype_is_array(value->dtype)) {
+    hr_text_add_str(text, hr_dtype_name(value->dtype));
+    return;
+  }
+  print_dims(text, value);
+  hr_text_add_char(text, ' ');
+  print_elements(text, value, 0, 0, value->count);
+}
+
+/* --- writing --- */
+
+static hr_status_t add_array(read_zip_writer_t *writer, int k, int rank, const hlo_value_t *value) {
+  char name[64];
+  if (rank < 0)
+    snprintf(name, sizeof name, "out%d", k);
+  else
+    snprintf(name, sizeof name, "out%d@%d", k, rank);
+  return read_npz_add(writer, name, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value));
+}
+
+/* An array as it is sent: its rank is negative for tokens. */
+typedef struct array_head {
+  int32_t dtype, rank;
+  int64_t dims[HLO_MAX_RANK];
+} array_head_t;
+
+static hr_status_t send_results(hlorun_client_t *client, int count, hlo_value_t *const *results) {
+  for (int k = 0; k < count; k++) {
+    const hlo_value_t *value = results[k];
+    bool is_array = hr_dtype_is_array(value->dtype);
+    array_head_t head = {.dtype = value->dtype, .rank = is_array ? value->rank : -1};
+    if (is_array) memcpy(head.dims, value->dims, (size_t)value->rank * sizeof *value->dims);
+    HR_TRY(hlorun_client_send(client, 0, &head, sizeof head));
+    if (is_array) HR_TRY(hlorun_client_send(client, 0, value->data, hlo_value_bytes(value)));
+  }
+  return NULL;
+}
+
+static hr_status_t receive_array(hlorun_client_t *client, int from, hlo_value_t **out_value) {
+  array_head_t head;
+  *out_value = NULL;
+  HR_TRY(hlorun_client_recv(client, from, &head, sizeof head));
+  if (head.rank < 0) return NULL;
+  HR_TRY(hlo_value_array((hr_dtype_t)head.dtype, head.rank, head.dims, out_value));
+  hr_status_t st = hlorun_client_recv(client, from, (*out_value)->data, hlo_value_bytes(*out_value));
+  if (st) {
+    hlo_value_release(*out_value);
+    *out_value = NULL;
+  }
+  return st;
+}
+
+/* A failure to write is kept: the other processes must get rid of what they send. */
+static hr_status_t receive_results(hlorun_client_t *client, read_zip_writer_t *writer, int from, int count,
+                                   hr_status_t *write_status) {
+  for (int k = 0; k < count; k++) {
+    hlo_value_t *value;
+    HR_TRY(receive_array(client, from, &value));
+    if (value && !*write_status) *write_status = add_array(writer, k, from, value);
+    hlo_value_release(value);
+  }
+  return NULL;
+}
+
+static hr_status_t write_own(read_zip_writer_t *writer, int world, int count, hlo_value_t *const *results) {
+  for (int k = 0; k < count; k++) {
+    if (!hr_dtype_is_array(results[k]->dtype)) continue;
+    HR_TRY(add_array(writer, k, -1, results[k]));
+    if (world > 1) HR_TRY(add_array(writer, k, 0, results[k]));
+  }
+  return NULL;
+}
+
+hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count, hlo_value_t *const *results) {
+  int world = hlorun_client_world_size(client);
+  if (hlorun_client_rank(client)) return send_results(client, count, results);
+  read_zip_writer_t *writer = NULL;
+  hr_status_t write_status = read_zip_create(path, &writer), st = NULL;
+  if (!write_status) write_status = write_own(writer, world, count, results);
+  for (int from = 1; from < world && !st; from++) st = receive_results(client, writer, from, count, &write_status);
+  return read_zip_finish(writer, hr_status_join(write_status, st));
+}
+
+/* --- comparing --- */
+
+static void add_line(hr_text_t *text, const cli_expectation_t *expectation, int k, const hlo_value_t *result,
+                     const hlo_value_t *want, const cli_difference_t *difference) {
+  hr_text_printf(text, "out%d", k);
+  if (expectation->mark_rank) hr_text_printf(text, "@%d", expectation->rank);
+  hr_text_add_char(text, ' ');
+  print_dims(text, result);
+  hr_text_add_str(text, ": ");
+  if (difference) {
+    cli_difference_print(text, result, want, difference);
+  } else {
+    hr_text_add_str(text, "want ");
+    print_dims(text, want);
+  }
+  hr_text_add_char(text, '\n');
+}
+
+static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const hlo_shape_t *shape,
+                               const hlo_value_t *result, hr_text_t *text, int *bad) {
+  hlo_value_t *want;
+  HR_TRY(cli_value_from_npz(expectation->npz, "out", k, expectation->rank, shape, &want));
+  if (!want) return NULL;
+  cli_difference_t difference = {0};
+  bool same_dims = cli_same_dims(result, want);
+  if (same_dims) cli_compare(result, want, &expectation->tolerance, &difference);
+  bool is_bad = !same_dims || difference.bad_count;
+  *bad += is_bad;
+  if (is_bad || expectation->all_lines)
+    add_line(text, expectation, k, result, want, same_dims ? &difference : NULL);
+  hlo_value_release(want);
+  return NULL;
+}
+
+/* Arrays out0, out1@3, ... that the program has no result for. */
+static hr_status_t check_names(const read_npz_t *npz, int result_count, int *out_named) {
+  *out_named = 0;
+  for (size_t i = 0; i < read_npz_count(npz); i++) {
+    hr_str_t name = read_npz_name(npz, i);
+    int k;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(name));
+    if (sscanf(text, "out%d", &k) != 1) continue;
+    ++*out_named;
+    if (k < 0 || k >= result_count)
+      return hr_error(HR_USAGE, "%s has %s, the program has %d results", npz->zip.path, text, result_count);
+  }
+  return NULL;
+}
+
+hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_interface_t *interface,
+                                hlo_value_t *const *results, hr_text_t *text, int *out_bad) {
+  int named;
+  *out_bad = 0;
+  HR_TRY(check_names(expectation->npz, interface->result_count, &named));
+  if (!named && interface->result_count)
+    return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with", expectation->npz->zip.path);
+  for (int k = 0; k < interface->result_count; k++)
+    if (hr_dtype_is_array(results[k]->dtype))
+      HR_TRY(compare_one(expectation, k, interface->results[k], results[k], text, out_bad));
+  return NULL;
+}
+
+hr_status_t cli_gather_text(hlorun_client_t *client, const hr_text_t *mine, hr_text_t *all) {
+  int world = hlorun_client_world_size(client);
+  uint64_t size = mine->size;
+  if (hlorun_client_rank(client)) {
+    HR_TRY(hlorun_client_send(client, 0, &size, sizeof size));
+    return size ? hlorun_client_send(client, 0, mine->data, size) : NULL;
+  }
+  if (size) hr_text_add(all, mine->data, size);
+  for (int rank = 1; rank < world; rank++) {
+    void *bytes;
+    HR_TRY(hlorun_client_recv(client, rank, &size, sizeof size));
+    if (!size) continue;
+    HR_TRY(hr_alloc(size, &bytes));
+    hr_status_t st = hlorun_client_recv(client, rank, bytes, size);
+    if (!st) hr_text_add(all, bytes, size);
+    hr_free(bytes);
+    HR_TRY(st);
+  }
+  return NULL;
+}

@@ -1,0 +1,104 @@
+#include "cli/cli_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/file.h"
+
+void cli_stats_deinit(cli_stats_t *stats) { HR_VEC_FREE(&stats->step_s); }
+
+static int compare_times(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The middle one in time order, of a copy; without memory for it, of the times as they are. */
+static double median(const double *times, size_t count) {
+  void *memory;
+  hr_status_t st = hr_alloc(count * sizeof *times, &memory);
+  if (st) {
+    hr_status_release(st);
+    return times[count / 2];
+  }
+  double *sorted = memory;
+  memcpy(sorted, times, count * sizeof *times);
+  qsort(sorted, count, sizeof *sorted, compare_times);
+  double middle = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  hr_free(sorted);
+  return middle;
+}
+
+cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  size_t count = stats->step_s.count;
+  const double *times = stats->step_s.data;
+  cli_figures_t figures = {
+      .compile_s = stats->compile_s, .executions = count, .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
+  if (!count) return figures;
+  figures.first_s = figures.best_s = times[0];
+  for (size_t i = 0; i < count; i++) {
+    figures.best_s = fmin(figures.best_s, times[i]);
+    figures.total_s += times[i];
+  }
+  figures.median_s = median(times, count);
+  figures.steps_per_s = figures.total_s > 0 ? (double)count / figures.total_s : 0;
+  return figures;
+}
+
+static void print_figures(hr_text_t *text, const cli_figures_t *f, const char *indent) {
+  hr_text_printf(text, "%s\"compile_s\": %.9g,\n%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n",
+                 indent, f->compile_s, indent, f->first_s, indent, f->best_s, indent, f->median_s);
+  hr_text_printf(text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent, f->total_s,
+                 indent, (unsigned long long)f->executions, indent, f->steps_per_s);
+  hr_text_printf(text, "%s\"peak_rss_bytes\": %llu", indent, (unsigned long long)f->peak_rss_bytes);
+}
+
+/* A step is done when the slowest process has done it. */
+static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
+  cli_figures_t all = ranks[0];
+  for (int r = 1; r < count; r++) {
+    all.compile_s = fmax(all.compile_s, ranks[r].compile_s);
+    all.first_s = fmax(all.first_s, ranks[r].first_s);
+    all.best_s = fmax(all.best_s, ranks[r].best_s);
+    all.median_s = fmax(all.median_s, ranks[r].median_s);
+    all.total_s = fmax(all.total_s, ranks[r].total_s);
+    all.steps_per_s = fmin(all.steps_per_s, ranks[r].steps_per_s);
+    if (ranks[r].peak_rss_bytes > all.peak_rss_bytes) all.peak_rss_bytes = ranks[r].peak_rss_bytes;
+  }
+  return all;
+}
+
+void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count) {
+  cli_figures_t all = slowest(ranks, count);
+  hr_text_add_str(text, "{\n");
+  print_figures(text, &all, "  ");
+  hr_text_printf(text, ",\n  \"processes\": %d,\n  \"per_rank\": [\n", count);
+  for (int r = 0; r < count; r++) {
+    hr_text_printf(text, "    {\n      \"rank\": %d,\n", r);
+    print_figures(text, &ranks[r], "      ");
+    hr_text_add_str(text, r + 1 < count ? "\n    },\n" : "\n    }\n");
+  }
+  hr_text_add_str(text, "  ]\n}\n");
+}
+
+hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path) {
+  int world = hlorun_client_world_size(client);
+  cli_figures_t mine = cli_stats_figures(stats);
+  void *memory;
+  HR_TRY(hr_alloc((size_t)world * sizeof mine, &memory));
+  cli_figures_t *all = memory;
+  hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, all);
+  if (!st && hlorun_client_rank(client) == 0) {
+    hr_text_t text;
+    hr_text_init(&text);
+    cli_stats_print(&text, all, world);
+    st = hr_text_finish(&text);
+    if (!st) st = hr_file_write_all(path, text.data, text.size);
+    hr_text_deinit(&text);
+  }
+  hr_free(all);
+  return st;
+}

@@ -1,0 +1,27 @@
+/* --stats: how long things took and how much memory they needed, of each process and in all. */
+#ifndef CLI_STATS_H
+#define CLI_STATS_H
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "hlorun.h"
+
+typedef struct cli_stats {
+  double compile_s;
+  HR_VEC(double) step_s; /* each execution */
+} cli_stats_t;
+
+void cli_stats_deinit(cli_stats_t *stats);
+
+/* Figures of one process. Times in seconds. */
+typedef struct cli_figures {
+  double compile_s, first_s, best_s, median_s, total_s, steps_per_s;
+  uint64_t executions, peak_rss_bytes;
+} cli_figures_t;
+cli_figures_t cli_stats_figures(const cli_stats_t *stats);
+
+/* Collective: rank 0 writes the JSON file. What is told in all: the slowest process's times, the largest memory. */
+hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path);
+void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count);
+
+#endif

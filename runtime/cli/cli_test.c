@@ -1,0 +1,224 @@
+/* `hlorun test`: finds cases, runs them, counts. */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "cli/cli.h"
+#include "cli/cli_agree.h"
+#include "cli/cli_batch.h"
+#include "transport/transport.h"
+
+#define TIMEOUT_S 60
+#define JOBS 2
+#define HANDED_ON_MAX 16
+
+typedef struct test {
+  const hr_options_t *options;
+  hr_arena_t arena;
+  cli_cases_t cases;
+  bool verbose;
+  size_t passed, failed, skipped;
+} test_t;
+
+/* --- choosing --- */
+
+/* The same file may be named twice. */
+static hr_status_t remove_doubles(cli_cases_t *cases) {
+  hr_map_t seen;
+  hr_map_init(&seen);
+  hr_status_t st = NULL;
+  size_t kept = 0;
+  for (size_t i = 0; i < cases->count && !st; i++) {
+    void *old = NULL;
+    st = hr_map_put(&seen, hr_str_from(cases->data[i].program), &seen, &old);
+    if (!st && !old) cases->data[kept++] = cases->data[i];
+  }
+  if (!st) cases->count = kept;
+  hr_map_deinit(&seen);
+  return st;
+}
+
+static hr_status_t apply_filter(const char *pattern, cli_cases_t *cases) {
+  regex_t regex;
+  int error = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+  if (error) {
+    char text[128];
+    regerror(error, &regex, text, sizeof text);
+    return hr_error(HR_USAGE, "--filter '%s': %s", pattern, text);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < cases->count; i++)
+    if (regexec(&regex, cases->data[i].program, 0, NULL, 0) == 0) cases->data[kept++] = cases->data[i];
+  cases->count = kept;
+  regfree(&regex);
+  return NULL;
+}
+
+static hr_status_t find_cases(test_t *test) {
+  const hr_options_t *options = test->options;
+  if (!options->operands.count) return hr_error(HR_USAGE, "no folder or program given; see hlorun test --help");
+  for (size_t i = 0; i < options->operands.count; i++)
+    HR_TRY(cli_cases_find(&test->arena, options->operands.data[i], &test->cases));
+  HR_TRY(remove_doubles(&test->cases));
+  const char *filter = hr_option_text(options, HR_OPTION_FILTER);
+  if (filter) HR_TRY(apply_filter(filter, &test->cases));
+  return test->cases.count ? NULL : hr_error(HR_USAGE, "no case was found");
+}
+
+/* --- telling --- */
+
+/* The first line, or all of them with --verbose; further lines are counted. */
+static void add_reason(hr_text_t *line, const char *text, bool whole) {
+  size_t size = strcspn(text, "\n"), rest = 0;
+  for (const char *at = text + size; *at; at++) rest += *at == '\n' && at[1];
+  if (whole) {
+    hr_text_add_str(line, text);
+    while (line->size && line->data[line->size - 1] == '\n') line->data[--line->size] = 0;
+    return;
+  }
+  hr_text_add(line, text, size);
+  if (rest) hr_text_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
+}
+
+static hr_status_t tell(void *context, size_t index, cli_verdict_t verdict, const char *text) {
+  test_t *test = context;
+  size_t *const counters[] = {&test->passed, &test->failed, &test->skipped};
+  static const char *const words[] = {"pass", "FAIL", "skip"};
+  ++*counters[verdict];
+  if (verdict != CLI_FAILED && !test->verbose) return NULL;
+  hr_text_t line;
+  hr_text_init(&line);
+  hr_text_printf(&line, "%s %s", words[verdict], test->cases.data[index].program);
+  if (*text) {
+    hr_text_add_str(&line, ": ");
+    add_reason(&line, text, test->verbose);
+  }
+  hr_text_add_char(&line, '\n');
+  hr_status_t st = cli_print(&line);
+  hr_text_deinit(&line);
+  return st;
+}
+
+static hr_status_t list_cases(const test_t *test) {
+  hr_text_t text;
+  hr_text_init(&text);
+  for (size_t i = 0; i < test->cases.count; i++) {
+    const cli_case_t *one = &test->cases.data[i];
+    if (one->skip)
+      hr_text_printf(&text, "%s\tskip: %s\n", one->program, one->skip);
+    else
+      hr_text_printf(&text, "%s\t%d\n", one->program, one->world);
+  }
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* --- running --- */
+
+static double timeout_s(const hr_options_t *options) {
+  double seconds = hr_option_real(options, HR_OPTION_TIMEOUT, TIMEOUT_S);
+  return seconds > 0 ? seconds : 1e9; /* 0: never */
+}
+
+/* The cases of one world size (0: those to skip), in order. */
+static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *out_count) {
+  HR_TRY(HR_NEW_ARRAY(&test->arena, test->cases.count, out_chosen));
+  *out_count = 0;
+  for (size_t i = 0; i < test->cases.count; i++) {
+    const cli_case_t *one = &test->cases.data[i];
+    if ((one->skip ? 0 : one->world) == world) (*out_chosen)[(*out_count)++] = i;
+  }
+  return NULL;
+}
+
+static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
+  cli_pool_options_t pool = {.jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
+                             .timeout_s = timeout_s(test->options),
+                             .tolerance = cli_tolerance_from_options(test->options)};
+  HR_TRY(cli_client_options(test->options, &pool.client));
+  pool.client.timeout_s = 0; /* the parent watches the time */
+  return cli_pool_run(&pool, test->cases.data, chosen, count, tell, test);
+}
+
+/* Options that workers need too, as words. */
+static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int *out_count) {
+  static const hr_option_id_t ids[] = {HR_OPTION_RTOL,    HR_OPTION_ATOL, HR_OPTION_ULP,    HR_OPTION_ENGINE,
+                                       HR_OPTION_THREADS, HR_OPTION_BIND, HR_OPTION_TIMEOUT};
+  int count = 0;
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    const char *text = hr_option_text(test->options, ids[i]);
+    if (text) HR_TRY(hr_arena_printf(&test->arena, &words[count++], "--%s=%s", hr_option_name(ids[i]), text));
+  }
+  *out_count = count;
+  return NULL;
+}
+
+static hr_status_t run_together(test_t *test, int world, const size_t *chosen, size_t count) {
+  const char *words[HANDED_ON_MAX];
+  cli_batch_options_t batch = {
+      .world = world, .timeout_s = timeout_s(test->options), .quiet = !test->verbose, .words = words};
+  HR_TRY(handed_on(test, words, &batch.option_count));
+  return cli_batch_run(&batch, test->cases.data, chosen, count, tell, test);
+}
+
+static hr_status_t run_cases(test_t *test) {
+  int largest = 1;
+  for (size_t i = 0; i < test->cases.count; i++)
+    if (test->cases.data[i].world > largest) largest = test->cases.data[i].world;
+  for (int world = 0; world <= largest; world++) {
+    size_t *chosen, count;
+    HR_TRY(choose(test, world, &chosen, &count));
+    if (!count) continue;
+    for (size_t i = 0; i < count && world == 0; i++)
+      HR_TRY(tell(test, chosen[i], CLI_SKIPPED, test->cases.data[chosen[i]].skip));
+    if (world == 1) HR_TRY(run_alone(test, chosen, count));
+    if (world > 1) HR_TRY(run_together(test, world, chosen, count));
+  }
+  return NULL;
+}
+
+/* The last line stays as it is: scripts read it. */
+static hr_status_t print_counts(const test_t *test) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_text_printf(&text, "%zu passed, %zu failed", test->passed, test->failed);
+  if (test->skipped) hr_text_printf(&text, ", %zu skipped", test->skipped);
+  hr_text_add_char(&text, '\n');
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static hr_status_t work(test_t *test, const char *report) {
+  hlorun_client_options_t client;
+  cli_tolerance_t tolerance = cli_tolerance_from_options(test->options);
+  HR_TRY(cli_client_options(test->options, &client));
+  return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
+}
+
+static hr_status_t test_all(test_t *test) {
+  const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
+  if (hr_option_int(test->options, HR_OPTION_ENGINE, 0) == 1)
+    return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
+  if (!report && tp_launcher_world_size() > 1)
+    return hr_error(HR_USAGE, "test starts the processes of its cases itself: run it without mpirun or srun");
+  HR_TRY(find_cases(test));
+  if (report) return work(test, report);
+  if (hr_option_is_given(test->options, HR_OPTION_LIST)) return list_cases(test);
+  cli_pool_catch_signals();
+  HR_TRY(run_cases(test));
+  HR_TRY(print_counts(test));
+  return test->failed ? cli_reported(HR_MISMATCH) : NULL;
+}
+
+hr_status_t cli_test(const cli_arguments_t *arguments) {
+  test_t test = {.options = &arguments->options,
+                 .verbose = hr_option_is_given(&arguments->options, HR_OPTION_VERBOSE)};
+  hr_arena_init(&test.arena);
+  hr_status_t st = test_all(&test);
+  HR_VEC_FREE(&test.cases);
+  hr_arena_deinit(&test.arena);
+  return st;
+}

@@ -1,0 +1,159 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/cli_agree.h"
+#include "hlorun.h"
+#include "topo/topo.h"
+#include "transport/transport.h"
+
+#define EXIT_USAGE 2
+#define EXIT_IO 5
+
+static const struct command {
+  const char *name, *usage, *help;
+  hr_command_t command;
+  hr_status_t (*run)(const cli_arguments_t *arguments);
+} commands[] = {
+    {"run", "[run] [options] PROGRAM", "run a program on the grid", HR_COMMAND_RUN, cli_run},
+    {"check", "check [options] PROGRAM...", "read and verify programs; runs nothing", HR_COMMAND_CHECK, cli_check},
+    {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them", HR_COMMAND_TEST,
+     cli_test},
+    {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT, cli_convert},
+};
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+/* --- help --- */
+
+static void print_commands(hr_text_t *text) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    hr_text_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage, commands[i].help);
+  hr_text_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n");
+}
+
+hr_status_t cli_help(hr_command_t command) {
+  hr_text_t text;
+  hr_text_init(&text);
+  const struct command *found = &commands[__builtin_ctz(command)];
+  if (command == HR_COMMAND_RUN)
+    print_commands(&text);
+  else
+    hr_text_printf(&text, "Usage: hlorun %s\n       %s\n", found->usage, found->help);
+  if (command == HR_COMMAND_RUN) hr_text_add_str(&text, "\nOptions of run:\n");
+  hr_options_help(&text, command);
+  if (command == HR_COMMAND_RUN)
+    hr_text_add_str(&text,
+                    "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
+                    "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid program;\n"
+                    "4 processes disagree; 5 a peer or a file failed; 6 timed out.\n");
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* --- output --- */
+
+hr_status_t cli_print(const hr_text_t *text) {
+  HR_TRY(hr_text_finish(text));
+  errno = 0;
+  if (text->size == 0) return NULL;
+  if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0) return NULL;
+  if (errno == EPIPE) return cli_reported(HR_UNAVAILABLE); /* nobody reads on: no news */
+  return hr_error(HR_UNAVAILABLE, "cannot write standard output: %s", strerror(errno));
+}
+
+static hr_status_t print_list(void (*list)(hr_text_t *text)) {
+  hr_text_t text;
+  hr_text_init(&text);
+  list(&text);
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static void list_version(hr_text_t *text) { hr_text_printf(text, "hlorun %s\n", hlorun_version()); }
+
+/* Files opened later must not become standard streams; what is written to a stream that was closed must fail. */
+static void fill_standard_streams(void) {
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) < 0) _exit(EXIT_IO);
+}
+
+/* --- the environment --- */
+
+static hr_status_t apply_fault(const char *text) {
+  uint64_t n;
+  if (!text) return NULL;
+  if (strncmp(text, "alloc:", 6) || !hr_parse_u64(text + 6, &n))
+    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N", text);
+  hr_mem_fail_at(n);
+  return NULL;
+}
+
+static hr_status_t read_environment(void) {
+  int world = tp_launcher_world_size(), rank = world > 0 ? tp_launcher_rank() : 0;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  if (rank <= 0) hr_options_check_environment(stderr);
+  HR_TRY(hr_log_configure(getenv("HLORUN_LOG")));
+  HR_TRY(hr_log_open(getenv("HLORUN_LOG_FILE"), rank, world, host));
+  return apply_fault(getenv("HLORUN_FAULT"));
+}
+
+/* --- dispatch --- */
+
+static const struct command *find_command(const char *word) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(commands[i].name, word) == 0) return &commands[i];
+  return NULL;
+}
+
+static hr_status_t run_command(const struct command *command, const cli_arguments_t *arguments) {
+  const hr_options_t *options = &arguments->options;
+  if (hr_option_is_given(options, HR_OPTION_HELP)) return cli_help(command->command);
+  if (hr_option_is_given(options, HR_OPTION_VERSION)) return print_list(list_version);
+  if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
+  if (hr_option_is_given(options, HR_OPTION_LIST_OPS)) return cli_list_ops();
+  if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) return topo_print(stdout);
+  return command->run(arguments);
+}
+
+/* A word that could be a misspelt command: no option, no path, no file. */
+static hr_status_t check_first_word(const char *word) {
+  const char *names[COMMAND_COUNT];
+  if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0) return NULL;
+  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+  const char *nearest = hr_nearest_name(word, names, COMMAND_COUNT);
+  return nearest ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest) : NULL;
+}
+
+static hr_status_t dispatch(int argc, char **argv) {
+  HR_TRY(read_environment());
+  const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
+  if (argc > 1 && !command) HR_TRY(check_first_word(argv[1]));
+  int skip = command ? 2 : 1;
+  if (!command) command = &commands[0];
+  cli_arguments_t arguments = {.command = command->command,
+                               .argc = argc - skip,
+                               .argv = argv + skip,
+                               .all_argc = argc - 1,
+                               .all_argv = argv + 1};
+  hr_status_t st = hr_options_parse(command->command, arguments.argc, arguments.argv, &arguments.options);
+  if (!st) st = run_command(command, &arguments);
+  hr_options_deinit(&arguments.options);
+  return st;
+}
+
+int main(int argc, char **argv) {
+  fill_standard_streams();
+  signal(SIGPIPE, SIG_IGN);
+  int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
+  hr_log_close();
+  return code;
+}

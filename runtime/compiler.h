@@ -1,0 +1,29 @@
+/* From a file to a program that is ready to run: the stages, in order. Start reading hlorun here. */
+#ifndef HLORUN_COMPILER_H
+#define HLORUN_COMPILER_H
+
+#include "ir/module.h"
+#include "plan/plan.h"
+
+typedef struct compiler_options {
+  int num_replicas, num_partitions; /* 0: as the module says */
+  int world_size;                   /* processes that will run it */
+} compiler_options_t;
+
+typedef struct compiled_program {
+  hlo_module_t *module;
+  plan_t *plan;
+} compiled_program_t;
+
+/* read → verify → grid → plan. Takes the buffer's bytes as the program's text; `path` is for messages.
+ * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
+hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
+                          compiled_program_t *out_program);
+hr_status_t compile_file(const char *path, const compiler_options_t *options, compiled_program_t *out_program);
+void compiled_program_deinit(compiled_program_t *program);
+
+/* Replicas and partitions: the options, else the module; a module that names neither runs as one replica a process.
+ * Errors: USAGE with the numbers if their product is not the world. */
+hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid);
+
+#endif

@@ -1,0 +1,149 @@
+#include "exec/comm.h"
+
+#include "base/mem.h"
+
+/* --- groups --- */
+
+static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_t **out_group) {
+  tp_group_t **key;
+  op_group_t *made;
+  HR_TRY(HR_NEW(&comm->arena, &key));
+  HR_TRY(HR_NEW(&comm->arena, &made));
+  *key = group;
+  *made = (op_group_t){.size = group->size, .my_index = group->my_index, .ranks = group->ranks, .handle = group};
+  HR_TRY(hr_map_put(&comm->resolved, (hr_str_t){(const char *)key, sizeof *key}, made, NULL));
+  *out_group = made;
+  return NULL;
+}
+
+static hr_status_t find_group(op_env_t *env, int size, const int *ranks, const op_group_t **out_group) {
+  exec_comm_t *comm = env->comm;
+  tp_group_t *group;
+  HR_TRY(tp_group_get(comm->groups, size, ranks, &group));
+  *out_group = hr_map_get(&comm->resolved, (hr_str_t){(const char *)&group, sizeof group});
+  return *out_group ? NULL : resolve(comm, group, out_group);
+}
+
+/* --- the environment's functions --- */
+
+static tp_request_t **as_request(op_request_t **out_request) { return (tp_request_t **)out_request; }
+
+static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
+  return (tp_reducer_t){.reduce = reducer->reduce, .context = reducer->context,
+                        .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
+                        .widen = reducer->widen, .narrow = reducer->narrow};
+}
+
+static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
+                              op_request_t **out_request) {
+  (void)env;
+  return tp_all_gather(group->handle, in, size_bytes, out, as_request(out_request));
+}
+
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, void *inout, int64_t count,
+                              const op_reducer_t *reducer, op_request_t **out_request) {
+  (void)env;
+  tp_reducer_t tp_reducer = reducer_of(reducer);
+  return tp_all_reduce(group->handle, inout, count, &tp_reducer, as_request(out_request));
+}
+
+static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
+                                  const op_reducer_t *reducer, void *out, op_request_t **out_request) {
+  (void)env;
+  tp_reducer_t tp_reducer = reducer_of(reducer);
+  return tp_reduce_scatter(group->handle, in, count, &tp_reducer, out, as_request(out_request));
+}
+
+/* op_block_t and tp_block_t are the same pair, declared by two layers that do not know each other. */
+_Static_assert(sizeof(op_block_t) == sizeof(tp_block_t) &&
+                   offsetof(op_block_t, size_bytes) == offsetof(tp_block_t, size_bytes),
+               "blocks of ops and of the transport agree");
+
+static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
+                              op_request_t **out_request) {
+  (void)env;
+  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, as_request(out_request));
+}
+
+static hr_status_t permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
+                           op_request_t **out_request) {
+  exec_comm_t *comm = env->comm;
+  return tp_permute(comm->groups, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
+                    as_request(out_request));
+}
+
+static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
+  (void)env;
+  return tp_request_wait((tp_request_t *)request);
+}
+
+hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
+  env->comm = comm;
+  env->group = find_group;
+  env->all_gather = all_gather;
+  env->all_reduce = all_reduce;
+  env->reduce_scatter = reduce_scatter;
+  env->all_to_all = all_to_all;
+  env->permute = permute;
+  env->wait = wait_for;
+  return NULL;
+}
+
+/* --- for clients --- */
+
+static hr_status_t finish(hr_status_t st, tp_request_t **request) { return st ? st : tp_request_wait(*request); }
+
+hr_status_t exec_comm_barrier(exec_comm_t *comm) {
+  tp_request_t *request = NULL;
+  return finish(tp_barrier(comm->groups->world, &request), &request);
+}
+
+hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
+  tp_request_t *request = NULL;
+  return finish(tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request), &request);
+}
+
+hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  return finish(tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request), &request);
+}
+
+hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
+  tp_group_t *world = comm->groups->world;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(2 * (size_t)world->size * sizeof(tp_block_t), &memory));
+  tp_block_t *sends = memory, *recvs = sends + world->size;
+  sends[0] = (tp_block_t){(void *)bytes, size_bytes};
+  for (int k = 0; k < world->size && world->my_index == 0; k++)
+    recvs[k] = (tp_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
+  tp_request_t *request = NULL;
+  hr_status_t st = finish(tp_all_to_all(world, sends, recvs, &request), &request);
+  hr_free(memory);
+  return st;
+}
+
+hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  tp_block_t block = {(void *)bytes, size_bytes};
+  return finish(tp_permute(comm->groups, to, &block, -1, NULL, &request), &request);
+}
+
+hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
+  tp_request_t *request = NULL;
+  tp_block_t block = {bytes, size_bytes};
+  return finish(tp_permute(comm->groups, -1, NULL, from, &block, &request), &request);
+}
+
+/* --- life --- */
+
+hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
+  HR_TRY(tp_groups_of(endpoint, &comm->groups));
+  hr_map_init(&comm->resolved);
+  hr_arena_init(&comm->arena);
+  return NULL;
+}
+
+void exec_comm_deinit(exec_comm_t *comm) {
+  hr_map_deinit(&comm->resolved);
+  hr_arena_deinit(&comm->arena);
+}

@@ -1,0 +1,31 @@
+/* The collectives of op_env_t on top of a transport: one per client, over its endpoint. */
+#ifndef EXEC_COMM_H
+#define EXEC_COMM_H
+
+#include "ops/op.h"
+#include "transport/collective.h"
+
+typedef struct exec_comm {
+  tp_groups_t *groups; /* of the endpoint */
+  hr_map_t resolved;   /* op_group_t by the address of its tp_group_t */
+  hr_arena_t arena;
+} exec_comm_t;
+
+/* The endpoint stays the caller's and must outlive the comm. */
+hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint);
+void exec_comm_deinit(exec_comm_t *comm);
+/* Fills in the collective functions of an environment. Signature of exec_machine_options_t.attach_comm. */
+hr_status_t exec_comm_attach(op_env_t *env, void *comm);
+
+/* For clients, outside of programs; they wait. All ranks call these together: */
+hr_status_t exec_comm_barrier(exec_comm_t *comm);
+/* Collects `size_bytes` of every rank in rank 0's `out` (ignored elsewhere). */
+hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out);
+/* Every rank's bytes in everybody's `out`. */
+hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out);
+hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes);
+/* Only the two ends call these: */
+hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes);
+hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes);
+
+#endif

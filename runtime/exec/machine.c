@@ -1,0 +1,180 @@
+#include "exec/machine.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
+
+typedef struct op_state { /* persistent bytes of one instruction */
+  const hlo_instr_t *instr;
+  struct op_state *next;
+  _Alignas(16) unsigned char bytes[];
+} op_state_t;
+
+struct exec_machine {
+  op_env_t env;
+  const plan_t *plan;
+  exec_machine_options_t options;
+  hr_arena_t scratch; /* rewound after each step */
+  hr_arena_t kept;    /* states */
+  op_state_t *states;
+};
+
+hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
+  const char *reason = cancel ? atomic_load_explicit(&cancel->reason, memory_order_relaxed) : NULL;
+  return reason ? hr_error(HR_CANCELLED, "%s", reason) : NULL;
+}
+
+static hr_status_t check_cancelled(op_env_t *env) {
+  return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
+}
+
+static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state) {
+  exec_machine_t *machine = env->engine;
+  op_state_t *state = machine->states;
+  while (state && state->instr != instr) state = state->next;
+  if (!state) {
+    void *memory;
+    HR_TRY(hr_arena_zeroed(&machine->kept, sizeof *state + size_bytes, &memory));
+    state = memory;
+    state->instr = instr;
+    state->next = machine->states;
+    machine->states = state;
+  }
+  *out_state = state->bytes;
+  return NULL;
+}
+
+/* --- steps --- */
+
+static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
+                              hlo_value_t **out_value) {
+  const hlo_instr_t *instr = step->op.instr;
+  if (instr->op == HLO_CONSTANT) {
+    *out_value = hlo_value_retain(instr->literal);
+    return NULL;
+  }
+  if (!step->dynamic) return step->kernel->run(&machine->env, &step->op, in, out_value);
+  op_step_t actual;
+  HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
+  return step->kernel->run(&machine->env, &actual, in, out_value);
+}
+
+/* Empties the slots of values that die here. A kernel may have moved an operand out of `in` (op_take). */
+static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_value_t **slots) {
+  for (int k = 0; k < step->in_count; k++)
+    if (!in[k]) slots[step->in_slots[k]] = NULL;
+  for (int i = 0; i < step->free_count; i++) {
+    hlo_value_release(slots[step->free_slots[i]]);
+    slots[step->free_slots[i]] = NULL;
+  }
+}
+
+static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
+  HR_TRY(check_cancelled(&machine->env));
+  if (machine->options.progress) atomic_fetch_add_explicit(machine->options.progress, 1, memory_order_relaxed);
+  hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
+  hlo_value_t *few[FEW_OPERANDS], **in = few;
+  if (step->in_count > FEW_OPERANDS) HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &in));
+  for (int k = 0; k < step->in_count; k++) in[k] = slots[step->in_slots[k]];
+  hr_status_t st = run_kernel(machine, step, in, &slots[step->out_slot]);
+  free_dead_values(step, in, slots);
+  hr_arena_rewind(&machine->scratch, mark);
+  return st;
+}
+
+static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **slots) {
+  hr_where_t where = {.computation = body->computation->name.data};
+  hr_where_push(&where);
+  hr_status_t st = NULL;
+  for (int s = 0; s < body->step_count && !st; s++) {
+    const hlo_instr_t *instr = body->steps[s].op.instr;
+    where.instruction = instr->name.data;
+    where.pos = hlo_instr_pos(instr);
+    st = run_step(machine, &body->steps[s], slots);
+  }
+  hr_where_pop(&where);
+  return st;
+}
+
+/* --- computations --- */
+
+static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
+                            hlo_value_t **out_value) {
+  void *memory = NULL;
+  hr_status_t st = hr_alloc_zeroed((size_t)body->slot_count * sizeof(hlo_value_t *), &memory);
+  hlo_value_t **slots = memory;
+  if (st) {
+    for (int p = 0; p < body->param_count; p++) hlo_value_release(args[p]);
+    return st;
+  }
+  for (int p = 0; p < body->param_count; p++) slots[p] = args[p];
+  for (int i = 0; i < body->unused_count; i++) {
+    hlo_value_release(slots[body->unused_slots[i]]);
+    slots[body->unused_slots[i]] = NULL;
+  }
+  st = run_steps(machine, body, slots);
+  if (!st) {
+    *out_value = slots[body->root_slot];
+    slots[body->root_slot] = NULL;
+  }
+  for (int i = 0; st && i < body->slot_count; i++) hlo_value_release(slots[i]);
+  hr_free(slots);
+  return st;
+}
+
+static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args,
+                                    int arg_count, hlo_value_t **out_value) {
+  exec_machine_t *machine = env->engine;
+  const plan_body_t *body = machine->plan->bodies[computation->id];
+  hr_assert(body && arg_count == body->param_count);
+  return run_body(machine, body, args, out_value);
+}
+
+hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value) {
+  return run_body(machine, machine->plan->entry, args, out_value);
+}
+
+/* --- life --- */
+
+static hr_status_t set_up(exec_machine_t *machine) {
+  const plan_grid_t *grid = &machine->plan->grid;
+  op_env_t *env = &machine->env;
+  env->engine = machine;
+  env->rank = machine->options.rank;
+  env->replica = env->rank / grid->num_partitions;
+  env->partition = env->rank % grid->num_partitions;
+  env->num_replicas = grid->num_replicas;
+  env->num_partitions = grid->num_partitions;
+  env->scratch = &machine->scratch;
+  env->rng_seed = machine->options.rng_seed;
+  env->call = call_computation;
+  env->state = find_state;
+  env->check_cancelled = check_cancelled;
+  return machine->options.attach_comm ? machine->options.attach_comm(env, machine->options.comm_context) : NULL;
+}
+
+hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options,
+                                exec_machine_t **out_machine) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(exec_machine_t), &memory));
+  exec_machine_t *machine = memory;
+  machine->plan = plan;
+  machine->options = *options;
+  hr_arena_init(&machine->scratch);
+  hr_arena_init(&machine->kept);
+  hr_status_t st = set_up(machine);
+  if (st)
+    hr_free(machine);
+  else
+    *out_machine = machine;
+  return st;
+}
+
+void exec_machine_destroy(exec_machine_t *machine) {
+  if (!machine) return;
+  hr_arena_deinit(&machine->scratch);
+  hr_arena_deinit(&machine->kept);
+  hr_free(machine);
+}

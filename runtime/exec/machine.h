@@ -1,0 +1,35 @@
+/* The step machine: follows a plan with the reference kernels, for one process of the grid. */
+#ifndef EXEC_MACHINE_H
+#define EXEC_MACHINE_H
+
+#include <stdatomic.h>
+
+#include "plan/plan.h"
+
+/* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */
+typedef struct exec_cancel {
+  _Atomic(const char *) reason; /* NULL: go on */
+} exec_cancel_t;
+hr_status_t exec_cancel_check(const exec_cancel_t *cancel); /* CANCELLED with the reason, or NULL */
+
+typedef struct exec_machine exec_machine_t;
+
+typedef struct exec_machine_options {
+  int rank;                /* replica * partitions + partition */
+  uint64_t rng_seed;
+  exec_cancel_t *cancel;   /* may be NULL */
+  atomic_ulong *progress;  /* counted up with every step, for watchdogs; may be NULL */
+  /* Fills in the collective functions of the environment; NULL for a process without peers, whose collectives are over
+   * itself. */
+  hr_status_t (*attach_comm)(op_env_t *env, void *context);
+  void *comm_context;
+} exec_machine_options_t;
+
+/* Thread: one at a time. The plan must outlive the machine. */
+hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options, exec_machine_t **out_machine);
+void exec_machine_destroy(exec_machine_t *machine); /* accepts NULL */
+/* Runs the entry. Takes the references of `args` away (a holder of the only reference lets the program overwrite the
+ * value); *out_value is a new reference. Random state persists from run to run. */
+hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value);
+
+#endif

@@ -1,0 +1,528 @@
+/* The embedding API, over the compiler, the step machine and the transports. */
+#include "hlorun.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "compiler.h"
+#include "exec/agree.h"
+#include "exec/comm.h"
+#include "exec/machine.h"
+#include "ir/print.h"
+#include "transport/transport.h"
+
+struct hlorun_client {
+  int references;
+  hlorun_client_options_t options;
+  tp_endpoint_t *endpoint;
+  exec_comm_t comm;
+  exec_cancel_t cancel;
+  char cancel_reason[256];
+  /* What uses the endpoint does so in turn, in the order of the calls. */
+  pthread_mutex_t mutex;
+  pthread_cond_t turn_ended;
+  uint64_t next_ticket, now_serving;
+  /* Watchdog of waits: when the step counter last moved. */
+  atomic_ulong progress;
+  unsigned long progress_seen;
+  double progress_seen_s;
+};
+
+struct hlorun_program {
+  int references;
+  hlorun_client_t *client;
+  compiled_program_t compiled;
+  exec_machine_t *machine;
+  int param_count, result_count; /* flattened */
+  const char **param_shapes, **result_shapes, **param_names;
+};
+
+struct hlorun_execution {
+  hlorun_program_t *program;
+  hlorun_buffer_t **args;
+  hlorun_buffer_t **results;
+  uint64_t ticket;
+  pthread_t thread;
+  bool joined;
+  atomic_bool done;
+  hr_status_t status;
+};
+
+/* --- statuses --- */
+
+int hlorun_status_exit_code(hlorun_status_t status) { return hr_status_exit_code(status); }
+const char *hlorun_status_message(hlorun_status_t status) { return hr_status_message(status); }
+char *hlorun_status_format(hlorun_status_t status) { return hr_status_format(status); }
+void hlorun_status_release(hlorun_status_t status) { hr_status_release(status); }
+const char *hlorun_version(void) { return PACKAGE_VERSION; }
+
+/* --- clients --- */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void hlorun_client_options_init(hlorun_client_options_t *options) {
+  *options = (hlorun_client_options_t){.struct_size = sizeof *options};
+}
+
+/* Called while a transfer is waited for. The clock starts anew whenever a step was made since the last call. */
+static hr_status_t interrupt_wait(void *context) {
+  hlorun_client_t *client = context;
+  HR_TRY(exec_cancel_check(&client->cancel));
+  if (client->options.timeout_s <= 0) return NULL;
+  unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
+  double now = now_s();
+  if (progress != client->progress_seen || client->progress_seen_s == 0) {
+    client->progress_seen = progress;
+    client->progress_seen_s = now;
+    return NULL;
+  }
+  if (now - client->progress_seen_s < client->options.timeout_s) return NULL;
+  return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", client->endpoint->rank, now - client->progress_seen_s);
+}
+
+static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
+  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_mpi_open(out_endpoint);
+  return tp_single_open(out_endpoint);
+}
+
+static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
+                               hlorun_client_t **out_client) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_client_t), &memory));
+  hlorun_client_t *client = memory;
+  client->references = 1;
+  client->options = *options;
+  client->endpoint = endpoint;
+  hr_status_t st = exec_comm_init(&client->comm, endpoint);
+  if (st) {
+    hr_free(client);
+    return st;
+  }
+  pthread_mutex_init(&client->mutex, NULL);
+  pthread_cond_init(&client->turn_ended, NULL);
+  endpoint->interrupted = interrupt_wait;
+  endpoint->interrupted_context = client;
+  *out_client = client;
+  return NULL;
+}
+
+hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  tp_endpoint_t *endpoint;
+  HR_TRY(open_endpoint(options->world, &endpoint));
+  hr_status_t st = client_over(options, endpoint, out_client);
+  if (st) tp_close(endpoint, true, hr_status_exit_code(st));
+  return st;
+}
+
+hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
+                                            hlorun_client_t **out_clients) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  if (count < 1) return hr_error(HR_USAGE, "%d clients, want at least 1", count);
+  tp_endpoint_t **endpoints;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *endpoints, &memory));
+  endpoints = memory;
+  hr_status_t st = tp_self_open(count, endpoints);
+  int made = 0;
+  while (!st && made < count && !(st = client_over(options, endpoints[made], &out_clients[made]))) made++;
+  for (int i = 0; st && i < made; i++) hlorun_client_release(out_clients[i], hr_status_exit_code(st));
+  for (int i = made; st && i < count; i++)
+    tp_close(endpoints[i], true, hr_status_exit_code(st));
+  hr_free(endpoints);
+  return st;
+}
+
+static void client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED); }
+
+void hlorun_client_release(hlorun_client_t *client, int exit_code) {
+  if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_comm_deinit(&client->comm);
+  tp_close(client->endpoint, exit_code != 0, exit_code);
+  pthread_mutex_destroy(&client->mutex);
+  pthread_cond_destroy(&client->turn_ended);
+  hr_free(client);
+}
+
+int hlorun_client_rank(const hlorun_client_t *client) { return client->endpoint->rank; }
+int hlorun_client_world_size(const hlorun_client_t *client) { return client->endpoint->world_size; }
+
+void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
+  pthread_mutex_lock(&client->mutex);
+  if (!atomic_load(&client->cancel.reason)) {
+    snprintf(client->cancel_reason, sizeof client->cancel_reason, "%s", reason);
+    atomic_store(&client->cancel.reason, client->cancel_reason);
+  }
+  pthread_mutex_unlock(&client->mutex);
+}
+
+static uint64_t take_ticket(hlorun_client_t *client) {
+  pthread_mutex_lock(&client->mutex);
+  uint64_t ticket = client->next_ticket++;
+  pthread_mutex_unlock(&client->mutex);
+  return ticket;
+}
+
+static void await_turn(hlorun_client_t *client, uint64_t ticket) {
+  pthread_mutex_lock(&client->mutex);
+  while (client->now_serving != ticket) pthread_cond_wait(&client->turn_ended, &client->mutex);
+  pthread_mutex_unlock(&client->mutex);
+  client->progress_seen_s = 0;
+}
+
+static void end_turn(hlorun_client_t *client) {
+  pthread_mutex_lock(&client->mutex);
+  client->now_serving++;
+  pthread_cond_broadcast(&client->turn_ended);
+  pthread_mutex_unlock(&client->mutex);
+}
+
+hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_comm_barrier(&client->comm);
+  end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out) {
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
+  end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes) {
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_comm_send(&client->comm, to, bytes, size_bytes);
+  end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes) {
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_comm_recv(&client->comm, from, bytes, size_bytes);
+  end_turn(client);
+  return st;
+}
+
+/* --- programs --- */
+
+void hlorun_program_options_init(hlorun_program_options_t *options) {
+  *options = (hlorun_program_options_t){.struct_size = sizeof *options};
+}
+
+static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape, const char **out_string) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hlo_shape_print(&text, shape, false);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_cstr(arena, (hr_str_t){text.data, text.size}, out_string);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* Writes down names and shapes of the flattened parameters and results, in the plan's arena. */
+static hr_status_t describe_interface(hlorun_program_t *program) {
+  const hlo_module_t *module = program->compiled.module;
+  hr_arena_t *arena = &program->compiled.plan->arena;
+  const hlo_shape_t *result = hlo_entry_result_shape(module);
+  int entry_params = (int)module->entry->params.count, leaf = 0;
+  for (int p = 0; p < entry_params; p++) program->param_count += hlo_shape_leaf_count(hlo_entry_param_shape(module, p));
+  program->result_count = hlo_shape_leaf_count(result);
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
+  HR_TRY(HR_NEW_ARRAY(arena, program->result_count, &program->result_shapes));
+  for (int p = 0; p < entry_params; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
+      program->param_names[leaf] = module->entry->params.data[p]->name.data;
+      HR_TRY(shape_string(arena, hlo_shape_leaf(shape, i), &program->param_shapes[leaf]));
+    }
+  }
+  for (int r = 0; r < program->result_count; r++)
+    HR_TRY(shape_string(arena, hlo_shape_leaf(result, r), &program->result_shapes[r]));
+  return NULL;
+}
+
+/* All processes load together and compare what they are going to say to each other. */
+static hr_status_t agree_with_peers(hlorun_program_t *program) {
+  hlorun_client_t *client = program->client;
+  if (client->endpoint->world_size == 1) return NULL;
+  const char *const *lines;
+  int count;
+  HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_agree(&client->comm, lines, count);
+  end_turn(client);
+  return st;
+}
+
+static hr_status_t make_machine(hlorun_program_t *program) {
+  hlorun_client_t *client = program->client;
+  exec_machine_options_t options = {.rank = client->endpoint->rank,
+                                    .rng_seed = client->options.seed,
+                                    .cancel = &client->cancel,
+                                    .progress = &client->progress,
+                                    .attach_comm = exec_comm_attach,
+                                    .comm_context = &client->comm};
+  return exec_machine_create(program->compiled.plan, &options, &program->machine);
+}
+
+static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                             const hlorun_program_options_t *options) {
+  compiler_options_t compiler = {.num_replicas = options->num_replicas,
+                                 .num_partitions = options->num_partitions,
+                                 .world_size = program->client->endpoint->world_size};
+  HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
+  HR_TRY(describe_interface(program));
+  HR_TRY(agree_with_peers(program));
+  return make_machine(program);
+}
+
+static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
+                                const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "program options are not initialised");
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
+  hlorun_program_t *program = memory;
+  program->references = 1;
+  program->client = client;
+  client_retain(client);
+  hr_status_t st = load_into(program, name, bytes, options);
+  if (st)
+    hlorun_program_release(program);
+  else
+    *out_program = program;
+  return st;
+}
+
+hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
+                                    const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = load_program(client, path, bytes, options, out_program);
+  hr_buffer_release(bytes);
+  return st;
+}
+
+hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
+                                          size_t size_bytes, const hlorun_program_options_t *options,
+                                          hlorun_program_t **out_program) {
+  hr_buffer_t *copy;
+  HR_TRY(hr_buffer_create(size_bytes, &copy));
+  memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  hr_status_t st = load_program(client, name, copy, options, out_program);
+  hr_buffer_release(copy);
+  return st;
+}
+
+void hlorun_program_release(hlorun_program_t *program) {
+  if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_machine_destroy(program->machine);
+  compiled_program_deinit(&program->compiled);
+  hlorun_client_release(program->client, 0);
+  hr_free(program);
+}
+
+int hlorun_program_num_replicas(const hlorun_program_t *program) { return program->compiled.plan->grid.num_replicas; }
+int hlorun_program_num_partitions(const hlorun_program_t *program) {
+  return program->compiled.plan->grid.num_partitions;
+}
+int hlorun_program_param_count(const hlorun_program_t *program) { return program->param_count; }
+int hlorun_program_result_count(const hlorun_program_t *program) { return program->result_count; }
+const char *hlorun_program_param_name(const hlorun_program_t *program, int index) { return program->param_names[index]; }
+const char *hlorun_program_param_shape(const hlorun_program_t *program, int index) {
+  return program->param_shapes[index];
+}
+const char *hlorun_program_result_shape(const hlorun_program_t *program, int index) {
+  return program->result_shapes[index];
+}
+
+/* --- buffers --- */
+
+hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
+                                     hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer) {
+  hr_dtype_t type;
+  int64_t count;
+  if (!hr_dtype_from_name(hr_str_from(dtype), &type) || !hr_dtype_is_array(type))
+    return hr_error(HR_USAGE, "no element type is called %s", dtype);
+  if (!release) {
+    HR_TRY(hlo_value_array(type, rank, dims, out_buffer));
+    memcpy((*out_buffer)->data, data, hlo_value_bytes(*out_buffer));
+    return NULL;
+  }
+  HR_TRY(hlo_dims_count(rank, dims, type, &count));
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_wrap(data, (size_t)count * hr_dtype_bytes(type), false, release, context, &bytes));
+  hr_status_t st = hlo_value_over(type, rank, dims, bytes, 0, out_buffer);
+  hr_buffer_release(bytes);
+  return st;
+}
+
+hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer) { return hlo_value_retain(buffer); }
+void hlorun_buffer_release(hlorun_buffer_t *buffer) { hlo_value_release(buffer); }
+const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) { return hr_dtype_name(buffer->dtype); }
+int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer->rank; }
+const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) { return buffer->dims; }
+const void *hlorun_buffer_data(const hlorun_buffer_t *buffer) { return buffer->data; }
+size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer) { return hlo_value_bytes(buffer); }
+
+/* --- executions --- */
+
+static hr_status_t wrong_argument(const hlorun_program_t *program, int index, const hlo_value_t *arg) {
+  char text[HLO_SHAPE_TEXT];
+  hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN, .rank = arg ? arg->rank : 0, .dims = arg ? arg->dims : NULL};
+  return hr_error(HR_USAGE, "argument %d (%s) is %s, the program wants %s", index, program->param_names[index],
+                  arg ? hlo_shape_text(&found, text) : "missing", program->param_shapes[index]);
+}
+
+static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
+  const hlo_module_t *module = program->compiled.module;
+  for (int p = 0, leaf = 0; p < (int)module->entry->params.count; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
+      const hlo_shape_t *want = hlo_shape_leaf(shape, i);
+      if (args[leaf] ? !hlo_value_fits(args[leaf], want) : hlo_shape_is_array(want))
+        return wrong_argument(program, leaf, args[leaf]);
+    }
+  }
+  return NULL;
+}
+
+/* One value per entry parameter out of the flattened arguments, whose references are taken over. */
+static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves, hlo_value_t **params) {
+  const hlo_module_t *module = program->compiled.module;
+  hr_status_t st = NULL;
+  int leaf = 0;
+  for (int k = 0; k < program->param_count && !st; k++)
+    if (!leaves[k]) st = hlo_value_token(&leaves[k]);
+  for (int p = 0; p < (int)module->entry->params.count && !st; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    st = hlo_value_unflatten(shape, leaves + leaf, &params[p]);
+    leaf += hlo_shape_leaf_count(shape);
+  }
+  for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
+  for (int p = 0; st && p < (int)module->entry->params.count; p++) hlo_value_release(params[p]);
+  return st;
+}
+
+/* Runs in its turn. Takes the references in `leaves` over. */
+static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+  void *memory;
+  hlo_value_t *root;
+  hr_status_t st =
+      hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
+  if (st) {
+    for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
+    return st;
+  }
+  hlo_value_t **params = memory;
+  st = assemble_parameters(program, leaves, params);
+  if (!st) st = exec_machine_run(program->machine, params, &root);
+  hr_free(params);
+  if (st) return st;
+  for (int r = 0; r < program->result_count; r++) results[r] = hlo_value_retain(hlo_value_leaf(root, r));
+  hlo_value_release(root);
+  return NULL;
+}
+
+/* References of the arguments for one execution: moved where donated. */
+static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                                  hlorun_buffer_t ***out_leaves) {
+  HR_TRY(check_arguments(program, args));
+  void *memory;
+  hr_status_t st = hr_alloc((size_t)(program->param_count + 1) * sizeof(hlorun_buffer_t *), &memory);
+  if (st) {
+    for (int k = 0; donate && k < program->param_count; k++)
+      if (donate[k]) hlo_value_release(args[k]);
+    return st;
+  }
+  hlorun_buffer_t **leaves = memory;
+  for (int k = 0; k < program->param_count; k++)
+    leaves[k] = donate && donate[k] ? args[k] : hlo_value_retain(args[k]);
+  *out_leaves = leaves;
+  return NULL;
+}
+
+hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                               hlorun_buffer_t **results) {
+  hlorun_buffer_t **leaves;
+  HR_TRY(take_arguments(program, args, donate, &leaves));
+  await_turn(program->client, take_ticket(program->client));
+  hr_status_t st = run_program(program, leaves, results);
+  end_turn(program->client);
+  hr_free(leaves);
+  return st;
+}
+
+static void *execution_thread(void *context) {
+  hlorun_execution_t *execution = context;
+  await_turn(execution->program->client, execution->ticket);
+  execution->status = run_program(execution->program, execution->args, execution->results);
+  end_turn(execution->program->client);
+  atomic_store(&execution->done, true);
+  return NULL;
+}
+
+static hr_status_t start_thread(hlorun_execution_t *execution) {
+  execution->ticket = take_ticket(execution->program->client);
+  if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
+  await_turn(execution->program->client, execution->ticket);
+  end_turn(execution->program->client);
+  for (int k = 0; k < execution->program->param_count; k++) hlo_value_release(execution->args[k]);
+  return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
+}
+
+hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                                     hlorun_execution_t **out_execution) {
+  void *memory, *results;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_execution_t), &memory));
+  hlorun_execution_t *execution = memory;
+  hr_status_t st = hr_alloc_zeroed((size_t)(program->result_count + 1) * sizeof(hlorun_buffer_t *), &results);
+  if (!st) {
+    execution->program = program;
+    execution->results = results;
+    st = take_arguments(program, args, donate, &execution->args);
+    if (!st) st = start_thread(execution);
+    if (!st) {
+      __atomic_fetch_add(&program->references, 1, __ATOMIC_RELAXED);
+      *out_execution = execution;
+      return NULL;
+    }
+    hr_free(execution->args);
+    hr_free(results);
+  }
+  hr_free(execution);
+  return st;
+}
+
+bool hlorun_execution_is_done(hlorun_execution_t *execution) { return atomic_load(&execution->done); }
+
+hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
+  pthread_join(execution->thread, NULL);
+  execution->joined = true;
+  hr_status_t st = execution->status;
+  execution->status = NULL;
+  for (int r = 0; r < execution->program->result_count && !st; r++) {
+    results[r] = execution->results[r];
+    execution->results[r] = NULL;
+  }
+  return st;
+}
+
+void hlorun_execution_release(hlorun_execution_t *execution) {
+  if (!execution) return;
+  if (!execution->joined) pthread_join(execution->thread, NULL);
+  for (int r = 0; r < execution->program->result_count; r++) hlo_value_release(execution->results[r]);
+  hr_status_release(execution->status);
+  hr_free(execution->results);
+  hr_free(execution->args);
+  hlorun_program_release(execution->program);
+  hr_free(execution);
+}

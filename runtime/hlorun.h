@@ -1,0 +1,137 @@
+/* libhlorun: runs XLA HLO programs on CPUs, one process per (replica, partition) of a grid.
+ *
+ *   hlorun_client_t *client;     this process's place on the grid, its memory and workers
+ *   hlorun_program_t *program;   a compiled program: immutable, may be shared by threads
+ *   hlorun_buffer_t *buffer;     an array (or token) that programs take and give; refcounted
+ *   hlorun_execution_t *run;     one asynchronous execution, to be awaited
+ *
+ * Every function that can fail returns NULL on success, else a status that the caller releases.
+ * All objects are refcounted or destroyed by their _release; all releases accept NULL. Functions are safe to call from
+ * any thread unless they say otherwise; executions of one client run one after the other, in the order of the calls,
+ * which must be the same in all processes of the grid. */
+#ifndef HLORUN_H
+#define HLORUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_status *hlorun_status_t;
+typedef struct hlorun_client hlorun_client_t;
+typedef struct hlorun_program hlorun_program_t;
+typedef struct hlo_value hlorun_buffer_t;
+typedef struct hlorun_execution hlorun_execution_t;
+
+/* --- statuses --- */
+/* What the command would exit with: 1 mismatch, 2 usage, 3 invalid program, 4 processes disagree, 5 a peer or a file
+ * failed, 6 timed out; 0 for NULL. */
+int hlorun_status_exit_code(hlorun_status_t status);
+const char *hlorun_status_message(hlorun_status_t status); /* one line, without the place */
+char *hlorun_status_format(hlorun_status_t status);        /* whole report; the caller frees it */
+void hlorun_status_release(hlorun_status_t status);
+
+const char *hlorun_version(void);
+
+/* --- clients --- */
+typedef enum hlorun_world {
+  HLORUN_WORLD_AUTO,   /* peers as the launcher's environment says; no MPI when there are none */
+  HLORUN_WORLD_SINGLE, /* this process alone, whatever the launcher says */
+  HLORUN_WORLD_THREADS /* a grid inside this process, one client per rank: hlorun_clients_create_local */
+} hlorun_world_t;
+
+typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
+
+typedef struct hlorun_client_options {
+  size_t struct_size;  /* sizeof this struct, for later versions */
+  hlorun_world_t world;
+  int threads;         /* workers; 0: the cores of this process's share of the machine */
+  hlorun_bind_t bind;
+  double timeout_s;    /* give up when no process makes progress for so long; 0: never */
+  uint64_t seed;       /* of the rng op */
+} hlorun_client_options_t;
+void hlorun_client_options_init(hlorun_client_options_t *options);
+
+hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client);
+/* `count` clients that are each other's peers, for one thread each. */
+hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
+                                            hlorun_client_t **out_clients);
+/* exit_code 0: an orderly end. Otherwise this process gives up, and so do its peers: over MPI the call does not return,
+ * and the whole job ends with that exit code. */
+void hlorun_client_release(hlorun_client_t *client, int exit_code);
+int hlorun_client_rank(const hlorun_client_t *client);
+int hlorun_client_world_size(const hlorun_client_t *client);
+/* Makes executions under way and to come fail with CANCELLED and this reason. Safe from signal-handling threads. */
+void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
+/* Waits for all processes of the client's world. */
+hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
+/* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */
+hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out);
+hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes);
+hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes);
+
+/* --- programs --- */
+typedef struct hlorun_program_options {
+  size_t struct_size;
+  int num_replicas;   /* 0: from the module, or the world */
+  int num_partitions; /* 0: from the module */
+} hlorun_program_options_t;
+void hlorun_program_options_init(hlorun_program_options_t *options);
+
+/* Reads, verifies and plans. With peers: all processes load together, and a difference between them is found here.
+ * Errors: INVALID with file:line:column, USAGE for a grid that does not fit the world, DISAGREE. */
+hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
+                                    const hlorun_program_options_t *options, hlorun_program_t **out_program);
+/* The same from memory; `name` stands for the path in messages. */
+hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
+                                          size_t size_bytes, const hlorun_program_options_t *options,
+                                          hlorun_program_t **out_program);
+void hlorun_program_release(hlorun_program_t *program);
+int hlorun_program_num_replicas(const hlorun_program_t *program);
+int hlorun_program_num_partitions(const hlorun_program_t *program);
+/* Parameters and results are flattened: tuples count by their leaves, in order. */
+int hlorun_program_param_count(const hlorun_program_t *program);
+int hlorun_program_result_count(const hlorun_program_t *program);
+const char *hlorun_program_param_name(const hlorun_program_t *program, int index);
+/* "f32[2,3]"; lives as long as the program. */
+const char *hlorun_program_param_shape(const hlorun_program_t *program, int index);
+const char *hlorun_program_result_shape(const hlorun_program_t *program, int index);
+
+/* --- buffers --- */
+typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
+/* An array over the caller's bytes: dense, row-major, one element after the other; types below a byte take one byte an
+ * element. dtype: "f32", "bf16", ... With `release` the bytes are borrowed until it is called (zero copy), without it
+ * they are copied now. */
+hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
+                                     hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer);
+hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);
+void hlorun_buffer_release(hlorun_buffer_t *buffer);
+const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer);
+int hlorun_buffer_rank(const hlorun_buffer_t *buffer);
+const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer);
+const void *hlorun_buffer_data(const hlorun_buffer_t *buffer);
+size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer);
+
+/* --- executions --- */
+/* Runs the program once. `args`: one buffer per flattened parameter (NULL for tokens). Where `donate` is not NULL and
+ * donate[k] is true, the caller's reference of args[k] is taken away, so that the program may overwrite the buffer if
+ * nobody else holds it. `results`: one new reference per flattened result.
+ * Errors: USAGE for an argument of another shape (nothing is taken then), and whatever the program meets. */
+hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                               hlorun_buffer_t **results);
+/* The same in the background. `args` are retained at once. */
+hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                                     hlorun_execution_t **out_execution);
+bool hlorun_execution_is_done(hlorun_execution_t *execution);
+/* Waits for the end and gives its results; call once, then release. */
+hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results);
+void hlorun_execution_release(hlorun_execution_t *execution);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+/* Printers: what they print reads back the same. */
+#ifndef HLO_IR_PRINT_H
+#define HLO_IR_PRINT_H
+
+#include "base/text.h"
+#include "ir/module.h"
+
+typedef enum hlo_print_style {
+  HLO_PRINT_LONG, /* '%', signatures, metadata, control predecessors: as compiled.as_text() */
+  HLO_PRINT_SHORT /* none of these: as as_hlo_text(); control predecessors are kept nevertheless */
+} hlo_print_style_t;
+
+void hlo_print_module(hr_text_t *text, const hlo_module_t *module, hlo_print_style_t style);
+void hlo_print_instr(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_t style); /* one line, no newline */
+void hlo_print_literal(hr_text_t *text, const hlo_value_t *value);                        /* as in constant(...) */
+void hlo_print_string(hr_text_t *text, hr_str_t string);                                  /* quoted and escaped */
+void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element); /* one element, shortest that reads back */
+/* Graphviz: a cluster per computation. */
+void hlo_print_dot(hr_text_t *text, const hlo_module_t *module);
+
+#endif

@@ -1,0 +1,174 @@
+#include "ir/value.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* One allocation: the value, then its dimensions or its elements. */
+static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count, hlo_value_t **out_value) {
+  size_t tail = (size_t)rank * sizeof(int64_t) + (size_t)element_count * sizeof(hlo_value_t *);
+  void *memory;
+  HR_TRY(hr_alloc(sizeof(hlo_value_t) + tail, &memory));
+  hlo_value_t *value = memory;
+  memset(value, 0, sizeof *value + tail);
+  value->references = 1;
+  value->dtype = dtype;
+  value->rank = rank;
+  value->element_count = element_count;
+  value->dims = (int64_t *)(value + 1);
+  value->elements = (hlo_value_t **)(value + 1);
+  *out_value = value;
+  return NULL;
+}
+
+hr_status_t hlo_value_over(hr_dtype_t dtype, int rank, const int64_t *dims, hr_buffer_t *buffer, size_t offset_bytes,
+                           hlo_value_t **out_value) {
+  int64_t count;
+  HR_TRY(hlo_dims_count(rank, dims, dtype, &count));
+  size_t bytes = (size_t)count * hr_dtype_bytes(dtype), size = hr_buffer_size(buffer);
+  if (offset_bytes > size || bytes > size - offset_bytes)
+    return hr_error(HR_INVALID, "%zu bytes at offset %zu, want them within %zu", bytes, offset_bytes, size);
+  hlo_value_t *value;
+  HR_TRY(new_value(dtype, rank, 0, &value));
+  if (rank) memcpy((int64_t *)value->dims, dims, (size_t)rank * sizeof *dims);
+  value->count = count;
+  value->buffer = hr_buffer_retain(buffer);
+  value->data = (char *)hr_buffer_data(buffer) + offset_bytes;
+  *out_value = value;
+  return NULL;
+}
+
+hr_status_t hlo_value_array(hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value) {
+  int64_t count;
+  HR_TRY(hlo_dims_count(rank, dims, dtype, &count));
+  hr_buffer_t *buffer;
+  HR_TRY(hr_buffer_create((size_t)count * hr_dtype_bytes(dtype), &buffer));
+  hr_status_t st = hlo_value_over(dtype, rank, dims, buffer, 0, out_value);
+  hr_buffer_release(buffer);
+  return st;
+}
+
+hr_status_t hlo_value_view(hlo_value_t *value, hr_dtype_t dtype, int rank, const int64_t *dims,
+                           hlo_value_t **out_value) {
+  size_t offset = (size_t)((char *)value->data - (char *)hr_buffer_data(value->buffer));
+  return hlo_value_over(dtype, rank, dims, value->buffer, offset, out_value);
+}
+
+hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t **out_value) {
+  HR_TRY(new_value(HR_TUPLE, 0, count, out_value));
+  for (int i = 0; i < count; i++) (*out_value)->elements[i] = hlo_value_retain(elements[i]);
+  return NULL;
+}
+
+hr_status_t hlo_value_token(hlo_value_t **out_value) { return new_value(HR_TOKEN, 0, 0, out_value); }
+
+static hr_status_t zero_tuple(const hlo_shape_t *shape, hlo_value_t **out_value) {
+  hlo_value_t *tuple;
+  HR_TRY(new_value(HR_TUPLE, 0, shape->element_count, &tuple));
+  hr_status_t st = NULL;
+  for (int i = 0; i < shape->element_count && !st; i++) st = hlo_value_zeros(shape->elements[i], &tuple->elements[i]);
+  if (st)
+    hlo_value_release(tuple);
+  else
+    *out_value = tuple;
+  return st;
+}
+
+hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value) {
+  if (hlo_shape_is_tuple(shape)) return zero_tuple(shape, out_value);
+  if (!hlo_shape_is_array(shape)) return hlo_value_token(out_value);
+  HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
+  memset((*out_value)->data, 0, hlo_value_bytes(*out_value));
+  return NULL;
+}
+
+hlo_value_t *hlo_value_retain(hlo_value_t *value) {
+  if (value) __atomic_fetch_add(&value->references, 1, __ATOMIC_RELAXED);
+  return value;
+}
+
+void hlo_value_release(hlo_value_t *value) {
+  if (!value || __atomic_fetch_sub(&value->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  for (int i = 0; i < value->element_count; i++) hlo_value_release(value->elements[i]);
+  hr_buffer_release(value->buffer);
+  hr_free(value);
+}
+
+bool hlo_value_is_exclusive(const hlo_value_t *value) {
+  return __atomic_load_n(&value->references, __ATOMIC_ACQUIRE) == 1 && value->buffer &&
+         hr_buffer_is_exclusive(value->buffer);
+}
+
+size_t hlo_value_bytes(const hlo_value_t *value) { return (size_t)value->count * hr_dtype_bytes(value->dtype); }
+
+bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
+  if (value->dtype != shape->dtype || value->rank != shape->rank) return false;
+  if (hlo_shape_is_tuple(shape) && value->element_count != shape->element_count) return false;
+  for (int d = 0; d < shape->rank; d++) {
+    bool dynamic = shape->dynamic && shape->dynamic[d];
+    if (!dynamic && value->dims[d] != shape->dims[d]) return false;
+    if (dynamic && shape->dims[d] != HLO_UNBOUNDED && value->dims[d] > shape->dims[d]) return false;
+  }
+  for (int i = 0; i < value->element_count; i++)
+    if (!hlo_value_fits(value->elements[i], shape->elements[i])) return false;
+  return true;
+}
+
+bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {
+  if (a == b) return true;
+  if (a->dtype != b->dtype || a->rank != b->rank || a->element_count != b->element_count || a->count != b->count)
+    return false;
+  for (int d = 0; d < a->rank; d++)
+    if (a->dims[d] != b->dims[d]) return false;
+  for (int i = 0; i < a->element_count; i++)
+    if (!hlo_value_equal(a->elements[i], b->elements[i])) return false;
+  return !a->data || memcmp(a->data, b->data, hlo_value_bytes(a)) == 0;
+}
+
+int hlo_value_leaf_count(const hlo_value_t *value) {
+  if (value->dtype != HR_TUPLE) return 1;
+  int count = 0;
+  for (int i = 0; i < value->element_count; i++) count += hlo_value_leaf_count(value->elements[i]);
+  return count;
+}
+
+hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index) {
+  while (value->dtype == HR_TUPLE) {
+    int i = 0;
+    for (int leaves; index >= (leaves = hlo_value_leaf_count(value->elements[i])); i++) index -= leaves;
+    value = value->elements[i];
+  }
+  return (hlo_value_t *)value;
+}
+
+static hr_status_t unflatten(const hlo_shape_t *shape, hlo_value_t *const **next_leaf, hlo_value_t **out_value) {
+  if (!hlo_shape_is_tuple(shape)) {
+    *out_value = hlo_value_retain(*(*next_leaf)++);
+    return NULL;
+  }
+  hlo_value_t *tuple;
+  HR_TRY(new_value(HR_TUPLE, 0, shape->element_count, &tuple));
+  hr_status_t st = NULL;
+  for (int i = 0; i < shape->element_count && !st; i++)
+    st = unflatten(shape->elements[i], next_leaf, &tuple->elements[i]);
+  if (st)
+    hlo_value_release(tuple);
+  else
+    *out_value = tuple;
+  return st;
+}
+
+hr_status_t hlo_value_unflatten(const hlo_shape_t *shape, hlo_value_t *const *leaves, hlo_value_t **out_value) {
+  return unflatten(shape, &leaves, out_value);
+}
+
+int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
+  const char *at = (const char *)value->data + (size_t)index * hr_dtype_bytes(value->dtype);
+  bool is_signed = hr_dtype_class(value->dtype) == HR_CLASS_SIGNED;
+  switch (hr_dtype_bytes(value->dtype)) {
+    case 1: return is_signed ? *(const int8_t *)at : *(const uint8_t *)at;
+    case 2: return is_signed ? *(const int16_t *)at : *(const uint16_t *)at;
+    case 4: return is_signed ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
+    default: return *(const int64_t *)at;
+  }
+}

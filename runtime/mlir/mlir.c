@@ -1,0 +1,155 @@
+#include "mlir/mlir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+hr_status_t mlir_module_create(mlir_module_t **out_module) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(mlir_module_t), &memory));
+  mlir_module_t *module = memory;
+  hr_arena_init(&module->arena);
+  *out_module = module;
+  return NULL;
+}
+
+void mlir_module_destroy(mlir_module_t *module) {
+  if (!module) return;
+  for (size_t i = 0; i < module->all_blocks.count; i++) HR_VEC_FREE(&module->all_blocks.data[i]->ops);
+  for (size_t i = 0; i < module->all_regions.count; i++) HR_VEC_FREE(&module->all_regions.data[i]->blocks);
+  for (size_t i = 0; i < module->buffers.count; i++) hr_buffer_release(module->buffers.data[i]);
+  HR_VEC_FREE(&module->all_blocks);
+  HR_VEC_FREE(&module->all_regions);
+  HR_VEC_FREE(&module->buffers);
+  hr_buffer_release(module->source_buffer);
+  hr_arena_deinit(&module->arena);
+  hr_free(module);
+}
+
+static const mlir_attr_t *find_named(const mlir_named_attr_t *list, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (hr_str_is(list[i].name, name)) return list[i].value;
+  return NULL;
+}
+
+const mlir_attr_t *mlir_attr_field(const mlir_attr_t *dict, const char *name) {
+  bool has_fields = dict && (dict->kind == MLIR_ATTR_DICT || dict->kind == MLIR_ATTR_STRUCT);
+  return has_fields ? find_named(dict->fields, dict->count, name) : NULL;
+}
+
+const mlir_attr_t *mlir_op_attr(const mlir_op_t *op, const char *name) {
+  const mlir_attr_t *attr = find_named(op->attrs, op->attr_count, name);
+  return attr ? attr : find_named(op->extras, op->extra_count, name);
+}
+
+static bool types_equal(int count, const mlir_type_t *const *a, const mlir_type_t *const *b) {
+  for (int i = 0; i < count; i++)
+    if (!mlir_type_equal(a[i], b[i])) return false;
+  return true;
+}
+
+static bool same_numbers(int count, const int64_t *a, const int64_t *b) {
+  return count == 0 || memcmp(a, b, (size_t)count * sizeof *a) == 0;
+}
+
+static bool quants_equal(const mlir_quant_t *a, const mlir_quant_t *b) {
+  return a->form == b->form && mlir_type_equal(a->storage, b->storage) && a->storage_signed == b->storage_signed &&
+         mlir_type_equal(a->expressed, b->expressed) && a->min == b->min && a->max == b->max &&
+         a->calibrated_min == b->calibrated_min && a->calibrated_max == b->calibrated_max && a->axis == b->axis &&
+         a->scale_count == b->scale_count && a->block_count == b->block_count &&
+         (!a->scale_count || !memcmp(a->scales, b->scales, (size_t)a->scale_count * sizeof *a->scales)) &&
+         same_numbers(a->scale_count, a->zero_points, b->zero_points) &&
+         same_numbers(a->block_count, a->block_axes, b->block_axes) &&
+         same_numbers(a->block_count, a->block_sizes, b->block_sizes);
+}
+
+bool mlir_type_equal(const mlir_type_t *a, const mlir_type_t *b) {
+  if (a == b) return true;
+  if (!a || !b || a->kind != b->kind || a->width != b->width || a->signedness != b->signedness ||
+      a->rank != b->rank || a->input_count != b->input_count || a->result_count != b->result_count)
+    return false;
+  return hr_str_equal(a->name, b->name) && mlir_type_equal(a->element, b->element) &&
+         same_numbers(a->rank, a->dims, b->dims) && mlir_attr_equal(a->encoding, b->encoding) &&
+         mlir_attr_equal(a->space, b->space) && types_equal(a->input_count, a->inputs, b->inputs) &&
+         types_equal(a->result_count, a->results, b->results) && (!a->quant || quants_equal(a->quant, b->quant));
+}
+
+static bool contents_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
+  for (int i = 0; a->items && i < a->count; i++)
+    if (!mlir_attr_equal(a->items[i], b->items[i])) return false;
+  for (int i = 0; a->fields && i < a->count; i++)
+    if (!hr_str_equal(a->fields[i].name, b->fields[i].name) || !mlir_attr_equal(a->fields[i].value, b->fields[i].value))
+      return false;
+  for (int i = 0; a->nested && i < a->count; i++)
+    if (!hr_str_equal(a->nested[i], b->nested[i])) return false;
+  return true;
+}
+
+/* Bytes of the elements that `data` holds; 0 for attributes without elements. */
+static size_t data_bytes(const mlir_attr_t *attr) {
+  const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE_ARRAY ? attr->type : attr->type ? attr->type->element : NULL;
+  return attr->data ? (size_t)attr->element_count * mlir_element_bytes(element) : 0;
+}
+
+bool mlir_attr_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
+  if (a == b) return true;
+  if (!a || !b || a->kind != b->kind || a->integer != b->integer || a->bits != b->bits || a->count != b->count ||
+      a->element_count != b->element_count || a->splat != b->splat || !a->data != !b->data)
+    return false;
+  return mlir_type_equal(a->type, b->type) && hr_str_equal(a->text, b->text) && hr_str_equal(a->dialect, b->dialect) &&
+         hr_str_equal(a->enum_name, b->enum_name) && hr_str_equal(a->resource, b->resource) && contents_equal(a, b) &&
+         (!a->data || !memcmp(a->data, b->data, data_bytes(a))) && mlir_attr_equal(a->indices, b->indices) &&
+         mlir_attr_equal(a->values, b->values);
+}
+
+size_t mlir_element_bytes(const mlir_type_t *element) {
+  if (!element) return 0;
+  switch (element->kind) {
+    case MLIR_TYPE_INTEGER: return ((size_t)element->width + 7) / 8;
+    case MLIR_TYPE_INDEX: return 8;
+    case MLIR_TYPE_FLOAT: return ((size_t)mlir_float_bits(element->name) + 7) / 8;
+    case MLIR_TYPE_COMPLEX: return 2 * mlir_element_bytes(element->element);
+    case MLIR_TYPE_QUANT: return mlir_element_bytes(element->quant->storage);
+    default: return 0;
+  }
+}
+
+int mlir_float_bits(hr_str_t name) {
+  for (int type = 0; type < HR_TUPLE; type++)
+    if (hr_dtype_is_float((hr_dtype_t)type) && hr_str_is(name, hr_dtype_table[type].mlir_name))
+      return hr_dtype_table[type].bits;
+  return hr_str_is(name, "tf32") ? 19 : hr_str_is(name, "f80") ? 80 : hr_str_is(name, "f128") ? 128 : 0;
+}
+
+hr_status_t mlir_region_add_block(mlir_module_t *module, mlir_region_t *region, mlir_block_t **out_block) {
+  mlir_block_t *block;
+  HR_TRY(HR_NEW(&module->arena, &block));
+  HR_VEC_PUSH(&module->all_blocks, block);
+  if (region->blocks.count == 0) HR_VEC_PUSH(&module->all_regions, region);
+  HR_VEC_PUSH(&region->blocks, block);
+  block->parent = region;
+  *out_block = block;
+  return NULL;
+}
+
+hr_status_t mlir_block_add_op(mlir_block_t *block, mlir_op_t *op) {
+  HR_VEC_PUSH(&block->ops, op);
+  op->parent = block;
+  return NULL;
+}
+
+hr_status_t mlir_error_from(const char *file, int line, const mlir_module_t *module, const mlir_op_t *op,
+                            const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *message = NULL;
+  int size = vasprintf(&message, format, args);
+  va_end(args);
+  hr_pos_t pos = {&module->source, op ? op->line : 0, op ? op->column : 0};
+  hr_status_t st = hr_error_from(file, line, HR_INVALID, &pos, "%.*s%s%s", op ? (int)op->name.size : 0,
+                                 op ? op->name.data : "", op ? ": " : "", size < 0 ? "out of memory" : message);
+  if (size >= 0) free(message);
+  return st;
+}

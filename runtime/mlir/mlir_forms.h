@@ -1,0 +1,20 @@
+/* The table of pretty forms (mlir_forms.def), for the parser and the printer. */
+#ifndef MLIR_MLIR_FORMS_H
+#define MLIR_MLIR_FORMS_H
+
+#include "mlir/mlir.h"
+
+#define MLIR_FORM_ITEM 64 /* bytes of an item of a format, with its NUL */
+
+typedef enum mlir_form_types { MLIR_FORM_SAME, MLIR_FORM_FN, MLIR_FORM_RESULT, MLIR_FORM_LIST } mlir_form_types_t;
+
+typedef struct mlir_form {
+  const char *op, *format;
+  mlir_form_types_t types;
+} mlir_form_t;
+
+const mlir_form_t *mlir_form_find(hr_str_t op); /* NULL: no row */
+/* Next blank-separated item of a format; false at its end. */
+bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]);
+
+#endif

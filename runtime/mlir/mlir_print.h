@@ -1,0 +1,17 @@
+/* Prints the MLIR tree as text that reads back the same. */
+#ifndef MLIR_MLIR_PRINT_H
+#define MLIR_MLIR_PRINT_H
+
+#include "base/text.h"
+#include "mlir/mlir.h"
+
+void mlir_print_type(hr_text_t *text, const mlir_type_t *type);
+void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr);
+void mlir_print_entry(hr_text_t *text, const mlir_named_attr_t *entry); /* "name = value", or the name of a unit */
+void mlir_print_ints(hr_text_t *text, const mlir_attr_t *attr);         /* array<i64: 1, 2> as "[1, 2]" */
+/* "[b, 0, f]x[0, i, o]->[b, 0, f]" of a #stablehlo.conv attribute. */
+void mlir_print_conv_dims(hr_text_t *text, const mlir_attr_t *attr);
+/* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */
+void mlir_print_module(hr_text_t *text, const mlir_module_t *module);
+
+#endif

@@ -1,0 +1,369 @@
+#include <string.h>
+
+#include "ops/op.h"
+#include "read/hlo_reader.h"
+
+/* Instructions: NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES. */
+
+hr_status_t read_deeper(read_hlo_t *r, const char *what) {
+  if (++r->depth <= READ_DEPTH_MAX) return NULL;
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "%s nested more than %d deep", what, READ_DEPTH_MAX);
+}
+
+/* Appending ------------------------------------------------------------------------------------------------------- */
+
+/* Nodes of a shape, counted up to `limit`: shapes that share elements may be far larger than they look. One that is
+ * nested too deep counts as too large. */
+static int64_t count_nodes(const hlo_shape_t *shape, int64_t limit, int depth) {
+  int64_t count = depth > READ_DEPTH_MAX ? limit + 1 : 1;
+  for (int i = 0; i < shape->element_count && count <= limit; i++)
+    count += count_nodes(shape->elements[i], limit - count, depth + 1);
+  return count;
+}
+
+hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape) {
+  if (!hlo_shape_is_tuple(shape)) return NULL;
+  int64_t limit = 65536 + 16 * (int64_t)r->lexer.size - r->inferred_nodes;
+  int64_t nodes = count_nodes(shape, limit, 1);
+  r->inferred_nodes += nodes;
+  return nodes <= limit ? NULL : READ_ERROR_AT(&r->lexer, at, "the tuple that is meant is far larger than the program");
+}
+
+static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
+  read_attr_t *attr = read_find_attr(r, draft, HLO_ATTR_PARAMETER_NUMBER);
+  int64_t number = attr->attr.integer, have = (int64_t)r->scope->computation->params.count;
+  int64_t slots = number >= have ? number + 1 - have : 0;
+  /* Each parameter takes some bytes of text, so that numbers without gaps stay below its size. */
+  if (number < 0 || number > (int64_t)r->lexer.size || r->parameter_slots + slots > (int64_t)r->lexer.size)
+    return READ_ERROR_AT(&r->lexer, draft->op_at, "parameter number %ld, want numbers from 0 on, without gaps",
+                         (long)number);
+  r->parameter_slots += slots;
+  return NULL;
+}
+
+static hr_status_t check_operand_count(read_hlo_t *r, const read_draft_t *draft) {
+  int want = hlo_op_table[draft->op].operands, found = (int)(r->instrs.count - draft->operands_from);
+  if (want >= 0 ? found == want : found >= -1 - want) return NULL;
+  return READ_ERROR_AT(&r->lexer, draft->op_at, "%s has %d operand%s, want %s%d", hlo_op_name(draft->op), found,
+                       found == 1 ? "" : "s", want < 0 ? "at least " : "", want < 0 ? -1 - want : want);
+}
+
+/* Puts the attributes into the op's order, and the computations into theirs. */
+static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_attr_t *attrs, hlo_instr_def_t *def) {
+  const hlo_op_info_t *op = &hlo_op_table[draft->op];
+  size_t first = r->called.count;
+  for (int i = 0; i < op->attr_count; i++) {
+    hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
+    const read_attr_t *attr = read_find_attr(r, draft, key);
+    if (!attr && op->attrs[i].use == HLO_USE_NEED)
+      return READ_ERROR_AT(&r->lexer, draft->op_at, "%s lacks its attribute %s=", op->name, hlo_attr_table[key].text);
+    if (!attr) continue;
+    attrs[def->attr_count++] = attr->attr;
+    bool calls = hlo_attr_table[key].kind == HLO_KIND_COMPUTATION || hlo_attr_table[key].kind == HLO_KIND_COMPUTATIONS;
+    for (int64_t k = 0; calls && k < attr->attr.called_count; k++)
+      HR_VEC_PUSH(&r->called, r->called.data[attr->called_from + (size_t)k]);
+  }
+  def->attrs = attrs;
+  def->called = r->called.data ? r->called.data + first : NULL;
+  def->called_count = (int)(r->called.count - first);
+  return NULL;
+}
+
+/* A sharding on a tuple is meant for each of its leaves. */
+static hr_status_t spread_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_extra_t *extra) {
+  const hlo_sharding_t *leaf = extra->sharding, **elements;
+  if (!leaf || leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(instr->shape)) return NULL;
+  int count = hlo_shape_leaf_count(instr->shape);
+  hlo_sharding_t *tuple;
+  if (!count) return NULL;
+  HR_TRY(HR_NEW(r->arena, &tuple));
+  HR_TRY(HR_NEW_ARRAY(r->arena, count, &elements));
+  for (int i = 0; i < count; i++) elements[i] = leaf;
+  tuple->kind = HLO_TILE_KIND_TUPLE;
+  tuple->element_count = count;
+  tuple->elements = elements;
+  extra->sharding = tuple;
+  return NULL;
+}
+
+static hr_status_t register_name(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t *instr) {
+  if (!draft->name.size) {
+    HR_VEC_PUSH(&r->anonymous, instr);
+    return NULL;
+  }
+  void *old;
+  HR_TRY(hr_map_put(&r->scope->names, instr->name, instr, &old));
+  if (!old) return NULL;
+  return hr_error_at(HR_INVALID, &draft->pos, "instruction '%.*s' is defined twice, first in line %u",
+                     HR_STR_ARGS(draft->name), ((hlo_instr_t *)old)->line);
+}
+
+/* What follows for the computations that the new instruction calls. */
+static void mark_called(hlo_instr_t *instr) {
+  if (instr->op == HLO_FUSION && instr->called_count) instr->called[0]->is_fusion = true;
+  hr_str_t thread = hlo_attr_str(instr, HLO_ATTR_ASYNC_EXECUTION_THREAD);
+  if (instr->op == HLO_ASYNC_START && instr->called_count && thread.size && !instr->called[0]->execution_thread.size)
+    instr->called[0]->execution_thread = thread;
+}
+
+/* Ops without inference, of which a constant is one, must have their shapes written. */
+static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft) {
+  if (draft->shape || op_infers[draft->op] != op_infers[HLO_CONSTANT]) return NULL;
+  return READ_ERROR_AT(&r->lexer, draft->op_at, "the shape of %s does not follow from its operands, want it written",
+                       hlo_op_name(draft->op));
+}
+
+#define ATTRS_MAX 32 /* more than any op has */
+
+READ_OWN_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr) {
+  hlo_attr_t attrs[ATTRS_MAX];
+  hlo_instr_def_t def = {.op = draft->op,
+                         .name = draft->name,
+                         .shape = draft->shape,
+                         .literal = draft->literal,
+                         .line = draft->pos.line,
+                         .column = draft->pos.column};
+  char anonymous[64];
+  hlo_extra_t *extra = NULL;
+  HR_TRY(check_shape_written(r, draft));
+  HR_TRY(check_operand_count(r, draft));
+  HR_TRY(order_attrs(r, draft, attrs, &def));
+  if (draft->op == HLO_PARAMETER) HR_TRY(check_parameter(r, draft));
+  if (!draft->name.size) {
+    snprintf(anonymous, sizeof anonymous, "%s.anon", hlo_op_name(draft->op));
+    def.name = hr_str_from(anonymous);
+  }
+  if (draft->extras_seen) {
+    HR_TRY(HR_NEW(r->arena, &extra));
+    *extra = draft->extra;
+    def.extra = extra;
+  }
+  def.operand_count = (int)(r->instrs.count - draft->operands_from);
+  def.operands = r->instrs.data ? r->instrs.data + draft->operands_from : NULL;
+  HR_TRY(hlo_instr_add(r->scope->computation, &def, out_instr));
+  if (!draft->shape) HR_TRY(read_charge_tuple(r, draft->op_at, (*out_instr)->shape));
+  if (extra) HR_TRY(spread_sharding(r, *out_instr, extra));
+  mark_called(*out_instr);
+  return register_name(r, draft, *out_instr);
+}
+
+READ_OWN_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
+                                              const hlo_shape_t *shape, int operand_count, hlo_instr_t *const *operands,
+                                              const hlo_attr_t *attr, hlo_instr_t **out_instr) {
+  read_draft_t draft = {.op = op,
+                        .async = HLO_OPCODE_COUNT,
+                        .pos = at->pos,
+                        .op_at = at->op_at,
+                        .shape = shape,
+                        .operands_from = r->instrs.count,
+                        .attrs_from = r->attrs.count,
+                        .called_from = r->called.count};
+  for (int i = 0; i < operand_count; i++) HR_VEC_PUSH(&r->instrs, operands[i]);
+  if (attr) HR_VEC_PUSH(&r->attrs, (read_attr_t){*attr, r->called.count});
+  HR_TRY(read_append(r, &draft, out_instr));
+  r->instrs.count = draft.operands_from;
+  r->attrs.count = draft.attrs_from;
+  r->called.count = draft.called_from;
+  return NULL;
+}
+
+/* Opcodes --------------------------------------------------------------------------------------------------------- */
+
+/* Edit distance, given up beyond the length of the names. */
+static int distance(hr_str_t a, const char *b) {
+  int row[64], size = (int)strlen(b);
+  if (a.size >= 63 || size >= 63) return 63;
+  for (int j = 0; j <= size; j++) row[j] = j;
+  for (int i = 1; i <= (int)a.size; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= size; j++) {
+      int change = diagonal + (a.data[i - 1] != b[j - 1]), above = row[j] + 1, left = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = change < above ? change : above;
+      if (left < row[j]) row[j] = left;
+    }
+  }
+  return row[size];
+}
+
+static READ_OWN_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
+  hr_str_t name = r->lexer.token.text;
+  int best = 0, best_distance = 1000;
+  for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
+    int d = distance(name, hlo_op_name((hlo_opcode_t)op));
+    if (d < best_distance) best = op, best_distance = d;
+  }
+  bool near = best_distance <= 2 + (int)name.size / 4;
+  return READ_ERROR_AT(&r->lexer, r->lexer.token.at, "unknown opcode '%.*s'%s%s%s", HR_STR_ARGS(name),
+                       near ? "; did you mean '" : "", near ? hlo_op_name((hlo_opcode_t)best) : "", near ? "'?" : "");
+}
+
+static hr_status_t read_opcode(read_hlo_t *r, read_draft_t *draft) {
+  read_lexer_t *l = &r->lexer;
+  if (!read_is(l, READ_WORD)) return read_want(l, draft->shape ? "an opcode" : "a shape or an opcode");
+  hr_str_t name = l->token.text;
+  draft->op_at = l->token.at;
+  draft->async = HLO_OPCODE_COUNT;
+  draft->old = NULL;
+  if (!hlo_op_from_name(name, &draft->op)) {
+    draft->old = read_old_op_find(name, &draft->op);
+    if (!draft->old && !read_async_op(name, &draft->async, &draft->wrapped)) return unknown_opcode(r);
+    if (!draft->old) draft->op = draft->async == HLO_ASYNC_START ? draft->wrapped : draft->async;
+  }
+  return read_advance(l);
+}
+
+/* Operands -------------------------------------------------------------------------------------------------------- */
+
+/* Is the current word the opcode of a nested instruction? */
+static bool at_nested(const read_hlo_t *r) { return read_is(&r->lexer, READ_WORD) && read_peek(&r->lexer) == '('; }
+
+static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested, hlo_instr_t **out_instr);
+
+static hr_status_t read_nested(read_hlo_t *r, const hlo_shape_t *shape, hlo_instr_t **out_instr) {
+  read_draft_t draft = {.shape = shape, .pos = read_pos(&r->lexer, r->lexer.token.at)};
+  HR_TRY(read_deeper(r, "operands"));
+  HR_TRY(read_instruction_body(r, &draft, true, out_instr));
+  read_shallower(r);
+  return NULL;
+}
+
+/* In a text of a single instruction, operands that nothing defines are its parameters. */
+static READ_OWN_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name, const hlo_shape_t *shape,
+                                                hlo_instr_t **out_instr) {
+  read_draft_t draft = {.op = HLO_PARAMETER,
+                        .async = HLO_OPCODE_COUNT,
+                        .name = name,
+                        .pos = read_pos(&r->lexer, r->lexer.token.at),
+                        .op_at = r->lexer.token.at,
+                        .shape = shape,
+                        .operands_from = r->instrs.count,
+                        .attrs_from = r->attrs.count,
+                        .called_from = r->called.count};
+  hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER, .integer = (int64_t)r->scope->computation->params.count};
+  HR_VEC_PUSH(&r->attrs, (read_attr_t){number, 0});
+  HR_TRY(read_append(r, &draft, out_instr));
+  r->attrs.count = draft.attrs_from;
+  return NULL;
+}
+
+static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape, hlo_instr_t **out_instr) {
+  read_lexer_t *l = &r->lexer;
+  hr_str_t name = l->token.text;
+  if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return read_want(l, "the name of an operand");
+  *out_instr = hr_map_get(&r->scope->names, name);
+  if (!*out_instr && r->single && shape) HR_TRY(add_parameter(r, name, shape, out_instr));
+  if (!*out_instr) return READ_ERROR_AT(l, l->token.at, "operand '%.*s' is not defined before this", HR_STR_ARGS(name));
+  return read_advance(l);
+}
+
+static READ_OWN_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo_shape_t *shape,
+                                              const hlo_instr_t *operand) {
+  char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
+  return READ_ERROR_AT(&r->lexer, at, "found shape %s, want %s as operand '%.*s' has", hlo_shape_text(shape, found),
+                       hlo_shape_text(operand->shape, want), HR_STR_ARGS(operand->name));
+}
+
+static hr_status_t read_operand(read_hlo_t *r) {
+  read_lexer_t *l = &r->lexer;
+  const hlo_shape_t *shape = NULL;
+  hlo_instr_t *instr = NULL;
+  size_t at = l->token.at;
+  if (read_at_shape(r)) HR_TRY(read_shape(r, &shape));
+  bool nested = at_nested(r);
+  HR_TRY(nested ? read_nested(r, shape, &instr) : read_operand_name(r, shape, &instr));
+  if (shape && !hlo_shape_compatible(shape, instr->shape)) return other_shape(r, at, shape, instr);
+  HR_VEC_PUSH(&r->instrs, instr);
+  return NULL;
+}
+
+static hr_status_t read_parameter_number(read_hlo_t *r) {
+  hlo_attr_t number = {.key = HLO_ATTR_PARAMETER_NUMBER};
+  HR_TRY(read_int(&r->lexer, &number.integer));
+  HR_VEC_PUSH(&r->attrs, (read_attr_t){number, 0});
+  return NULL;
+}
+
+/* Old versions repeated the shape inside the parentheses, for rank 2 and more. */
+static hr_status_t read_constant(read_hlo_t *r, read_draft_t *draft) {
+  HR_TRY(check_shape_written(r, draft));
+  if (read_is(&r->lexer, READ_TYPE) && draft->shape->rank >= 2) {
+    const hlo_shape_t *again;
+    size_t at = r->lexer.token.at;
+    HR_TRY(read_shape(r, &again));
+    if (!hlo_shape_equal(again, draft->shape)) return READ_ERROR_AT(&r->lexer, at, "the literal has another shape");
+  }
+  return read_literal_text(r, &draft->shape, &draft->literal);
+}
+
+static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
+  read_lexer_t *l = &r->lexer;
+  HR_TRY(read_expect(l, READ_OPEN_PAREN));
+  if (draft->op == HLO_PARAMETER && draft->async == HLO_OPCODE_COUNT) {
+    HR_TRY(read_parameter_number(r));
+  } else if (draft->op == HLO_CONSTANT && draft->async == HLO_OPCODE_COUNT) {
+    HR_TRY(read_constant(r, draft));
+  } else {
+    for (bool more = !read_is(l, READ_CLOSE_PAREN); more;) {
+      HR_TRY(read_operand(r));
+      HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
+    }
+  }
+  return read_expect(l, READ_CLOSE_PAREN);
+}
+
+/* A conditional has the branches that its index's type asks for. */
+static hr_status_t check_conditional(read_hlo_t *r, const read_draft_t *draft) {
+  if (draft->op != HLO_CONDITIONAL || r->instrs.count == draft->operands_from) return NULL;
+  bool pred = r->instrs.data[draft->operands_from]->shape->dtype == HR_PRED;
+  bool list = read_find_attr(r, draft, HLO_ATTR_BRANCH_COMPUTATIONS);
+  bool yes = read_find_attr(r, draft, HLO_ATTR_TRUE_COMPUTATION),
+       no = read_find_attr(r, draft, HLO_ATTR_FALSE_COMPUTATION);
+  if (pred ? yes && no && !list : list && !yes && !no) return NULL;
+  return READ_ERROR_AT(&r->lexer, draft->op_at, "conditional on a %s index, want %s", pred ? "pred" : "s32",
+                       pred ? "true_computation= and false_computation=" : "branch_computations=");
+}
+
+/* From the opcode on. */
+static hr_status_t read_instruction_body(read_hlo_t *r, read_draft_t *draft, bool nested, hlo_instr_t **out_instr) {
+  draft->operands_from = r->instrs.count;
+  draft->attrs_from = r->attrs.count;
+  draft->called_from = r->called.count;
+  *out_instr = NULL;
+  HR_TRY(read_opcode(r, draft));
+  HR_TRY(read_operands(r, draft));
+  if (!nested) HR_TRY(read_attributes(r, draft));
+  HR_TRY(read_modernize(r, draft, out_instr));
+  if (!*out_instr) {
+    HR_TRY(check_conditional(r, draft));
+    HR_TRY(draft->async < HLO_OPCODE_COUNT ? read_append_async(r, draft, out_instr) : read_append(r, draft, out_instr));
+  }
+  r->instrs.count = draft->operands_from;
+  r->attrs.count = draft->attrs_from;
+  r->called.count = draft->called_from;
+  return NULL;
+}
+
+hr_status_t read_rhs(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
+  draft->shape = NULL;
+  if (read_at_shape(r)) HR_TRY(read_shape(r, &draft->shape));
+  return read_instruction_body(r, draft, false, out_instr);
+}
+
+hr_status_t read_instruction(read_hlo_t *r) {
+  read_lexer_t *l = &r->lexer;
+  bool root = read_is_keyword(l, READ_KEYWORD_ROOT);
+  size_t root_at = l->token.at;
+  hlo_instr_t *instr;
+  if (root) HR_TRY(read_advance(l));
+  read_draft_t draft = {.pos = read_pos(l, l->token.at)};
+  if (read_is(l, READ_ATTR)) return read_want(l, "a blank between the name of an instruction and '='");
+  HR_TRY(read_name(r, "the name of an instruction, or '}'", &draft.name));
+  HR_TRY(read_expect(l, READ_EQUAL));
+  HR_TRY(read_rhs(r, &draft, &instr));
+  if (!root) return NULL;
+  if (r->scope->computation->root) return READ_ERROR_AT(l, root_at, "found a second ROOT, want one in a computation");
+  r->scope->computation->root = instr;
+  return NULL;
+}

@@ -1,0 +1,509 @@
+#include "read/hlo_lexer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_RESERVED 23 /* last_tile_dim_replicate */
+#define QUOTED_TOKEN_MAX 48 /* characters of a token that a message quotes */
+
+enum { BLANK = 1, WORD_START = 2, WORD_PART = 4, DIGIT = 8 };
+static const unsigned char classes[256] = {
+    [' '] = BLANK,
+    ['\t'] = BLANK,
+    ['\r'] = BLANK,
+    ['\n'] = BLANK,
+    ['0' ... '9'] = WORD_PART | DIGIT,
+    ['a' ... 'z'] = WORD_START | WORD_PART,
+    ['A' ... 'Z'] = WORD_START | WORD_PART,
+    ['_'] = WORD_START | WORD_PART,
+    ['-'] = WORD_PART,
+    ['.'] = WORD_PART,
+};
+static inline bool is(char c, int class_) { return classes[(unsigned char)c] & class_; }
+
+static char byte_at(const read_lexer_t *l, size_t at) { return at < l->size ? l->text[at] : 0; }
+
+/* Words are stored as their number plus one: types first, then keywords. */
+static hr_status_t fill_words(read_lexer_t *l) {
+  static const char *const keywords[] = {
+#define KEYWORD(id, text) text,
+#include "read/hlo_keywords.def"
+#undef KEYWORD
+  };
+  for (uintptr_t type = 0; type < HR_TUPLE; type++)
+    HR_TRY(hr_map_put(&l->words, hr_str_from(hr_dtype_name((hr_dtype_t)type)), (void *)(type + 1), NULL));
+  for (uintptr_t word = 0; word < READ_KEYWORD_COUNT; word++)
+    HR_TRY(hr_map_put(&l->words, hr_str_from(keywords[word]), (void *)(HR_DTYPE_COUNT + word + 1), NULL));
+  return NULL;
+}
+
+hr_status_t read_lexer_init(read_lexer_t *l, const hr_source_t *source, hr_arena_t *arena) {
+  *l = (read_lexer_t){.source = source, .text = source->text, .size = source->size_bytes, .arena = arena, .line = 1};
+  return fill_words(l);
+}
+
+void read_lexer_deinit(read_lexer_t *l) { hr_map_deinit(&l->words); }
+
+hr_pos_t read_pos(read_lexer_t *l, size_t offset) {
+  if (offset < l->line_start) l->line_start = 0, l->line = 1;
+  for (;;) {
+    const char *from = l->text + l->line_start;
+    const char *newline = offset > l->line_start ? memchr(from, '\n', offset - l->line_start) : NULL;
+    if (!newline) break;
+    l->line_start = (size_t)(newline - l->text) + 1;
+    l->line++;
+  }
+  return (hr_pos_t){l->source, l->line, (uint32_t)(offset - l->line_start) + 1};
+}
+
+/* "found X" for the current token. */
+static void token_text(const read_lexer_t *l, char *into, size_t size) {
+  const read_token_t *t = &l->token;
+  size_t length = t->end - t->at;
+  if (t->kind == READ_END)
+    snprintf(into, size, "the end of the text");
+  else if (length > QUOTED_TOKEN_MAX)
+    snprintf(into, size, "'%.*s...'", QUOTED_TOKEN_MAX, l->text + t->at);
+  else
+    snprintf(into, size, "'%.*s'", (int)length, l->text + t->at);
+}
+
+hr_status_t read_want(read_lexer_t *l, const char *format, ...) {
+  char found[QUOTED_TOKEN_MAX + 32], *want = NULL;
+  token_text(l, found, sizeof found);
+  va_list args;
+  va_start(args, format);
+  int size = vasprintf(&want, format, args);
+  va_end(args);
+  if (size < 0) return hr_error(HR_NO_MEMORY, "cannot allocate a message");
+  hr_status_t st = READ_ERROR_AT(l, l->token.at, "found %s, want %s", found, want);
+  free(want);
+  return st;
+}
+
+/* Blanks ------------------------------------------------------------------------------------------------------- */
+
+/* Length of a log prefix such as "I0521 12:04:45.883483 1509 service.cc:186] ", which programs cut out of logs carry at
+ * the start of each line. */
+static size_t match_log_prefix(const char *text, size_t size) {
+  size_t at = 1, digits = 0;
+  if (size < 20 || !memchr("IWEF", text[0], 4)) return 0;
+  while (at < size && is(text[at], DIGIT)) at++, digits++;
+  if (digits < 4 || at >= size || text[at] != ' ') return 0;
+  while (at < size && (is(text[at], DIGIT) || memchr(" :.", text[at], 3))) at++;
+  const char *bracket = memchr(text + at, ']', size - at < 200 ? size - at : 200);
+  if (!bracket || memchr(text + at, '\n', (size_t)(bracket - text) - at)) return 0;
+  if (!memchr(text + at, ':', (size_t)(bracket - text) - at) || !is(bracket[-1], DIGIT)) return 0;
+  return (size_t)(bracket - text) + 1;
+}
+
+static hr_status_t skip_comment(read_lexer_t *l, size_t *at) {
+  const char *from = l->text + *at, *end;
+  if (from[1] == '/') {
+    end = memchr(from, '\n', l->size - *at);
+    *at = end ? (size_t)(end - l->text) : l->size;
+    return NULL;
+  }
+  end = memmem(from + 2, l->size - *at - 2, "*/", 2);
+  if (!end) return READ_ERROR_AT(l, *at, "the comment that starts here has no end");
+  *at = (size_t)(end - l->text) + 2;
+  return NULL;
+}
+
+hr_status_t read_skip_blanks(read_lexer_t *l, size_t *at) {
+  if (*at == 0) *at += match_log_prefix(l->text, l->size);
+  for (;;) {
+    char c = byte_at(l, *at);
+    if (is(c, BLANK)) {
+      ++*at;
+      if (c == '\n' && *at < l->size && l->text[*at] <= 'W') *at += match_log_prefix(l->text + *at, l->size - *at);
+    } else if (c == '/' && (byte_at(l, *at + 1) == '/' || byte_at(l, *at + 1) == '*')) {
+      HR_TRY(skip_comment(l, at));
+    } else {
+      return NULL;
+    }
+  }
+}
+
+char read_peek(const read_lexer_t *l) {
+  size_t at = l->at;
+  hr_status_t st = read_skip_blanks((read_lexer_t *)l, &at);
+  hr_status_release(st); /* the next read_advance reports it again */
+  return byte_at(l, at);
+}
+
+/* Numbers ------------------------------------------------------------------------------------------------------ */
+
+static size_t match_digits(const char *text, size_t size) {
+  size_t at = 0;
+  while (at < size && is(text[at], DIGIT)) at++;
+  return at;
+}
+
+static size_t match_signed_digits(const char *text, size_t size) {
+  size_t sign = size && text[0] == '-', digits = match_digits(text + sign, size - sign);
+  return digits ? sign + digits : 0;
+}
+
+size_t read_match_float(const char *text, size_t size) {
+  size_t at = size && text[0] == '-', whole = match_digits(text + at, size - at), fraction = 0;
+  at += whole;
+  bool point = at < size && text[at] == '.';
+  if (point) at++, fraction = match_digits(text + at, size - at), at += fraction;
+  if (!whole && !fraction) return 0;
+  if (at < size && (text[at] == 'e' || text[at] == 'E')) {
+    size_t sign = at + 1 < size && (text[at + 1] == '+' || text[at + 1] == '-');
+    size_t exponent = match_digits(text + at + 1 + sign, size - at - 1 - sign);
+    if (exponent) return at + 1 + sign + exponent;
+  }
+  return point ? at : 0;
+}
+
+static size_t match_set(const char *text, size_t size, const char *letters) {
+  size_t at = 0;
+  while (at < size && (is(text[at], DIGIT) || (text[at] && strchr(letters, text[at])))) at++;
+  return at >= 2 ? at : 0;
+}
+
+static size_t match_labels(const char *text, size_t size) {
+  size_t at = match_set(text, size, "bf?"), part;
+  if (!at || at >= size || text[at] != '_') return 0;
+  part = match_set(text + at + 1, size - at - 1, "io?");
+  at += 1 + part;
+  if (!part || size - at < 2 || text[at] != '-' || text[at + 1] != '>') return 0;
+  part = match_set(text + at + 2, size - at - 2, "bf?");
+  return part ? at + 2 + part : 0;
+}
+
+static size_t match_sizes(const char *text, size_t size) {
+  size_t at = match_digits(text, size), first = at;
+  while (at && at + 1 < size && text[at] == 'x' && is(text[at + 1], DIGIT))
+    at += 1 + match_digits(text + at + 1, size - at - 1);
+  return at > first ? at : 0;
+}
+
+static size_t match_pad(const char *text, size_t size) {
+  size_t at = match_signed_digits(text, size), part;
+  if (!at || at >= size || text[at] != '_' || !(part = match_signed_digits(text + at + 1, size - at - 1))) return 0;
+  at += 1 + part;
+  if (at < size && text[at] == '_' && (part = match_signed_digits(text + at + 1, size - at - 1))) at += 1 + part;
+  return at;
+}
+
+static size_t match_pads(const char *text, size_t size) {
+  size_t at = match_pad(text, size), part;
+  while (at && at < size && text[at] == 'x' && (part = match_pad(text + at + 1, size - at - 1))) at += 1 + part;
+  return at;
+}
+
+/* "(0x7)" after nan, if it is there. */
+static size_t match_payload(const char *text, size_t size) {
+  size_t at = 3;
+  if (size < 5 || memcmp(text, "(0x", 3) != 0) return 0;
+  while (at < size && strchr("0123456789abcdefABCDEF", text[at]) && text[at]) at++;
+  return at > 3 && at < size && text[at] == ')' ? at + 1 : 0;
+}
+
+static void set_token(read_lexer_t *l, read_kind_t kind, size_t length) {
+  l->token.kind = kind;
+  l->token.text = (hr_str_t){l->text + l->token.at, length};
+  l->at = l->token.at + length;
+}
+
+static hr_status_t set_int(read_lexer_t *l, size_t length) {
+  set_token(l, READ_INT, length);
+  const char *text = l->token.text.data;
+  bool negative = *text == '-';
+  uint64_t magnitude = 0;
+  for (size_t i = negative; i < length; i++)
+    if (__builtin_mul_overflow(magnitude, 10, &magnitude) ||
+        __builtin_add_overflow(magnitude, (uint64_t)(text[i] - '0'), &magnitude))
+      return READ_ERROR_AT(l, l->token.at, "found an integer beyond 64 bits");
+  if (negative && magnitude > UINT64_C(1) << 63) return READ_ERROR_AT(l, l->token.at, "found an integer below -2^63");
+  l->token.bits = negative ? 0 - magnitude : magnitude;
+  return NULL;
+}
+
+static hr_status_t lex_number(read_lexer_t *l) {
+  const char *text = l->text + l->at;
+  size_t size = l->size - l->at, length = match_signed_digits(text, size);
+  if (length && (length == size || (!is(text[length], WORD_PART) && text[length] != '?'))) return set_int(l, length);
+  static const struct {
+    read_kind_t kind;
+    size_t (*match)(const char *, size_t);
+  } patterns[] = {
+      {READ_FLOAT, read_match_float}, {READ_LABELS, match_labels}, {READ_SIZES, match_sizes}, {READ_PADS, match_pads}};
+  for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    size_t match = patterns[i].match(text, size);
+    if (!match) continue;
+    set_token(l, patterns[i].kind, match);
+    return NULL;
+  }
+  if (length) return set_int(l, length);
+  if (size >= 4 && !memcmp(text, "-inf", 4)) return set_token(l, READ_FLOAT, 4), NULL;
+  if (size >= 4 && !memcmp(text, "-nan", 4))
+    return set_token(l, READ_FLOAT, 4 + match_payload(text + 4, size - 4)), NULL;
+  if (*text == '?') return set_token(l, READ_QUESTION, 1), NULL;
+  return READ_ERROR_AT(l, l->at, "found '%c', which starts no number here", *text);
+}
+
+/* Words and strings -------------------------------------------------------------------------------------------- */
+
+static size_t word_length(const read_lexer_t *l, size_t at) {
+  size_t end = at;
+  while (end < l->size && is(l->text[end], WORD_PART)) end++;
+  return end - at;
+}
+
+static hr_status_t lex_percent(read_lexer_t *l) {
+  size_t at = l->at + 1;
+  if (!is(byte_at(l, at), WORD_START))
+    return READ_ERROR_AT(l, l->at, "found '%%', want a name that starts with a letter or '_' right after it");
+  size_t length = word_length(l, at);
+  set_token(l, READ_NAME, length + 1);
+  l->token.text = (hr_str_t){l->text + at, length};
+  l->token.percent = true;
+  return NULL;
+}
+
+/* Types, keywords and nan, none of which contain '-' or '.'. */
+static void classify_word(read_lexer_t *l) {
+  hr_str_t text = l->token.text;
+  if (text.size < 2 || text.size > LONGEST_RESERVED) return;
+  uintptr_t number = (uintptr_t)hr_map_get(&l->words, text);
+  if (number > HR_DTYPE_COUNT) {
+    l->token.kind = READ_KEYWORD;
+    l->token.keyword = (read_keyword_t)(number - 1 - HR_DTYPE_COUNT);
+  } else if (number) {
+    l->token.kind = READ_TYPE;
+    l->token.dtype = (hr_dtype_t)(number - 1);
+  } else if (text.size == 3 && !memcmp(text.data, "nan", 3)) {
+    set_token(l, READ_FLOAT, 3 + match_payload(l->text + l->at, l->size - l->at));
+  }
+}
+
+static hr_status_t lex_word(read_lexer_t *l) {
+  size_t length = word_length(l, l->at);
+  char next = byte_at(l, l->at + length);
+  if (next == ':' || next == '=') {
+    set_token(l, next == ':' ? READ_NAME : READ_ATTR, length + 1);
+    l->token.text.size = length;
+    return NULL;
+  }
+  if (next == '>' || next == '?') {
+    size_t labels = match_labels(l->text + l->at, l->size - l->at);
+    if (labels) return set_token(l, READ_LABELS, labels), NULL;
+    if (l->text[l->at + length - 1] == '-') length--; /* the arrow is a token of its own */
+  }
+  set_token(l, READ_WORD, length);
+  classify_word(l);
+  return NULL;
+}
+
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
+
+static char *add_utf8(char *to, uint32_t code) {
+  if (code < 0x80) return *to++ = (char)code, to;
+  int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  *to++ = (char)((0xff00 >> (more + 1) & 0xff) | (code >> (6 * more)));
+  while (more--) *to++ = (char)(0x80 | (code >> (6 * more) & 0x3f));
+  return to;
+}
+
+/* Reads the escape at *from, which points behind the backslash. False if it is none. */
+static bool unescape_one(const char **from, const char *end, char **to) {
+  static const char plain[] = "a\ab\bf\fn\nr\rt\tv\v\\\\?\?''\"\"";
+  char c = *(*from)++;
+  for (const char *pair = plain; *pair; pair += 2)
+    if (*pair == c) return *(*to)++ = pair[1], true;
+  uint32_t code = 0;
+  int limit = c == 'u' ? 4 : c == 'U' ? 8 : c == 'x' ? 2 : 3, digits = 0, value;
+  int base = c >= '0' && c <= '7' ? 8 : c == 'x' || c == 'u' || c == 'U' ? 16 : 0;
+  if (!base) return false;
+  if (base == 8) --*from;
+  for (; digits < limit && *from < end && (value = hex_digit(**from)) >= 0 && value < base; digits++, ++*from)
+    code = code * (uint32_t)base + (uint32_t)value;
+  bool unicode = c == 'u' || c == 'U';
+  if (!digits || (unicode && (digits != limit || code > 0x10ffff)) || (!unicode && code > 0xff)) return false;
+  if (unicode)
+    *to = add_utf8(*to, code);
+  else
+    *(*to)++ = (char)code;
+  return true;
+}
+
+/* Escapes never grow: \u makes at most 3 bytes of 6, \U 4 of 10. */
+static hr_status_t unescape(read_lexer_t *l, hr_str_t raw, hr_str_t *out_text) {
+  void *memory;
+  HR_TRY(hr_arena_alloc(l->arena, raw.size + 1, &memory));
+  char *to = memory;
+  const char *from = raw.data, *end = raw.data + raw.size;
+  while (from < end) {
+    if (*from != '\\') {
+      *to++ = *from++;
+      continue;
+    }
+    const char *escape = from++;
+    if (from == end || !unescape_one(&from, end, &to))
+      return READ_ERROR_AT(l, (size_t)(escape - l->text), "found '\\%c', which is no escape",
+                           from < end ? escape[1] : ' ');
+  }
+  *to = 0;
+  *out_text = (hr_str_t){memory, (size_t)(to - (char *)memory)};
+  return NULL;
+}
+
+static hr_status_t lex_string(read_lexer_t *l) {
+  char quote = l->text[l->at];
+  size_t end = l->at + 1;
+  bool escapes = false;
+  for (; end < l->size && l->text[end] != quote; end++) {
+    if (l->text[end] != '\\') continue;
+    escapes = true;
+    if (byte_at(l, ++end) == '\n') break;
+  }
+  if (byte_at(l, end) != quote) return READ_ERROR_AT(l, l->at, "the string that starts here has no end");
+  set_token(l, READ_STRING, end + 1 - l->at);
+  l->token.text = (hr_str_t){l->text + l->token.at + 1, end - 1 - l->token.at};
+  return escapes ? unescape(l, l->token.text, &l->token.text) : NULL;
+}
+
+/* Tokens ------------------------------------------------------------------------------------------------------- */
+
+static hr_status_t lex_sign(read_lexer_t *l) {
+  static const char signs[] = ",:=*#+~[]{}()"; /* in the order of read_kind_t */
+  char c = l->text[l->at], next = byte_at(l, l->at + 1);
+  const char *sign = c ? strchr(signs, c) : NULL;
+  if (sign) return set_token(l, (read_kind_t)(READ_COMMA + (sign - signs)), 1), NULL;
+  if (c == '<' && next == '=') return set_token(l, READ_AT_MOST, 2), NULL;
+  if (c == '.' && next == '.' && byte_at(l, l->at + 2) == '.') return set_token(l, READ_DOTS, 3), NULL;
+  if (c == '-' && next == '>') return set_token(l, READ_ARROW, 2), NULL;
+  if (c >= ' ' && c < 127) return READ_ERROR_AT(l, l->at, "found '%c', which starts nothing here", c);
+  return READ_ERROR_AT(l, l->at, "found byte 0x%02x, which no program contains", (unsigned char)c);
+}
+
+hr_status_t read_advance(read_lexer_t *l) {
+  HR_TRY(read_skip_blanks(l, &l->at));
+  l->token.at = l->at;
+  l->token.percent = false;
+  char c = byte_at(l, l->at);
+  hr_status_t st = NULL;
+  if (l->at >= l->size)
+    set_token(l, READ_END, 0);
+  else if (c == '%')
+    st = lex_percent(l);
+  else if (is(c, WORD_START))
+    st = lex_word(l);
+  else if (is(c, DIGIT) || c == '?' || (c == '-' && byte_at(l, l->at + 1) != '>'))
+    st = lex_number(l);
+  else if (c == '"' || c == '\'')
+    st = lex_string(l);
+  else
+    st = lex_sign(l);
+  l->token.end = l->at;
+  return st;
+}
+
+hr_status_t read_resume(read_lexer_t *l, size_t offset) {
+  l->at = offset;
+  return read_advance(l);
+}
+
+hr_status_t read_expect(read_lexer_t *l, read_kind_t kind) {
+  static const char *const wants[] = {
+      [READ_END] = "the end of the text",
+      [READ_COMMA] = "','",
+      [READ_COLON] = "':'",
+      [READ_EQUAL] = "'='",
+      [READ_STAR] = "'*'",
+      [READ_HASH] = "'#'",
+      [READ_PLUS] = "'+'",
+      [READ_TILDE] = "'~'",
+      [READ_OPEN_BRACKET] = "'['",
+      [READ_CLOSE_BRACKET] = "']'",
+      [READ_OPEN_BRACE] = "'{'",
+      [READ_CLOSE_BRACE] = "'}'",
+      [READ_OPEN_PAREN] = "'('",
+      [READ_CLOSE_PAREN] = "')'",
+      [READ_ARROW] = "'->'",
+      [READ_AT_MOST] = "'<='",
+      [READ_DOTS] = "'...'",
+      [READ_QUESTION] = "'?'",
+      [READ_INT] = "an integer",
+      [READ_FLOAT] = "a number",
+      [READ_LABELS] = "labels such as b01f_01io->b01f",
+      [READ_SIZES] = "sizes such as 3x3",
+      [READ_PADS] = "padding such as 1_1x0_2",
+      [READ_NAME] = "a name",
+      [READ_ATTR] = "an attribute, its name directly followed by '='",
+      [READ_TYPE] = "an element type",
+      [READ_KEYWORD] = "a keyword",
+      [READ_WORD] = "a word",
+      [READ_STRING] = "a string",
+  };
+  return l->token.kind == kind ? read_advance(l) : read_want(l, "%s", wants[kind]);
+}
+
+hr_status_t read_accept(read_lexer_t *l, read_kind_t kind, bool *out_found) {
+  *out_found = l->token.kind == kind;
+  return *out_found ? read_advance(l) : NULL;
+}
+
+hr_status_t read_list_next(read_lexer_t *l, read_kind_t close, bool *out_more) {
+  *out_more = read_is(l, READ_COMMA);
+  if (*out_more) return read_advance(l);
+  if (l->token.kind == close) return NULL;
+  return read_want(l, "',' or '%c'", close == READ_CLOSE_PAREN ? ')' : close == READ_CLOSE_BRACKET ? ']' : '}');
+}
+
+hr_status_t read_int(read_lexer_t *l, int64_t *out_value) {
+  if (!read_is(l, READ_INT)) return read_want(l, "an integer");
+  *out_value = (int64_t)l->token.bits;
+  return read_advance(l);
+}
+
+hr_status_t read_bool(read_lexer_t *l, bool *out_value) {
+  if (!read_is_keyword(l, READ_KEYWORD_TRUE) && !read_is_keyword(l, READ_KEYWORD_FALSE))
+    return read_want(l, "true or false");
+  *out_value = l->token.keyword == READ_KEYWORD_TRUE;
+  return read_advance(l);
+}
+
+hr_status_t read_string(read_lexer_t *l, hr_str_t *out_text) {
+  if (!read_is(l, READ_STRING)) return read_want(l, "a string in quotes");
+  *out_text = l->token.text;
+  return read_advance(l);
+}
+
+hr_status_t read_braces(read_lexer_t *l, hr_str_t *out_text) {
+  size_t start = l->token.at, at = start, depth = 0;
+  bool quoted = false;
+  do {
+    char c = byte_at(l, at);
+    if (at >= l->size) return READ_ERROR_AT(l, start, "the brace that opens here is not closed");
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == '\\' && quoted)
+      at++;
+    else if (c == '{' && !quoted)
+      depth++;
+    else if (c == '}' && !quoted)
+      depth--;
+    at++;
+  } while (depth);
+  *out_text = (hr_str_t){l->text + start, at - start};
+  return read_resume(l, at);
+}
+
+hr_status_t read_string_or_braces(read_lexer_t *l, hr_str_t *out_text) {
+  if (read_is(l, READ_OPEN_BRACE)) return read_braces(l, out_text);
+  if (!read_is(l, READ_STRING)) return read_want(l, "a string in quotes or a dictionary in braces");
+  return read_string(l, out_text);
+}

@@ -1,0 +1,19 @@
+/* Readers: bytes of any supported form → one module. */
+#ifndef READ_READ_H
+#define READ_READ_H
+
+#include "ir/module.h"
+
+/* Reads a program file, form by contents: HLO text. The module keeps the text for messages.
+ * Errors: UNAVAILABLE (cannot be read), INVALID with file:line:column. */
+hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
+/* `path` is for messages; retains the buffer. */
+hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module);
+
+/* HLO text. module->source is already set by the caller to the text to be read. */
+hr_status_t read_hlo_text(hlo_module_t *module);
+/* "f32[2]{1,2}", "3.5" (type of `want`), "s32[2,2]{{1,2},{3,4}}": a literal from a command line. `want` may be NULL when
+ * the text names its shape. */
+hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t **out_value);
+
+#endif

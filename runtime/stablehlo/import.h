@@ -1,0 +1,112 @@
+/* The importer: state and pieces, shared by its files. */
+#ifndef STABLEHLO_IMPORT_H
+#define STABLEHLO_IMPORT_H
+
+#include "ir/builder.h"
+#include "mlir/mlir.h"
+#include "stablehlo/stablehlo.h"
+
+typedef struct import_function {
+  const mlir_op_t *op;
+  hlo_computation_t *computation; /* NULL until imported */
+  bool under_way;                 /* being imported: a call of it now is recursion */
+} import_function_t;
+
+typedef struct importer {
+  const mlir_module_t *from;
+  hlo_module_t *module;
+  hr_arena_t *arena;  /* the module's */
+  hr_map_t functions; /* import_function_t by name */
+  hr_map_t rows;      /* import_row_t by op name */
+  int body_count;     /* for names of region bodies */
+} importer_t;
+
+/* Where ops of one block go. */
+typedef struct import_scope {
+  importer_t *importer;
+  hlo_builder_t builder;
+} import_scope_t;
+
+/* How an op is imported. `op` is the HLO op of the same meaning, for rows whose function needs it. */
+typedef struct import_row {
+  const char *name;
+  hlo_opcode_t op;
+  int operands; /* as in hlo_op_info_t */
+  hr_status_t (*import)(import_scope_t *scope, mlir_op_t *op, const struct import_row *row);
+} import_row_t;
+
+#define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
+
+/* --- types and values (import_types.c) --- */
+hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape);
+hr_status_t import_dtype(importer_t *importer, const mlir_type_t *type, hr_dtype_t *out_dtype);
+/* Elements of a DENSE attribute as a new value (splats expanded). */
+hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value);
+/* Instruction of an operand; NULL only after a failure. */
+static inline hlo_instr_t *import_operand(const mlir_op_t *op, int k) { return op->operands[k]->mapped; }
+hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t ***out_operands);
+hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index, const hlo_shape_t **out_shape);
+/* Shapes of all results as one: the shape itself for one result, a tuple otherwise. */
+hr_status_t import_results_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape);
+/* Maps the results to `instr`: itself for one result, the elements of its tuple otherwise. Reports the builder's
+ * failure, if any: every import function ends with it. */
+hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *instr);
+/* Ops that always give a tuple in HLO, even for one result. */
+hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple);
+
+/* --- attributes (import_attrs.c) --- */
+int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback);
+bool import_bool(const mlir_op_t *op, const char *name, bool fallback);
+double import_float(const mlir_op_t *op, const char *name, double fallback);
+hr_str_t import_str(const mlir_op_t *op, const char *name);
+/* array<i64>, dense i64 (old spelling, splats too) or an array of integers; `count` elements of `fallback` if absent
+ * (count -1: none). */
+hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
+                        hr_ints_t *out_ints);
+hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints);
+/* Field of a structure attribute, as integers; empty if absent. */
+hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
+                              hr_ints_t *out_ints);
+int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field);
+/* Value of an enumerated attribute whose words are those of ops/enums.def, perhaps with a prefix; -1: absent. */
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id, const char *prefix,
+                        int *out_value);
+/* A growing list of HLO attributes for one instruction. */
+typedef struct import_attrs {
+  hlo_attr_t items[24];
+  int count;
+} import_attrs_t;
+static inline void import_add(import_attrs_t *attrs, hlo_attr_t attr) { attrs->items[attrs->count++] = attr; }
+hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
+                            const char *name);
+hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
+                                  const char *attr, const char *field);
+hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
+/* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
+hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra);
+
+/* --- functions and regions (import_module.c) --- */
+hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
+                                  hlo_computation_t **out_computation);
+/* A region whose arguments are the parameters, one each (bodies of reduce, sort, ...). Values from outside must be
+ * constants, which are made again inside. */
+hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation);
+/* Values that a region uses and that are defined outside of it, each once; adds to `values`. */
+typedef HR_VEC(mlir_value_t *) import_values_t;
+hr_status_t import_captures(const mlir_region_t *region, import_values_t *values);
+/* A region as a computation of one tuple parameter: (args..., captured...). Its result is the tuple of what the region
+ * returns, followed by the captured values if pass_captured, or the bare value if `bare`. */
+typedef struct import_region_form {
+  const import_values_t *captured;
+  bool pass_captured, bare;
+} import_region_form_t;
+hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
+                          hlo_computation_t **out_computation);
+hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator);
+
+/* Function of a row by op name; declared for the table. */
+#define IMPORT(name, op, operands, function) hr_status_t function(import_scope_t *, mlir_op_t *, const import_row_t *);
+#include "stablehlo/stablehlo.def"
+#undef IMPORT
+
+#endif

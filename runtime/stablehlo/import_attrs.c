@@ -1,0 +1,151 @@
+/* Attributes of MLIR ops as numbers, lists and HLO attributes. */
+#include <string.h>
+
+#include "stablehlo/import.h"
+
+int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL) ? attr->integer : fallback;
+}
+
+bool import_bool(const mlir_op_t *op, const char *name, bool fallback) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  if (!attr) return fallback;
+  return attr->kind == MLIR_ATTR_UNIT || attr->integer != 0;
+}
+
+double import_float(const mlir_op_t *op, const char *name, double fallback) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  return attr && attr->kind == MLIR_ATTR_FLOAT ? attr->number : fallback;
+}
+
+hr_str_t import_str(const mlir_op_t *op, const char *name) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  bool has_text = attr && (attr->kind == MLIR_ATTR_STRING || attr->kind == MLIR_ATTR_SYMBOL);
+  return has_text ? attr->text : (hr_str_t){"", 0};
+}
+
+static int64_t element_at(const mlir_attr_t *attr, int64_t index) {
+  const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
+  size_t each = mlir_element_bytes(element);
+  const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
+  switch (each) {
+    case 1: return element->width == 1 ? *(const uint8_t *)at : *(const int8_t *)at;
+    case 2: return *(const int16_t *)at;
+    case 4: return *(const int32_t *)at;
+    default: return *(const int64_t *)at;
+  }
+}
+
+static int64_t element_total(const mlir_attr_t *attr) {
+  if (!attr->splat) return attr->element_count;
+  int64_t total = 1;
+  for (int d = 0; d < attr->type->rank; d++) total *= attr->type->dims[d];
+  return total;
+}
+
+hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints) {
+  bool elements = (attr->kind == MLIR_ATTR_DENSE || attr->kind == MLIR_ATTR_DENSE_ARRAY) && (attr->data || !attr->element_count);
+  if (!elements && attr->kind != MLIR_ATTR_ARRAY) return import_error(scope, NULL, "want a list of integers");
+  int64_t count = elements ? element_total(attr) : attr->count;
+  if (count > 1 << 24) return import_error(scope, NULL, "a list of %ld integers, want fewer", (long)count);
+  int64_t *values;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
+  for (int64_t i = 0; i < count; i++) values[i] = elements ? element_at(attr, i) : attr->items[i]->integer;
+  *out_ints = (hr_ints_t){values, count};
+  return NULL;
+}
+
+hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
+                        hr_ints_t *out_ints) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  if (attr) return import_ints_of(scope, attr, out_ints);
+  int64_t *values;
+  if (count < 0) count = 0;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
+  for (int64_t i = 0; i < count; i++) values[i] = fallback;
+  *out_ints = (hr_ints_t){values, count};
+  return NULL;
+}
+
+hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
+                              hr_ints_t *out_ints) {
+  const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
+  *out_ints = (hr_ints_t){NULL, 0};
+  return value ? import_ints_of(scope, value, out_ints) : NULL;
+}
+
+int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field) {
+  const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
+  return value ? value->integer : 0;
+}
+
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id, const char *prefix,
+                        int *out_value) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  *out_value = -1;
+  if (!attr) return NULL;
+  const char *word;
+  HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s%.*s", prefix, HR_STR_ARGS(attr->text)));
+  *out_value = hlo_enum_find(id, hr_str_from(word));
+  return *out_value < 0 ? import_error(scope, op, "%s is %.*s, which does not exist", name, HR_STR_ARGS(attr->text)) : NULL;
+}
+
+static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
+  return (hlo_attr_t){.key = (uint16_t)key, .ints = ints};
+}
+
+hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
+                            const char *name) {
+  hr_ints_t ints;
+  HR_TRY(import_ints(scope, op, name, -1, 0, &ints));
+  import_add(attrs, attr_of_ints(key, ints));
+  return NULL;
+}
+
+hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
+                                  const char *attr, const char *field) {
+  hr_ints_t ints;
+  HR_TRY(import_field_ints(scope, op, attr, field, &ints));
+  import_add(attrs, attr_of_ints(key, ints));
+  return NULL;
+}
+
+/* precision_config, unless it says DEFAULT throughout. */
+hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+  const mlir_attr_t *config = mlir_op_attr(op, "precision_config");
+  if (!config || config->kind != MLIR_ATTR_ARRAY || !config->count) return NULL;
+  int64_t *values, sum = 0;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, config->count, &values));
+  for (int i = 0; i < config->count; i++) {
+    int value = hlo_enum_find(HLO_ENUM_PRECISION, config->items[i]->text);
+    if (value < 0) return import_error(scope, op, "the precision %.*s does not exist", HR_STR_ARGS(config->items[i]->text));
+    values[i] = value;
+    sum += value;
+  }
+  if (sum) import_add(attrs, attr_of_ints(HLO_ATTR_OPERAND_PRECISION, (hr_ints_t){values, config->count}));
+  return NULL;
+}
+
+/* mhlo.frontend_attributes = {a = "b"} */
+static hr_status_t frontend_attributes(import_scope_t *scope, const mlir_attr_t *dict, hlo_name_values_t *out_list) {
+  hlo_name_value_t *items;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, dict->count, &items));
+  for (int i = 0; i < dict->count; i++) {
+    HR_TRY(hr_arena_str(scope->importer->arena, dict->fields[i].name, &items[i].name));
+    HR_TRY(hr_arena_str(scope->importer->arena, dict->fields[i].value->text, &items[i].value));
+  }
+  *out_list = (hlo_name_values_t){dict->count, items};
+  return NULL;
+}
+
+hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra) {
+  const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
+  *out_extra = NULL;
+  if (!frontend || frontend->kind != MLIR_ATTR_DICT) return NULL;
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(scope->importer->arena, &extra));
+  HR_TRY(frontend_attributes(scope, frontend, &extra->frontend_attributes));
+  *out_extra = extra;
+  return NULL;
+}

@@ -1,0 +1,330 @@
+/* Calls, loops, branches, feeds, channels and custom calls. */
+#include <string.h>
+
+#include "mlir/mlir_print.h"
+#include "stablehlo/import.h"
+
+static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee, bool composite) {
+  hlo_computation_t *called;
+  hlo_instr_t **operands;
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(import_function_named(scope, op, callee, &called));
+  HR_TRY(import_operands(scope, op, &operands));
+  import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
+  if (composite) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_COMPOSITE, true));
+  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CALL, called->root->shape, op->operand_count,
+                                                 operands, attrs.count, attrs.items, 1, &called));
+}
+
+hr_status_t import_call(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  return build_call(scope, op, import_str(op, "callee"), false);
+}
+
+hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  return build_call(scope, op, import_str(op, "decomposition"), true);
+}
+
+/* operands and captured values as one tuple. */
+static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int first, const import_values_t *captured,
+                              hlo_instr_t **out_tuple) {
+  int own = op->operand_count - first, count = own + (int)captured->count;
+  hlo_instr_t **elements;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &elements));
+  for (int k = 0; k < own; k++) elements[k] = import_operand(op, first + k);
+  for (size_t i = 0; i < captured->count; i++) elements[own + (int)i] = captured->data[i]->mapped;
+  for (int k = 0; k < count; k++)
+    if (!elements[k]) return import_error(scope, op, "it uses a value that is not defined before it");
+  *out_tuple = hlo_build_tuple(&scope->builder, count, elements);
+  return NULL;
+}
+
+/* Values from outside that condition or body use ride along in the state. */
+static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op, import_values_t *captured) {
+  hlo_computation_t *called[2];
+  hlo_instr_t *state;
+  import_attrs_t attrs = {.count = 0};
+  if (op->region_count != 2) return import_error(scope, op, "want a condition and a body");
+  HR_TRY(import_captures(op->regions[0], captured));
+  HR_TRY(import_captures(op->regions[1], captured));
+  HR_TRY(pack_state(scope, op, 0, captured, &state));
+  HR_TRY(import_region(scope, op, 0, &(import_region_form_t){captured, false, true}, &called[0]));
+  HR_TRY(import_region(scope, op, 1, &(import_region_form_t){captured, true, false}, &called[1]));
+  import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CONDITION, 1));
+  import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BODY, 1));
+  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_WHILE, NULL, 1, &state, attrs.count,
+                                                       attrs.items, 2, called));
+}
+
+hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  import_values_t captured = {0};
+  hr_status_t st = import_while_with(scope, op, &captured);
+  HR_VEC_FREE(&captured);
+  return st;
+}
+
+/* Each branch gets the captured values as its one parameter. */
+static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is_pred, import_values_t *captured) {
+  hlo_computation_t **called;
+  hlo_instr_t **operands, *state;
+  import_attrs_t attrs = {.count = 0};
+  int count = op->region_count;
+  if (count < 1 || (is_pred && count != 2)) return import_error(scope, op, "%d branches", count);
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &called));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 1, &operands));
+  for (int r = 0; r < count; r++) HR_TRY(import_captures(op->regions[r], captured));
+  HR_TRY(pack_state(scope, op, 1, captured, &state));
+  operands[0] = import_operand(op, 0);
+  for (int r = 0; r < count; r++) {
+    HR_TRY(import_region(scope, op, r, &(import_region_form_t){captured, false, false}, &called[r]));
+    operands[r + 1] = state;
+  }
+  if (is_pred) {
+    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TRUE_COMPUTATION, 1));
+    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_FALSE_COMPUTATION, 1));
+  } else {
+    import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, count));
+  }
+  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_CONDITIONAL, NULL, count + 1, operands,
+                                                       attrs.count, attrs.items, count, called));
+}
+
+static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_pred) {
+  import_values_t captured = {0};
+  hr_status_t st = import_branches(scope, op, is_pred, &captured);
+  HR_VEC_FREE(&captured);
+  return st;
+}
+
+hr_status_t import_if(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  return import_choice(scope, op, true);
+}
+
+hr_status_t import_case(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  return import_choice(scope, op, false);
+}
+
+/* --- feeds and channels: StableHLO lists data and token side by side, HLO pairs them --- */
+
+/* Data of results [0, count - 1), the last being the token. One datum is bare, several are a tuple. */
+static hr_status_t data_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
+  int count = op->result_count - 1;
+  const hlo_shape_t **shapes;
+  if (count < 0) return import_error(scope, op, "want a token as the last result");
+  if (count == 1) return import_result_shape(scope, op, 0, out_shape);
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
+  for (int i = 0; i < count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
+  return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
+}
+
+/* (data, token) to the op's results. */
+static hr_status_t unpack_data(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *pair) {
+  hlo_instr_t *data = hlo_build_element(&scope->builder, pair, 0);
+  int count = op->result_count - 1;
+  for (int i = 0; i < count; i++)
+    op->results[i].mapped = count == 1 ? data : hlo_build_element(&scope->builder, data, i);
+  op->results[count].mapped = hlo_build_element(&scope->builder, pair, 1);
+  return hlo_builder_finish(&scope->builder);
+}
+
+static hr_status_t pair_shape(import_scope_t *scope, const hlo_shape_t *data, bool with_context,
+                              const hlo_shape_t **out_shape) {
+  const hlo_shape_t *parts[3] = {data, with_context ? hlo_shape_scalar(HR_U32) : hlo_shape_scalar(HR_TOKEN),
+                                 hlo_shape_scalar(HR_TOKEN)};
+  return hlo_shape_tuple(scope->importer->arena, with_context ? 3 : 2, parts, out_shape);
+}
+
+hr_status_t import_infeed(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  const hlo_shape_t *data, *shape;
+  hlo_instr_t *token = import_operand(op, 0);
+  hlo_attr_t config = hlo_attr_of_str(HLO_ATTR_INFEED_CONFIG, import_str(op, "infeed_config"));
+  HR_TRY(data_shape(scope, op, &data));
+  HR_TRY(pair_shape(scope, data, false, &shape));
+  return unpack_data(scope, op, hlo_build(&scope->builder, row->op, shape, 1, &token, config.text.size != 0, &config, 0, NULL));
+}
+
+/* Operands but the last as one value. */
+static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **out_data, hlo_instr_t **out_token) {
+  hlo_instr_t **operands;
+  int count = op->operand_count - 1;
+  if (count < 0) return import_error(scope, op, "want a token as the last operand");
+  HR_TRY(import_operands(scope, op, &operands));
+  *out_token = operands[count];
+  *out_data = count == 1 ? operands[0] : hlo_build_tuple(&scope->builder, count, operands);
+  return NULL;
+}
+
+hr_status_t import_outfeed(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  hlo_instr_t *pair[2];
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(pack_data(scope, op, &pair[0], &pair[1]));
+  if (op->result_count != 1) return import_error(scope, op, "%d results, want a token", op->result_count);
+  if (pair[0]) import_add(&attrs, (hlo_attr_t){.key = HLO_ATTR_OUTFEED_SHAPE, .shape = pair[0]->shape});
+  if (import_str(op, "outfeed_config").size)
+    import_add(&attrs, hlo_attr_of_str(HLO_ATTR_OUTFEED_CONFIG, import_str(op, "outfeed_config")));
+  op->results[0].mapped =
+      hlo_build(&scope->builder, row->op, hlo_shape_scalar(HR_TOKEN), 2, pair, attrs.count, attrs.items, 0, NULL);
+  return hlo_builder_finish(&scope->builder);
+}
+
+static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
+  int64_t channel = import_field_int(op, "channel_handle", "handle");
+  if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
+  if (import_bool(op, "is_host_transfer", false)) import_add(attrs, hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true));
+}
+
+/* send is a start and a done at once. */
+hr_status_t import_send(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  hlo_instr_t *pair[2];
+  const hlo_shape_t *shape;
+  import_attrs_t attrs = {.count = 0};
+  add_channel(&attrs, op);
+  HR_TRY(pack_data(scope, op, &pair[0], &pair[1]));
+  if (op->result_count != 1) return import_error(scope, op, "%d results, want a token", op->result_count);
+  if (!pair[0]) return hlo_builder_finish(&scope->builder);
+  HR_TRY(pair_shape(scope, pair[0]->shape, true, &shape));
+  hlo_instr_t *start = hlo_build(&scope->builder, row->op, shape, 2, pair, attrs.count, attrs.items, 0, NULL);
+  op->results[0].mapped = hlo_build(&scope->builder, HLO_SEND_DONE, hlo_shape_scalar(HR_TOKEN), 1, &start, attrs.count,
+                                    attrs.items, 0, NULL);
+  return hlo_builder_finish(&scope->builder);
+}
+
+hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  const hlo_shape_t *data, *started, *done;
+  hlo_instr_t *token = import_operand(op, 0);
+  import_attrs_t attrs = {.count = 0};
+  add_channel(&attrs, op);
+  HR_TRY(data_shape(scope, op, &data));
+  HR_TRY(pair_shape(scope, data, true, &started));
+  HR_TRY(pair_shape(scope, data, false, &done));
+  hlo_instr_t *start = hlo_build(&scope->builder, row->op, started, 1, &token, attrs.count, attrs.items, 0, NULL);
+  return unpack_data(scope, op, hlo_build(&scope->builder, HLO_RECV_DONE, done, 1, &start, attrs.count, attrs.items, 0, NULL));
+}
+
+/* --- custom calls --- */
+
+static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *layouts, int count,
+                                 const hlo_shape_t *const *from, const hlo_shape_t **to) {
+  if (layouts->kind != MLIR_ATTR_ARRAY || layouts->count != count)
+    return import_error(scope, op, "%d layouts, want %d", layouts->count, count);
+  for (int i = 0; i < count; i++) {
+    hlo_layout_t *layout;
+    to[i] = from[i];
+    if (!hlo_shape_is_array(from[i])) continue;
+    HR_TRY(HR_NEW(scope->importer->arena, &layout));
+    HR_TRY(import_ints_of(scope, layouts->items[i], &layout->minor_to_major));
+    if (layout->minor_to_major.count != from[i]->rank)
+      return import_error(scope, op, "a layout of %ld dimensions for rank %d", (long)layout->minor_to_major.count, from[i]->rank);
+    HR_TRY(hlo_shape_with_layout(scope->importer->arena, from[i], layout, &to[i]));
+  }
+  return NULL;
+}
+
+static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+  const mlir_attr_t *layouts = mlir_op_attr(op, "operand_layouts");
+  const hlo_shape_t **shapes;
+  hlo_shapes_t *list;
+  if (!layouts) return NULL;
+  HR_TRY(HR_NEW(scope->importer->arena, &list));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->operand_count, &shapes));
+  for (int k = 0; k < op->operand_count; k++) shapes[k] = import_operand(op, k)->shape;
+  HR_TRY(layout_shapes(scope, op, layouts, op->operand_count, shapes, shapes));
+  *list = (hlo_shapes_t){op->operand_count, shapes};
+  import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS, .shapes = list});
+  return NULL;
+}
+
+static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
+  const mlir_attr_t *layouts = mlir_op_attr(op, "result_layouts");
+  const hlo_shape_t **shapes;
+  if (!layouts) return import_results_shape(scope, op, out_shape);
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->result_count, &shapes));
+  for (int i = 0; i < op->result_count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
+  HR_TRY(layout_shapes(scope, op, layouts, op->result_count, shapes, shapes));
+  if (op->result_count == 1) {
+    *out_shape = shapes[0];
+    return NULL;
+  }
+  return hlo_shape_tuple(scope->importer->arena, op->result_count, shapes, out_shape);
+}
+
+/* backend_config as the text that HLO keeps: a dictionary is written out again. */
+static hr_status_t add_backend_config(import_scope_t *scope, const mlir_op_t *op) {
+  const mlir_attr_t *config = mlir_op_attr(op, "mhlo.backend_config");
+  if (!config) config = mlir_op_attr(op, "backend_config");
+  if (!config) return NULL;
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(scope->importer->arena, &extra));
+  if (scope->builder.extra) *extra = *scope->builder.extra;
+  if (config->kind == MLIR_ATTR_STRING) {
+    extra->backend_config = config->text;
+  } else {
+    hr_text_t text;
+    hr_text_init(&text);
+    mlir_print_attr(&text, config);
+    hr_status_t st = hr_text_finish(&text);
+    if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, &extra->backend_config);
+    hr_text_deinit(&text);
+    HR_TRY(st);
+  }
+  scope->builder.extra = extra;
+  return NULL;
+}
+
+/* output_operand_aliases = [#stablehlo.output_operand_alias<...>] */
+static hr_status_t add_aliases(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+  const mlir_attr_t *list = mlir_op_attr(op, "output_operand_aliases");
+  if (!list || !list->count) return NULL;
+  hlo_aliasing_t *aliasing;
+  hlo_alias_t *aliases;
+  HR_TRY(HR_NEW(scope->importer->arena, &aliasing));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, list->count, &aliases));
+  for (int i = 0; i < list->count; i++) {
+    const mlir_attr_t *output = mlir_attr_field(list->items[i], "output_tuple_indices"),
+                      *operand = mlir_attr_field(list->items[i], "operand_index"),
+                      *inside = mlir_attr_field(list->items[i], "operand_tuple_indices");
+    if (!output || !operand || !inside) return import_error(scope, op, "an alias lacks a field");
+    HR_TRY(import_ints_of(scope, output, &aliases[i].output_index));
+    HR_TRY(import_ints_of(scope, inside, &aliases[i].operand_index));
+    aliases[i].operand = operand->integer;
+  }
+  *aliasing = (hlo_aliasing_t){list->count, aliases};
+  import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING, .aliasing = aliasing});
+  return NULL;
+}
+
+static hr_status_t import_called(import_scope_t *scope, const mlir_op_t *op, import_attrs_t *attrs,
+                                 hlo_computation_t ***out_called, int *out_count) {
+  const mlir_attr_t *list = mlir_op_attr(op, "called_computations");
+  *out_count = list ? list->count : 0;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, *out_count, out_called));
+  for (int i = 0; i < *out_count; i++) HR_TRY(import_function_named(scope, op, list->items[i]->text, &(*out_called)[i]));
+  if (*out_count) import_add(attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, *out_count));
+  return NULL;
+}
+
+hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  hlo_instr_t **operands;
+  hlo_computation_t **called;
+  int called_count;
+  const hlo_shape_t *shape;
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(import_operands(scope, op, &operands));
+  HR_TRY(result_shape_with_layouts(scope, op, &shape));
+  HR_TRY(add_backend_config(scope, op));
+  import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, import_str(op, "call_target_name")));
+  HR_TRY(add_operand_layouts(scope, &attrs, op));
+  if (import_bool(op, "has_side_effect", false))
+    import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
+  HR_TRY(add_aliases(scope, &attrs, op));
+  int64_t version = import_int(op, "api_version", HLO_API_VERSION_ORIGINAL);
+  if (version < 0 || version >= HLO_API_VERSION_COUNT) return import_error(scope, op, "api_version %ld", (long)version);
+  if (version > HLO_API_VERSION_ORIGINAL) import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CUSTOM_CALL_API_VERSION, version));
+  HR_TRY(import_called(scope, op, &attrs, &called, &called_count));
+  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
+                                                 attrs.count, attrs.items, called_count, called));
+}

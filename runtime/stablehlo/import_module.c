@@ -1,0 +1,341 @@
+/* Functions, blocks and regions. */
+#include <limits.h>
+
+#include "base/mem.h"
+#include "stablehlo/import.h"
+
+#define SAME INT_MIN
+#define ANY OP_OPERANDS_ANY
+#define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
+static const import_row_t rows[] = {
+#define IMPORT(name, op, operands, function) {name, HLO_##op, operands, function},
+#include "stablehlo/stablehlo.def"
+#undef IMPORT
+};
+
+static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+  int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
+  bool right = wanted < 0 ? op->operand_count >= -1 - wanted : op->operand_count == wanted;
+  if (!right)
+    return import_error(scope, op, "%d operands, want %s%d", op->operand_count, wanted < 0 ? "at least " : "",
+                        wanted < 0 ? -1 - wanted : wanted);
+  for (int k = 0; k < op->operand_count; k++)
+    if (!op->operands[k]->mapped) return import_error(scope, op, "operand %d is not defined before it", k);
+  return NULL;
+}
+
+static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
+  const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
+  if (!row) return import_error(scope, op, "this operation is not known");
+  HR_TRY(check_operands(scope, op, row));
+  scope->builder.line = op->line;
+  scope->builder.column = op->column;
+  HR_TRY(import_extra(scope, op, &scope->builder.extra));
+  return row->import(scope, op, row);
+}
+
+static bool is_terminator(const mlir_op_t *op) {
+  return hr_str_is(op->name, "stablehlo.return") || hr_str_is(op->name, "func.return") ||
+         hr_str_is(op->name, "sdy.return") || hr_str_is(op->name, "shape.assuming_yield");
+}
+
+hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
+  for (size_t i = 0; i < block->ops.count; i++) {
+    mlir_op_t *op = block->ops.data[i];
+    if (is_terminator(op)) {
+      *out_terminator = op;
+      return NULL;
+    }
+    HR_TRY(import_op(scope, op));
+  }
+  return mlir_error(scope->importer->from, block->parent->parent, "a region does not end with a return");
+}
+
+static hr_status_t new_scope(importer_t *importer, hr_str_t name, const mlir_op_t *op, import_scope_t *scope) {
+  hlo_computation_t *computation;
+  HR_TRY(hlo_computation_add(importer->module, name, &computation));
+  *scope = (import_scope_t){importer, hlo_builder_at(computation, op->line, op->column)};
+  computation->line = op->line;
+  computation->column = op->column;
+  return NULL;
+}
+
+/* Computations are listed callees first, and get their place when they are complete. */
+static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
+  size_t last = module->computations.count - 1;
+  for (size_t i = computation->id; i < last; i++) {
+    module->computations.data[i] = module->computations.data[i + 1];
+    module->computations.data[i]->id = (uint32_t)i;
+  }
+  module->computations.data[last] = computation;
+  computation->id = (uint32_t)last;
+}
+
+static hr_status_t close_scope(import_scope_t *scope, hlo_instr_t *root) {
+  HR_TRY(hlo_builder_finish(&scope->builder));
+  scope->builder.computation->root = root;
+  move_to_end(scope->importer->module, scope->builder.computation);
+  return NULL;
+}
+
+/* What a terminator returns: one value as it is, several as a tuple. */
+static hlo_instr_t *returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
+  hlo_instr_t **operands;
+  scope->builder.status = scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
+  if (scope->builder.status) return NULL;
+  if (bare && terminator->operand_count == 1) return operands[0];
+  return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
+}
+
+/* --- functions --- */
+
+static mlir_block_t *body_of(const mlir_op_t *op, int region) {
+  bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
+  return has_body ? op->regions[region]->blocks.data[0] : NULL;
+}
+
+static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
+  mlir_block_t *block = body_of(function->op, 0);
+  import_scope_t scope;
+  mlir_op_t *terminator;
+  if (function->under_way) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
+  if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
+  function->under_way = true;
+  HR_TRY(new_scope(importer, name, function->op, &scope));
+  for (int i = 0; i < block->arg_count; i++) {
+    const hlo_shape_t *shape;
+    HR_TRY(import_shape(importer, block->args[i].type, &shape));
+    block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
+  }
+  HR_TRY(import_block(&scope, block, &terminator));
+  HR_TRY(close_scope(&scope, returned(&scope, terminator, true)));
+  function->computation = scope.builder.computation;
+  function->under_way = false;
+  return NULL;
+}
+
+hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
+                                  hlo_computation_t **out_computation) {
+  import_function_t *function = hr_map_get(&scope->importer->functions, name);
+  if (!function) return import_error(scope, op, "there is no function @%.*s", HR_STR_ARGS(name));
+  if (!function->computation) HR_TRY(import_function(scope->importer, function, name));
+  *out_computation = function->computation;
+  return NULL;
+}
+
+/* --- regions --- */
+
+static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
+  const mlir_block_t *block = value->owner ? value->owner->parent : value->block;
+  while (block && block->parent != region) block = block->parent->parent ? block->parent->parent->parent : NULL;
+  return block != NULL;
+}
+
+static bool contains(const import_values_t *values, const mlir_value_t *value) {
+  for (size_t i = 0; i < values->count; i++)
+    if (values->data[i] == value) return true;
+  return false;
+}
+
+static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region, import_values_t *values) {
+  for (size_t b = 0; b < region->blocks.count; b++)
+    for (size_t i = 0; i < region->blocks.data[b]->ops.count; i++) {
+      const mlir_op_t *op = region->blocks.data[b]->ops.data[i];
+      for (int k = 0; k < op->operand_count; k++)
+        if (!is_inside(op->operands[k], whole) && !contains(values, op->operands[k])) HR_VEC_PUSH(values, op->operands[k]);
+      for (int r = 0; r < op->region_count; r++) HR_TRY(capture_in(whole, op->regions[r], values));
+    }
+  return NULL;
+}
+
+hr_status_t import_captures(const mlir_region_t *region, import_values_t *values) {
+  return capture_in(region, region, values);
+}
+
+static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op, import_scope_t *body) {
+  const char *name;
+  HR_TRY(hr_arena_printf(scope->importer->arena, &name, "region_%d", scope->importer->body_count++));
+  return new_scope(scope->importer, hr_str_from(name), op, body);
+}
+
+/* Makes a captured constant again inside a body. */
+static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value, import_scope_t *body) {
+  const hlo_instr_t *outside = value->mapped;
+  if (!outside || outside->op != HLO_CONSTANT)
+    return import_error(scope, op, "its region uses a value from outside that is not a constant, which has no form in HLO");
+  value->mapped = hlo_build_constant(&body->builder, hlo_value_retain(outside->literal));
+  return NULL;
+}
+
+static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, int region, import_values_t *captured,
+                                    hlo_computation_t **out_computation) {
+  mlir_block_t *block = body_of(op, region);
+  import_scope_t body;
+  mlir_op_t *terminator;
+  void **outside;
+  if (!block) return import_error(scope, op, "region %d has no body", region);
+  HR_TRY(import_captures(op->regions[region], captured));
+  HR_TRY(new_body_scope(scope, op, &body));
+  for (int i = 0; i < block->arg_count; i++) {
+    const hlo_shape_t *shape;
+    HR_TRY(import_shape(scope->importer, block->args[i].type, &shape));
+    block->args[i].mapped = hlo_build_parameter(&body.builder, i, shape);
+  }
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, captured->count, &outside));
+  for (size_t i = 0; i < captured->count; i++) {
+    outside[i] = captured->data[i]->mapped;
+    HR_TRY(copy_constant(scope, op, captured->data[i], &body));
+  }
+  HR_TRY(import_block(&body, block, &terminator));
+  HR_TRY(close_scope(&body, returned(&body, terminator, true)));
+  for (size_t i = 0; i < captured->count; i++) captured->data[i]->mapped = outside[i];
+  *out_computation = body.builder.computation;
+  return NULL;
+}
+
+hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation) {
+  import_values_t captured = {0};
+  hr_status_t st = import_body_with(scope, op, region, &captured, out_computation);
+  HR_VEC_FREE(&captured);
+  return st;
+}
+
+/* Shape of (args..., captured...). */
+static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block, const import_values_t *captured,
+                               const hlo_shape_t **out_shape) {
+  int count = block->arg_count + (int)captured->count;
+  const hlo_shape_t **shapes;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
+  for (int i = 0; i < block->arg_count; i++) HR_TRY(import_shape(scope->importer, block->args[i].type, &shapes[i]));
+  for (size_t i = 0; i < captured->count; i++)
+    shapes[block->arg_count + (int)i] = ((hlo_instr_t *)captured->data[i]->mapped)->shape;
+  return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
+}
+
+static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t *terminator,
+                                           const import_values_t *captured) {
+  int count = terminator->operand_count + (int)captured->count;
+  hlo_instr_t **elements;
+  if (!body->builder.status) body->builder.status = HR_NEW_ARRAY(body->importer->arena, count, &elements);
+  if (body->builder.status) return NULL;
+  for (int k = 0; k < terminator->operand_count; k++) elements[k] = import_operand(terminator, k);
+  for (size_t i = 0; i < captured->count; i++) elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
+  return hlo_build_tuple(&body->builder, count, elements);
+}
+
+hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
+                          hlo_computation_t **out_computation) {
+  mlir_block_t *block = body_of(op, region);
+  const import_values_t *captured = form->captured;
+  import_scope_t body;
+  mlir_op_t *terminator;
+  const hlo_shape_t *shape;
+  void **outside;
+  if (!block) return import_error(scope, op, "region %d has no body", region);
+  HR_TRY(state_shape(scope, block, captured, &shape));
+  HR_TRY(new_body_scope(scope, op, &body));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, captured->count, &outside));
+  hlo_instr_t *state = hlo_build_parameter(&body.builder, 0, shape);
+  for (int i = 0; i < block->arg_count; i++) block->args[i].mapped = hlo_build_element(&body.builder, state, i);
+  for (size_t i = 0; i < captured->count; i++) {
+    outside[i] = captured->data[i]->mapped;
+    captured->data[i]->mapped = hlo_build_element(&body.builder, state, block->arg_count + (int)i);
+  }
+  HR_TRY(import_block(&body, block, &terminator));
+  hlo_instr_t *root = form->pass_captured ? returned_with_captures(&body, terminator, captured)
+                                          : returned(&body, terminator, form->bare);
+  HR_TRY(close_scope(&body, root));
+  for (size_t i = 0; i < captured->count; i++) captured->data[i]->mapped = outside[i];
+  *out_computation = body.builder.computation;
+  return NULL;
+}
+
+/* --- the module --- */
+
+static hr_status_t fill_rows(importer_t *importer) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    HR_TRY(hr_map_put(&importer->rows, hr_str_from(rows[i].name), (void *)&rows[i], NULL));
+  return NULL;
+}
+
+static bool is_function(const mlir_op_t *op) { return hr_str_is(op->name, "func.func"); }
+
+static hr_status_t list_functions(importer_t *importer, const mlir_block_t *block) {
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (!is_function(op)) continue;
+    import_function_t *function;
+    void *taken;
+    HR_TRY(HR_NEW(importer->arena, &function));
+    function->op = op;
+    HR_TRY(hr_map_put(&importer->functions, import_str(op, "sym_name"), function, &taken));
+    if (taken) return mlir_error(importer->from, op, "@%.*s is defined twice", HR_STR_ARGS(import_str(op, "sym_name")));
+  }
+  return NULL;
+}
+
+/* @main, or the first public function, or the only one. */
+static const mlir_op_t *find_entry(const mlir_block_t *block) {
+  const mlir_op_t *only = NULL, *first_public = NULL;
+  int count = 0;
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (!is_function(op)) continue;
+    if (hr_str_is(import_str(op, "sym_name"), "main")) return op;
+    if (!first_public && !hr_str_is(import_str(op, "sym_visibility"), "private")) first_public = op;
+    only = op;
+    count++;
+  }
+  return count == 1 ? only : first_public;
+}
+
+/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor leaves the choice open. */
+static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
+  const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
+  const mlir_type_t *type = mlir_op_attr(entry, "function_type") ? mlir_op_attr(entry, "function_type")->type : NULL;
+  if (!args || args->kind != MLIR_ATTR_ARRAY || !type) return NULL;
+  hlo_alias_t *aliases, *donors;
+  int64_t *indices;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &aliases));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &donors));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, args->count, &indices));
+  int alias_count = 0, donor_count = 0;
+  for (int i = 0; i < args->count; i++) {
+    const mlir_attr_t *result = mlir_attr_field(args->items[i], "tf.aliasing_output");
+    if (mlir_attr_field(args->items[i], "jax.buffer_donor")) donors[donor_count++].operand = i;
+    if (!result) continue;
+    indices[i] = result->integer;
+    aliases[alias_count] = (hlo_alias_t){.operand = i};
+    if (type->result_count != 1) aliases[alias_count].output_index = (hr_ints_t){&indices[i], 1};
+    alias_count++;
+  }
+  importer->module->input_output_alias = (hlo_aliasing_t){alias_count, aliases};
+  importer->module->buffer_donor = (hlo_aliasing_t){donor_count, donors};
+  return NULL;
+}
+
+static hr_status_t import_module(importer_t *importer) {
+  const mlir_op_t *op = importer->from->op;
+  mlir_block_t *block = body_of(op, 0);
+  hlo_module_t *module = importer->module;
+  const mlir_op_t *entry = block ? find_entry(block) : NULL;
+  if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
+  HR_TRY(fill_rows(importer));
+  HR_TRY(list_functions(importer, block));
+  hr_str_t name = import_str(op, "sym_name");
+  if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
+  module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
+  module->replica_count = import_int(op, "mhlo.num_replicas", 1);
+  import_function_t *function = hr_map_get(&importer->functions, import_str(entry, "sym_name"));
+  HR_TRY(import_function(importer, function, import_str(entry, "sym_name")));
+  module->entry = function->computation;
+  return import_donations(importer, entry);
+}
+
+hr_status_t stablehlo_import(const mlir_module_t *from, hlo_module_t *module) {
+  importer_t importer = {.from = from, .module = module, .arena = &module->arena};
+  hr_status_t st = import_module(&importer);
+  hr_map_deinit(&importer.functions);
+  hr_map_deinit(&importer.rows);
+  return st;
+}

@@ -1,0 +1,248 @@
+#include "topo/topo.h"
+
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+struct topo_share {
+  hwloc_topology_t topology;
+  hwloc_cpuset_t allowed; /* processors that this process may use */
+  bool crowded;           /* other ranks have the same cores */
+  int core_count;         /* of the share */
+  hwloc_obj_t *cores;
+};
+
+/* --- the machine --- */
+
+static hr_status_t load_machine(hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
+  hwloc_topology_t topology;
+  if (hwloc_topology_init(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
+  if (hwloc_topology_load(topology)) {
+    hwloc_topology_destroy(topology);
+    return hr_error(HR_UNAVAILABLE, "hwloc cannot examine this machine");
+  }
+  hwloc_cpuset_t allowed = hwloc_bitmap_alloc();
+  hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
+  if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS)) hwloc_bitmap_copy(allowed, all);
+  hwloc_bitmap_and(allowed, allowed, all);
+  if (hwloc_bitmap_iszero(allowed)) hwloc_bitmap_copy(allowed, all);
+  *out_topology = topology;
+  *out_allowed = allowed;
+  return NULL;
+}
+
+static void unload_machine(hwloc_topology_t topology, hwloc_cpuset_t allowed) {
+  hwloc_bitmap_free(allowed);
+  hwloc_topology_destroy(topology);
+}
+
+/* Some machines (emulators, containers) show processors but no cores. */
+static hwloc_obj_type_t core_type(hwloc_topology_t topology) {
+  return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t within) {
+  hwloc_obj_type_t type = core_type(topology);
+  int count = 0;
+  for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, type, core));)
+    count += hwloc_bitmap_intersects(core->cpuset, within);
+  return count;
+}
+
+static hwloc_obj_t core_within(hwloc_topology_t topology, hwloc_const_cpuset_t within, int number) {
+  hwloc_obj_type_t type = core_type(topology);
+  for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, type, core));)
+    if (hwloc_bitmap_intersects(core->cpuset, within) && number-- == 0) return core;
+  return NULL;
+}
+
+/* --- shares --- */
+
+typedef struct span {
+  int start, count;
+} span_t;
+
+/* Has the launcher given each rank processors of its own, or one set for all of them to divide? */
+static bool bound_by_launcher(void) {
+  const char *slurm = getenv("SLURM_CPU_BIND_TYPE");
+  return getenv("OMPI_MCA_orte_bound_at_launch") || (slurm && *slurm && !strstr(slurm, "none"));
+}
+
+/* How many ranks share the allowed cores, and this rank's number among them. A launcher that binds ranks to packages or
+ * NUMA nodes deals them out in turn, so those in one set are `sets` apart. */
+static span_t sharers(int allowed_cores, int all_cores, int local_rank, int local_size) {
+  if (allowed_cores == all_cores || !bound_by_launcher()) return (span_t){local_rank, local_size};
+  int count = (int)(((long)local_size * allowed_cores + all_cores / 2) / all_cores);
+  if (count < 1) count = 1;
+  int sets = local_size / count > 0 ? local_size / count : 1;
+  return (span_t){local_rank / sets % count, count};
+}
+
+/* Cores of the allowed ones that belong to sharer `who.start` of `who.count`. */
+static span_t cores_of(span_t who, int cores) {
+  int start = (int)((long)cores * who.start / who.count), end = (int)((long)cores * (who.start + 1) / who.count);
+  return (span_t){start, end > start ? end - start : 1};
+}
+
+static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_size) {
+  int allowed = count_cores(share->topology, share->allowed);
+  int all = count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
+  if (allowed == 0) return hr_error(HR_UNAVAILABLE, "this process may not use any processor");
+  span_t who = sharers(allowed, all, local_rank, local_size), span = cores_of(who, allowed);
+  share->crowded = who.count > allowed;
+  void *memory;
+  HR_TRY(hr_alloc((size_t)span.count * sizeof(hwloc_obj_t), &memory));
+  share->cores = memory;
+  share->core_count = span.count;
+  for (int i = 0; i < span.count; i++)
+    share->cores[i] = core_within(share->topology, share->allowed, span.start + i);
+  return NULL;
+}
+
+hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share) {
+  hr_assert(local_rank >= 0 && local_rank < local_size);
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(topo_share_t), &memory));
+  topo_share_t *share = memory;
+  hr_status_t st = load_machine(&share->topology, &share->allowed);
+  if (st) {
+    hr_free(share);
+    return st;
+  }
+  st = fill_share(share, local_rank, local_size);
+  if (st)
+    topo_share_destroy(share);
+  else
+    *out_share = share;
+  return st;
+}
+
+void topo_share_destroy(topo_share_t *share) {
+  if (!share) return;
+  unload_machine(share->topology, share->allowed);
+  hr_free(share->cores);
+  hr_free(share);
+}
+
+int topo_share_cores(const topo_share_t *share) { return share->core_count; }
+
+hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t bind) {
+  hwloc_obj_t core = share->cores[worker % share->core_count];
+  if (bind == TOPO_BIND_NONE || share->crowded) return NULL;
+  hwloc_cpuset_t set = hwloc_bitmap_dup(core->cpuset);
+  if (!set) return hr_error(HR_NO_MEMORY, "cannot allocate a set of processors");
+  if (bind == TOPO_BIND_NUMA) {
+    hwloc_obj_t node = NULL;
+    while ((node = hwloc_get_next_obj_by_type(share->topology, HWLOC_OBJ_NUMANODE, node)))
+      if (hwloc_bitmap_intersects(node->cpuset, core->cpuset)) hwloc_bitmap_or(set, set, node->cpuset);
+  }
+  hwloc_bitmap_and(set, set, share->allowed);
+  hwloc_set_cpubind(share->topology, set, HWLOC_CPUBIND_THREAD);
+  hwloc_bitmap_free(set);
+  return NULL;
+}
+
+/* --- printing --- */
+
+static void add_set(hr_text_t *text, hwloc_const_cpuset_t set) {
+  char *list = NULL;
+  hwloc_bitmap_list_asprintf(&list, set);
+  hr_text_add_str(text, list ? list : "?");
+  free(list);
+}
+
+static void add_count(hr_text_t *text, int count, const char *what) {
+  hr_text_printf(text, "%d %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static void add_machine(hr_text_t *text, hwloc_topology_t topology) {
+  char host[256] = "?";
+  gethostname(host, sizeof host - 1);
+  hr_text_printf(text, "machine %s: ", host);
+  int packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+  add_count(text, packages > 0 ? packages : 1, "package");
+  hr_text_add_str(text, ", ");
+  add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "NUMA node");
+  hr_text_add_str(text, ", ");
+  add_count(text, count_cores(topology, hwloc_topology_get_topology_cpuset(topology)), "core");
+  hr_text_add_str(text, ", ");
+  add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "processor");
+  hr_text_printf(text, ", %.1f GiB\n", (double)hr_mem_physical_bytes() / (1 << 30));
+}
+
+static void add_nodes(hr_text_t *text, hwloc_topology_t topology) {
+  for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
+    hr_text_printf(text, "  NUMA node %u: processors ", node->os_index);
+    add_set(text, node->cpuset);
+    hr_text_printf(text, ", %.1f GiB", (double)node->attr->numanode.local_memory / (1 << 30));
+    for (hwloc_obj_t part = node->parent; part; part = part->parent)
+      if (part->type == HWLOC_OBJ_PACKAGE) hr_text_printf(text, ", package %u", part->os_index);
+    hr_text_add_char(text, '\n');
+  }
+}
+
+static void add_caches(hr_text_t *text, hwloc_topology_t topology) {
+  static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
+  const char *separator = "  caches: ";
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, types[i], 0);
+    if (!cache) continue;
+    hr_text_printf(text, "%s%d x L%zu of %lu KiB", separator, hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
+                   (unsigned long)(cache->attr->cache.size >> 10));
+    separator = ", ";
+  }
+  if (*separator == ',') hr_text_add_char(text, '\n');
+}
+
+static void add_share(hr_text_t *text, const topo_share_t *share, int local_rank) {
+  hr_text_printf(text, "rank %d: ", local_rank);
+  add_count(text, share->core_count, "worker");
+  hr_text_add_str(text, " on processors");
+  for (int i = 0; i < share->core_count; i++) {
+    hr_text_add_str(text, i ? " | " : " ");
+    add_set(text, share->cores[i]->cpuset);
+  }
+  hr_text_add_char(text, '\n');
+}
+
+/* The machine, and the shares of local ranks `from` to `to` - 1 of `local_size`. */
+static hr_status_t add_shares(hr_text_t *text, int from, int to, int local_size) {
+  for (int r = from; r < to; r++) {
+    topo_share_t *share;
+    HR_TRY(topo_share_create(r, local_size, &share));
+    if (r == from) {
+      add_machine(text, share->topology);
+      add_nodes(text, share->topology);
+      add_caches(text, share->topology);
+      hr_text_add_str(text, "this process may use processors ");
+      add_set(text, share->allowed);
+      hr_text_add_char(text, '\n');
+    }
+    add_share(text, share, r);
+    topo_share_destroy(share);
+  }
+  return NULL;
+}
+
+static hr_status_t print_shares(FILE *stream, int from, int to, int local_size) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_status_t st = add_shares(&text, from, to, local_size);
+  if (!st) st = hr_text_finish(&text);
+  if (!st) fwrite(text.data, 1, text.size, stream);
+  hr_text_deinit(&text);
+  return st;
+}
+
+hr_status_t topo_print_shares(FILE *stream, int local_size) { return print_shares(stream, 0, local_size, local_size); }
+
+hr_status_t topo_print(FILE *stream) {
+  const char *rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK"), *size = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  int local_rank = rank ? atoi(rank) : 0, local_size = size ? atoi(size) : 1;
+  if (local_rank < 0 || local_rank >= local_size) local_rank = 0, local_size = 1;
+  return print_shares(stream, local_rank, local_rank + 1, local_size);
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Keeps the map of the source true: includes point one way, mpi.h stays in one file, every file is listed in Makefile.am,
+# every unit test has its row, and file names are unique.
+set -u
+source_dir=${TEST_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+cd "$source_dir" || exit 99
+failed=0 passed=0
+
+# Folder, or file, and what it may include besides itself and the system. The first row that matches a file counts.
+layers() {
+  cat <<'ROWS'
+runtime/base/       base/
+ops/opcode.         base/ ops/opcode.h ops/ops.def ops/attrs.def ops/op_attrs.def ops/enums.def
+ops/                base/ ir/ ops/
+runtime/ir/         base/ ir/ ops/opcode.h
+runtime/mlir/       base/ ir/ mlir/
+runtime/stablehlo/  base/ ir/ ops/ mlir/ stablehlo/
+runtime/read/       base/ ir/ ops/ mlir/ stablehlo/ read/
+runtime/passes/     base/ ir/ ops/ passes/
+runtime/plan/       base/ ir/ ops/ plan/
+runtime/jit/        base/ ir/ ops/ plan/ jit/
+runtime/topo/       base/ topo/
+transport/          base/ transport/
+runtime/exec/       base/ ir/ ops/ plan/ jit/ exec/ transport/ topo/
+runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ jit/ compiler.h
+runtime/hlorun.     base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h
+runtime/cli/        base/ ir/ ops/ read/ plan/ exec/ topo/ transport/transport.h compiler.h hlorun.h cli/
+ROWS
+}
+
+problem() {
+  failed=$((failed + 1))
+  echo "$*"
+}
+
+allowed_for() {
+  layers | while read -r folder allowed; do
+    case "$1" in "$folder"*) echo "$allowed"; return ;; esac
+  done
+}
+
+# An include of a file beside the includer, without a folder, is the layer's own.
+check_include() {
+  local file=$1 included=$2 allowed=$3 prefix
+  case "$included" in */*) ;; *) [ ! -f "$(dirname "$file")/$included" ] || return 0 ;; esac
+  for prefix in $allowed; do
+    case "$included" in "$prefix"*) return 0 ;; esac
+  done
+  problem "$file includes $included; its layer may include: $allowed"
+}
+
+check_includes() {
+  local file allowed included before
+  for file in "$@"; do
+    before=$failed
+    allowed=$(allowed_for "$file")
+    [ -n "$allowed" ] || problem "$file belongs to no layer"
+    for included in $(sed -n 's/^[[:space:]]*#[[:space:]]*include "\([^"]*\)".*/\1/p' "$file"); do
+      check_include "$file" "$included" "$allowed"
+    done
+    [ "$failed" -ne "$before" ] || passed=$((passed + 1))
+  done
+}
+
+check_only_in() {
+  local header=$1 where=$2 found
+  shift 2
+  found=$(grep -l "#[[:space:]]*include <$header" "$@" | grep -v "^$where" | tr '\n' ' ')
+  if [ -n "$found" ]; then problem "$header is included outside $where: $found"; else passed=$((passed + 1)); fi
+}
+
+check_listed() {
+  local file
+  for file in "$@"; do
+    if grep -qE "(^|[[:space:]])${file//./\\.}([[:space:]]|\$)" Makefile.am; then passed=$((passed + 1))
+    else problem "$file is not listed in Makefile.am"; fi
+  done
+}
+
+check_suites() {
+  local file name
+  for file in tests/unit/test_*.c; do
+    name=$(basename "$file" .c)
+    if grep -q "^SUITE(${name#test_})" tests/unit/suites.def; then passed=$((passed + 1))
+    else problem "tests/unit/suites.def has no row SUITE(${name#test_})"; fi
+  done
+}
+
+check_unique() {
+  local twice
+  twice=$(printf '%s\n' "$@" | sed 's|.*/||' | sort | uniq -d | tr '\n' ' ')
+  if [ -n "$twice" ]; then problem "file names used twice: $twice"; else passed=$((passed + 1)); fi
+}
+
+mapfile -t sources < <(find runtime ops transport -name '*.[ch]' -o -name '*.def' | sort)
+mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.def' | sort)
+code=()
+for file in "${sources[@]}"; do case "$file" in *.[ch]) code+=("$file") ;; esac; done
+
+check_includes "${code[@]}"
+check_only_in mpi.h transport/mpi.c "${code[@]}"
+check_only_in llvm-c/ runtime/jit/ "${code[@]}"
+check_listed "${sources[@]}" "${tests[@]}"
+check_suites
+check_unique "${sources[@]}" "${tests[@]}"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The command's contract with scripts: exit codes, what is printed where, files that it writes.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+examples=$source_dir/examples
+
+write_program() {
+  printf 'HloModule %s\n\nENTRY main {\n%s\n}\n' "$1" "$2" >"$1.hlo"
+}
+write_program twice '  x = f32[3] parameter(0)
+  ROOT y = f32[3] add(x, x)'
+write_program wrong '  x = f32[3] parameter(0)
+  ROOT y = f32[4] add(x, x)'
+write_program sum_all '  x = f32[3] parameter(0)
+  ROOT y = f32[3] all-reduce(x), replica_groups={}, to_apply=add'
+sed -i 's/^ENTRY/add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n&/' sum_all.hlo
+write_program big '  ROOT x = f64[1000000,1000000,1000000] iota(), iota_dimension=0'
+write_program elided '  ROOT x = f32[100] constant({...})'
+
+# --- help and lists ---
+expect_exit "--version" 0 "$hlorun" --version && expect_text "--version" "hlorun "
+expect_exit "--help" 0 "$hlorun" --help && expect_text "--help" "--input"
+expect_exit "test --help" 0 "$hlorun" test --help
+expect_exit "--list-ops" 0 "$hlorun" --list-ops && expect_text "--list-ops" "all-reduce"
+expect_exit "--list-options" 0 "$hlorun" --list-options && expect_text "--list-options" "--carry"
+expect_exit "--print-topology" 0 "$hlorun" --print-topology
+
+# --- wrong usage: 2 ---
+expect_exit "no program" 2 "$hlorun"
+expect_exit "unknown option" 2 "$hlorun" --outptu x.npz twice.hlo && expect_text "unknown option" "--output"
+expect_exit "missing input" 2 "$hlorun" twice.hlo
+expect_exit "option of another command" 2 "$hlorun" check --steps 3 twice.hlo
+expect_exit "grid that does not fit" 2 "$hlorun" --num-replicas 4 --random-inputs twice.hlo
+
+# --- results ---
+expect_exit "run" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --output out.npz twice.hlo
+[ -s out.npz ] && pass || fail "--output wrote no file"
+expect_exit "--expect, equal" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --expect out.npz twice.hlo
+expect_exit "--expect, different" 1 "$hlorun" --input '0=f32[3]{1,2,4}' --expect out.npz twice.hlo
+expect_text "--expect, different" "[2]"
+expect_exit "steps" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --steps 4 --carry 0:0 --output steps.npz twice.hlo
+expect_exit "steps, result" 0 "$hlorun" --input '0=f32[3]{8,16,24}' --expect steps.npz twice.hlo
+expect_exit "random inputs" 0 "$hlorun" --random-inputs=7 --output random.npz twice.hlo
+expect_exit "random inputs, again" 0 "$hlorun" --random-inputs=7 --expect random.npz twice.hlo
+expect_exit "random inputs, another seed" 1 "$hlorun" --random-inputs=8 --expect random.npz twice.hlo
+expect_exit "stats" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json twice.hlo
+for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s per_rank; do
+  grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
+done
+
+# --- invalid programs: 3, with the place ---
+expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo
+expect_text "shape does not fit" "wrong.hlo:5:"
+expect_exit "check, valid" 0 "$hlorun" check twice.hlo
+expect_exit "check, invalid" 3 "$hlorun" check wrong.hlo
+expect_exit "elided constant" 3 "$hlorun" elided.hlo
+expect_text "elided constant" "print_large_constants"
+printf 'not a program' >garbage.hlo
+expect_exit "garbage" 3 "$hlorun" garbage.hlo
+expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "8000000000000000000 bytes"
+
+# --- files: 5 ---
+expect_exit "no such program" 5 "$hlorun" nothing.hlo && expect_text "no such program" "nothing.hlo"
+expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
+expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo
+
+# --- processes ---
+leak_check_off
+expect_exit "two processes" 0 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --output two.npz sum_all.hlo
+expect_exit "their sum" 0 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --expect two.npz sum_all.hlo
+expect_exit "under mpirun" 0 "$mpirun" -n 2 "$hlorun" --input '0=f32[3]{1,2,3}' --expect two.npz sum_all.hlo
+expect_exit "invalid on two" 3 "$hlorun" -n 2 --random-inputs wrong.hlo
+expect_exit "-n against mpirun" 2 "$mpirun" -n 2 "$hlorun" -n 3 --random-inputs sum_all.hlo
+expect_exit "grid against mpirun" 2 "$mpirun" -n 2 "$hlorun" --num-replicas 3 --random-inputs sum_all.hlo
+expect_exit "different programs" 4 "$mpirun" -n 1 "$hlorun" --random-inputs twice.hlo : \
+  -n 1 "$hlorun" --random-inputs sum_all.hlo
+expect_exit "a process alone starts no MPI" 0 env HLORUN_MODULE_DIR=/nonexistent "$hlorun" --random-inputs twice.hlo
+
+leak_check_on
+
+# --- convert: what is printed reads back the same ---
+for program in "$examples"/*.hlo "$examples"/digits/*.hlo; do
+  name="round trip of $(basename "$program")"
+  expect_exit "$name" 0 "$hlorun" convert --to hlo -o once.hlo "$program"
+  expect_exit "$name" 0 "$hlorun" convert --to hlo -o again.hlo once.hlo
+  cmp -s once.hlo again.hlo && pass || fail "$name: the second print differs"
+done
+expect_exit "convert to dot" 0 "$hlorun" convert --to dot "$examples/heat.hlo" && expect_text "convert to dot" "digraph"
+
+# --- test ---
+expect_exit "test passes" 0 "$hlorun" test "$examples/hello.hlo"
+[ "$(tail -n 1 "$work/out")" = "1 passed, 0 failed" ] && pass || fail "last line of test" "$work/out"
+cp "$examples/hello.hlo" bad.hlo && cp "$examples/newton.npz" bad.npz
+expect_exit "test fails" 1 "$hlorun" test bad.hlo
+finish

@@ -1,0 +1,270 @@
+#include "tests/mpi/collective_checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define LONGEST 20001 /* elements: several segments of a direct reduction */
+#define SEGMENT_BYTES 4096
+static const int64_t counts[] = {0, 1, 2, 3, 7, 64, 1000, LONGEST};
+#define COUNT_COUNT (int)(sizeof counts / sizeof *counts)
+
+typedef struct bench {
+  tp_groups_t *groups;
+  tp_group_t *group;
+  double *a, *b; /* LONGEST elements per rank of the world */
+} bench_t;
+
+static double element(int rank, int64_t i) { return 1.0 / (1 + rank) + (double)(i % 1013) * 0.37; }
+
+static hr_status_t wrong(const bench_t *bench, const char *what, int64_t count, int64_t i, double got, double want) {
+  return hr_error(HR_MISMATCH, "%s of %lld elements in a group of %d, rank %d: element %lld is %.17g, want %.17g", what,
+                  (long long)count, bench->group->size, bench->groups->endpoint->rank, (long long)i, got, want);
+}
+
+static hr_status_t run(hr_status_t st, tp_request_t **request) { return st ? st : tp_request_wait(*request); }
+
+/* The sum in listed order: what every algorithm must give, to the bit. */
+static double listed_sum(const tp_group_t *group, int64_t i) {
+  double sum = element(group->ranks[0], i);
+  for (int k = 1; k < group->size; k++) sum += element(group->ranks[k], i);
+  return sum;
+}
+
+static hr_status_t add_doubles(void *context, void *acc, const void *in, int64_t count) {
+  (void)context;
+  for (int64_t i = 0; i < count; i++) ((double *)acc)[i] += ((const double *)in)[i];
+  return NULL;
+}
+
+static const tp_reducer_t double_sum = {.reduce = add_doubles, .element_bytes = sizeof(double)};
+
+/* Floats that are summed in doubles: an accumulator wider than the elements. */
+static hr_status_t add_float(void *context, void *acc, const void *in, int64_t count) {
+  (void)context;
+  for (int64_t i = 0; i < count; i++) ((double *)acc)[i] += ((const float *)in)[i];
+  return NULL;
+}
+static void widen_float(void *context, const void *in, void *acc, int64_t count) {
+  (void)context;
+  for (int64_t i = 0; i < count; i++) ((double *)acc)[i] = ((const float *)in)[i];
+}
+static void narrow_float(void *context, const void *acc, void *out, int64_t count) {
+  (void)context;
+  for (int64_t i = 0; i < count; i++) ((float *)out)[i] = (float)((const double *)acc)[i];
+}
+static const tp_reducer_t float_sum = {.reduce = add_float, .element_bytes = sizeof(float),
+                                       .acc_bytes = sizeof(double), .widen = widen_float, .narrow = narrow_float};
+
+static hr_status_t check_all_reduce(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  int rank = bench->groups->endpoint->rank;
+  for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i);
+  HR_TRY(run(tp_all_reduce(bench->group, bench->a, count, &double_sum, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double want = listed_sum(bench->group, i);
+    if (bench->a[i] != want) return wrong(bench, "all-reduce", count, i, bench->a[i], want);
+  }
+  return NULL;
+}
+
+static hr_status_t check_wide_all_reduce(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  float *values = (float *)bench->a;
+  for (int64_t i = 0; i < count; i++) values[i] = (float)element(bench->groups->endpoint->rank, i);
+  HR_TRY(run(tp_all_reduce(bench->group, values, count, &float_sum, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double sum = 0;
+    for (int k = 0; k < bench->group->size; k++) sum += (float)element(bench->group->ranks[k], i);
+    if (values[i] != (float)sum) return wrong(bench, "wide all-reduce", count, i, values[i], (float)sum);
+  }
+  return NULL;
+}
+
+static hr_status_t check_reduce_scatter(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_group_t *group = bench->group;
+  int64_t total = count * group->size, start = count * group->my_index;
+  for (int64_t i = 0; i < total; i++) bench->a[i] = element(bench->groups->endpoint->rank, i);
+  HR_TRY(run(tp_reduce_scatter(group, bench->a, count, &double_sum, bench->b, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double want = listed_sum(group, start + i);
+    if (bench->b[i] != want) return wrong(bench, "reduce-scatter", count, i, bench->b[i], want);
+  }
+  return NULL;
+}
+
+static hr_status_t check_all_gather(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_group_t *group = bench->group;
+  for (int64_t i = 0; i < count; i++) bench->a[i] = element(bench->groups->endpoint->rank, i);
+  HR_TRY(run(tp_all_gather(group, bench->a, (size_t)count * sizeof(double), bench->b, &request), &request));
+  for (int64_t i = 0; i < count * group->size; i++) {
+    double want = element(group->ranks[i / count], i % count);
+    if (bench->b[i] != want) return wrong(bench, "all-gather", count, i, bench->b[i], want);
+  }
+  return NULL;
+}
+
+/* What member `from` sends to member `to`: some pairs nothing at all. */
+static int64_t pair_count(int64_t count, int from, int to) { return (from + 2 * to) % 3 == 0 ? 0 : count / (1 + from); }
+
+static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_group_t *group = bench->group;
+  int size = group->size, mine = group->my_index;
+  tp_block_t sends[64] = {0}, recvs[64] = {0};
+  for (int k = 0; k < size; k++) {
+    sends[k] = (tp_block_t){bench->a + k * count, (size_t)pair_count(count, mine, k) * sizeof(double)};
+    recvs[k] = (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
+    for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
+  }
+  HR_TRY(run(tp_all_to_all(group, sends, recvs, &request), &request));
+  for (int k = 0; k < size; k++)
+    for (int64_t i = 0; i < count; i++) {
+      double want = i < pair_count(count, k, mine) ? element(k, i) + mine : -1, got = bench->b[k * count + i];
+      if (got != want) return wrong(bench, "all-to-all", count, k * count + i, got, want);
+    }
+  return NULL;
+}
+
+static hr_status_t check_broadcast(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  for (int root = 0; root < bench->group->size; root++) {
+    int rank = bench->group->ranks[root];
+    for (int64_t i = 0; i < count; i++) bench->a[i] = root == bench->group->my_index ? element(rank, i) : -1;
+    HR_TRY(run(tp_broadcast(bench->group, root, bench->a, (size_t)count * sizeof(double), &request), &request));
+    for (int64_t i = 0; i < count; i++)
+      if (bench->a[i] != element(rank, i)) return wrong(bench, "broadcast", count, i, bench->a[i], element(rank, i));
+    HR_TRY(run(tp_barrier(bench->group, &request), &request));
+  }
+  return NULL;
+}
+
+typedef hr_status_t (*check_fn)(bench_t *bench, int64_t count);
+
+static hr_status_t check_counts(bench_t *bench, check_fn check) {
+  for (int c = 0; c < COUNT_COUNT; c++) HR_TRY(check(bench, counts[c]));
+  return NULL;
+}
+
+static hr_status_t check_group(bench_t *bench) {
+  const char **forced = bench->groups->forced;
+  static const char *const all_gathers[] = {NULL, "direct", "bruck", "ring"};
+  static const char *const all_reduces[] = {NULL, "gather", "direct"};
+  for (int g = 0; g < 4; g++) {
+    forced[TP_ALL_GATHER] = all_gathers[g];
+    HR_TRY(check_counts(bench, check_all_gather));
+    for (int r = 0; r < 3; r++) {
+      forced[TP_ALL_REDUCE] = all_reduces[r];
+      HR_TRY(check_counts(bench, check_all_reduce));
+      HR_TRY(check_counts(bench, check_wide_all_reduce));
+    }
+  }
+  forced[TP_ALL_GATHER] = forced[TP_ALL_REDUCE] = NULL;
+  HR_TRY(check_counts(bench, check_reduce_scatter));
+  HR_TRY(check_counts(bench, check_all_to_all));
+  return check_counts(bench, check_broadcast);
+}
+
+/* --- the groups --- */
+
+/* Everybody, from the last to the first. */
+static hr_status_t check_reversed(bench_t *bench) {
+  int ranks[64], size = bench->groups->endpoint->world_size;
+  for (int k = 0; k < size; k++) ranks[k] = size - 1 - k;
+  HR_TRY(tp_group_get(bench->groups, size, ranks, &bench->group));
+  return check_group(bench);
+}
+
+/* Even and odd ranks, at the same time. */
+static hr_status_t check_halves(bench_t *bench) {
+  int ranks[64], count = 0, size = bench->groups->endpoint->world_size;
+  for (int k = bench->groups->endpoint->rank % 2; k < size; k += 2) ranks[count++] = k;
+  HR_TRY(tp_group_get(bench->groups, count, ranks, &bench->group));
+  tp_group_t *again;
+  HR_TRY(tp_group_get(bench->groups, count, ranks, &again));
+  if (again != bench->group) return hr_error(HR_MISMATCH, "equal rank lists gave two groups");
+  return check_group(bench);
+}
+
+/* Transfers of two groups under way together, finished in the other order. */
+static hr_status_t check_overlap(bench_t *bench) {
+  tp_request_t *first = NULL, *second = NULL;
+  tp_group_t *world = bench->groups->world;
+  int rank = bench->groups->endpoint->rank;
+  for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = bench->b[i] = element(rank, i);
+  HR_TRY(tp_all_reduce(world, bench->a, LONGEST, &double_sum, &first));
+  hr_status_t st = run(tp_all_reduce(bench->group, bench->b, LONGEST, &double_sum, &second), &second);
+  if (st) {
+    tp_request_cancel(first);
+    return st;
+  }
+  HR_TRY(tp_request_wait(first));
+  for (int64_t i = 0; i < LONGEST; i++) {
+    if (bench->a[i] != listed_sum(world, i))
+      return wrong(bench, "overlapped all-reduce", LONGEST, i, bench->a[i], listed_sum(world, i));
+    if (bench->b[i] != listed_sum(bench->group, i))
+      return wrong(bench, "overlapped all-reduce", LONGEST, i, bench->b[i], listed_sum(bench->group, i));
+  }
+  return NULL;
+}
+
+/* A shift by one to ranks that exist, so the ends have one side only; then a round of everybody. */
+static hr_status_t check_permute(bench_t *bench) {
+  int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
+  double out = element(rank, 1), in = -1;
+  tp_block_t send = {&out, sizeof out}, recv = {&in, sizeof in};
+  tp_request_t *request = NULL;
+  int to = rank + 1 < size ? rank + 1 : -1;
+  HR_TRY(run(tp_permute(bench->groups, to, &send, rank - 1, &recv, &request), &request));
+  double want = rank ? element(rank - 1, 1) : -1;
+  if (in != want) return wrong(bench, "permute", 1, 0, in, want);
+  HR_TRY(run(tp_permute(bench->groups, (rank + 1) % size, &send, (rank + size - 1) % size, &recv, &request), &request));
+  want = element((rank + size - 1) % size, 1);
+  return in == want ? NULL : wrong(bench, "cyclic permute", 1, 0, in, want);
+}
+
+static hr_status_t check_bad_groups(bench_t *bench) {
+  int twice[] = {0, 0}, outside[] = {0, bench->groups->endpoint->world_size};
+  tp_group_t *group;
+  hr_status_t first = tp_group_get(bench->groups, 2, twice, &group);
+  hr_status_t second = tp_group_get(bench->groups, 2, outside, &group);
+  bool refused = hr_status_code(first) == HR_INVALID && hr_status_code(second) == HR_INVALID;
+  hr_status_release(first);
+  hr_status_release(second);
+  return refused ? NULL : hr_error(HR_MISMATCH, "a group with a rank twice or outside the world was accepted");
+}
+
+static hr_status_t check_all(bench_t *bench) {
+  bench->group = bench->groups->world;
+  HR_TRY(check_group(bench));
+  HR_TRY(check_reversed(bench));
+  HR_TRY(check_halves(bench));
+  HR_TRY(check_overlap(bench));
+  HR_TRY(check_permute(bench));
+  HR_TRY(check_bad_groups(bench));
+  /* Once warm, transfers allocate nothing. */
+  bench->group = bench->groups->world;
+  size_t before = hr_mem_total_allocations();
+  HR_TRY(check_counts(bench, check_all_reduce));
+  if (!strcmp(bench->groups->endpoint->vtable->name, "mpi") && hr_mem_total_allocations() != before)
+    return hr_error(HR_MISMATCH, "a warmed-up all-reduce allocates memory");
+  return NULL;
+}
+
+hr_status_t check_collectives(tp_groups_t *groups) {
+  bench_t bench = {.groups = groups};
+  groups->segment_bytes = SEGMENT_BYTES;
+  size_t bytes = (size_t)groups->endpoint->world_size * LONGEST * sizeof(double);
+  void *a = NULL, *b = NULL;
+  hr_status_t st = hr_alloc(bytes, &a);
+  if (!st) st = hr_alloc(bytes, &b);
+  bench.a = a;
+  bench.b = b;
+  if (!st) st = check_all(&bench);
+  hr_free(b);
+  hr_free(a);
+  return st;
+}

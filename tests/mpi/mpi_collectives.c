@@ -1,0 +1,56 @@
+/* Every collective algorithm over MPI, on however many ranks mpirun starts.
+ *   mpi_collectives          the checks of collective_checks.c
+ *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with exit code 5
+ *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit code 6 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tests/mpi/collective_checks.h"
+
+#define TIMED_OUT 6
+
+static hr_status_t wait_for_rank_that_fails(tp_groups_t *groups) {
+  if (groups->endpoint->rank == 1) return hr_error(HR_UNAVAILABLE, "rank 1 gives up, as this test wants it to");
+  tp_request_t *request;
+  HR_TRY(tp_barrier(groups->world, &request));
+  return tp_request_wait(request);
+}
+
+static hr_status_t impatient(void *context) {
+  return ++*(int *)context > 200 ? hr_error(HR_DEADLINE, "waited long enough, as this test wants it to") : NULL;
+}
+
+static hr_status_t wait_for_rank_that_sleeps(tp_groups_t *groups) {
+  static int polls;
+  tp_request_t *request;
+  while (groups->endpoint->rank == 1) sleep(1);
+  groups->endpoint->interrupted = impatient;
+  groups->endpoint->interrupted_context = &polls;
+  HR_TRY(tp_barrier(groups->world, &request));
+  return tp_request_wait(request);
+}
+
+static hr_status_t run(tp_endpoint_t *endpoint, const char *what) {
+  tp_groups_t *groups;
+  HR_TRY(tp_groups_of(endpoint, &groups));
+  if (!strcmp(what, "fail")) return wait_for_rank_that_fails(groups);
+  if (!strcmp(what, "sleep")) return wait_for_rank_that_sleeps(groups);
+  return check_collectives(groups);
+}
+
+int main(int argc, char **argv) {
+  tp_endpoint_t *endpoint = NULL;
+  hr_status_t st = tp_mpi_open(&endpoint);
+  if (!st) st = run(endpoint, argc > 1 ? argv[1] : "");
+  int code = hr_status_exit_code(st);
+  if (st) hr_status_print(stderr, st);
+  hr_status_release(st);
+  tp_close(endpoint, code != 0 && code != TIMED_OUT, code); /* sleep: an orderly end of one out of step */
+  if (!code && hr_mem_live_blocks()) {
+    fprintf(stderr, "%zu blocks of memory leaked\n", hr_mem_live_blocks());
+    code = 1;
+  }
+  return code;
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Programs that JAX wrote, with XLA's results: ops on one process, spmd on eight. HLORUN_CORPORA names a folder with more of
+# the same kinds, to be run too.
+set -u
+. "$(dirname "$0")/common.sh"
+
+run_folder() {
+  local counted=$failed
+  timeout -k 5 900 "$hlorun" test "$1" >"$work/out" 2>&1 </dev/null
+  add_counts "$work/out" || fail "hlorun test $1" "$work/out"
+  [ "$failed" -eq "$counted" ] || grep -v '^passed' "$work/out" | head -n 200
+}
+
+more=${HLORUN_CORPORA:-}
+unset HLORUN_CORPORA # the command would ask what it is
+for folder in "$source_dir/tests/corpora" ${more:+"$more"}; do
+  run_folder "$folder/ops"
+  run_folder "$folder/spmd"
+done
+finish

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What `make install` puts in place works from there: command, module, man page, pkg-config file, library, header.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+unset HLORUN_MODULE_DIR
+
+if ! make -C "$build_dir" install DESTDIR="$work/root" >"$work/out" 2>&1; then
+  fail "make install" "$work/out"
+  finish
+fi
+prefix=$work/root$(sed -n 's/^prefix = //p' "$build_dir/Makefile")
+pass
+
+leak_check_off
+expect_exit "installed command on two processes" 0 \
+  "$prefix/bin/hlorun" -n 2 --input '0=f32[3]{1,2,3}' --input '1=f32[3]{10,20,30}' "$source_dir/examples/hello.hlo"
+expect_text "installed command on two processes" "{11, 22, 33}"
+leak_check_on
+[ -s "$prefix/share/man/man1/hlorun.1" ] || fail "the man page is missing"
+
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
+flags=$(pkg-config --cflags --libs hlorun 2>"$work/out") || fail "pkg-config" "$work/out"
+sanitize=$(sed -n 's/^HR_SANITIZE = //p' "$build_dir/Makefile")
+compiler=$(sed -n 's/^CC = //p' "$build_dir/Makefile")
+# shellcheck disable=SC2086 # flags are meant to be split
+expect_exit "a program that embeds hlorun builds" 0 \
+  $compiler $sanitize -Wall -Wextra "$source_dir/examples/embed.c" $flags -o embed
+expect_exit "it runs" 0 env LD_LIBRARY_PATH="$prefix/lib" ./embed "$source_dir/examples/hello.hlo"
+expect_text "it runs" "f32[3]: 11 22 33"
+
+if [ -e "$prefix/lib/libhlorun.so" ]; then
+  exported=$(nm -D --defined-only "$prefix/lib/libhlorun.so" | awk '{ print $3 }' | grep -v '^hlorun_' | tr '\n' ' ')
+  if [ -z "$exported" ]; then pass; else fail "libhlorun exports $exported"; fi
+fi
+finish

@@ -1,0 +1,147 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "unit.h"
+
+static void test_arena_rewind(void) {
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  void *first, *later, *again;
+  CHECK_OK(hr_arena_alloc(&arena, 100, &first));
+  memset(first, 7, 100);
+  hr_arena_mark_t mark = hr_arena_mark(&arena);
+  CHECK_OK(hr_arena_alloc(&arena, 50, &later));
+  CHECK_OK(hr_arena_alloc(&arena, 10 << 20, &again));
+  hr_arena_rewind(&arena, mark);
+  CHECK_OK(hr_arena_alloc(&arena, 50, &again));
+  CU_ASSERT_PTR_EQUAL(later, again);
+  CU_ASSERT_EQUAL(((char *)first)[99], 7);
+  hr_arena_deinit(&arena);
+}
+
+static void test_arena_alignment(void) {
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  for (size_t size = 1; size < 200; size += 7) {
+    void *memory;
+    CHECK_OK(hr_arena_alloc(&arena, size, &memory));
+    CU_ASSERT_EQUAL((uintptr_t)memory % (size >= HR_ALIGNMENT ? HR_ALIGNMENT : 16), 0);
+  }
+  hr_arena_deinit(&arena);
+}
+
+static void test_sizes_are_checked(void) {
+  size_t bytes;
+  CHECK_FAILS(HR_NO_MEMORY, hr_size_product(SIZE_MAX, 2, &bytes));
+  CHECK_FAILS(HR_NO_MEMORY, hr_size_product(SIZE_MAX / 4, 2, &bytes));
+  CHECK_OK(hr_size_product(1000, 8, &bytes));
+  CU_ASSERT_EQUAL(bytes, 8000);
+}
+
+static void test_injected_fault(void) {
+  size_t live = hr_mem_live_blocks();
+  void *memory = NULL;
+  hr_mem_fail_at(2);
+  CHECK_OK(hr_alloc(10, &memory));
+  hr_free(memory);
+  CHECK_FAILS(HR_NO_MEMORY, hr_alloc(10, &memory));
+  hr_mem_fail_at(0);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+static void test_map(void) {
+  hr_map_t map;
+  hr_map_init(&map);
+  static char keys[1000][8];
+  for (uintptr_t i = 0; i < 1000; i++) {
+    snprintf(keys[i], sizeof keys[i], "k%d", (int)i);
+    CHECK_OK(hr_map_put(&map, hr_str_from(keys[i]), (void *)(i + 1), NULL));
+  }
+  void *old;
+  CHECK_OK(hr_map_put(&map, HR_STR("k5"), (void *)99, &old));
+  CU_ASSERT_EQUAL((uintptr_t)old, 6);
+  for (uintptr_t i = 0; i < 1000; i++) CU_ASSERT_EQUAL((uintptr_t)hr_map_get(&map, hr_str_from(keys[i])), i + 1);
+  CU_ASSERT_PTR_NULL(hr_map_get(&map, HR_STR("k1000")));
+  CU_ASSERT_EQUAL(map.count, 1000);
+  hr_map_deinit(&map);
+}
+
+static hr_status_t fill_vec(int64_t *out_sum) {
+  HR_VEC(int64_t) vec = {0};
+  for (int64_t i = 0; i < 100; i++) HR_VEC_PUSH(&vec, i);
+  *out_sum = 0;
+  for (size_t i = 0; i < vec.count; i++) *out_sum += vec.data[i];
+  HR_VEC_FREE(&vec);
+  return NULL;
+}
+
+static void test_vec(void) {
+  int64_t sum = 0;
+  CHECK_OK(fill_vec(&sum));
+  CU_ASSERT_EQUAL(sum, 4950);
+}
+
+static void test_status_report(void) {
+  hr_source_t source = {"a.hlo", "first line\nsecond  line\n", 24};
+  hr_pos_t pos = {&source, 2, 9};
+  hr_status_t status = hr_error_at(HR_INVALID, &pos, "found %s", "line");
+  status = hr_status_note(status, "while loading %s", "a.hlo");
+  status = hr_status_join(status, hr_error(HR_UNAVAILABLE, "disk"));
+  char *text = hr_status_format(status);
+  CU_ASSERT_STRING_EQUAL(text, "a.hlo:2:9: error: found line\nsecond  line\n        ^\n  while loading a.hlo\n  then: disk\n");
+  CU_ASSERT_EQUAL(hr_status_exit_code(status), 3);
+  free(text);
+  hr_status_release(status);
+  CU_ASSERT_PTR_NULL(hr_status_note(NULL, "nothing"));
+}
+
+static void test_status_names_the_innermost_place(void) {
+  hr_where_t outer = {.computation = "main", .instruction = "w"}, inner = {.computation = "body", .instruction = "x"};
+  hr_where_push(&outer);
+  hr_where_push(&inner);
+  hr_status_t status = hr_error(HR_INVALID, "m");
+  hr_where_pop(&inner);
+  hr_where_pop(&outer);
+  char *text = hr_status_format(status);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "in instruction %x of computation body"));
+  free(text);
+  hr_status_release(status);
+}
+
+static int released;
+static void count_release(void *context, void *data, size_t size_bytes) {
+  (void)context, (void)data;
+  released += (int)size_bytes;
+}
+
+static void test_buffers(void) {
+  char bytes[5] = "abcd";
+  hr_buffer_t *buffer, *file;
+  CHECK_OK(hr_buffer_wrap(bytes, 5, true, count_release, NULL, &buffer));
+  CU_ASSERT_TRUE(hr_buffer_is_exclusive(buffer));
+  hr_buffer_retain(buffer);
+  CU_ASSERT_FALSE(hr_buffer_is_exclusive(buffer));
+  hr_buffer_release(buffer);
+  CU_ASSERT_EQUAL(released, 0);
+  hr_buffer_release(buffer);
+  CU_ASSERT_EQUAL(released, 5);
+  CHECK_FAILS(HR_UNAVAILABLE, hr_buffer_map_file("/nonexistent/file", &file));
+  CHECK_FAILS(HR_UNAVAILABLE, hr_buffer_map_file("/", &file));
+}
+
+CU_TestInfo suite_base[] = {{"arena rewinds to a mark", test_arena_rewind},
+                            {"arena aligns", test_arena_alignment},
+                            {"sizes are checked", test_sizes_are_checked},
+                            {"an injected fault is reported", test_injected_fault},
+                            {"map finds what was put", test_map},
+                            {"vec grows", test_vec},
+                            {"a status quotes the line", test_status_report},
+                            {"a status names the innermost place", test_status_names_the_innermost_place},
+                            {"buffers are counted", test_buffers},
+                            CU_TEST_INFO_NULL};

@@ -1,0 +1,491 @@
+/* The reader of HLO text: what it takes, what it refuses and where it points. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/print.h"
+#include "ir/sharding.h"
+#include "read/read.h"
+#include "unit.h"
+
+static hr_status_t read_text(const char *text, hlo_module_t **out_module) {
+  hr_buffer_t *buffer;
+  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &buffer));
+  hr_status_t st = read_module("t.hlo", buffer, out_module);
+  hr_buffer_release(buffer);
+  return st;
+}
+
+/* Prints, reads again, prints again: both must be the same. */
+static void check_fixed_point(const hlo_module_t *module, const char *name) {
+  hr_text_t first, second;
+  hlo_module_t *again = NULL;
+  hr_text_init(&first);
+  hr_text_init(&second);
+  hlo_print_module(&first, module, HLO_PRINT_LONG);
+  hr_status_t st = read_text(first.data, &again);
+  if (st) {
+    hr_status_print(stderr, st);
+    hr_status_release(st);
+    CU_FAIL("printed text does not read back");
+  } else {
+    hlo_print_module(&second, again, HLO_PRINT_LONG);
+    if (strcmp(first.data, second.data) != 0) {
+      fprintf(stderr, "%s: not a fixed point:\n%s\n%s\n", name, first.data, second.data);
+      CU_FAIL("not a fixed point");
+    }
+  }
+  hlo_module_destroy(again);
+  hr_text_deinit(&first);
+  hr_text_deinit(&second);
+}
+
+static void accept(const char *text) {
+  size_t live = hr_mem_live_blocks();
+  hlo_module_t *module = NULL;
+  hr_status_t st = read_text(text, &module);
+  if (st) {
+    hr_status_print(stderr, st);
+    hr_status_release(st);
+    CU_FAIL("refused");
+    return;
+  }
+  check_fixed_point(module, text);
+  hlo_module_destroy(module);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+/* Must fail while reading or, if `verify`, at the latest in the verifier; with a message that contains `message`. */
+static void refuse(const char *text, const char *message) {
+  size_t live = hr_mem_live_blocks();
+  hlo_module_t *module = NULL;
+  hr_status_t st = read_text(text, &module);
+  if (!st) st = hlo_verify(module);
+  if (hr_status_code(st) != HR_INVALID) {
+    fprintf(stderr, "not refused as invalid: %s\n", text);
+    CU_FAIL("accepted");
+  } else {
+    char *report = hr_status_format(st);
+    if (!strstr(report, message)) {
+      fprintf(stderr, "wanted '%s' in:\n%s\n", message, report);
+      CU_FAIL("wrong message");
+    }
+    free(report);
+  }
+  hr_status_release(st);
+  hlo_module_destroy(module);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+#define IN_ENTRY(lines) "HloModule m\nENTRY e {\n" lines "\n}\n"
+#define ADDER           "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+
+static void warm_up(void) { /* fills tables that stay */
+  hlo_opcode_t op;
+  hlo_op_from_name(HR_STR("add"), &op);
+}
+
+static void accepts_shapes(void) {
+  warm_up();
+  accept(IN_ENTRY("x = f32[2,3]{0,1:T(8,128)(2,1)S(1)} parameter(0)"));
+  accept(IN_ENTRY("x = f32[<=10,?] parameter(0)"));
+  accept(IN_ENTRY("x = b(f32[4]{0}) parameter(0)"));
+  accept(IN_ENTRY("x = (f32[], (token[], s4[3]{0:E(4)}), opaque[]) parameter(0)"));
+  accept(IN_ENTRY("x = f32[4] {0} parameter(0)"));
+  accept(IN_ENTRY("x = f32[2, 2]{1, 0} parameter(0)"));
+  accept(IN_ENTRY("x = f32[]{:S(2)} parameter(0)"));
+  accept(IN_ENTRY("x = f32[4]{0:T(*,128)L(16)S(5)SC(0:1,2)M(8)} parameter(0)"));
+  accept(IN_ENTRY("x = f32[4]dense{0} parameter(0)"));
+  accept(IN_ENTRY("%x=f32[4] parameter(0)"));
+  accept(IN_ENTRY("x = () parameter(0)"));
+}
+
+static void accepts_literals(void) {
+  accept(IN_ENTRY("x = s32[2] constant({1 2})"));
+  accept(IN_ENTRY("x = s32[2] constant({1,2,})"));
+  accept(IN_ENTRY("x = s32[3] constant({1,...})"));
+  accept(IN_ENTRY("x = f32[1000000000000] constant({...})"));
+  accept(IN_ENTRY("x = pred[3] constant({1,0,true})"));
+  accept(IN_ENTRY("x = f32[2] constant({nan(0x7), -nan})"));
+  accept(IN_ENTRY("x = (s32[], f32[2]) constant((7, {1, 2}))"));
+  accept(IN_ENTRY("x = f32[2,2] constant(f32[2,2] { {1,2}, {3,4} })"));
+}
+
+static void accepts_instructions(void) {
+  accept(IN_ENTRY("x = f32[2] parameter(0)\ny = negate(x)"));
+  accept(IN_ENTRY("a = f32[4] parameter(0)\ny = f32[4] add(f32[4] negate(a), multiply(a, exponential(a)))"));
+  accept(IN_ENTRY("y = f32[10] add(f32[10] parameter(0), f32[10] parameter(1))"));
+  accept(
+      IN_ENTRY("x = f32[4] parameter(0) z = f32[] constant(0) ROOT r = f32[] reduce(x, z), dimensions={0}, "
+               "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"));
+  accept(IN_ENTRY("x = f32[] parameter(0), backend_config='x\"y'"));
+  accept(IN_ENTRY("x = f32[] parameter(0), backend_config={\"a\":\"}\"}"));
+  accept(IN_ENTRY("x = f32[] parameter(0), backend_config={\"a\":\n {\"b\":1}\n}"));
+  accept(IN_ENTRY("x = f32[] parameter(0), metadata={op_type=\"t\", op_name=\"x\"}"));
+  accept("HloModule m, allow_spmd_sharding_propagation_to_output=true\nENTRY e { x = f32[] parameter(0) }");
+  accept(
+      "HloModule m, entry_computation_layout={(f32[7]{0})->s32[]}\nENTRY e (y: s32[3]) -> f32[] { x = f32[] "
+      "parameter(0) }");
+  accept("HloModule m\n" ADDER "ENTRY e { x = f32[] parameter(0) }");
+  accept(
+      "HloModule m\nc { ROOT a = f32[] parameter(0) }\nENTRY e { x = f32[] parameter(0)\n"
+      "y = f32[] fusion(x), kind=kLoop, calls=c\nz = f32[] fusion(y), kind=kLoop, calls=c }");
+  accept(
+      "I0521 12:04:45.883483 1509 service.cc:186] HloModule m\nI0521 12:04:45.883483 1509 service.cc:186] ENTRY e {\n"
+      "I0521 12:04:45.883483 1509 service.cc:186]   x = f32[] parameter(0)\nI0521 12:04:45.883483 1509 service.cc:186] "
+      "}\n");
+}
+
+static void accepts_collectives(void) {
+  static const char *const groups[] = {"{{0, 1}, {2}}",
+                                       "mesh[\"x y\"=4,\"y\"=2] {\"y\"}",
+                                       "[2,4]<=[8]",
+                                       "[2,4]<=[4,2]T(1,0)",
+                                       "mesh['a'=2,'b'=4] {'b':(2)2}",
+                                       "mesh[a=2,b=4] {b}",
+                                       "{}"};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "HloModule m\n" ADDER
+             "ENTRY e { x = f32[4] parameter(0)\n"
+             "r = f32[4] all-reduce(x), replica_groups=%s, to_apply=add }",
+             groups[i]);
+    accept(text);
+  }
+  accept(
+      IN_ENTRY("x = f32[4] parameter(0)\ns = ((f32[4]), f32[4]) all-to-all-start(x), dimensions={0}\n"
+               "u = ((f32[4]), f32[4]) all-to-all-update(s)\nd = f32[4] all-to-all-done(u)"));
+  accept(
+      IN_ENTRY("x = f32[4] parameter(0)\ns = ((f32[4]), f32[4], u32[]) custom-call-start(x), "
+               "custom_call_target=\"t\", async_execution_thread=\"th\"\nd = f32[4] custom-call-done(s)"));
+}
+
+static void accepts_forms(void) {
+  accept("f32[4] add(f32[4] a, f32[4] b)");
+  accept("ROOT x = f32[4] add(f32[4] a, f32[4] a)");
+  accept("c { a = f32[4] parameter(0) ROOT b = f32[4] negate(a) }");
+  accept("ENTRY c { a = f32[4] parameter(0) }");
+  accept("%c (p: f32[4]) -> f32[4] { %p = f32[4] parameter(0) }");
+  accept("HloModule m\n// comment\nENTRY e { /* one */ x = f32[] parameter(0) }");
+}
+
+static void refuses_names(void) {
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x), dimensions = {0}"),
+         "t.hlo:4:24: error: found 'dimensions'");
+  refuse(IN_ENTRY("x=f32[4] parameter(0)"), "a blank between");
+  refuse(IN_ENTRY("%1 = f32[4] parameter(0)"), "a name that starts with a letter");
+  refuse(IN_ENTRY("%f32 = f32[4] parameter(0)"), "f32_ would do");
+  refuse(IN_ENTRY("s2 = f32[4] parameter(0)"), "reserved");
+  refuse(IN_ENTRY("manual = f32[4] parameter(0)"), "reserved");
+  refuse(IN_ENTRY("inf = f32[4] parameter(0)"), "reserved");
+  refuse("HloModule m\nENTRY e (%p: f32[]) -> f32[] { p = f32[] parameter(0) }", "want a shape");
+  refuse(IN_ENTRY("# comment\nx = f32[4] parameter(0)"), "found '#'");
+  refuse(IN_ENTRY("x = f32[4] parameter(0); y = f32[4] parameter(1)"), "found ';'");
+  refuse(IN_ENTRY("x = f32[4] parameter(0), y = f32[4] parameter(1)"), "found 'y'");
+}
+
+static void refuses_shapes(void) {
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4]{} negate(x)"), "found '{'");
+  refuse(IN_ENTRY("x = f32[4]{:S(5)} parameter(0)"), "orders 0 dimensions, want all 1");
+  refuse(IN_ENTRY("x = f32[2x3] parameter(0)"), "found '2x3'");
+  refuse(IN_ENTRY("x = f32[-1] parameter(0)"), "a size of 0 or more");
+}
+
+static void refuses_literals(void) {
+  refuse(IN_ENTRY("x = f32[2,1] constant({{...},{...}})"), "2 braces deep");
+  refuse(IN_ENTRY("x = f32[] constant(...)"), "found '...'");
+  refuse(IN_ENTRY("x = f32[] constant({...})"), "found '{'");
+  refuse(IN_ENTRY("x = (f32[2], f32[2]) constant({...})"), "want '('");
+  refuse(IN_ENTRY("x = f32[2] constant({{1,2}})"), "found '{' 2 deep");
+  refuse(IN_ENTRY("x = f32[2,2] constant({1,2})"), "more dimensions");
+  refuse(IN_ENTRY("x = f32[2] constant({1})"), "found 1 elements in dimension 0, want 2");
+  refuse(IN_ENTRY("x = f32[2] constant({1,2,3})"), "found 3 elements");
+  refuse(IN_ENTRY("x = f32[99999999] constant({1})"), "found 1 elements");
+  refuse(IN_ENTRY("x = f32[1000000000000] constant({1})"), "found 1 elements");
+  refuse(IN_ENTRY("x = s32[] constant(1.0)"), "an integer");
+  refuse(IN_ENTRY("x = u8[] constant(-1)"), "out of range for u8");
+  refuse(IN_ENTRY("x = s8[] constant(200)"), "out of range for s8");
+  refuse(IN_ENTRY("x = f32[] constant(1e39)"), "out of range for f32");
+  refuse(IN_ENTRY("x = bf16[] constant(3.4e38)"), "out of range for bf16");
+  refuse(IN_ENTRY("x = f8e4m3fn[] constant(500)"), "out of range");
+  refuse(IN_ENTRY("x = f32[] constant(true)"), "a number");
+  refuse(IN_ENTRY("x = f32[] constant(nan(0x0))"), "payload");
+  refuse(IN_ENTRY("x = f32[] constant(nan())"), "payload");
+  refuse(IN_ENTRY("x = f16[] constant(nan(0x400))"), "payload 0x400");
+  refuse(IN_ENTRY("x = f8e4m3fn[] constant(nan(0x1))"), "only one NaN");
+  refuse(IN_ENTRY("x = c64[] constant(1)"), "(re, im)");
+  refuse(IN_ENTRY("x = f32[2] constant(f32[2] {1,2})"), "found 'f32'");
+}
+
+static void refuses_attributes(void) {
+  refuse(
+      IN_ENTRY(
+          "x = f32[4] parameter(0)\nz = f32[] constant(0)\nw = f32[2] reduce-window(x, z), window={size=3, pad=1_0}, "
+          "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }"),
+      "found ','");
+  refuse(IN_ENTRY("x = f32[2,2] parameter(0)\ny = f32[2,2] cholesky(x), lower=1"), "true or false");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = pred[2] compare(x, x), direction=lt"), "one of EQ, NE, GE, GT, LE, LT");
+  refuse(IN_ENTRY("x = c64[2] parameter(0)\ny = c64[2] fft(x), fft_type=fft, fft_length={2}"), "one of FFT");
+  refuse(IN_ENTRY("x = f32[] parameter(0), control-predecessors={}"), "the name of an instruction");
+  refuse(IN_ENTRY("x = f32[] parameter(0), frontend_attributes={a=b}"), "a string in quotes");
+  refuse(IN_ENTRY("x = f32[] parameter(0), frontend_attributes={\"a b\"=\"c\"}"), "directly followed by '='");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] negate(x), sharding={replicated}, sharding={replicated}"),
+         "once");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x), dimensions={0}, dimensions={0}"), "once");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] negate(x), foo=1"),
+         "t.hlo:4:23: error: negate has no attribute 'foo'");
+  refuse(IN_ENTRY("x = f32[2] parameter(0)\ny = f32[2] reverse(x)"), "lacks its attribute dimensions=");
+  refuse("HloModule m, foo=1\nENTRY e { x = f32[] parameter(0) }", "t.hlo:1:14: error: found 'foo='");
+}
+
+static void refuse_collective(const char *rest, const char *message) {
+  char text[512];
+  snprintf(text, sizeof text, "HloModule m, replica_count=8\n" ADDER "ENTRY e { x = f32[8] parameter(0)\n%s }", rest);
+  refuse(text, message);
+}
+
+static void refuses_collectives(void) {
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[2,2,2]<=[8]", "want [groups,members]");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[4,2]", "T(...)");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,2]<=[8]T(0)", "T(...) of one dimension");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[1000000,1000000]<=[1000000000000]",
+                    "too many devices");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=[4,4]<=[8]", "of that product");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'b'}", "an axis of the mesh");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8,'b'=1] {'b'}",
+                    "one device per group");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, replica_groups=mesh['a'=8] {'a','a'}", "overlap");
+  refuse_collective("r = f32[8] all-reduce(x), to_apply=add, use_global_device_ids=true", "channel_id");
+  refuse_collective("r = f32[8] all-to-all(x), dimensions={0}, use_global_device_ids=true, channel_id=1",
+                    "has no attribute");
+  refuse_collective("r = f32[64] all-gather(x)", "lacks its attribute dimensions=");
+}
+
+static void refuses_structure(void) {
+  refuse(IN_ENTRY("p = pred[] parameter(0)\nx = f32[] parameter(1)\ny = f32[] conditional(p, x, x), "
+                  "branch_computations={{a = f32[] parameter(0)},{a = f32[] parameter(0)}}"),
+         "true_computation=");
+  refuse(
+      "HloModule m\nc { ROOT x = f32[4] parameter(0) }\nENTRY e { x = f32[4] parameter(0)\n"
+      "s = (f32[4], f32[4]) async-start(x), calls=c\nd = f32[4] async-done(s) }",
+      "async-start");
+  refuse(IN_ENTRY("ROOT x = f32[] parameter(0)\nROOT y = f32[] negate(x)"), "second ROOT");
+  refuse("HloModule m\nENTRY a { x = f32[] parameter(0) }\nENTRY b { x = f32[] parameter(0) }", "one ENTRY only");
+  refuse(IN_ENTRY("y = f32[] negate(x)\nx = f32[] parameter(0)"), "t.hlo:3:18: error: operand 'x' is not defined");
+  refuse(IN_ENTRY("x = f32[] parameter(0)\nx = f32[] negate(x)"), "defined twice");
+  refuse("HloModule m\na { x = f32[] parameter(0) }\na { x = f32[] parameter(0) }", "defined twice");
+  refuse(IN_ENTRY("x = f32[] parameter(0)\ny = f32[] parameter(0)"), "parameter number 0 is taken");
+  refuse(IN_ENTRY("x = f32[] parameter(0)\ny = f32[] parameter(2)"), "no parameter(1)");
+  refuse(IN_ENTRY("x = f32[] parameter(1000000)"), "without gaps");
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] negate(f32[5] x)"), "found shape f32[5], want f32[4]");
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] add(x)"), "add has 1 operand, want 2");
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] multipli(x, x)"), "did you mean 'multiply'");
+  refuse(IN_ENTRY("x = f32[4] parameter(0)\ny = convert(x)"), "want it written");
+  refuse("HloModule m\nENTRY e (x: f32[4]) -> f32[5] { x = f32[4] parameter(0) }", "the signature says result f32[5]");
+  refuse("", "an HLO module");
+  refuse("HloModule m", "a computation");
+  refuse("HloModule m\nENTRY e { }", "at least one instruction");
+  refuse("HloModule m\nENTRY e { x = f32[] parameter(0), backend_config=\"a", "has no end");
+  refuse("HloModule m /* ", "has no end");
+}
+
+/* Sizes that a few bytes can ask for must not cost memory or stack. */
+static void refuses_depth(void) {
+  enum { DEPTH = 20000 };
+  char *text = malloc(DEPTH * 8 + 100);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  char *to = text + sprintf(text, "HloModule m ENTRY e { x = f32[] parameter(0) y = f32[] ");
+  for (int i = 0; i < DEPTH; i++) to += sprintf(to, "negate(");
+  refuse(text, "operands nested more than 1500 deep");
+  to = text + sprintf(text, "HloModule m ENTRY e { x = ");
+  for (int i = 0; i < DEPTH; i++) *to++ = '(';
+  *to = 0;
+  refuse(text, "tuples nested more than 1500 deep");
+  to = text + sprintf(text, "HloModule m ENTRY e { x = f32[] call(), to_apply={");
+  for (int i = 0; i < DEPTH / 4; i++) to += sprintf(to, "x = f32[] call(), to_apply={");
+  refuse(text, "computations nested more than 1500 deep");
+  to = text + sprintf(text, "HloModule m ENTRY e { t0 = f32[] parameter(0)\n");
+  for (int i = 0; i < 60; i++) to += sprintf(to, "t%d = tuple(t%d, t%d)\n", i + 1, i, i);
+  sprintf(to, "}");
+  refuse(text, "far larger than the program");
+  free(text);
+}
+
+static void accepts_depth(void) {
+  enum { DEPTH = 1000 };
+  char *text = malloc(DEPTH * 10 + 100);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  char *to = text + sprintf(text, "HloModule m ENTRY e { x = f32[] parameter(0) y = f32[] ");
+  for (int i = 0; i < DEPTH; i++) to += sprintf(to, "negate(");
+  *to++ = 'x';
+  for (int i = 0; i < DEPTH; i++) *to++ = ')';
+  sprintf(to, " }");
+  accept(text);
+  free(text);
+}
+
+/* Old spellings read as what they mean today. */
+static void expect_entry(const char *text, const char *line) {
+  hlo_module_t *module = NULL;
+  hr_text_t out;
+  hr_text_init(&out);
+  CHECK_OK(read_text(text, &module));
+  if (!module) return;
+  hlo_print_module(&out, module, HLO_PRINT_LONG);
+  if (!strstr(out.data, line)) {
+    fprintf(stderr, "wanted '%s' in:\n%s\n", line, out.data);
+    CU_FAIL("line not found");
+  }
+  hr_text_deinit(&out);
+  hlo_module_destroy(module);
+}
+
+static void reads_old_spellings(void) {
+  expect_entry(
+      "HloModule m\n" ADDER
+      "ENTRY e { x = f32[4] parameter(0)\n"
+      "y = f32[4] cross-replica-sum(x), replica_group_ids={0,0,1,1}, barrier=\"\", all_reduce_id=3, to_apply=add }",
+      "all-reduce(%x), channel_id=3, replica_groups={{0,1},{2,3}}, to_apply=%add");
+  expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = pred[4] greater-than-or-equal-to(x, x)"),
+               "%y = pred[4]{0} compare(%x, %x), direction=GE");
+  expect_entry(IN_ENTRY("y = token[] generate-token()"), "%y = token[] after-all()");
+  expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] sort(x), dimensions={0}"),
+               "sort(%x), dimensions={0}, to_apply=%compare-less-than");
+  expect_entry(IN_ENTRY("x = f32[4] parameter(0)\ny = f32[4] custom-call(x), custom_call_target=\"t\", opaque=\"o\""),
+               "custom_call_target=\"t\", backend_config=\"o\"");
+  expect_entry(IN_ENTRY("x = f32[4,3] parameter(0)\ni = s32[2] parameter(1)\ny = f32[1,3] dynamic-slice(x, i), "
+                        "dynamic_slice_sizes={1,3}"),
+               "dynamic-slice(%x, %reshape.anon, %reshape.anon.1), dynamic_slice_sizes={1,3}");
+  expect_entry(IN_ENTRY("p = pred[] parameter(0)\na = (f32[], s32[]) parameter(1)\nb = (f32[], s32[]) parameter(2)\n"
+                        "y = (f32[], s32[]) tuple-select(p, a, b)"),
+               "%y = (f32[], s32[]) tuple(%select.anon, %select.anon.1)");
+  expect_entry(IN_ENTRY("x = f32[8,8] parameter(0)\ni = s32[2] parameter(1)\ny = f32[2,8] gather(x, i), "
+                        "output_window_dims={1}, elided_window_dims={0}, gather_dims_to_operand_dims={0}, "
+                        "index_vector_dim=1, window_bounds={1,8}"),
+               "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}");
+  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={f32[4] devices=[2]0,1}"), "sharding={devices=[2]0,1}");
+  expect_entry(IN_ENTRY("x = f32[8] parameter(0), sharding={mesh[a=2], [{a}]}"), "sharding={mesh['a'=2], [{'a'}]}");
+  expect_entry(
+      "HloModule m, dynamic_parameter_binding={ {0}: 1 }\nENTRY e { x = f32[8] parameter(0), async_group_id=3 }",
+      "ENTRY %e");
+  expect_entry(
+      IN_ENTRY("x = f32[2] parameter(0)\ny = (f32[2], f32[2], u32[]) copy-start(x), is_cross_program_prefetch=true"),
+      "copy-start(%x), cross_program_prefetch_index=0");
+}
+
+/* The three spellings of replica groups mean the same lists. */
+static void check_groups(const char *groups, const int64_t *want, int64_t count, int64_t size) {
+  char text[512];
+  hlo_module_t *module = NULL;
+  snprintf(text, sizeof text,
+           "HloModule m\n" ADDER
+           "ENTRY e { x = f32[4] parameter(0)\n"
+           "r = f32[4] all-reduce(x), replica_groups=%s, to_apply=add }",
+           groups);
+  CHECK_OK(read_text(text, &module));
+  if (!module) return;
+  const hlo_groups_t *found = hlo_attr_groups(module->entry->root);
+  CU_ASSERT_EQUAL_FATAL(found->groups.count, count);
+  for (int64_t g = 0; g < count; g++) {
+    CU_ASSERT_EQUAL_FATAL(found->groups.lists[g].count, size);
+    for (int64_t k = 0; k < size; k++) CU_ASSERT_EQUAL(found->groups.lists[g].data[k], want[g * size + k]);
+  }
+  hlo_module_destroy(module);
+}
+
+static void expands_groups(void) {
+  check_groups("[2,4]<=[4,2]T(1,0)", (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}, 2, 4);
+  check_groups("[2,4]<=[8]", (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 2, 4);
+  check_groups("mesh['a'=2,'b'=4] {'b'}", (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 2, 4);
+  check_groups("mesh['a'=2,'b'=4] {'a'}", (int64_t[]){0, 4, 1, 5, 2, 6, 3, 7}, 4, 2);
+  check_groups("mesh['a'=2,'b'=4] {'b':(2)2}", (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}, 4, 2);
+  check_groups("mesh['a'=4,'b'=2] {'b','a':(1)2}", (int64_t[]){0, 4, 1, 5, 2, 6, 3, 7}, 2, 4);
+  check_groups("mesh['a'=2,'b'=2], device_ids=(0,2,1,3) {'b'}", (int64_t[]){0, 2, 1, 3}, 2, 2);
+  check_groups("mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b'}", (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}, 2, 4);
+}
+
+static void keeps_structure(void) {
+  static const char text[] =
+      "HloModule m\nENTRY e {\n  p = f32[8,4] parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) "
+      "last_tile_dim_replicate}\n"
+      "  w = f32[] constant(0)\n  ROOT t = (f32[8,4], f32[]) tuple(p, w), sharding={replicated}, "
+      "control-predecessors={p}\n}\n";
+  hlo_module_t *module = NULL;
+  CHECK_OK(read_text(text, &module));
+  const hlo_sharding_t *s = module->entry->params.data[0]->extra->sharding;
+  int64_t devices[4];
+  hlo_iota_fill(&s->iota, devices);
+  CU_ASSERT_EQUAL(s->kind, HLO_TILE_KIND_OTHER);
+  CU_ASSERT_EQUAL(s->tile_dims.count, 3);
+  CU_ASSERT(s->replicate_last_dim);
+  CU_ASSERT_EQUAL(devices[1], 2);
+  const hlo_instr_t *root = module->entry->root;
+  CU_ASSERT_EQUAL(root->extra->sharding->kind, HLO_TILE_KIND_TUPLE);
+  CU_ASSERT_EQUAL(root->extra->sharding->element_count, 2);
+  CU_ASSERT_EQUAL(root->extra->control_count, 1);
+  CU_ASSERT_EQUAL(root->line, 5);
+  CU_ASSERT_EQUAL(root->column, 8);
+  hlo_module_destroy(module);
+}
+
+/* Computations inside others stand before them, as all that are called. */
+static void orders_computations(void) {
+  hlo_module_t *module = NULL;
+  CHECK_OK(read_text(IN_ENTRY("x = f32[4] parameter(0)\nz = f32[] constant(0)\nr = f32[] reduce(x, z), dimensions={0}, "
+                              "to_apply={ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a,b) }\n"
+                              "s = ((f32[4]), f32[4]) negate-start(x)\nROOT d = f32[4] negate-done(s)"),
+                     &module));
+  CU_ASSERT_EQUAL(module->computations.count, 3);
+  CU_ASSERT(hr_str_is(module->computations.data[0]->name, "_"));
+  CU_ASSERT(module->computations.data[1]->is_async_wrapper);
+  CU_ASSERT_PTR_EQUAL(module->computations.data[2], module->entry);
+  for (size_t i = 0; i < 3; i++) CU_ASSERT_EQUAL(module->computations.data[i]->id, i);
+  CU_ASSERT(module->entry->root->async_sugar);
+  hlo_module_destroy(module);
+}
+
+/* Every allocation may fail, and then nothing is left behind. */
+static void survives_failures(void) {
+  static const char text[] =
+      "HloModule m, input_output_alias={ {}: (0, {}) }\n" ADDER
+      "ENTRY e { x = f32[4]{0:T(4)} parameter(0), sharding={devices=[2]0,1}, origin={({\"a\"}, {\"b\" {0}})}\n"
+      "k = (f32[2], s32[]) constant(({1, 2}, 3))\nc = f32[4] custom-call(x), custom_call_target=\"\\x41\", "
+      "literal=s32[2]{0} {1, 2}\n"
+      "s = ((f32[4]), f32[4]) all-reduce(x, negate(x)), replica_groups=[1,2]<=[2], to_apply=add }";
+  size_t live = hr_mem_live_blocks();
+  for (size_t n = 1;; n++) {
+    hlo_module_t *module = NULL;
+    hr_mem_fail_at(n);
+    hr_status_t st = read_text(text, &module);
+    hr_mem_fail_at(0);
+    bool done = !st;
+    if (st) CU_ASSERT_EQUAL(hr_status_code(st), HR_NO_MEMORY);
+    hr_status_release(st);
+    hlo_module_destroy(module);
+    CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+    if (done || n > 10000) break;
+  }
+}
+
+CU_TestInfo suite_hlo_text[] = {
+    {"accepts shapes", accepts_shapes},
+    {"accepts literals", accepts_literals},
+    {"accepts instructions", accepts_instructions},
+    {"accepts collectives", accepts_collectives},
+    {"accepts other forms of file", accepts_forms},
+    {"accepts 1000 nested operands", accepts_depth},
+    {"refuses names", refuses_names},
+    {"refuses shapes", refuses_shapes},
+    {"refuses literals", refuses_literals},
+    {"refuses attributes", refuses_attributes},
+    {"refuses collectives", refuses_collectives},
+    {"refuses structure", refuses_structure},
+    {"refuses depth", refuses_depth},
+    {"reads old spellings", reads_old_spellings},
+    {"expands replica groups", expands_groups},
+    {"keeps structure", keeps_structure},
+    {"orders computations", orders_computations},
+    {"survives failing allocations", survives_failures},
+    CU_TEST_INFO_NULL,
+};

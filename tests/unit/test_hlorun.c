@@ -1,0 +1,202 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hlorun.h"
+#include "unit.h"
+
+static hlorun_client_t *single_client(void) {
+  hlorun_client_options_t options;
+  hlorun_client_options_init(&options);
+  options.world = HLORUN_WORLD_SINGLE;
+  hlorun_client_t *client = NULL;
+  CHECK_OK(hlorun_client_create(&options, &client));
+  return client;
+}
+
+static hlorun_program_t *load(hlorun_client_t *client, const char *text) {
+  hlorun_program_options_t options;
+  hlorun_program_options_init(&options);
+  hlorun_program_t *program = NULL;
+  CHECK_OK(hlorun_program_load_bytes(client, "test.hlo", text, strlen(text), &options, &program));
+  return program;
+}
+
+static hlorun_buffer_t *floats(int64_t count, const float *values) {
+  hlorun_buffer_t *buffer = NULL;
+  CHECK_OK(hlorun_buffer_create("f32", 1, &count, (void *)values, NULL, NULL, &buffer));
+  return buffer;
+}
+
+static const char *const nested_program =
+    "HloModule m\n"
+    "ENTRY e {\n"
+    "  p = (f32[2], (f32[2], f32[])) parameter(0)\n"
+    "  a = f32[2] get-tuple-element(p), index=0\n"
+    "  q = (f32[2], f32[]) get-tuple-element(p), index=1\n"
+    "  b = f32[2] get-tuple-element(q), index=0\n"
+    "  sum = f32[2] add(a, b)\n"
+    "  ROOT r = (f32[2], (f32[2])) tuple(sum, (f32[2]) tuple(a))\n"
+    "}\n";
+
+static void test_flattened_tuples(void) {
+  size_t live = hr_mem_live_blocks();
+  hlorun_client_t *client = single_client();
+  hlorun_program_t *program = load(client, nested_program);
+  CU_ASSERT_EQUAL_FATAL(hlorun_program_param_count(program), 3);
+  CU_ASSERT_EQUAL_FATAL(hlorun_program_result_count(program), 2);
+  CU_ASSERT_STRING_EQUAL(hlorun_program_param_shape(program, 1), "f32[2]");
+  CU_ASSERT_STRING_EQUAL(hlorun_program_param_shape(program, 2), "f32[]");
+  hlorun_buffer_t *args[3] = {floats(2, (float[]){1, 2}), floats(2, (float[]){10, 20}), NULL}, *results[2];
+  float scalar = 0;
+  CHECK_OK(hlorun_buffer_create("f32", 0, NULL, &scalar, NULL, NULL, &args[2]));
+  CHECK_OK(hlorun_execute(program, args, NULL, results));
+  CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(results[0]))[1], 22);
+  CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(results[1]))[1], 2);
+  for (int i = 0; i < 3; i++) hlorun_buffer_release(args[i]);
+  for (int i = 0; i < 2; i++) hlorun_buffer_release(results[i]);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+static void test_wrong_arguments(void) {
+  hlorun_client_t *client = single_client();
+  hlorun_program_t *program = load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
+  hlorun_buffer_t *arg = floats(3, (float[]){1, 2, 3}), *result;
+  hlorun_status_t status = hlorun_execute(program, &arg, NULL, &result);
+  CU_ASSERT_EQUAL(hlorun_status_exit_code(status), 2);
+  CU_ASSERT_PTR_NOT_NULL(strstr(hlorun_status_message(status), "f32[3]"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(hlorun_status_message(status), "f32[2]"));
+  hlorun_status_release(status);
+  hlorun_buffer_release(arg);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+}
+
+/* A donated argument is updated where it lies; one that the caller keeps is not touched. */
+static void test_donation(void) {
+  hlorun_client_t *client = single_client();
+  hlorun_program_t *program = load(client,
+                                   "ENTRY e { p = f32[4] parameter(0) u = f32[1] constant({9}) i = s32[] constant(2)\n"
+                                   "ROOT d = f32[4] dynamic-update-slice(p, u, i) }");
+  hlorun_buffer_t *kept = floats(4, (float[]){1, 2, 3, 4}), *result;
+  CHECK_OK(hlorun_execute(program, &kept, NULL, &result));
+  CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(kept))[2], 3);
+  CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(result))[2], 9);
+  hlorun_buffer_release(result);
+  const void *place = hlorun_buffer_data(kept);
+  CHECK_OK(hlorun_execute(program, &kept, (bool[]){true}, &result));
+  CU_ASSERT_PTR_EQUAL(hlorun_buffer_data(result), place);
+  hlorun_buffer_release(result);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+}
+
+/* A while loop of 10 adds, run in the background several times at once. */
+static const char *const loop_program =
+    "body { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+    "  x = f32[2] get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+    "  y = f32[2] add(x, x) ROOT t = (s32[], f32[2]) tuple(j, y) }\n"
+    "cond { s = (s32[], f32[2]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+    "  ten = s32[] constant(10) ROOT c = pred[] compare(i, ten), direction=LT }\n"
+    "ENTRY e { x = f32[2] parameter(0) zero = s32[] constant(0) t = (s32[], f32[2]) tuple(zero, x)\n"
+    "  w = (s32[], f32[2]) while(t), condition=cond, body=body\n"
+    "  ROOT r = f32[2] get-tuple-element(w), index=1 }\n";
+
+static void test_asynchronous(void) {
+  hlorun_client_t *client = single_client();
+  char text[2048] = "HloModule m\n";
+  hlorun_program_t *program = load(client, strcat(text, loop_program));
+  hlorun_execution_t *runs[8];
+  for (int i = 0; i < 8; i++) {
+    hlorun_buffer_t *arg = floats(2, (float[]){(float)i, 1});
+    CHECK_OK(hlorun_execute_start(program, &arg, NULL, &runs[i]));
+    hlorun_buffer_release(arg);
+  }
+  for (int i = 7; i >= 0; i--) {
+    hlorun_buffer_t *result;
+    CHECK_OK(hlorun_execution_await(runs[i], &result));
+    CU_ASSERT_TRUE(hlorun_execution_is_done(runs[i]));
+    CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(result))[0], 1024.0f * (float)i);
+    hlorun_buffer_release(result);
+    hlorun_execution_release(runs[i]);
+  }
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+}
+
+static void test_cancel(void) {
+  hlorun_client_t *client = single_client();
+  hlorun_program_t *program = load(client, "HloModule m\n"
+                                           "body { ROOT p = f32[2] parameter(0) }\n"
+                                           "cond { p = f32[2] parameter(0) ROOT t = pred[] constant(true) }\n"
+                                           "ENTRY e { p = f32[2] parameter(0)\n"
+                                           "  ROOT w = f32[2] while(p), condition=cond, body=body }\n");
+  hlorun_buffer_t *arg = floats(2, (float[]){1, 2}), *result;
+  hlorun_execution_t *run;
+  CHECK_OK(hlorun_execute_start(program, &arg, NULL, &run));
+  hlorun_client_cancel(client, "the test says so");
+  CHECK_FAILS(HR_CANCELLED, hlorun_execution_await(run, &result));
+  hlorun_execution_release(run);
+  hlorun_buffer_release(arg);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+}
+
+typedef struct member {
+  hlorun_client_t *client;
+  float got;
+  hlorun_status_t status;
+} member_t;
+
+static void *sum_over_peers(void *context) {
+  member_t *member = context;
+  hlorun_program_options_t options;
+  hlorun_program_options_init(&options);
+  hlorun_program_t *program = NULL;
+  hlorun_buffer_t *arg = NULL, *result = NULL;
+  const char *text = "HloModule m\n"
+                     "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+                     "ENTRY e { p = f32[1] parameter(0)\n"
+                     "  ROOT r = f32[1] all-reduce(p), replica_groups={}, to_apply=sum }\n";
+  float mine = (float)hlorun_client_rank(member->client) + 1;
+  int64_t one = 1;
+  member->status = hlorun_program_load_bytes(member->client, "sum.hlo", text, strlen(text), &options, &program);
+  if (!member->status) member->status = hlorun_buffer_create("f32", 1, &one, &mine, NULL, NULL, &arg);
+  if (!member->status) member->status = hlorun_execute(program, &arg, NULL, &result);
+  if (!member->status) member->got = *(const float *)hlorun_buffer_data(result);
+  hlorun_buffer_release(result);
+  hlorun_buffer_release(arg);
+  hlorun_program_release(program);
+  hlorun_client_release(member->client, hlorun_status_exit_code(member->status));
+  return NULL;
+}
+
+static void test_local_grid(void) {
+  enum { MEMBERS = 5 };
+  hlorun_client_options_t options;
+  hlorun_client_options_init(&options);
+  hlorun_client_t *clients[MEMBERS];
+  CHECK_OK(hlorun_clients_create_local(&options, MEMBERS, clients));
+  member_t members[MEMBERS] = {0};
+  pthread_t threads[MEMBERS];
+  for (int i = 0; i < MEMBERS; i++) {
+    members[i].client = clients[i];
+    pthread_create(&threads[i], NULL, sum_over_peers, &members[i]);
+  }
+  for (int i = 0; i < MEMBERS; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK_OK(members[i].status);
+    CU_ASSERT_EQUAL(members[i].got, 15);
+  }
+}
+
+CU_TestInfo suite_hlorun[] = {{"tuples are flattened", test_flattened_tuples},
+                              {"a wrong argument is refused", test_wrong_arguments},
+                              {"donated arguments are updated in place", test_donation},
+                              {"executions run in the background", test_asynchronous},
+                              {"a cancelled loop ends", test_cancel},
+                              {"five clients in one process", test_local_grid},
+                              CU_TEST_INFO_NULL};

@@ -1,0 +1,65 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "topo/topo.h"
+#include "unit.h"
+
+/* hwloc shows the machine that this variable describes: 8 cores. */
+static void pretend(void) { setenv("HWLOC_SYNTHETIC", "pack:2 numa:1 core:4 pu:2", 1); }
+static void stop_pretending(void) { unsetenv("HWLOC_SYNTHETIC"); }
+
+static int cores_of(int local_rank, int local_size) {
+  topo_share_t *share = NULL;
+  CHECK_OK(topo_share_create(local_rank, local_size, &share));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(share);
+  int cores = topo_share_cores(share);
+  topo_share_destroy(share);
+  return cores;
+}
+
+static void shares_add_up(void) {
+  size_t live = hr_mem_live_blocks();
+  pretend();
+  for (int size = 1; size <= 8; size++) {
+    int sum = 0;
+    for (int rank = 0; rank < size; rank++) sum += cores_of(rank, size);
+    CU_ASSERT_EQUAL(sum, 8);
+  }
+  CU_ASSERT_EQUAL(cores_of(0, 1), 8);
+  CU_ASSERT_EQUAL(cores_of(1, 2), 4);
+  for (int rank = 0; rank < 20; rank++) CU_ASSERT_EQUAL(cores_of(rank, 20), 1); /* more ranks than cores */
+  stop_pretending();
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+static void threads_bind(void) {
+  topo_share_t *share;
+  CHECK_OK(topo_share_create(0, 1, &share));
+  for (int worker = 0; worker < 3; worker++) {
+    CHECK_OK(topo_share_bind(share, worker, TOPO_BIND_CORE));
+    CHECK_OK(topo_share_bind(share, worker, TOPO_BIND_NUMA));
+    CHECK_OK(topo_share_bind(share, worker, TOPO_BIND_NONE));
+  }
+  topo_share_destroy(share);
+}
+
+static void shares_are_printed(void) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(stream);
+  pretend();
+  CHECK_OK(topo_print_shares(stream, 3));
+  stop_pretending();
+  fclose(stream);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "2 packages, 2 NUMA nodes, 8 cores, 16 processors"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "rank 0: 2 workers on processors 0-1 | 2-3\n"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "rank 2: 3 workers on processors 10-11 | 12-13 | 14-15\n"));
+  free(text);
+}
+
+CU_TestInfo suite_topo[] = {{"shares add up", shares_add_up},
+                            {"threads bind", threads_bind},
+                            {"shares are printed", shares_are_printed},
+                            CU_TEST_INFO_NULL};

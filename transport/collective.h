@@ -1,0 +1,57 @@
+/* Collectives: transfers among the members of a group. A call starts a transfer, which goes on while its request is
+ * tested or waited for. Data stays valid and untouched by others until then.
+ * Every member of a group makes the same calls with the same sizes in the same order.
+ * Order:   reductions run in listed order, ((x0 + x1) + x2) + ..., by every algorithm, so equal inputs give equal bits
+ *          on all ranks, in every run, whatever the size of the message.
+ * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed; NO_MEMORY; what the
+ *          reducer or endpoint->interrupted says. Outputs are then unspecified.
+ * Memory:  requests and their scratch space are kept and reused: a warmed-up transfer allocates nothing.
+ * Thread:  that of the endpoint. */
+#ifndef TP_COLLECTIVE_H
+#define TP_COLLECTIVE_H
+
+#include "transport/group.h"
+
+/* How elements are combined: acc[i] = f(acc[i], in[i]) for i < count. The accumulator may be of a wider type than the
+ * elements that travel: `widen` starts it from the first member's elements and `narrow` rounds it once at the end. */
+typedef struct tp_reducer {
+  hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
+  void *context;
+  size_t element_bytes;
+  size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
+  void (*widen)(void *context, const void *in, void *acc, int64_t count);
+  void (*narrow)(void *context, const void *acc, void *out, int64_t count);
+} tp_reducer_t;
+
+typedef struct tp_block { /* bytes to or from one member */
+  void *data;
+  size_t size_bytes;
+} tp_block_t;
+
+/* Member k's `in` arrives at out + k * size_bytes. `in` may be its own place in `out`. */
+hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request);
+/* inout = reduction over the members. */
+hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const tp_reducer_t *reducer,
+                          tp_request_t **out_request);
+/* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count elements). */
+hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
+                              tp_request_t **out_request);
+/* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists are read at once. */
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+                          tp_request_t **out_request);
+/* Member `root`'s data arrives everywhere. */
+hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request);
+/* Done when every member has started it. */
+hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request);
+/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need to call. */
+hr_status_t tp_permute(tp_groups_t *groups, int to, const tp_block_t *send, int from, const tp_block_t *recv,
+                       tp_request_t **out_request);
+
+/* Moves a transfer on as far as it goes without waiting. Frees the request when it is done, or when it failed. */
+hr_status_t tp_request_test(tp_request_t *request, bool *out_done);
+/* Until it is done, or the endpoint is interrupted; frees the request. Accepts NULL. */
+hr_status_t tp_request_wait(tp_request_t *request);
+/* Gives it up. Accepts NULL. */
+void tp_request_cancel(tp_request_t *request);
+
+#endif

@@ -1,0 +1,96 @@
+#include "transport/group.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "transport/request.h"
+
+/* Every rank must come to the same number for a list, whichever groups it has made before: a hash of the list. Lists
+ * with equal hashes would share tags, which does no harm as long as two ranks start their common transfers in the same
+ * order, as programs must anyway. */
+static uint32_t tag_base_of(int size, const int *ranks) {
+  uint64_t hash = hr_hash_bytes(ranks, (size_t)size * sizeof *ranks, 1);
+  return TP_TAG_CLASS_GROUP | (uint32_t)(hash >> 7) % (1u << TP_TAG_GROUP_BITS) << TP_TAG_COUNT_BITS;
+}
+
+static hr_status_t check_ranks(tp_groups_t *groups, int size, const int *ranks) {
+  int world_size = groups->endpoint->world_size;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)world_size, &memory));
+  bool *seen = memory;
+  hr_status_t st = NULL;
+  for (int i = 0; i < size && !st; i++) {
+    if (ranks[i] < 0 || ranks[i] >= world_size)
+      st = hr_error(HR_INVALID, "process group lists rank %d, want ranks below %d", ranks[i], world_size);
+    else if (seen[ranks[i]])
+      st = hr_error(HR_INVALID, "process group lists rank %d twice", ranks[i]);
+    else
+      seen[ranks[i]] = true;
+  }
+  hr_free(memory);
+  return st;
+}
+
+static hr_status_t make_group(tp_groups_t *groups, int size, const int *ranks, tp_group_t **out_group) {
+  HR_TRY(check_ranks(groups, size, ranks));
+  void *copy;
+  HR_TRY(hr_arena_copy(&groups->arena, ranks, (size_t)size * sizeof *ranks, &copy));
+  tp_group_t *group;
+  HR_TRY(HR_NEW(&groups->arena, &group));
+  *group = (tp_group_t){.owner = groups, .size = size, .my_index = -1, .ranks = copy,
+                        .tag_base = tag_base_of(size, ranks)};
+  for (int i = 0; i < size; i++)
+    if (ranks[i] == groups->endpoint->rank) group->my_index = i;
+  hr_str_t key = {copy, (size_t)size * sizeof *ranks};
+  HR_TRY(hr_map_put(&groups->by_ranks, key, group, NULL));
+  *out_group = group;
+  return NULL;
+}
+
+hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, tp_group_t **out_group) {
+  hr_assert(size > 0);
+  tp_group_t *found = hr_map_get(&groups->by_ranks, (hr_str_t){(const char *)ranks, (size_t)size * sizeof *ranks});
+  if (!found) return make_group(groups, size, ranks, out_group);
+  *out_group = found;
+  return NULL;
+}
+
+static void free_groups(tp_groups_t *groups) {
+  if (!groups) return;
+  tp_requests_deinit(groups);
+  hr_map_deinit(&groups->by_ranks);
+  hr_arena_deinit(&groups->arena);
+  hr_free(groups);
+}
+
+static hr_status_t make_world(tp_groups_t *groups) {
+  int *everybody, size = groups->endpoint->world_size;
+  HR_TRY(HR_NEW_ARRAY(&groups->arena, size, &everybody));
+  for (int r = 0; r < size; r++) everybody[r] = r;
+  return tp_group_get(groups, size, everybody, &groups->world);
+}
+
+hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
+  *out_groups = endpoint->groups;
+  if (endpoint->groups) return NULL;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(tp_groups_t), &memory));
+  tp_groups_t *groups = memory;
+  groups->endpoint = endpoint;
+  hr_map_init(&groups->by_ranks);
+  hr_arena_init(&groups->arena);
+  hr_status_t st = make_world(groups);
+  if (st)
+    free_groups(groups);
+  else
+    *out_groups = endpoint->groups = groups;
+  return st;
+}
+
+void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code) {
+  if (!endpoint) return;
+  endpoint->exit_code = exit_code;
+  free_groups(endpoint->groups);
+  endpoint->groups = NULL;
+  endpoint->vtable->close(endpoint, failed);
+}

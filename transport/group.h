@@ -1,0 +1,49 @@
+/* Process groups: ordered lists of ranks that do collectives together. Made once and kept: equal lists give the same
+ * group. A group's messages carry tags of their own, made from the list and a count of its transfers, so transfers of
+ * different groups do not mix even when they are under way at the same time.
+ * Thread: that of the endpoint. */
+#ifndef TP_GROUP_H
+#define TP_GROUP_H
+
+#include "base/map.h"
+#include "transport/transport.h"
+
+typedef struct tp_request tp_request_t;
+
+typedef struct tp_group {
+  tp_groups_t *owner;
+  int size;
+  int my_index;     /* position of this rank; -1: not a member */
+  const int *ranks; /* in listed order */
+  uint32_t tag_base;
+  uint32_t transfers; /* started so far */
+} tp_group_t;
+
+typedef enum tp_collective {
+  TP_ALL_REDUCE,
+  TP_REDUCE_SCATTER,
+  TP_ALL_GATHER,
+  TP_ALL_TO_ALL,
+  TP_COLLECTIVE_COUNT
+} tp_collective_t;
+
+/* All groups of one endpoint, and the memory that its transfers reuse. */
+struct tp_groups {
+  tp_endpoint_t *endpoint;
+  hr_map_t by_ranks;
+  hr_arena_t arena;
+  tp_group_t *world; /* all ranks in order */
+  tp_request_t *free_requests;
+  /* For tests and measurements: the name of the algorithm to use whatever the size (NULL: choose), and what direct
+   * reductions do in one round (0: choose; at least one element). */
+  const char *forced[TP_COLLECTIVE_COUNT];
+  size_t segment_bytes;
+};
+
+/* Made on the first call; they end with the endpoint. */
+hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);
+
+/* Errors: INVALID for a rank outside the world or listed twice. */
+hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, tp_group_t **out_group);
+
+#endif

@@ -1,0 +1,156 @@
+#include "transport/request.h"
+
+#include "base/mem.h"
+
+/* --- the pool --- */
+
+hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+  tp_request_t *request = groups->free_requests;
+  if (request) {
+    groups->free_requests = request->next_free;
+  } else {
+    void *memory;
+    HR_TRY(hr_alloc_zeroed(sizeof *request, &memory));
+    request = memory;
+  }
+  *request = (tp_request_t){.groups = groups, .group = group, .posted = request->posted,
+                            .posted_capacity = request->posted_capacity, .scratch = request->scratch,
+                            .gathered = request->gathered, .tag = TP_TAG_CLASS_PERMUTE};
+  if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
+  *out_request = request;
+  return NULL;
+}
+
+static void request_free(tp_request_t *request) {
+  request->next_free = request->groups->free_requests;
+  request->groups->free_requests = request;
+}
+
+void tp_requests_deinit(tp_groups_t *groups) {
+  for (tp_request_t *request; (request = groups->free_requests);) {
+    groups->free_requests = request->next_free;
+    hr_free(request->posted);
+    hr_free(request->scratch.data);
+    hr_free(request->gathered.data);
+    hr_free(request);
+  }
+}
+
+hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each) {
+  size_t bytes;
+  HR_TRY(hr_size_product(count, each, &bytes));
+  if (bytes <= space->size_bytes) return NULL;
+  void *memory;
+  HR_TRY(hr_alloc(bytes, &memory));
+  hr_free(space->data);
+  *space = (tp_space_t){memory, bytes};
+  return NULL;
+}
+
+/* --- rounds --- */
+
+static hr_status_t reserve_posted(tp_request_t *request) {
+  if (request->posted_count < request->posted_capacity) return NULL;
+  int capacity = request->posted_capacity ? 2 * request->posted_capacity : 16;
+  void *memory = request->posted;
+  HR_TRY(hr_realloc(&memory, (size_t)request->posted_count * sizeof(tp_posted_t),
+                    (size_t)capacity * sizeof(tp_posted_t)));
+  request->posted = memory;
+  request->posted_capacity = capacity;
+  return NULL;
+}
+
+hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+  if (!size_bytes) return NULL;
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  HR_TRY(reserve_posted(request));
+  tp_posted_t *posted = &request->posted[request->posted_count];
+  HR_TRY(endpoint->vtable->send(endpoint, rank, request->tag, data, size_bytes, &posted->message));
+  posted->part = -1;
+  request->posted_count++;
+  return NULL;
+}
+
+hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+  if (!size_bytes) return NULL;
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  HR_TRY(reserve_posted(request));
+  tp_posted_t *posted = &request->posted[request->posted_count];
+  HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &posted->message));
+  posted->part = part;
+  request->posted_count++;
+  return NULL;
+}
+
+hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes) {
+  return tp_request_send_to(request, request->group->ranks[member], data, size_bytes);
+}
+
+hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part) {
+  return tp_request_recv_from(request, request->group->ranks[member], data, size_bytes, part);
+}
+
+/* Awaits the messages of this round in order; *out_done: all have arrived. */
+static hr_status_t test_round(tp_request_t *request, bool *out_done) {
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  while (request->awaited < request->posted_count) {
+    tp_posted_t *posted = &request->posted[request->awaited];
+    bool arrived = false;
+    hr_status_t st = endpoint->vtable->test(endpoint, posted->message, &arrived);
+    if (!st && !arrived) {
+      *out_done = false;
+      return NULL;
+    }
+    request->awaited++;
+    HR_TRY(st);
+    if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
+  }
+  request->awaited = request->posted_count = 0;
+  *out_done = true;
+  return NULL;
+}
+
+static hr_status_t advance(tp_request_t *request, bool *out_done) {
+  for (;;) {
+    HR_TRY(test_round(request, out_done));
+    if (!*out_done) return NULL;
+    if (!request->next) return request->finish ? request->finish(request) : NULL;
+    request->round++;
+    HR_TRY(request->next(request));
+  }
+}
+
+hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
+  hr_status_t st = advance(request, out_done);
+  if (st) {
+    tp_request_cancel(request);
+    *out_done = true;
+  } else if (*out_done) {
+    request_free(request);
+  }
+  return st;
+}
+
+void tp_request_cancel(tp_request_t *request) {
+  if (!request) return;
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  for (int i = request->awaited; i < request->posted_count; i++)
+    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  request_free(request);
+}
+
+hr_status_t tp_request_wait(tp_request_t *request) {
+  if (!request) return NULL;
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  bool done = false;
+  for (uint32_t polls = 0;; polls++) {
+    HR_TRY(tp_request_test(request, &done));
+    if (done) return NULL;
+    hr_status_t st = endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
+    if (st) {
+      tp_request_cancel(request);
+      return st;
+    }
+    endpoint->vtable->rest(endpoint, polls);
+  }
+}

@@ -1,0 +1,95 @@
+/* A transfer under way, as the algorithms see it: rounds of messages. An algorithm posts the messages of a round; when
+ * all have arrived, its `next` function is called, which posts another round or says that it is finished. Nothing
+ * blocks, so that several transfers can be under way on one thread.
+ * Within a round the messages are awaited in the order in which they were posted. */
+#ifndef TP_REQUEST_H
+#define TP_REQUEST_H
+
+#include "transport/collective.h"
+
+/* Tags, from the top: what kind of transfer, which group, how many transfers the group has done. */
+#define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
+#define TP_TAG_CLASS_GROUP (2u << (TP_TAG_BITS - 2))
+#define TP_TAG_CLASS_CHANNEL (3u << (TP_TAG_BITS - 2))
+#define TP_TAG_GROUP_BITS 12
+#define TP_TAG_COUNT_BITS 8
+
+typedef struct tp_posted {
+  tp_message_t *message;
+  int part; /* given to `arrived`; -1: nobody wants to know */
+} tp_posted_t;
+
+/* Memory that is kept from transfer to transfer. */
+typedef struct tp_space {
+  char *data;
+  size_t size_bytes;
+} tp_space_t;
+/* Room for `count` times `each` bytes; what was there is lost. */
+hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each);
+
+/* A reduction in listed order, one member at a time, as their elements come in. */
+typedef struct tp_fold {
+  const tp_reducer_t *reducer;
+  int size, my_index;
+  const char *own;   /* this rank's elements */
+  char *slots;       /* the others': member k's at slots + k * slot_bytes; member 0's may be overwritten */
+  size_t slot_bytes;
+  char *out;         /* may be the same memory as `own` */
+  char *acc;
+  int64_t count;
+  int folded;        /* members so far */
+} tp_fold_t;
+
+struct tp_request {
+  tp_groups_t *groups;
+  tp_group_t *group; /* NULL for permutes */
+  uint32_t tag;
+  tp_request_t *next_free;
+
+  tp_posted_t *posted;
+  int posted_count, posted_capacity;
+  int awaited; /* messages of the round that have arrived */
+  int round;
+  hr_status_t (*arrived)(tp_request_t *request, int part); /* may be NULL */
+  hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
+  hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
+
+  tp_space_t scratch;
+  tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
+
+  /* The call's arguments and the algorithm's place in it. */
+  const char *in;
+  char *out;
+  size_t size_bytes;
+  const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
+  int64_t count, segment;
+  tp_reducer_t reducer;
+  tp_fold_t fold;
+};
+
+hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request);
+/* Posts a message from or to a member; one of 0 bytes is none. */
+hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes);
+hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part);
+/* The same by rank. */
+hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes);
+hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part);
+/* Frees the memory of all requests of the pool. */
+void tp_requests_deinit(tp_groups_t *groups);
+
+/* Starts a reduction into fold->out; `wide` is memory for the accumulators if the reducer has wide ones. */
+void tp_fold_begin(tp_fold_t *fold, char *wide);
+/* Folds in the members up to `member`; those before it have arrived. */
+hr_status_t tp_fold_up_to(tp_fold_t *fold, int member);
+/* Folds in what is left and stores the result. */
+hr_status_t tp_fold_end(tp_fold_t *fold);
+
+/* An algorithm starts `request`, whose arguments are set. */
+typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
+#define ALGORITHM(collective, name, start, max_bytes, max_ranks) hr_status_t start(tp_request_t *request);
+#include "transport/algorithms.def"
+#undef ALGORITHM
+/* Starts the algorithm that fits a transfer in which a rank meets `bytes` bytes. */
+hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
+
+#endif
