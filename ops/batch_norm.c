@@ -33,7 +33,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   norm_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
   if (feature < 0 || feature >= x->rank || !hr_dtype_is_float(x->dtype))
-    return hlo_error(step->instr, "batch_norm C1", "feature_index %ld of an operand of rank %d", (long)feature, x->rank);
+    return hlo_error(step->instr, "batch_norm C1", "feature_index %ld of an operand of rank %d", (long)feature,
+                     x->rank);
   if (result_count > 1) {
     if (!hlo_shape_is_tuple(out) || out->element_count != result_count)
       return hlo_error(step->instr, NULL, "the result must be a tuple of %d", result_count);
@@ -41,9 +42,9 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
   }
   if (!hlo_shape_same_dims(x, out) || !hr_dtype_is_float(out->dtype))
     return hlo_error(step->instr, "batch_norm C7", "the result has another shape");
-  plan->types = (matmul_types_t){.lhs = x->dtype, .rhs = x->dtype, .out = x->dtype, .real = HR_F64, .parts = 1,
-                                 .element_bytes = sizeof(double)};
-  plan->epsilon = hlo_attr_float(step->instr, HLO_ATTR_EPSILON);
+  plan->types = (matmul_types_t){
+      .lhs = x->dtype, .rhs = x->dtype, .out = x->dtype, .real = HR_F64, .parts = 1, .element_bytes = sizeof(double)};
+  plan->epsilon = (float)hlo_attr_float(step->instr, HLO_ATTR_EPSILON); /* an f32, whatever the operand */
   HR_TRY(hlo_shape_count(x, &plan->count));
   plan->outer = plan->inner = 1;
   for (int d = 0; d < feature && plan->count; d++) plan->outer *= x->dims[d];
@@ -54,7 +55,8 @@ static hr_status_t plan_norm(hr_arena_t *arena, const op_step_t *step, int resul
 }
 
 /* Values as doubles. */
-static hr_status_t doubles_of(op_env_t *env, const norm_plan_t *plan, const hlo_value_t *value, const double **out_data) {
+static hr_status_t doubles_of(op_env_t *env, const norm_plan_t *plan, const hlo_value_t *value,
+                              const double **out_data) {
   return matmul_widen(env->scratch, &plan->types, value->dtype, value->data, value->count, (const void **)out_data);
 }
 
@@ -73,7 +75,8 @@ static hr_status_t emit(const norm_plan_t *plan, const hlo_shape_t *shape, hr_dt
 }
 
 /* A result tuple: the first of the operand's shape, the others one element per feature. */
-static hr_status_t emit_tuple(const op_step_t *step, const norm_plan_t *plan, double *const *from, hlo_value_t **out_value) {
+static hr_status_t emit_tuple(const op_step_t *step, const norm_plan_t *plan, double *const *from,
+                              hlo_value_t **out_value) {
   hlo_value_t *elements[3] = {NULL};
   const hlo_shape_t *const *out = step->out_shape->elements;
   hr_status_t st = emit(plan, step->in_shapes[0], out[0]->dtype, from[0], &elements[0]);
@@ -142,7 +145,8 @@ static hr_status_t prepare_inference(hr_arena_t *arena, const op_step_t *step, c
   return check_features(step, plan, 1, 4);
 }
 
-static hr_status_t run_inference(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
+static hr_status_t run_inference(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                 hlo_value_t **out_value) {
   const norm_plan_t *plan = step->plan;
   const double *v[5];
   double *out;
@@ -182,8 +186,8 @@ static hr_status_t run_grad(op_env_t *env, const op_step_t *step, hlo_value_t *c
     for (int64_t f = 0; f < plan->features; f++) {
       double spread = variance[f] + plan->epsilon;
       for (int64_t i = 0; i < plan->inner; i++, at++)
-        out[at] = scale[f] / sqrt(spread) *
-                  (g[at] - sums[f] / share - (x[at] - mean[f]) * products[f] / spread / share);
+        out[at] =
+            scale[f] / sqrt(spread) * (g[at] - sums[f] / share - (x[at] - mean[f]) * products[f] / spread / share);
     }
   for (int64_t f = 0; f < plan->features; f++) products[f] /= sqrt(variance[f] + plan->epsilon);
   return emit_tuple(step, plan, (double *const[]){out, products, sums}, out_value);

@@ -2,7 +2,8 @@
  * rounded once at the end.
  * Multiply is the textbook formula, without recovery of infinities: (inf + 0i) * (0 + 1i) = NaN + inf i. Divide scales
  * as Smith's method does and treats zero and infinite operands as C's Annex G asks. The functions have Annex G's
- * special values and branch cuts. abs is NaN if either part is. */
+ * special values and branch cuts. abs is NaN if either part is. maximum, minimum and clamp order numbers by their real,
+ * then by their imaginary parts, and give back an operand that has a NaN. */
 #ifndef HLO_OPS_COMPLEX_MATH_H
 #define HLO_OPS_COMPLEX_MATH_H
 
@@ -21,7 +22,12 @@ static inline c64_t c128_narrow(c128_t z) { return (c64_t){(float)z.re, (float)z
   static inline C p##_negate(C a) { return (C){-a.re, -a.im}; }                                                      \
   static inline C p##_complex(T re, T im) { return (C){re, im}; }                                                    \
   static inline T p##_real(C a) { return a.re; }                                                                     \
-  static inline T p##_imag(C a) { return a.im; }
+  static inline T p##_imag(C a) { return a.im; }                                                                     \
+  static inline bool p##_is_nan(C a) { return a.re != a.re || a.im != a.im; }                                        \
+  static inline bool p##_less(C a, C b) { return a.re < b.re || (a.re == b.re && a.im < b.im); }                     \
+  static inline C p##_maximum(C a, C b) { return p##_is_nan(a) || (!p##_is_nan(b) && p##_less(b, a)) ? a : b; }      \
+  static inline C p##_minimum(C a, C b) { return p##_is_nan(a) || (!p##_is_nan(b) && p##_less(a, b)) ? a : b; }      \
+  static inline C p##_clamp(C low, C x, C high) { return p##_minimum(p##_maximum(low, x), high); }
 
 SCALAR_COMPLEX(c64, c64_t, float)
 SCALAR_COMPLEX(c128, c128_t, double)

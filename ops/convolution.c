@@ -1,10 +1,9 @@
 /* convolution as matrix products. Input, kernel and result are brought into the orders
- *   input [batch][spatial...][feature]   kernel [window...][input feature][output feature]   result [batch][spatial...][feature]
- * and each group of features (or of the batch) is the product of the matrix of patches, one row per place of the result,
- * with its columns of the kernel. Patches are made a block at a time, so that memory stays bounded. Where every group has
- * one input feature (depthwise), patches would be tiny: these are summed directly, all features of a place at once.
- * Window reversal is a kernel read backwards.
- * Source: StableHLO spec, convolution. */
+ *   input [batch][spatial...][feature]   kernel [window...][input feature][output feature]   result
+ * [batch][spatial...][feature] and each group of features (or of the batch) is the product of the matrix of patches,
+ * one row per place of the result, with its columns of the kernel. Patches are made a block at a time, so that memory
+ * stays bounded. Where every group has one input feature (depthwise), patches would be tiny: these are summed directly,
+ * all features of a place at once. Window reversal is a kernel read backwards. Source: StableHLO spec, convolution. */
 #include <string.h>
 
 #include "ops/matmul.h"
@@ -33,7 +32,8 @@ static hr_status_t side_add(const hlo_instr_t *instr, const hlo_shape_t *shape, 
                             uint32_t *seen, conv_side_t *side) {
   int64_t strides[HLO_MAX_RANK];
   if (label < 0 || label >= shape->rank || (*seen >> label & 1))
-    return hlo_error(instr, "convolution C13", "dimension label %ld is missing, out of range or used twice", (long)label);
+    return hlo_error(instr, "convolution C13", "dimension label %ld is missing, out of range or used twice",
+                     (long)label);
   *seen |= 1u << label;
   loop_dense_strides(shape->rank, shape->dims, element_bytes, strides);
   side->dims[side->rank] = shape->dims[label];
@@ -107,8 +107,7 @@ static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *label
                     labels->out_feature, &side));
   HR_TRY(matmul_order_init(side.rank, side.dims, side.strides, bytes, &plan->out_order));
   loop_dense_strides(side.rank, side.dims, bytes, dense);
-  if (plan->out_order.needed)
-    loop_copy_init(&plan->out_order.copy, bytes, side.rank, side.dims, side.strides, dense);
+  if (plan->out_order.needed) loop_copy_init(&plan->out_order.copy, bytes, side.rank, side.dims, side.strides, dense);
   plan->out_batch = side.dims[0];
   plan->places = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
@@ -132,8 +131,8 @@ static hr_status_t check_groups(const hlo_instr_t *instr, conv_plan_t *plan) {
     return hlo_error(instr, "convolution C14", "%ld input features in %ld groups, but the kernel takes %ld",
                      (long)plan->in_features, (long)f, (long)plan->group_features);
   if (plan->out_features % (f * b))
-    return hlo_error(instr, "convolution C15", "%ld output features, want a multiple of %ld",
-                     (long)plan->out_features, (long)(f * b));
+    return hlo_error(instr, "convolution C15", "%ld output features, want a multiple of %ld", (long)plan->out_features,
+                     (long)(f * b));
   if (plan->in_batch % b || plan->in_batch / b != plan->out_batch)
     return hlo_error(instr, "convolution C10", "a batch of %ld in %ld groups gives %ld, want an equal share",
                      (long)plan->in_batch, (long)b, (long)plan->out_batch);
@@ -193,7 +192,7 @@ typedef struct conv_view {
   const char *input;              /* first batch entry and feature of the group */
   int64_t unit;                   /* reals per window element: the group's features */
   int real_bytes;
-  bool rows_merge;                /* the innermost window dimension is one run of the input */
+  bool rows_merge; /* the innermost window dimension is one run of the input */
 } conv_view_t;
 
 static hr_status_t view_init(hr_arena_t *scratch, const conv_plan_t *plan, conv_view_t *view) {
@@ -267,7 +266,8 @@ static void copy_run(const conv_view_t *view, const conv_run_t *run, const char 
     return;
   }
   memset(to, 0, (size_t)(low - first) * bytes);
-  memcpy(to + (size_t)(low - first) * bytes, input + (run->offset + low) * (int64_t)bytes, (size_t)(high - low) * bytes);
+  memcpy(to + (size_t)(low - first) * bytes, input + (run->offset + low) * (int64_t)bytes,
+         (size_t)(high - low) * bytes);
   memset(to + (size_t)(high - first) * bytes, 0, (size_t)(first + count - high) * bytes);
 }
 
@@ -303,7 +303,8 @@ static void fill_patches(const void *context, int64_t row, int64_t rows, int64_t
   }
 }
 
-static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, const char *lhs, const char *rhs, char *out) {
+static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, const char *lhs, const char *rhs,
+                                    char *out) {
   const matmul_types_t *types = &plan->types;
   conv_view_t view;
   matmul_space_t *space;
@@ -327,16 +328,16 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
 }
 
 /* out[g * q + j] += x[g] * w[g * q + j]: the features of one window element, q results per input feature. */
-#define DEFINE_DEPTHWISE(NAME, T)                                                                                 \
-  static void NAME##_depthwise(const void *x, const void *w, void *out, int64_t features, int64_t q) {             \
-    const T *xs = x, *ws = w;                                                                                      \
-    T *to = out;                                                                                                   \
-    if (q == 1) {                                                                                                  \
-      for (int64_t g = 0; g < features; g++) to[g] += xs[g] * ws[g];                                               \
-      return;                                                                                                      \
-    }                                                                                                              \
-    for (int64_t g = 0; g < features; g++, to += q, ws += q)                                                       \
-      for (int64_t j = 0; j < q; j++) to[j] += xs[g] * ws[j];                                                      \
+#define DEFINE_DEPTHWISE(NAME, T)                                                                      \
+  static void NAME##_depthwise(const void *x, const void *w, void *out, int64_t features, int64_t q) { \
+    const T *xs = x, *ws = w;                                                                          \
+    T *to = out;                                                                                       \
+    if (q == 1) {                                                                                      \
+      for (int64_t g = 0; g < features; g++) to[g] += xs[g] * ws[g];                                   \
+      return;                                                                                          \
+    }                                                                                                  \
+    for (int64_t g = 0; g < features; g++, to += q, ws += q)                                           \
+      for (int64_t j = 0; j < q; j++) to[j] += xs[g] * ws[j];                                          \
   }
 DEFINE_DEPTHWISE(f32, float)
 DEFINE_DEPTHWISE(f64, double)

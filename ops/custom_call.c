@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ops/actual_sizes.h"
+
 #define CUSTOM_CALL(target, kernel, note) extern const op_kernel_t custom_##kernel;
 #include "ops/custom_calls.def"
 #undef CUSTOM_CALL
@@ -99,7 +101,8 @@ hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const cha
   return NULL;
 }
 
-/* How many characters must be put in, left out or changed to make one name of the other; names of 64 or more are far. */
+/* How many characters must be put in, left out or changed to make one name of the other; names of 64 or more are far.
+ */
 static int distance(hr_str_t a, const char *b) {
   int row[65], size = (int)strlen(b);
   if (a.size > 64 || size > 64) return 1000;
@@ -131,7 +134,8 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
 
 typedef struct call_plan {
   const op_kernel_t *kernel;
-  const void *plan; /* the kernel's own */
+  hlo_instr_t instr; /* without the operands that only say sizes */
+  const void *plan;  /* the kernel's own */
 } call_plan_t;
 
 static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
@@ -141,7 +145,11 @@ static hr_status_t prepare_custom_call(hr_arena_t *arena, const op_step_t *step,
   if (!call) return unknown_target(arena, step->instr, target);
   HR_TRY(HR_NEW(arena, &plan));
   plan->kernel = call->kernel;
-  if (call->kernel->prepare) HR_TRY(call->kernel->prepare(arena, step, &plan->plan));
+  plan->instr = *step->instr;
+  plan->instr.operand_count = op_shape_operands_start(step->instr);
+  op_step_t inner = *step;
+  inner.instr = &plan->instr;
+  if (call->kernel->prepare) HR_TRY(call->kernel->prepare(arena, &inner, &plan->plan));
   *out_plan = plan;
   return NULL;
 }
@@ -150,6 +158,7 @@ static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_val
                                    hlo_value_t **out_value) {
   const call_plan_t *plan = step->plan;
   op_step_t inner = *step;
+  inner.instr = &plan->instr;
   inner.plan = plan->plan;
   return plan->kernel->run(env, &inner, in, out_value);
 }

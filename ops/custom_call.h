@@ -10,7 +10,7 @@
 typedef struct op_custom_call {
   const char *target; /* '?' stands for any one character; "_ffi" may follow */
   const op_kernel_t *kernel;
-  const char *note;   /* for targets that are refused or skipped: why, and what to do about it */
+  const char *note; /* for targets that are refused or skipped: why, and what to do about it */
 } op_custom_call_t;
 
 /* NULL if there is no such target. */
@@ -18,6 +18,8 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target);
 static inline hr_str_t op_custom_call_target(const hlo_instr_t *instr) {
   return hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
 }
+/* Is it interpreter.run_parallel? Then its grid; 0 x 0 if it names none that its computations fill. */
+bool op_parallel_grid(const hlo_instr_t *instr, int *out_replicas, int *out_partitions);
 /* True for markers whose result is operand 0. */
 bool op_custom_call_is_identity(const hlo_instr_t *instr);
 

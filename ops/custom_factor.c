@@ -1,5 +1,5 @@
-/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv. The table of operands
- * and results stands above each. B: the batch, which is a loop over single calls. */
+/* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv. The table of
+ * operands and results stands above each. B: the batch, which is a loop over single calls. */
 #include <string.h>
 
 #include "ops/custom_lapack.h"
@@ -56,8 +56,8 @@ static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, 1, &pivots));
   HR_TRY(lapack_new_result(&run, 2, &info));
   for (int64_t i = 0; i < plan->batch && m && n; i++)
-    plan->routine(&m, &n, lapack_at(a, i, (int64_t)m * n, run.dtype), &m,
-                  lapack_at(pivots, i, lesser(m, n), HR_S32), (int32_t *)info + i);
+    plan->routine(&m, &n, lapack_at(a, i, (int64_t)m * n, run.dtype), &m, lapack_at(pivots, i, lesser(m, n), HR_S32),
+                  (int32_t *)info + i);
   return lapack_finish(&run, out_value);
 }
 
@@ -248,8 +248,8 @@ static hr_status_t prepare_trsm(hr_arena_t *arena, const op_step_t *step, const 
   HR_TRY(lapack_check_letter(step, plan, "trans_x", "NTC"));
   HR_TRY(lapack_check_letter(step, plan, "diag", "UN"));
   if (!plan->scalars && k != (mlir_dict_int(plan->options, "side", 0) == 'L' ? m : n))
-    return hlo_error(step->instr, NULL, "a %ld x %ld triangle does not fit a %ld x %ld matrix", (long)k, (long)k, (long)m,
-                     (long)n);
+    return hlo_error(step->instr, NULL, "a %ld x %ld triangle does not fit a %ld x %ld matrix", (long)k, (long)k,
+                     (long)m, (long)n);
   *out_plan = plan;
   return NULL;
 }

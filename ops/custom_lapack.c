@@ -51,7 +51,8 @@ char lapack_letter(const lapack_run_t *run, const char *name) {
 }
 
 int64_t lapack_scalar(const lapack_run_t *run, int at) {
-  return hr_dtype_is_integer(run->in[at]->dtype) || run->in[at]->dtype == HR_PRED ? hlo_value_int_at(run->in[at], 0) : 0;
+  return hr_dtype_is_integer(run->in[at]->dtype) || run->in[at]->dtype == HR_PRED ? hlo_value_int_at(run->in[at], 0)
+                                                                                  : 0;
 }
 
 /* The target's type letter and array 0 must agree. */
@@ -89,7 +90,7 @@ static hr_status_t take_sizes(const op_step_t *step, const hlo_shape_t *a, int r
 static hr_status_t find_routine(const lapack_form_t *form, lapack_plan_t *plan) {
   char symbol[32];
   snprintf(symbol, sizeof symbol, "%c%s_", "sdcz"[2 * plan->is_complex + plan->is_double],
-           form->names[plan->is_complex]);
+           form -> names[plan->is_complex]);
   return hr_dl_symbol(HR_LIBRARY_LAPACK, symbol, (void **)&plan->routine);
 }
 
@@ -101,8 +102,8 @@ hr_status_t lapack_begin(hr_arena_t *arena, const op_step_t *step, const lapack_
   while (plan->scalars < instr->operand_count && hlo_shape_is_scalar(step->in_shapes[plan->scalars])) plan->scalars++;
   int arrays = instr->operand_count - plan->scalars;
   if ((plan->scalars && plan->scalars != form->scalars) || arrays < form->arrays || arrays > form->arrays + form->extra)
-    return hlo_error(instr, NULL, "%d scalar and %d other operands, want %d others, with %d scalars or none", plan->scalars,
-                     arrays, form->arrays, form->scalars);
+    return hlo_error(instr, NULL, "%d scalar and %d other operands, want %d others, with %d scalars or none",
+                     plan->scalars, arrays, form->arrays, form->scalars);
   const hlo_shape_t *a = lapack_array_shape(step, plan, 0);
   HR_TRY(take_type(step, a, plan));
   HR_TRY(take_sizes(step, a, form->rank, plan));

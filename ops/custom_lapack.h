@@ -34,10 +34,10 @@ typedef struct lapack_run {
 
 /* What a call looks like. */
 typedef struct lapack_form {
-  int scalars;        /* of the old form */
+  int scalars; /* of the old form */
   int arrays;
-  int extra;          /* more operands that may follow */
-  int rank;           /* of array 0 without its batch: 2 a matrix, 1 a vector */
+  int extra;            /* more operands that may follow */
+  int rank;             /* of array 0 without its batch: 2 a matrix, 1 a vector */
   const char *names[2]; /* of the routine without its letter: for real and for complex elements */
 } lapack_form_t;
 
@@ -51,7 +51,8 @@ hr_status_t lapack_check_result(const op_step_t *step, const lapack_plan_t *plan
                                 int64_t rows, int64_t columns);
 const hlo_shape_t *lapack_array_shape(const op_step_t *step, const lapack_plan_t *plan, int k);
 /* In the typed form, option `name` must be there and be one of `letters`. */
-hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name, const char *letters);
+hr_status_t lapack_check_letter(const op_step_t *step, const lapack_plan_t *plan, const char *name,
+                                const char *letters);
 /* The option's letter; in the old form, what old scalar `at` says, which the caller translates. */
 char lapack_letter(const lapack_run_t *run, const char *name);
 int64_t lapack_scalar(const lapack_run_t *run, int at);

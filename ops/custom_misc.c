@@ -18,7 +18,8 @@ static hr_status_t prepare_identity(hr_arena_t *arena, const op_step_t *step, co
   char from[HLO_SHAPE_TEXT], to[HLO_SHAPE_TEXT];
   if (count == 1 && hlo_shape_compatible(step->in_shapes[0], step->out_shape)) return NULL;
   if (!hlo_shape_is_tuple(step->out_shape) || step->out_shape->element_count != count)
-    return hlo_error(step->instr, NULL, "%d operands, but the result is %s", count, hlo_shape_text(step->out_shape, to));
+    return hlo_error(step->instr, NULL, "%d operands, but the result is %s", count,
+                     hlo_shape_text(step->out_shape, to));
   for (int k = 0; k < count; k++)
     if (!hlo_shape_compatible(step->in_shapes[k], step->out_shape->elements[k]))
       return hlo_error(step->instr, NULL, "result %d is %s, want %s as the operand", k,
@@ -65,18 +66,18 @@ static hr_status_t prepare_shard(hr_arena_t *arena, const op_step_t *step, const
   hr_status_t st = prepare_identity(arena, step, out_plan);
   if (!st) return NULL;
   hr_status_release(st);
-  return hlo_unsupported(step->instr,
-                         "'%.*s' divides arrays among devices: this program is not yet partitioned. Run the text of one "
-                         "partition instead: compiled.as_text() in JAX, with large constants printed",
-                         HR_STR_ARGS(target));
+  return hlo_unsupported(
+      step->instr,
+      "'%.*s' divides arrays among devices: this program is not yet partitioned. Run the text of one "
+      "partition instead: compiled.as_text() in JAX, with large constants printed",
+      HR_STR_ARGS(target));
 }
 
 const op_kernel_t custom_shard = {prepare_shard, run_identity};
 
-/* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) -> the first elements. */
-static bool sizes_all_dims(const op_step_t *step) {
-  return step->instr->operand_count - 1 == step->in_shapes[0]->rank;
-}
+/* SliceToDynamic: x, then the size of each dimension (of each dynamic one, if there are fewer) -> the first elements.
+ */
+static bool sizes_all_dims(const op_step_t *step) { return step->instr->operand_count - 1 == step->in_shapes[0]->rank; }
 
 static hr_status_t prepare_slice(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   (void)arena, (void)out_plan;
@@ -194,8 +195,7 @@ static hr_status_t prepare_combine(hr_arena_t *arena, const op_step_t *step, con
 static hr_status_t run_combine(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   HR_TRY(op_output(env, step, out_value));
   const uint32_t *low = in[0]->data, *high = in[1]->data;
-  for (int64_t i = 0; i < in[0]->count; i++)
-    ((uint64_t *)(*out_value)->data)[i] = low[i] | (uint64_t)high[i] << 32;
+  for (int64_t i = 0; i < in[0]->count; i++) ((uint64_t *)(*out_value)->data)[i] = low[i] | (uint64_t)high[i] << 32;
   return NULL;
 }
 
@@ -239,8 +239,7 @@ static void write_message(hr_text_t *text, hr_str_t message, const op_step_t *st
   }
   if (message.size) return;
   hr_text_add_str(text, "a shape is not what the program was made for; the sizes it looked at:");
-  for (int k = 1; k < step->instr->operand_count; k++)
-    hr_text_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
+  for (int k = 1; k < step->instr->operand_count; k++) hr_text_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
 }
 
 static hr_status_t run_assertion(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

@@ -11,7 +11,12 @@
 typedef double _Complex complex_t;
 
 static matmul_types_t complex_types(hr_dtype_t dtype) {
-  return (matmul_types_t){.lhs = dtype, .rhs = dtype, .out = dtype, .real = HR_F64, .is_complex = true, .parts = 2,
+  return (matmul_types_t){.lhs = dtype,
+                          .rhs = dtype,
+                          .out = dtype,
+                          .real = HR_F64,
+                          .is_complex = true,
+                          .parts = 2,
                           .element_bytes = sizeof(complex_t)};
 }
 
@@ -62,7 +67,8 @@ static void swap(complex_t *a, complex_t *b) {
 
 /* Gaussian elimination with row exchanges. Row i of U is (d[i], du[i], second[i]); row i + 1 of the matrix begins with
  * dl[i + 1]. Right-hand sides follow the rows. */
-static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du, complex_t *second, complex_t *b) {
+static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex_t *du, complex_t *second,
+                      complex_t *b) {
   for (int64_t i = 0; i < n; i++) second[i] = 0;
   if (n) du[n - 1] = 0; /* outside the matrix */
   for (int64_t i = 0; i + 1 < n; i++) {
@@ -80,9 +86,10 @@ static void eliminate(int64_t n, int64_t k, complex_t *dl, complex_t *d, complex
   }
 }
 
-/* What a pivot that cannot be divided by is moved by: epsilon times the largest element of U. Like jaxlib's, the last row
- * but one is not looked at. */
-static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du, const complex_t *second) {
+/* What a pivot that cannot be divided by is moved by: epsilon times the largest element of U. Like jaxlib's, the last
+ * row but one is not looked at. */
+static double perturbation(const tridiagonal_plan_t *plan, const complex_t *d, const complex_t *du,
+                           const complex_t *second) {
   double largest = 0;
   for (int64_t i = 0; i < plan->n; i++) {
     if (i > 0 && i == plan->n - 2) continue;
@@ -171,18 +178,18 @@ static hr_status_t prepare_csr(hr_arena_t *arena, const op_step_t *step, const v
 }
 
 /* Entry p of row r, checked: sums may not leave the arrays whatever the indices say. */
-#define CSR_ROWS(T)                                                                         \
-  do {                                                                                      \
-    const T *x = data, *y = dense;                                                          \
-    for (int64_t r = 0; r < plan->rows; r++) {                                              \
-      T *sums = (T *)out + r * plan->n;                                                     \
-      int64_t first = hlo_value_int_at(starts, r), last = hlo_value_int_at(starts, r + 1);  \
-      for (int64_t p = first < 0 ? 0 : first; p < last && p < plan->stored; p++) {          \
-        int64_t c = hlo_value_int_at(columns, p);                                           \
-        if (c < 0 || c >= plan->columns) continue;                                          \
-        for (int64_t j = 0; j < plan->n; j++) sums[j] += x[p] * y[c * plan->n + j];         \
-      }                                                                                     \
-    }                                                                                       \
+#define CSR_ROWS(T)                                                                        \
+  do {                                                                                     \
+    const T *x = data, *y = dense;                                                         \
+    for (int64_t r = 0; r < plan->rows; r++) {                                             \
+      T *sums = (T *)out + r * plan->n;                                                    \
+      int64_t first = hlo_value_int_at(starts, r), last = hlo_value_int_at(starts, r + 1); \
+      for (int64_t p = first < 0 ? 0 : first; p < last && p < plan->stored; p++) {         \
+        int64_t c = hlo_value_int_at(columns, p);                                          \
+        if (c < 0 || c >= plan->columns) continue;                                         \
+        for (int64_t j = 0; j < plan->n; j++) sums[j] += x[p] * y[c * plan->n + j];        \
+      }                                                                                    \
+    }                                                                                      \
   } while (0)
 
 static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
@@ -196,8 +203,10 @@ static hr_status_t run_csr(op_env_t *env, const op_step_t *step, hlo_value_t *co
   HR_TRY(hr_size_product((size_t)plan->rows, (size_t)plan->n, &bytes));
   HR_TRY(hr_size_product(bytes, (size_t)plan->types.element_bytes, &bytes));
   HR_TRY(hr_arena_zeroed(env->scratch, bytes, &out));
-  if (plan->types.is_complex) CSR_ROWS(complex_t);
-  else CSR_ROWS(uint64_t);
+  if (plan->types.is_complex)
+    CSR_ROWS(complex_t);
+  else
+    CSR_ROWS(uint64_t);
   HR_TRY(op_output(env, step, out_value));
   matmul_narrow(&plan->types, out, (*out_value)->data, (*out_value)->count);
   return NULL;

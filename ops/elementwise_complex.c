@@ -44,7 +44,11 @@ EW_UNARY(c128_abs_loop, double, c128_t, c128_abs(a))
   EW_BINARY(p##_add_loop, C, C, p##_add(a, b))                            \
   EW_BINARY(p##_subtract_loop, C, C, p##_subtract(a, b))                  \
   EW_BINARY(p##_multiply_loop, C, C, p##_multiply(a, b))                  \
+  EW_BINARY(p##_maximum_loop, C, C, p##_maximum(a, b))                    \
+  EW_BINARY(p##_minimum_loop, C, C, p##_minimum(a, b))                    \
   EW_FOLD(p##_add_fold, C, p##_add(a, b))                                 \
+  EW_FOLD(p##_maximum_fold, C, p##_maximum(a, b))                         \
+  EW_FOLD(p##_minimum_fold, C, p##_minimum(a, b))                         \
   EW_FOLD(p##_multiply_fold, C, p##_multiply(a, b))
 
 #define COMPLEX_ROWS(p)                                                       \
@@ -77,6 +81,8 @@ EW_UNARY(c128_abs_loop, double, c128_t, c128_abs(a))
       [HLO_ADD] = {p##_add_loop, p##_add_fold},                               \
       [HLO_SUBTRACT] = {p##_subtract_loop, NULL},                             \
       [HLO_MULTIPLY] = {p##_multiply_loop, p##_multiply_fold},                \
+      [HLO_MAXIMUM] = {p##_maximum_loop, p##_maximum_fold},                   \
+      [HLO_MINIMUM] = {p##_minimum_loop, p##_minimum_fold},                   \
       [HLO_DIVIDE] = {p##_divide_loop, NULL},                                 \
       [HLO_POWER] = {p##_power_loop, NULL},                                   \
       [HLO_ATAN2] = {p##_atan2_loop, NULL},                                   \

@@ -86,6 +86,8 @@ CLAMP_LOOP(u32, uint32_t)
 CLAMP_LOOP(u64, uint64_t)
 CLAMP_LOOP(f32, float)
 CLAMP_LOOP(f64, double)
+CLAMP_LOOP(c64, c64_t)
+CLAMP_LOOP(c128, c128_t)
 
 ew_loop_fn ew_clamp_loop(hr_dtype_t type) {
   switch (type) {
@@ -100,6 +102,8 @@ ew_loop_fn ew_clamp_loop(hr_dtype_t type) {
     case HR_U64: return u64_clamp_loop;
     case HR_F32: return f32_clamp_loop;
     case HR_F64: return f64_clamp_loop;
+    case HR_C64: return c64_clamp_loop;
+    case HR_C128: return c128_clamp_loop;
     default: return NULL;
   }
 }

@@ -14,10 +14,10 @@
 typedef struct fft_plan {
   hlo_enum_FFT_TYPE_t type;
   bool is_double;
-  int rank;                     /* of the transform */
+  int rank; /* of the transform */
   int64_t lengths[FFT_MAX_DIMS];
   int64_t batch, in_last, out_last; /* sizes of the last dimension in operand and result */
-  int64_t rows;                 /* lines along the last dimension in all */
+  int64_t rows;                     /* lines along the last dimension in all */
 } fft_plan_t;
 
 /* FFTW's functions: those for floats are the same with other pointer types. Planning is not safe from two threads. */
@@ -32,11 +32,10 @@ typedef struct fft_library {
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static hr_status_t fft_library(bool is_double, fft_library_t *out_library) {
-  static const char *const names[2][5] = {
-      {"fftwf_plan_guru64_dft", "fftwf_plan_guru64_dft_r2c", "fftwf_plan_guru64_dft_c2r", "fftwf_execute",
-       "fftwf_destroy_plan"},
-      {"fftw_plan_guru64_dft", "fftw_plan_guru64_dft_r2c", "fftw_plan_guru64_dft_c2r", "fftw_execute",
-       "fftw_destroy_plan"}};
+  static const char *const names[2][5] = {{"fftwf_plan_guru64_dft", "fftwf_plan_guru64_dft_r2c",
+                                           "fftwf_plan_guru64_dft_c2r", "fftwf_execute", "fftwf_destroy_plan"},
+                                          {"fftw_plan_guru64_dft", "fftw_plan_guru64_dft_r2c",
+                                           "fftw_plan_guru64_dft_c2r", "fftw_execute", "fftw_destroy_plan"}};
   void **slots[5] = {(void **)&out_library->dft, (void **)&out_library->dft_r2c, (void **)&out_library->dft_c2r,
                      (void **)&out_library->execute, (void **)&out_library->destroy_plan};
   for (int i = 0; i < 5; i++)
@@ -73,8 +72,10 @@ static hr_status_t fft_sizes(const op_step_t *step, fft_plan_t *plan) {
     if (in->dims[d] != want_in || out->dims[d] != want_out) /* fft C4-C6 */
       return hlo_error(step->instr, "fft C5", "dimension %d has sizes %ld and %ld, want %ld and %ld", d,
                        (long)in->dims[d], (long)out->dims[d], (long)want_in, (long)want_out);
-    if (t < 0) plan->batch *= in->dims[d];
-    else plan->lengths[t] = lengths.data[t];
+    if (t < 0)
+      plan->batch *= in->dims[d];
+    else
+      plan->lengths[t] = lengths.data[t];
   }
   plan->in_last = in->dims[in->rank - 1];
   plan->out_last = out->dims[out->rank - 1];
@@ -137,8 +138,10 @@ static void drop_imaginary(const fft_plan_t *plan, void *data) {
     int64_t first = row * plan->in_last, middle = first + plan->in_last - 1;
     for (int i = 0; i < (even ? 2 : 1); i++) {
       int64_t at = 2 * (i ? middle : first) + 1;
-      if (plan->is_double) ((double *)data)[at] = 0;
-      else ((float *)data)[at] = 0;
+      if (plan->is_double)
+        ((double *)data)[at] = 0;
+      else
+        ((float *)data)[at] = 0;
     }
   }
 }
@@ -148,8 +151,10 @@ static void scale(const fft_plan_t *plan, hlo_value_t *out) {
   int64_t reals = out->count * (hr_dtype_is_complex(out->dtype) ? 2 : 1);
   for (int t = 0; t < plan->rank; t++) factor /= (double)plan->lengths[t];
   for (int64_t i = 0; i < reals; i++)
-    if (plan->is_double) ((double *)out->data)[i] *= factor;
-    else ((float *)out->data)[i] *= (float)factor;
+    if (plan->is_double)
+      ((double *)out->data)[i] *= factor;
+    else
+      ((float *)out->data)[i] *= (float)factor;
 }
 
 static hr_status_t inverse_real(op_env_t *env, const fft_library_t *library, const fft_plan_t *plan,
@@ -172,9 +177,7 @@ static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_va
     case HLO_FFT_TYPE_RFFT:
       HR_TRY(transform_real(&library, plan, in->data, out->data)); /* FFTW keeps the input of this one */
       return transform_complex(&library, plan, plan->rank - 1, plan->out_last, FFTW_FORWARD, out->data);
-    case HLO_FFT_TYPE_IRFFT:
-      HR_TRY(inverse_real(env, &library, plan, in, out));
-      break;
+    case HLO_FFT_TYPE_IRFFT: HR_TRY(inverse_real(env, &library, plan, in, out)); break;
     default:
       memcpy(out->data, in->data, hlo_value_bytes(in));
       HR_TRY(transform_complex(&library, plan, plan->rank, plan->in_last,

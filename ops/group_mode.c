@@ -21,10 +21,11 @@ hlo_enum_GROUP_MODE_t op_group_mode(const hlo_instr_t *instr) {
 typedef struct grid {
   int replicas, partitions;
   hlo_enum_GROUP_MODE_t mode;
+  bool part; /* groups may leave processes out */
 } grid_t;
 
 static grid_t grid_of(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
-  return (grid_t){num_replicas, num_partitions, op_group_mode(instr)};
+  return (grid_t){.replicas = num_replicas, .partitions = num_partitions, .mode = op_group_mode(instr)};
 }
 
 /* How many different ids there are. */
@@ -206,7 +207,7 @@ static hr_status_t check_groups(const hlo_instr_t *instr, const grid_t *grid, bo
   int64_t size = id_count(grid);
   if (lists) {
     HR_TRY(check_ids(instr, &rules, grid, lists, listed));
-    HR_TRY(check_covered(instr, &rules, grid, listed));
+    if (!grid->part) HR_TRY(check_covered(instr, &rules, grid, listed));
     size = lists->lists[0].count;
     for (int64_t g = 1; g < lists->count && wants_equal_groups(instr->op); g++)
       OP_WANT(instr, lists->lists[g].count == size, rules.size,
@@ -227,12 +228,13 @@ static hr_status_t check_pairs(const hlo_instr_t *instr, const grid_t *grid) {
   return NULL;
 }
 
-hr_status_t op_groups_check(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
+static hr_status_t check_on_grid(const hlo_instr_t *instr, int num_replicas, int num_partitions, bool part) {
   if (!hlo_op_is(instr->op, OP_COLLECTIVE)) return NULL;
   int processes;
   OP_WANT(instr, !__builtin_mul_overflow(num_replicas, num_partitions, &processes), NULL,
           "a grid of %d x %d processes is more than can be numbered", num_replicas, num_partitions);
   grid_t grid = grid_of(instr, num_replicas, num_partitions);
+  grid.part = part;
   if (instr->op == HLO_COLLECTIVE_PERMUTE || instr->op == HLO_COLLECTIVE_PERMUTE_START)
     return check_pairs(instr, &grid);
   hr_arena_t arena;
@@ -242,4 +244,12 @@ hr_status_t op_groups_check(const hlo_instr_t *instr, int num_replicas, int num_
   if (!st) st = check_groups(instr, &grid, listed);
   hr_arena_deinit(&arena);
   return st;
+}
+
+hr_status_t op_groups_check(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
+  return check_on_grid(instr, num_replicas, num_partitions, false);
+}
+
+hr_status_t op_groups_check_part(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
+  return check_on_grid(instr, num_replicas, num_partitions, true);
 }

@@ -31,5 +31,7 @@ void op_permute_partners(const hlo_instr_t *instr, int num_replicas, int num_par
  * exactly one group, and do sizes of groups agree with shapes? To be asked for every collective before anything runs;
  * other ops pass. Errors: INVALID naming the instruction. */
 hr_status_t op_groups_check(const hlo_instr_t *instr, int num_replicas, int num_partitions);
+/* The same for a program that only some processes of the grid run: its groups may leave out the others. */
+hr_status_t op_groups_check_part(const hlo_instr_t *instr, int num_replicas, int num_partitions);
 
 #endif

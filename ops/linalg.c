@@ -1,6 +1,6 @@
-/* cholesky and triangular-solve. All types are computed in double (complex) precision and rounded once, so two instances
- * of each algorithm do. Matrices are small by nature of the ops; loops run along rows of memory.
- * Source: StableHLO spec, cholesky and triangular_solve; what fails is as in XLA: NaN. */
+/* cholesky and triangular-solve. All types are computed in double (complex) precision and rounded once, so two
+ * instances of each algorithm do. Matrices are small by nature of the ops; loops run along rows of memory. Source:
+ * StableHLO spec, cholesky and triangular_solve; what fails is as in XLA: NaN. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -38,65 +38,65 @@ typedef struct solve_plan {
 /* turn:   to = the transpose of the rows x columns matrix `from`, conjugated if asked.
  * factor: overwrites the lower triangle of a with its factor, row by row, l[i][j] = (a[i][j] - sum over p < j of
  *         l[i][p] conj(l[j][p])) / l[j][j]; false if a pivot is not positive.
- * eliminate: x[i] = (b[i] - sum over known p of t[i][p] x[p]) / t[i][i] for whole rows of right-hand sides, from the first
- *         row down if `forward`, else from the last up.
- * x op(a) = b is solved as op(a)^T x^T = b^T, and an upper factor is the conjugate transpose of a lower one. */
-#define DEFINE_LINALG(NAME, T)                                                                                     \
-  static void NAME##_turn(const T *from, int64_t rows, int64_t columns, bool conjugate, T *to) {                   \
-    for (int64_t i = 0; i < rows; i++)                                                                             \
-      for (int64_t j = 0; j < columns; j++)                                                                        \
-        to[j * rows + i] = conjugate ? conj_##NAME(from[i * columns + j]) : from[i * columns + j];                 \
-  }                                                                                                                \
-                                                                                                                   \
-  static bool NAME##_factor(T *a, int64_t n) {                                                                     \
-    for (int64_t i = 0; i < n; i++)                                                                                \
-      for (int64_t j = 0; j <= i; j++) {                                                                           \
-        T sum = a[i * n + j];                                                                                      \
-        for (int64_t p = 0; p < j; p++) sum -= times_##NAME(a[i * n + p], conj_##NAME(a[j * n + p]));              \
-        if (j < i) {                                                                                               \
-          a[i * n + j] = sum / creal(a[j * n + j]);                                                                \
-        } else {                                                                                                   \
-          if (!(creal(sum) > 0) || isinf(creal(sum))) return false;                                                \
-          a[i * n + i] = sqrt(creal(sum));                                                                         \
-        }                                                                                                          \
-      }                                                                                                            \
-    return true;                                                                                                   \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_cholesky(const cholesky_plan_t *plan, void *matrix, void *work) {                             \
-    int64_t n = plan->n;                                                                                           \
-    T *a = matrix, *l = plan->lower ? matrix : work;                                                               \
-    if (!plan->lower) NAME##_turn(a, n, n, true, l);                                                               \
-    bool fine = NAME##_factor(l, n);                                                                               \
-    for (int64_t i = 0; i < n; i++)                                                                                \
-      for (int64_t j = fine ? i + 1 : 0; j < n; j++) l[i * n + j] = fine ? 0 : NAN;                                \
-    if (!plan->lower) NAME##_turn(l, n, n, true, a);                                                               \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_eliminate(const T *t, int64_t n, T *x, int64_t width, bool forward, bool unit) {              \
-    for (int64_t s = 0; s < n; s++) {                                                                              \
-      int64_t i = forward ? s : n - 1 - s;                                                                         \
-      T *row = x + i * width;                                                                                      \
-      for (int64_t r = 0; r < s; r++) {                                                                            \
-        int64_t p = forward ? r : n - 1 - r;                                                                       \
-        T factor = t[i * n + p];                                                                                   \
-        for (int64_t j = 0; j < width; j++) row[j] -= times_##NAME(factor, x[p * width + j]);                      \
-      }                                                                                                            \
-      for (int64_t j = 0; j < width && !unit; j++) row[j] /= t[i * n + i];                                         \
-    }                                                                                                              \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_solve(const solve_plan_t *plan, const void *a, void *b, void *a_work, void *b_work) {         \
-    int64_t n = plan->n, width = plan->width;                                                                      \
-    bool conjugate = plan->transpose == HLO_TRANSPOSE_ADJOINT;                                                     \
-    bool turned = (conjugate || plan->transpose == HLO_TRANSPOSE_TRANSPOSE) == plan->left;                         \
-    const T *from = a;                                                                                             \
-    T *t = a_work;                                                                                                 \
-    if (turned) NAME##_turn(from, n, n, conjugate, t);                                                             \
-    for (int64_t i = 0; i < n * n && !turned; i++) t[i] = conjugate ? conj_##NAME(from[i]) : from[i];              \
-    if (!plan->left) NAME##_turn(b, width, n, false, b_work);                                                      \
-    NAME##_eliminate(t, n, plan->left ? b : b_work, width, plan->lower != turned, plan->unit);                     \
-    if (!plan->left) NAME##_turn(b_work, n, width, false, b);                                                      \
+ * eliminate: x[i] = (b[i] - sum over known p of t[i][p] x[p]) / t[i][i] for whole rows of right-hand sides, from the
+ * first row down if `forward`, else from the last up. x op(a) = b is solved as op(a)^T x^T = b^T, and an upper factor
+ * is the conjugate transpose of a lower one. */
+#define DEFINE_LINALG(NAME, T)                                                                             \
+  static void NAME##_turn(const T *from, int64_t rows, int64_t columns, bool conjugate, T *to) {           \
+    for (int64_t i = 0; i < rows; i++)                                                                     \
+      for (int64_t j = 0; j < columns; j++)                                                                \
+        to[j * rows + i] = conjugate ? conj_##NAME(from[i * columns + j]) : from[i * columns + j];         \
+  }                                                                                                        \
+                                                                                                           \
+  static bool NAME##_factor(T *a, int64_t n) {                                                             \
+    for (int64_t i = 0; i < n; i++)                                                                        \
+      for (int64_t j = 0; j <= i; j++) {                                                                   \
+        T sum = a[i * n + j];                                                                              \
+        for (int64_t p = 0; p < j; p++) sum -= times_##NAME(a[i * n + p], conj_##NAME(a[j * n + p]));      \
+        if (j < i) {                                                                                       \
+          a[i * n + j] = sum / creal(a[j * n + j]);                                                        \
+        } else {                                                                                           \
+          if (!(creal(sum) > 0) || isinf(creal(sum))) return false;                                        \
+          a[i * n + i] = sqrt(creal(sum));                                                                 \
+        }                                                                                                  \
+      }                                                                                                    \
+    return true;                                                                                           \
+  }                                                                                                        \
+                                                                                                           \
+  static void NAME##_cholesky(const cholesky_plan_t *plan, void *matrix, void *work) {                     \
+    int64_t n = plan->n;                                                                                   \
+    T *a = matrix, *l = plan->lower ? matrix : work;                                                       \
+    if (!plan->lower) NAME##_turn(a, n, n, true, l);                                                       \
+    bool fine = NAME##_factor(l, n);                                                                       \
+    for (int64_t i = 0; i < n; i++)                                                                        \
+      for (int64_t j = fine ? i + 1 : 0; j < n; j++) l[i * n + j] = fine ? 0 : NAN;                        \
+    if (!plan->lower) NAME##_turn(l, n, n, true, a);                                                       \
+  }                                                                                                        \
+                                                                                                           \
+  static void NAME##_eliminate(const T *t, int64_t n, T *x, int64_t width, bool forward, bool unit) {      \
+    for (int64_t s = 0; s < n; s++) {                                                                      \
+      int64_t i = forward ? s : n - 1 - s;                                                                 \
+      T *row = x + i * width;                                                                              \
+      for (int64_t r = 0; r < s; r++) {                                                                    \
+        int64_t p = forward ? r : n - 1 - r;                                                               \
+        T factor = t[i * n + p];                                                                           \
+        for (int64_t j = 0; j < width; j++) row[j] -= times_##NAME(factor, x[p * width + j]);              \
+      }                                                                                                    \
+      for (int64_t j = 0; j < width && !unit; j++) row[j] /= t[i * n + i];                                 \
+    }                                                                                                      \
+  }                                                                                                        \
+                                                                                                           \
+  static void NAME##_solve(const solve_plan_t *plan, const void *a, void *b, void *a_work, void *b_work) { \
+    int64_t n = plan->n, width = plan->width;                                                              \
+    bool conjugate = plan->transpose == HLO_TRANSPOSE_ADJOINT;                                             \
+    bool turned = (conjugate || plan->transpose == HLO_TRANSPOSE_TRANSPOSE) == plan->left;                 \
+    const T *from = a;                                                                                     \
+    T *t = a_work;                                                                                         \
+    if (turned) NAME##_turn(from, n, n, conjugate, t);                                                     \
+    for (int64_t i = 0; i < n * n && !turned; i++) t[i] = conjugate ? conj_##NAME(from[i]) : from[i];      \
+    if (!plan->left) NAME##_turn(b, width, n, false, b_work);                                              \
+    NAME##_eliminate(t, n, plan->left ? b : b_work, width, plan->lower != turned, plan->unit);             \
+    if (!plan->left) NAME##_turn(b_work, n, width, false, b);                                              \
   }
 
 DEFINE_LINALG(real, double)
@@ -105,14 +105,21 @@ DEFINE_LINALG(complex, complex_t)
 /* The type a matrix of `dtype` is computed in, in the terms of matmul_widen and _narrow. */
 static hr_status_t wide_types(const hlo_instr_t *instr, hr_dtype_t dtype, matmul_types_t *out_types) {
   bool is_complex = hr_dtype_is_complex(dtype);
-  if (!is_complex && !hr_dtype_is_float(dtype)) return hlo_unsupported(instr, "elements of type %s", hr_dtype_name(dtype));
-  *out_types = (matmul_types_t){.lhs = dtype, .rhs = dtype, .out = dtype, .real = HR_F64, .is_complex = is_complex,
-                                .parts = is_complex ? 2 : 1, .element_bytes = is_complex ? 16 : 8};
+  if (!is_complex && !hr_dtype_is_float(dtype))
+    return hlo_unsupported(instr, "elements of type %s", hr_dtype_name(dtype));
+  *out_types = (matmul_types_t){.lhs = dtype,
+                                .rhs = dtype,
+                                .out = dtype,
+                                .real = HR_F64,
+                                .is_complex = is_complex,
+                                .parts = is_complex ? 2 : 1,
+                                .element_bytes = is_complex ? 16 : 8};
   return NULL;
 }
 
 /* A widened copy that may be written. */
-static hr_status_t wide_copy(hr_arena_t *scratch, const matmul_types_t *types, const hlo_value_t *value, void **out_data) {
+static hr_status_t wide_copy(hr_arena_t *scratch, const matmul_types_t *types, const hlo_value_t *value,
+                             void **out_data) {
   const void *data;
   HR_TRY(matmul_widen(scratch, types, value->dtype, value->data, value->count, &data));
   if (data == value->data) return hr_arena_copy(scratch, data, hlo_value_bytes(value), out_data);
@@ -129,7 +136,8 @@ static hr_status_t prepare_cholesky(hr_arena_t *arena, const op_step_t *step, co
   HR_TRY(hlo_shape_count(a, &count));
   if (a->rank < 2 || a->dims[a->rank - 1] != a->dims[a->rank - 2]) /* cholesky C2, C3 */
     return hlo_error(step->instr, "cholesky C3", "the operand must be square matrices");
-  if (!hlo_shape_compatible(a, step->out_shape)) return hlo_error(step->instr, "cholesky C1", "the result has another shape");
+  if (!hlo_shape_compatible(a, step->out_shape))
+    return hlo_error(step->instr, "cholesky C1", "the result has another shape");
   plan->n = a->dims[a->rank - 1];
   plan->batch = plan->n ? count / plan->n / plan->n : 0;
   plan->lower = hlo_attr_bool(step->instr, HLO_ATTR_LOWER);
@@ -168,7 +176,8 @@ static hr_status_t check_solve(const op_step_t *step, solve_plan_t *plan) {
   plan->batch = 1;
   for (int d = 0; d < a->rank - 2; d++) {
     if (a->dims[d] != b->dims[d]) /* triangular_solve C3 */
-      return hlo_error(step->instr, "triangular_solve C3", "batch sizes %ld and %ld", (long)a->dims[d], (long)b->dims[d]);
+      return hlo_error(step->instr, "triangular_solve C3", "batch sizes %ld and %ld", (long)a->dims[d],
+                       (long)b->dims[d]);
     plan->batch *= a->dims[d];
   }
   plan->n = a->dims[a->rank - 1];

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a BLOCK_M x BLOCK_K piece of
- * a in the inner one. Both are packed into panels of TILE_M rows and of one tile's columns, so that the innermost loop
- * reads memory straight on and keeps a TILE_M x (2 vectors) tile of c in registers:
+/* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a BLOCK_M x BLOCK_K piece
+ * of a in the inner one. Both are packed into panels of TILE_M rows and of one tile's columns, so that the innermost
+ * loop reads memory straight on and keeps a TILE_M x (2 vectors) tile of c in registers:
  *
  *        k                       columns of a tile
  *   a: [ | ] x TILE_M    b: k  [ v0 | v1 ]       c tile += column of a * row of b
@@ -46,90 +46,90 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
 }
 
 /* Everything that depends on the type. A tile is added to c at once if it is whole, else element by element. */
-#define DEFINE_PRODUCT(NAME, T)                                                                                   \
-  enum { NAME##_lanes = VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };                         \
-  typedef T NAME##_vec_t __attribute__((vector_size(VECTOR_BYTES)));                                               \
-                                                                                                                   \
-  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {                               \
-    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                                 \
-    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                                 \
-    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                                           \
-      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes);                  \
-      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                                      \
-      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                                      \
-      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                                      \
-    }                                                                                                              \
-    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                                       \
-    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                                  \
-    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;                                \
-  }                                                                                                                \
-                                                                                                                   \
-  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */                       \
-  static void NAME##_pack(const T *from, int64_t line, int64_t step, int64_t lines, int64_t count, int64_t width,  \
-                          T *to) {                                                                                 \
-    for (int64_t first = 0; first < lines; first += width, to += width * count) {                                  \
-      int64_t live = least(width, lines - first);                                                                  \
-      const T *start = from + first * line;                                                                        \
-      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                                        \
-      if (line == 1) {                                                                                             \
-        for (int64_t p = 0; p < count; p++)                                                                        \
-          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * step + i];                              \
-      } else {                                                                                                     \
-        for (int64_t i = 0; i < live; i++)                                                                         \
-          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * step];                      \
-      }                                                                                                            \
-    }                                                                                                              \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c, int64_t c_row,         \
-                              int64_t c_col) {                                                                     \
-    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                                         \
-      if (add)                                                                                                     \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                                             \
-      else                                                                                                         \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                                              \
-    }                                                                                                              \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t c_row, \
-                           int64_t c_col) {                                                                        \
-    T tile[TILE_M * NAME##_width] __attribute__((aligned(VECTOR_BYTES)));                                          \
-    for (int64_t j = 0; j < n; j += NAME##_width)                                                                  \
-      for (int64_t i = 0; i < m; i += TILE_M) {                                                                    \
-        NAME##_tile(k, a + i * k, b + j * k, tile);                                                                \
-        NAME##_add_tile(tile, least(TILE_M, m - i), least(NAME##_width, n - j), add, c + i * c_row + j * c_col,    \
-                        c_row, c_col);                                                                             \
-      }                                                                                                            \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, int64_t count,   \
-                               matmul_space_t *space) {                                                            \
-    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                                     \
-    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);                                \
-    if (job->fill)                                                                                                 \
-      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                                         \
-    else                                                                                                           \
-      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                                    \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                                     \
-    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                                  \
-      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                                              \
-        int64_t columns = least(BLOCK_N, job->n - j), depth = least(BLOCK_K, job->k - p);                          \
-        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row, columns, depth,   \
-                    NAME##_width, space->b);                                                                       \
-        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                                            \
-          int64_t rows = least(BLOCK_M, job->m - i);                                                               \
-          NAME##_pack_left(job, i, rows, p, depth, space);                                                         \
-          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,                         \
-                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);                     \
-        }                                                                                                          \
-      }                                                                                                            \
-  }                                                                                                                \
-                                                                                                                   \
-  static void NAME##_clear(const matmul_job_t *job) {                                                              \
-    for (int64_t i = 0; i < job->m; i++)                                                                           \
-      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;                     \
+#define DEFINE_PRODUCT(NAME, T)                                                                                        \
+  enum { NAME##_lanes = VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };                             \
+  typedef T NAME##_vec_t __attribute__((vector_size(VECTOR_BYTES)));                                                   \
+                                                                                                                       \
+  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {                                   \
+    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                                     \
+    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                                     \
+    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                                               \
+      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes);                      \
+      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                                          \
+      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                                          \
+      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                                          \
+    }                                                                                                                  \
+    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                                           \
+    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                                      \
+    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;                                    \
+  }                                                                                                                    \
+                                                                                                                       \
+  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */                           \
+  static void NAME##_pack(const T *from, int64_t line, int64_t step, int64_t lines, int64_t count, int64_t width,      \
+                          T *to) {                                                                                     \
+    for (int64_t first = 0; first < lines; first += width, to += width * count) {                                      \
+      int64_t live = least(width, lines - first);                                                                      \
+      const T *start = from + first * line;                                                                            \
+      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                                            \
+      if (line == 1) {                                                                                                 \
+        for (int64_t p = 0; p < count; p++)                                                                            \
+          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * step + i];                                  \
+      } else {                                                                                                         \
+        for (int64_t i = 0; i < live; i++)                                                                             \
+          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * step];                          \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }                                                                                                                    \
+                                                                                                                       \
+  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c, int64_t c_row,             \
+                              int64_t c_col) {                                                                         \
+    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                                             \
+      if (add)                                                                                                         \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                                                 \
+      else                                                                                                             \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                                                  \
+    }                                                                                                                  \
+  }                                                                                                                    \
+                                                                                                                       \
+  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t c_row,     \
+                           int64_t c_col) {                                                                            \
+    T tile[TILE_M * NAME##_width] __attribute__((aligned(VECTOR_BYTES)));                                              \
+    for (int64_t j = 0; j < n; j += NAME##_width)                                                                      \
+      for (int64_t i = 0; i < m; i += TILE_M) {                                                                        \
+        NAME##_tile(k, a + i * k, b + j * k, tile);                                                                    \
+        NAME##_add_tile(tile, least(TILE_M, m - i), least(NAME##_width, n - j), add, c + i * c_row + j * c_col, c_row, \
+                        c_col);                                                                                        \
+      }                                                                                                                \
+  }                                                                                                                    \
+                                                                                                                       \
+  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, int64_t count,       \
+                               matmul_space_t *space) {                                                                \
+    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                                         \
+    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);                                    \
+    if (job->fill)                                                                                                     \
+      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                                             \
+    else                                                                                                               \
+      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                                        \
+  }                                                                                                                    \
+                                                                                                                       \
+  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                                         \
+    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                                      \
+      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                                                  \
+        int64_t columns = least(BLOCK_N, job->n - j), depth = least(BLOCK_K, job->k - p);                              \
+        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row, columns, depth,       \
+                    NAME##_width, space->b);                                                                           \
+        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                                                \
+          int64_t rows = least(BLOCK_M, job->m - i);                                                                   \
+          NAME##_pack_left(job, i, rows, p, depth, space);                                                             \
+          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,                             \
+                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);                         \
+        }                                                                                                              \
+      }                                                                                                                \
+  }                                                                                                                    \
+                                                                                                                       \
+  static void NAME##_clear(const matmul_job_t *job) {                                                                  \
+    for (int64_t i = 0; i < job->m; i++)                                                                               \
+      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;                         \
   }
 
 DEFINE_PRODUCT(f32, float)
@@ -198,29 +198,51 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
 }
 
 /* to[i * parts] = from[i] for every pair of types that C converts as wanted. */
-#define WIDEN(S)                                                                                           \
-  do {                                                                                                     \
-    const S *in = from;                                                                                    \
-    if (real == HR_F32)                                                                                    \
-      for (int64_t i = 0; i < count; i++) ((float *)to)[i * parts] = (float)in[i];                         \
-    else if (real == HR_F64)                                                                               \
-      for (int64_t i = 0; i < count; i++) ((double *)to)[i * parts] = (double)in[i];                       \
-    else if (real == HR_U32)                                                                               \
-      for (int64_t i = 0; i < count; i++) ((uint32_t *)to)[i] = (uint32_t)(int64_t)in[i];                  \
-    else                                                                                                   \
-      for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[i] = (uint64_t)(int64_t)in[i];                  \
+#define WIDEN(S)                                                                          \
+  do {                                                                                    \
+    const S *in = from;                                                                   \
+    if (real == HR_F32)                                                                   \
+      for (int64_t i = 0; i < count; i++) ((float *)to)[i * parts] = (float)in[i];        \
+    else if (real == HR_F64)                                                              \
+      for (int64_t i = 0; i < count; i++) ((double *)to)[i * parts] = (double)in[i];      \
+    else if (real == HR_U32)                                                              \
+      for (int64_t i = 0; i < count; i++) ((uint32_t *)to)[i] = (uint32_t)(int64_t)in[i]; \
+    else                                                                                  \
+      for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[i] = (uint64_t)(int64_t)in[i]; \
   } while (0)
 
 static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real, int parts, void *to) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   switch (is_whole(dtype) ? (int)hr_dtype_bytes(dtype) : 0) {
-    case 1: if (is_signed) WIDEN(int8_t); else WIDEN(uint8_t); return;
-    case 2: if (is_signed) WIDEN(int16_t); else WIDEN(uint16_t); return;
-    case 4: if (is_signed) WIDEN(int32_t); else WIDEN(uint32_t); return;
-    case 8: if (is_signed) WIDEN(int64_t); else WIDEN(uint64_t); return;
+    case 1:
+      if (is_signed)
+        WIDEN(int8_t);
+      else
+        WIDEN(uint8_t);
+      return;
+    case 2:
+      if (is_signed)
+        WIDEN(int16_t);
+      else
+        WIDEN(uint16_t);
+      return;
+    case 4:
+      if (is_signed)
+        WIDEN(int32_t);
+      else
+        WIDEN(uint32_t);
+      return;
+    case 8:
+      if (is_signed)
+        WIDEN(int64_t);
+      else
+        WIDEN(uint64_t);
+      return;
   }
-  if (dtype == HR_F64) WIDEN(double);
-  else WIDEN(float);
+  if (dtype == HR_F64)
+    WIDEN(double);
+  else
+    WIDEN(float);
 }
 
 /* Narrow floats go through f32, a piece at a time. */
@@ -299,8 +321,10 @@ static void narrow_to_integers(const matmul_types_t *types, const void *from, vo
 /* The real parts, in place of the elements. */
 static void drop_imaginary(const matmul_types_t *types, void *data, int64_t count) {
   for (int64_t i = 0; i < count; i++)
-    if (types->real == HR_F32) ((float *)data)[i] = ((const float *)data)[2 * i];
-    else ((double *)data)[i] = ((const double *)data)[2 * i];
+    if (types->real == HR_F32)
+      ((float *)data)[i] = ((const float *)data)[2 * i];
+    else
+      ((double *)data)[i] = ((const double *)data)[2 * i];
 }
 
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count) {
@@ -326,17 +350,18 @@ void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t co
 
 hr_status_t matmul_order_init(int rank, const int64_t *dims, const int64_t *strides, int element_bytes,
                               matmul_order_t *out_order) {
-  int64_t dense[HLO_MAX_RANK];
-  size_t count = 1;
-  loop_dense_strides(rank, dims, element_bytes, dense);
+  int64_t dense[HLO_MAX_RANK], count = 1;
   *out_order = (matmul_order_t){.needed = false};
+  for (int d = 0; d < rank; d++) count = dims[d] == 0 ? 0 : count;
+  for (int d = 0; d < rank && count; d++)
+    if (__builtin_mul_overflow(count, dims[d], &count)) return hr_error(HR_NO_MEMORY, "the array is too large");
+  if (count == 0) return NULL;
+  HR_TRY(hr_size_product((size_t)count, (size_t)element_bytes, &out_order->size_bytes));
+  loop_dense_strides(rank, dims, element_bytes, dense);
   for (int d = 0; d < rank; d++) {
     if (dims[d] != 1 && strides[d] != dense[d]) out_order->needed = true;
     if (strides[d] < 0) out_order->from_bytes -= (dims[d] - 1) * strides[d];
-    HR_TRY(hr_size_product(count, (size_t)dims[d], &count));
   }
-  HR_TRY(hr_size_product(count, (size_t)element_bytes, &out_order->size_bytes));
-  if (count == 0) out_order->needed = false;
   if (out_order->needed) loop_copy_init(&out_order->copy, element_bytes, rank, dims, dense, strides);
   return NULL;
 }
@@ -352,15 +377,15 @@ hr_status_t matmul_order_run(hr_arena_t *scratch, const matmul_order_t *order, c
   return NULL;
 }
 
-#define EXPAND(T)                                                        \
-  do {                                                                   \
-    const T *in = from;                                                  \
-    T *even = to, *odd = even + 2 * n;                                   \
-    for (int64_t p = 0; p < k; p++, even += 4 * n, odd += 4 * n)         \
-      for (int64_t j = 0; j < n; j++, in += 2) {                         \
-        even[2 * j] = in[0], even[2 * j + 1] = in[1];                    \
-        odd[2 * j] = -in[1], odd[2 * j + 1] = in[0];                     \
-      }                                                                  \
+#define EXPAND(T)                                                \
+  do {                                                           \
+    const T *in = from;                                          \
+    T *even = to, *odd = even + 2 * n;                           \
+    for (int64_t p = 0; p < k; p++, even += 4 * n, odd += 4 * n) \
+      for (int64_t j = 0; j < n; j++, in += 2) {                 \
+        even[2 * j] = in[0], even[2 * j + 1] = in[1];            \
+        odd[2 * j] = -in[1], odd[2 * j + 1] = in[0];             \
+      }                                                          \
   } while (0)
 
 hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *types, const void *from, int64_t k,
@@ -370,8 +395,10 @@ hr_status_t matmul_expand_complex(hr_arena_t *scratch, const matmul_types_t *typ
   HR_TRY(hr_size_product((size_t)k, (size_t)n, &bytes));
   HR_TRY(hr_size_product(bytes, 2 * (size_t)types->element_bytes, &bytes));
   HR_TRY(hr_arena_alloc(scratch, bytes, &to));
-  if (types->real == HR_F32) EXPAND(float);
-  else EXPAND(double);
+  if (types->real == HR_F32)
+    EXPAND(float);
+  else
+    EXPAND(double);
   *out_data = to;
   return NULL;
 }

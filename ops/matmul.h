@@ -1,11 +1,9 @@
-/* Matrix products: what dot and convolution share. Operands of any element type are widened to one of four types, multiplied
- * in it, and the result is narrowed once:
- *   f32  floats of 32 bits and fewer     u32  integers (wrapping) with results of at most 32 bits, pred
- *   f64  f64, and wide integers to float u64  integers with 64-bit results
- * A complex product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix is taken as real
- * [m][2k], and of the right one every element b becomes the block ((br, bi), (-bi, br)), which gives [m][2n].
- * No fused multiply-add is used: equal inputs give equal bits on every machine.
- * Thread: any. */
+/* Matrix products: what dot and convolution share. Operands of any element type are widened to one of four types,
+ * multiplied in it, and the result is narrowed once: f32  floats of 32 bits and fewer     u32  integers (wrapping) with
+ * results of at most 32 bits, pred f64  f64, and wide integers to float u64  integers with 64-bit results A complex
+ * product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix is taken as real [m][2k], and
+ * of the right one every element b becomes the block ((br, bi), (-bi, br)), which gives [m][2n]. No fused multiply-add
+ * is used: equal inputs give equal bits on every machine. Thread: any. */
 #ifndef HLO_OPS_MATMUL_H
 #define HLO_OPS_MATMUL_H
 
@@ -16,8 +14,8 @@ typedef struct matmul_types {
   hr_dtype_t lhs, rhs, out; /* as the program says */
   hr_dtype_t real;          /* F32, F64, U32 or U64: what is multiplied and added */
   bool is_complex;
-  int parts;                /* reals in an element: 2 if complex */
-  int element_bytes;        /* of a widened element */
+  int parts;         /* reals in an element: 2 if complex */
+  int element_bytes; /* of a widened element */
 } matmul_types_t;
 
 /* Errors: INVALID for what is no array. */

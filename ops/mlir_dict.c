@@ -207,8 +207,14 @@ static hr_status_t parse_number(parser_t *p, dict_value_t *value) {
 
 /* What a type after the colon makes of the number before it. */
 static void apply_type(dict_value_t *value) {
-  union { uint64_t u; double d; } wide = {.u = (uint64_t)value->integer};
-  union { uint32_t u; float f; } narrow = {.u = (uint32_t)value->integer};
+  union {
+    uint64_t u;
+    double d;
+  } wide = {.u = (uint64_t)value->integer};
+  union {
+    uint32_t u;
+    float f;
+  } narrow = {.u = (uint32_t)value->integer};
   bool is_float = value->type.size && (value->type.data[0] == 'f' || value->type.data[0] == 'b');
   if (value->kind != DICT_INT || !is_float) return;
   value->kind = DICT_FLOAT;

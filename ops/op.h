@@ -67,6 +67,8 @@ typedef struct op_request op_request_t; /* a transfer under way; op_env.wait fre
 struct op_env {
   void *engine; /* of the implementer */
   void *comm;   /* of the implementer of the collective functions */
+  void *feeds;  /* of the implementer of feeds */
+  void *channels; /* of the implementer of channels */
   int rank, replica, partition, num_replicas, num_partitions;
 
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */
@@ -100,11 +102,23 @@ struct op_env {
                          op_request_t **out_request);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
 
-  /* Channels and feeds. NULL where the engine has none: the op reports UNSUPPORTED. */
-  hr_status_t (*send)(op_env_t *env, const hlo_instr_t *instr, const hlo_value_t *value, op_request_t **out_request);
-  hr_status_t (*recv)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, op_request_t **out_request);
+  /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for
+   * one that needs no waiting. The environment holds `value` and `into` until then, so that nothing is copied. A process
+   * that no process sends to receives zeros. NULL where the engine has none: the op reports UNSUPPORTED. */
+  hr_status_t (*send)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle);
+  hr_status_t (*recv)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, uint32_t *out_handle);
+  hr_status_t (*transfer_done)(op_env_t *env, const hlo_instr_t *instr, uint32_t handle);
+  /* Feeds. NULL where the engine has none: the op reports UNSUPPORTED. */
   hr_status_t (*infeed)(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape, hlo_value_t **out_value);
   hr_status_t (*outfeed)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value);
+
+  /* For tests inside programs. Probes keep the values they see, by their ids: probed() gives the n-th one, NULL if there
+   * are not so many, as a new reference. NULL where the engine has none. */
+  hr_status_t (*probe)(op_env_t *env, hr_str_t id, hlo_value_t *value);
+  hr_status_t (*probed)(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value);
+  /* Runs the computations that `instr` calls as the processes of a grid of their own (interpreter.run_parallel). */
+  hr_status_t (*run_parallel)(op_env_t *env, const hlo_instr_t *instr, int num_replicas, int num_partitions,
+                              hlo_value_t *const *in, hlo_value_t **out_value);
 };
 
 /* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */

@@ -1,6 +1,7 @@
-/* Sort and top-k. Sorting is stable, also where it need not be, but for ties that have a usual order (sort_ties.h): a permutation is found for each line along the sorted dimension, then
- * applied to every operand. Comparators that compare keys are not called at all (sort_keys.h); any other comparator is
- * called for many pairs at once (sort_merge.h). */
+/* Sort and top-k. Sorting is stable, also where it need not be, but for ties that have a usual order (sort_ties.h): a
+ * permutation is found for each line along the sorted dimension, then applied to every operand. Comparators that
+ * compare keys are not called at all (sort_keys.h); any other comparator is called for many pairs at once
+ * (sort_merge.h). */
 #include <string.h>
 
 #include "ops/loops.h"

@@ -1,14 +1,25 @@
 #include "compiler.h"
 
+#include "check/check.h"
+#include "ops/custom_call.h"
 #include "ops/group_mode.h"
+#include "passes/localise.h"
 #include "read/read.h"
+
+/* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
+ * where that is possible. */
+static void widen_grid(int world_size, int64_t *replicas, int64_t *partitions) {
+  if (*partitions > world_size || world_size % *partitions) *partitions = 1;
+  *replicas = world_size / *partitions;
+}
 
 hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid) {
   int64_t replicas = options->num_replicas ? options->num_replicas : module->replica_count;
   int64_t partitions = options->num_partitions ? options->num_partitions : module->num_partitions;
-  bool unnamed = !options->num_replicas && !options->num_partitions && replicas == 1 && partitions == 1;
+  bool given = options->num_replicas || options->num_partitions, unnamed = !given && replicas == 1 && partitions == 1;
   if (unnamed) replicas = options->world_size;
   int64_t wanted;
+  if (options->part && !given && !unnamed) widen_grid(options->world_size, &replicas, &partitions);
   if (__builtin_mul_overflow(replicas, partitions, &wanted) || wanted != options->world_size)
     return hr_error(HR_USAGE,
                     "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of processes, %d: "
@@ -18,15 +29,62 @@ hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_opti
   return NULL;
 }
 
-/* Replica groups can be checked against the grid only now. */
-static hr_status_t check_groups(const hlo_module_t *module, plan_grid_t grid) {
-  for (size_t c = 0; c < module->computations.count; c++) {
-    const hlo_computation_t *computation = module->computations.data[c];
-    for (size_t i = 0; i < computation->instrs.count; i++)
-      if (hlo_op_is(computation->instrs.data[i]->op, OP_COLLECTIVE))
-        HR_TRY(op_groups_check(computation->instrs.data[i], grid.num_replicas, grid.num_partitions));
+/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step starts
+ * (interpreter.run_parallel) have a grid of their own. */
+static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part, bool *visited) {
+  if (visited[computation->id]) return NULL;
+  visited[computation->id] = true;
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    plan_grid_t inner = grid;
+    if (hlo_op_is(instr->op, OP_COLLECTIVE))
+      HR_TRY((part ? op_groups_check_part : op_groups_check)(instr, grid.num_replicas, grid.num_partitions));
+    bool starts_processes = op_parallel_grid(instr, &inner.num_replicas, &inner.num_partitions);
+    if (starts_processes && !inner.num_replicas) continue; /* refused when it is planned */
+    for (int c = 0; c < instr->called_count; c++) HR_TRY(check_groups(instr->called[c], inner, part, visited));
   }
   return NULL;
+}
+
+static hr_status_t check_all_groups(const hlo_module_t *module, plan_grid_t grid, bool part) {
+  hr_arena_t arena;
+  bool *visited;
+  hr_arena_init(&arena);
+  hr_status_t st = HR_NEW_ARRAY(&arena, module->computations.count, &visited);
+  if (!st) st = check_groups(module->entry, grid, part, visited);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
+/* A longer schedule runs without a proof, so that loading stays quick. */
+#define PROOF_EVENTS 5000000        /* of all processes */
+#define PROOF_EVENTS_OF_ONE 100000
+
+static hr_status_t refuse(const hlo_module_t *module, const check_result_t *result) {
+  hr_text_t report;
+  hr_text_init(&report);
+  check_report(&report, result);
+  hr_pos_t pos = {&module->source, 0, 0};
+  hr_status_t st = hr_text_finish(&report);
+  if (!st) st = hr_error_at(HR_DISAGREE, &pos, "%.*s", (int)report.size - 1, report.data);
+  hr_text_deinit(&report);
+  return st;
+}
+
+/* Refuses a program whose processes would get stuck. One that cannot be proved either way runs; so does one of several
+ * programs, since the others are not known here. */
+static hr_status_t prove_schedule(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
+  check_options_t check = {.num_replicas = grid.num_replicas, .num_partitions = grid.num_partitions};
+  check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
+  check_result_t *result;
+  if (options->part || options->unproved || check_is_plainly_sound(module)) return NULL;
+  check.event_limit = PROOF_EVENTS / (uint64_t)(program.last_rank + 1) + 1000;
+  if (check.event_limit > PROOF_EVENTS_OF_ONE) check.event_limit = PROOF_EVENTS_OF_ONE;
+  HR_TRY(check_schedule(&program, 1, &check, &result));
+  check_verdict_t verdict = check_result_verdict(result);
+  hr_status_t st = verdict == CHECK_DEADLOCK || verdict == CHECK_MISUSE ? refuse(module, result) : NULL;
+  check_result_destroy(result);
+  return st;
 }
 
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
@@ -34,9 +92,11 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   plan_grid_t grid;
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
+  HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
-  HR_TRY(check_groups(program->module, grid));
-  return plan_create(program->module, grid, &program->plan);
+  HR_TRY(check_all_groups(program->module, grid, options->part));
+  HR_TRY(plan_create(program->module, grid, &program->plan));
+  return prove_schedule(program->module, options, grid);
 }
 
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,

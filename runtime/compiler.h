@@ -7,7 +7,9 @@
 
 typedef struct compiler_options {
   int num_replicas, num_partitions; /* 0: as the module says */
-  int world_size;                   /* processes that will run it */
+  int world_size;                   /* processes that will run it, or other programs beside it */
+  bool part;                        /* other processes of the world may run other programs */
+  bool unproved;                    /* do not ask whether the schedule completes */
 } compiler_options_t;
 
 typedef struct compiled_program {
@@ -15,7 +17,7 @@ typedef struct compiled_program {
   plan_t *plan;
 } compiled_program_t;
 
-/* read → verify → grid → plan. Takes the buffer's bytes as the program's text; `path` is for messages.
+/* read → verify → grid → plan → proof that the schedule completes. Takes the buffer's bytes as the program's text; `path` is for messages.
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);

@@ -8,9 +8,14 @@
 #include "base/mem.h"
 #include "compiler.h"
 #include "exec/agree.h"
+#include "exec/agree_groups.h"
+#include "exec/channels.h"
 #include "exec/comm.h"
 #include "exec/machine.h"
+#include "exec/wait_graph.h"
 #include "ir/print.h"
+#include "ir/shard.h"
+#include "topo/topo.h"
 #include "transport/transport.h"
 
 struct hlorun_client {
@@ -35,6 +40,7 @@ struct hlorun_program {
   hlorun_client_t *client;
   compiled_program_t compiled;
   exec_machine_t *machine;
+  exec_channels_t *channels;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
 };
@@ -83,7 +89,7 @@ static hr_status_t interrupt_wait(void *context) {
     return NULL;
   }
   if (now - client->progress_seen_s < client->options.timeout_s) return NULL;
-  return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", client->endpoint->rank, now - client->progress_seen_s);
+  return exec_wait_give_up(&client->comm, now - client->progress_seen_s);
 }
 
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
@@ -112,11 +118,24 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   return NULL;
 }
 
+/* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it, and
+ * is spared the look at the machine. */
+static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
+  static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
+  if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
+  topo_share_t *share;
+  HR_TRY(topo_share_create(endpoint->local_rank, endpoint->local_size, &share));
+  hr_status_t st = topo_share_bind(share, 0, binds[bind]);
+  topo_share_destroy(share);
+  return st;
+}
+
 hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
   if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
-  hr_status_t st = client_over(options, endpoint, out_client);
+  hr_status_t st = bind_to_share(endpoint, options->bind);
+  if (!st) st = client_over(options, endpoint, out_client);
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
 }
@@ -252,15 +271,29 @@ static hr_status_t describe_interface(hlorun_program_t *program) {
 
 /* All processes load together and compare what they are going to say to each other. */
 static hr_status_t agree_with_peers(hlorun_program_t *program) {
-  hlorun_client_t *client = program->client;
-  if (client->endpoint->world_size == 1) return NULL;
   const char *const *lines;
   int count;
   HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
+  return exec_agree(&program->client->comm, lines, count);
+}
+
+static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd) {
+  hlorun_client_t *client = program->client;
+  exec_channels_options_t options = {.plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
+  bool alone = client->endpoint->world_size == 1;
   await_turn(client, take_ticket(client));
-  hr_status_t st = exec_agree(&client->comm, lines, count);
+  hr_status_t st = alone ? NULL : mpmd ? exec_agree_groups(&client->comm, program->compiled.plan)
+                                       : agree_with_peers(program);
+  if (!st) st = exec_channels_create(&options, &program->channels);
   end_turn(client);
   return st;
+}
+
+/* Signature of exec_machine_options_t.attach_comm. */
+static hr_status_t attach_peers(op_env_t *env, void *context) {
+  hlorun_program_t *program = context;
+  exec_channels_attach(env, program->channels);
+  return exec_comm_attach(env, &program->client->comm);
 }
 
 static hr_status_t make_machine(hlorun_program_t *program) {
@@ -269,8 +302,10 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .rng_seed = client->options.seed,
                                     .cancel = &client->cancel,
                                     .progress = &client->progress,
-                                    .attach_comm = exec_comm_attach,
-                                    .comm_context = &client->comm};
+                                    .interrupted = interrupt_wait,
+                                    .interrupted_context = client,
+                                    .attach_comm = attach_peers,
+                                    .comm_context = program};
   return exec_machine_create(program->compiled.plan, &options, &program->machine);
 }
 
@@ -278,10 +313,12 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                              const hlorun_program_options_t *options) {
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
                                  .num_partitions = options->num_partitions,
-                                 .world_size = program->client->endpoint->world_size};
+                                 .world_size = program->client->endpoint->world_size,
+                                 .part = options->mpmd,
+                                 .unproved = options->unproved};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
-  HR_TRY(agree_with_peers(program));
+  HR_TRY(meet_peers(program, options->mpmd));
   return make_machine(program);
 }
 
@@ -325,6 +362,7 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
+  exec_channels_destroy(program->channels);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);
@@ -342,6 +380,33 @@ const char *hlorun_program_param_shape(const hlorun_program_t *program, int inde
 }
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index) {
   return program->result_shapes[index];
+}
+
+/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). */
+static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
+                                    const hlo_sharding_t **out_sharding) {
+  if (is_result) {
+    *out_sharding = module->result_shardings ? module->result_shardings[index] : NULL;
+    return hlo_shape_leaf(hlo_entry_result_shape(module), index);
+  }
+  int p = 0;
+  for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++) index -= leaves;
+  const hlo_extra_t *extra = module->entry->params.data[p]->extra;
+  *out_sharding = module->result_shardings && extra ? extra->sharding : NULL;
+  return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
+}
+
+bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
+                          int64_t *out_starts) {
+  const hlo_sharding_t *sharding;
+  const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
+  int64_t sizes[HLO_MAX_RANK], device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
+  if (!sharding || shape->rank != rank) return false;
+  hr_status_t st = hlo_shard_of(sharding, rank, dims, device, out_starts, sizes);
+  bool fits = !st;
+  hr_status_release(st);
+  for (int d = 0; fits && d < rank; d++) fits = sizes[d] == shape->dims[d];
+  return fits;
 }
 
 /* --- buffers --- */
@@ -424,7 +489,12 @@ static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leav
   }
   hlo_value_t **params = memory;
   st = assemble_parameters(program, leaves, params);
-  if (!st) st = exec_machine_run(program->machine, params, &root);
+  if (!st) {
+    st = exec_machine_run(program->machine, params, &root);
+    bool has_root = !st;
+    st = exec_channels_end(program->channels, st);
+    if (st && has_root) hlo_value_release(root);
+  }
   hr_free(params);
   if (st) return st;
   for (int r = 0; r < program->result_count; r++) results[r] = hlo_value_retain(hlo_value_leaf(root, r));

@@ -78,11 +78,14 @@ typedef struct hlorun_program_options {
   size_t struct_size;
   int num_replicas;   /* 0: from the module, or the world */
   int num_partitions; /* 0: from the module */
+  bool mpmd;          /* other processes may run other programs; all of them say so */
+  bool unproved;      /* load it even if its schedule gets stuck */
 } hlorun_program_options_t;
 void hlorun_program_options_init(hlorun_program_options_t *options);
 
 /* Reads, verifies and plans. With peers: all processes load together, and a difference between them is found here.
- * Errors: INVALID with file:line:column, USAGE for a grid that does not fit the world, DISAGREE. */
+ * Errors: INVALID with file:line:column, USAGE for a grid that does not fit the world, DISAGREE (also for a schedule
+ * that gets stuck). */
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
                                     const hlorun_program_options_t *options, hlorun_program_t **out_program);
 /* The same from memory; `name` stands for the path in messages. */
@@ -99,6 +102,10 @@ const char *hlorun_program_param_name(const hlorun_program_t *program, int index
 /* "f32[2,3]"; lives as long as the program. */
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index);
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index);
+/* Programs that cut global arrays themselves (shard_map) have shards as parameters and results. Is this process's
+ * parameter (or result) `index` a part of a global array of `rank` sizes `dims`? Then gives the part's place in it. */
+bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
+                          int64_t *out_starts);
 
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);

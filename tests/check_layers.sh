@@ -15,16 +15,19 @@ ops/                base/ ir/ ops/
 runtime/ir/         base/ ir/ ops/opcode.h
 runtime/mlir/       base/ ir/ mlir/
 runtime/stablehlo/  base/ ir/ ops/ mlir/ stablehlo/
-runtime/read/       base/ ir/ ops/ mlir/ stablehlo/ read/
+runtime/proto/      base/ ir/ ops/ proto/
+runtime/read/       base/ ir/ ops/ mlir/ stablehlo/ proto/ read/
 runtime/passes/     base/ ir/ ops/ passes/
 runtime/plan/       base/ ir/ ops/ plan/
+runtime/check/      base/ ir/ ops/ plan/ check/
+runtime/schedule/   base/ ir/ ops/ plan/ check/ schedule/
 runtime/jit/        base/ ir/ ops/ plan/ jit/
 runtime/topo/       base/ topo/
 transport/          base/ transport/
-runtime/exec/       base/ ir/ ops/ plan/ jit/ exec/ transport/ topo/
-runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ jit/ compiler.h
+runtime/exec/       base/ ir/ ops/ plan/ check/ jit/ exec/ transport/ topo/
+runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ check/ jit/ compiler.h
 runtime/hlorun.     base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h
-runtime/cli/        base/ ir/ ops/ read/ plan/ exec/ topo/ transport/transport.h compiler.h hlorun.h cli/
+runtime/cli/        base/ ir/ ops/ mlir/ stablehlo/ proto/ read/ passes/ plan/ check/ schedule/ exec/ topo/ transport/transport.h transport/loop.h compiler.h hlorun.h cli/
 ROWS
 }
 

@@ -93,4 +93,15 @@ expect_exit "test passes" 0 "$hlorun" test "$examples/hello.hlo"
 [ "$(tail -n 1 "$work/out")" = "1 passed, 0 failed" ] && pass || fail "last line of test" "$work/out"
 cp "$examples/hello.hlo" bad.hlo && cp "$examples/newton.npz" bad.npz
 expect_exit "test fails" 1 "$hlorun" test bad.hlo
+
+# --- programs that check themselves ---
+check_program() {
+  printf 'func.func @main() {\n  %%x = stablehlo.constant dense<[1.0, %s]> : tensor<2xf32>\n' "$1"
+  printf '  check.expect_eq_const %%x, dense<[1.0, 2.0]> : tensor<2xf32>\n  func.return\n}\n'
+}
+{ check_program 2.0; echo '// -----'; check_program 2.5; } >checks.mlir
+check_program 2.5 >one.mlir
+expect_exit "a check that fails" 1 "$hlorun" one.mlir && expect_text "a check that fails" "element [1]: got 2.5, want 2"
+expect_exit "a check that fails in the second module" 1 "$hlorun" test checks.mlir
+expect_text "a check that fails in the second module" "checks.mlir:9:3"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/cases: programs with their arrays beside them, run by `hlorun test`.
+# tests/cases: programs with their arrays beside them, or with check ops inside, run by `hlorun test`.
 set -u
 . "$(dirname "$0")/common.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that JAX wrote, with XLA's results: ops on one process, spmd on eight. HLORUN_CORPORA names a folder with more of
+# Programs that JAX wrote, with XLA's results: ops on one process, spmd and shard_map on eight. HLORUN_CORPORA names a folder with more of
 # the same kinds, to be run too.
 set -u
 . "$(dirname "$0")/common.sh"
@@ -14,7 +14,8 @@ run_folder() {
 more=${HLORUN_CORPORA:-}
 unset HLORUN_CORPORA # the command would ask what it is
 for folder in "$source_dir/tests/corpora" ${more:+"$more"}; do
-  run_folder "$folder/ops"
-  run_folder "$folder/spmd"
+  for kind in ops spmd shard_map; do
+    [ ! -d "$folder/$kind" ] || run_folder "$folder/$kind"
+  done
 done
 finish

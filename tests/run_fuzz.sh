@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# A short, repeatable run of the fuzz target: every program of the tree as it is, then changed copies of them. Longer runs:
+# A short, repeatable run of the fuzz targets: every program of the tree as it is, then changed copies of them. Longer runs:
 # configure with --enable-fuzzing CC=clang, then tests/fuzz_hlo_text -max_total_time=SECONDS FOLDER
 set -u
 . "$(dirname "$0")/common.sh"
-fuzz=$build_dir/tests/fuzz_hlo_text
-mapfile -t programs < <(find "$source_dir/examples" "$source_dir/tests" -name '*.hlo' | sort)
 
-expect_exit "own texts" 0 "$fuzz"
-expect_exit "programs as they are" 0 "$fuzz" "${programs[@]}"
-for seed in 1 2 3; do
-  expect_exit "changed programs, seed $seed" 0 "$fuzz" --mutate 10000 "$seed" "${programs[@]}"
+for form in hlo mlir; do
+  fuzz=$build_dir/tests/fuzz_${form}_text
+  mapfile -t programs < <(find "$source_dir/examples" "$source_dir/tests" -name "*.$form" | sort)
+  expect_exit "$form: own texts" 0 "$fuzz"
+  expect_exit "$form: programs as they are" 0 "$fuzz" "${programs[@]}"
+  for seed in 1 2 3; do
+    expect_exit "$form: changed programs, seed $seed" 0 "$fuzz" --mutate 10000 "$seed" "${programs[@]}"
+  done
 done
+expect_exit "bytecode: own files" 0 "$build_dir/tests/fuzz_bytecode"
+expect_exit "protos: own files" 0 "$build_dir/tests/fuzz_hlo_proto"
 finish

@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 
-for program in "$source_dir"/tests/cases/invalid/*.hlo; do
+for program in "$source_dir"/tests/cases/invalid/*.hlo "$source_dir"/tests/cases/invalid/*.mlir; do
   name=$(basename "$program")
   expected=$(sed -n 's|^// EXPECT: ||p' "$program" | head -n 1)
   place=${expected%% *}

@@ -272,6 +272,61 @@ void tp_source_stop(tp_source_t *source) {
   if (source) tp_loop_call(source->loop, stop_on_loop, source);
 }
 
+/* --- work --- */
+
+struct tp_work {
+  uv_work_t request;
+  tp_loop_t *loop;
+  tp_loop_fn fn;
+  void *context;
+  uv_sem_t ended;
+};
+
+static void run_work(uv_work_t *request) {
+  tp_work_t *work = request->data;
+  work->fn(work->context);
+}
+
+static void on_work_done(uv_work_t *request, int status) {
+  (void)status;
+  tp_work_t *work = request->data;
+  uv_sem_post(&work->ended);
+}
+
+/* libuv refuses only what is wrongly called; the work is done here then, late but done. */
+static void start_work(void *context) {
+  tp_work_t *work = context;
+  if (!uv_queue_work(&work->loop->uv, &work->request, run_work, on_work_done)) return;
+  run_work(&work->request);
+  on_work_done(&work->request, 0);
+}
+
+hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(tp_work_t), &memory));
+  tp_work_t *work = memory;
+  work->request.data = work;
+  work->loop = loop;
+  work->fn = fn;
+  work->context = context;
+  int error = uv_sem_init(&work->ended, 0);
+  hr_status_t st = error ? uv_failure(error, "cannot make a semaphore") : tp_loop_post(loop, start_work, work);
+  if (st) {
+    if (!error) uv_sem_destroy(&work->ended);
+    hr_free(work);
+    return st;
+  }
+  *out_work = work;
+  return NULL;
+}
+
+void tp_work_wait(tp_work_t *work) {
+  if (!work) return;
+  uv_sem_wait(&work->ended);
+  uv_sem_destroy(&work->ended);
+  hr_free(work);
+}
+
 /* --- reading ahead --- */
 
 struct tp_read {

@@ -1,7 +1,7 @@
 /* The loop: one libuv event loop per process, on a thread of its own, which starts when something first needs it. It
  * delivers timers, signals and bytes from files; sockets of feeds and the progress of transfers join it through
  * tp_loop_uv.
- * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_read_wait) not from
+ * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_work_wait, tp_read_wait) not from
  * the loop's own. Callbacks run on the loop thread: they must be short and must not block.
  * Errors: UNAVAILABLE with libuv's reason. */
 #ifndef TP_LOOP_H
@@ -41,6 +41,11 @@ hr_status_t tp_loop_signal(tp_loop_t *loop, int signal_number, tp_loop_fn fn, vo
 /* When others call tp_source_wake (from any thread, signal handlers too); wakes may be merged. */
 hr_status_t tp_loop_waker(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_source_t **out_source);
 void tp_source_wake(tp_source_t *source);
+
+/* --- work: done on libuv's worker threads, for what may block or take long --- */
+typedef struct tp_work tp_work_t;
+hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work);
+void tp_work_wait(tp_work_t *work); /* until fn has returned; frees the work. Accepts NULL */
 
 /* --- reading ahead: files are read on libuv's worker threads while the program computes --- */
 typedef struct tp_read tp_read_t;

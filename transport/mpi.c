@@ -113,21 +113,32 @@ static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   message_free(self_of(endpoint), message);
 }
 
-static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_t tag, void *data, size_t size_bytes,
+typedef int (*start_fn)(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request);
+
+static int start_send(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+  return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, comm, request);
+}
+static int start_send_meeting(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+  return MPI_Issend(data, bytes, MPI_BYTE, peer, tag, comm, request);
+}
+static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+  return MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, comm, request);
+}
+
+static hr_status_t post(tp_endpoint_t *endpoint, start_fn start, int peer, uint32_t tag, void *data, size_t size_bytes,
                         tp_message_t **out_message) {
   mpi_endpoint_t *self = self_of(endpoint);
   tp_message_t *message;
   HR_TRY(message_new(self, size_bytes, &message));
   int mpi_tag = (int)(tag & self->tag_mask);
   message->peer = peer;
-  message->is_send = is_send;
+  message->is_send = start != start_recv;
   for (int i = 0; i < message->piece_count; i++) {
     char *at = (char *)data + (size_t)i * PIECE_BYTES;
     int bytes = piece_bytes(message, i);
-    int error = is_send ? MPI_Isend(at, bytes, MPI_BYTE, peer, mpi_tag, self->comm, &message->pieces[i])
-                        : MPI_Irecv(at, bytes, MPI_BYTE, peer, mpi_tag, self->comm, &message->pieces[i]);
+    int error = start(at, bytes, peer, mpi_tag, self->comm, &message->pieces[i]);
     if (error != MPI_SUCCESS) {
-      hr_status_t st = failed_call(self, error, is_send ? "sending to" : "receiving from", peer);
+      hr_status_t st = failed_call(self, error, message->is_send ? "sending to" : "receiving from", peer);
       mpi_cancel(endpoint, message);
       return st;
     }
@@ -138,12 +149,17 @@ static hr_status_t post(tp_endpoint_t *endpoint, bool is_send, int peer, uint32_
 
 static hr_status_t mpi_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
                             tp_message_t **out_message) {
-  return post(endpoint, true, to, tag, (void *)data, size_bytes, out_message);
+  return post(endpoint, start_send, to, tag, (void *)data, size_bytes, out_message);
+}
+
+static hr_status_t mpi_send_meeting(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
+                                    tp_message_t **out_message) {
+  return post(endpoint, start_send_meeting, to, tag, (void *)data, size_bytes, out_message);
 }
 
 static hr_status_t mpi_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
                             tp_message_t **out_message) {
-  return post(endpoint, false, from, tag, data, size_bytes, out_message);
+  return post(endpoint, start_recv, from, tag, data, size_bytes, out_message);
 }
 
 /* What came of a finished piece. */
@@ -228,7 +244,8 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   self->host->free(self);
 }
 
-static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = mpi_recv, .test = mpi_test,
+static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = mpi_recv,
+                                       .send_meeting = mpi_send_meeting, .test = mpi_test,
                                        .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
 
 static int processor_count(void) {

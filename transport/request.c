@@ -60,26 +60,44 @@ static hr_status_t reserve_posted(tp_request_t *request) {
   return NULL;
 }
 
+/* Adds a started message to the round, or passes the failure on. */
+static hr_status_t posted(tp_request_t *request, hr_status_t st, tp_message_t *message, int part) {
+  if (!st) request->posted[request->posted_count++] = (tp_posted_t){message, part};
+  return st;
+}
+
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
   if (!size_bytes) return NULL;
   tp_endpoint_t *endpoint = request->groups->endpoint;
+  tp_message_t *message = NULL;
   HR_TRY(reserve_posted(request));
-  tp_posted_t *posted = &request->posted[request->posted_count];
-  HR_TRY(endpoint->vtable->send(endpoint, rank, request->tag, data, size_bytes, &posted->message));
-  posted->part = -1;
-  request->posted_count++;
-  return NULL;
+  hr_status_t st = endpoint->vtable->send(endpoint, rank, request->tag, data, size_bytes, &message);
+  return posted(request, st, message, -1);
+}
+
+hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  tp_message_t *message = NULL;
+  HR_TRY(reserve_posted(request));
+  hr_status_t st = endpoint->vtable->send_meeting(endpoint, rank, request->tag, data, size_bytes, &message);
+  return posted(request, st, message, -1);
+}
+
+hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes) {
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  tp_message_t *message = NULL;
+  HR_TRY(reserve_posted(request));
+  hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message);
+  return posted(request, st, message, -1);
 }
 
 hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
   if (!size_bytes) return NULL;
   tp_endpoint_t *endpoint = request->groups->endpoint;
+  tp_message_t *message = NULL;
   HR_TRY(reserve_posted(request));
-  tp_posted_t *posted = &request->posted[request->posted_count];
-  HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &posted->message));
-  posted->part = part;
-  request->posted_count++;
-  return NULL;
+  hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message);
+  return posted(request, st, message, part);
 }
 
 hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes) {

@@ -11,6 +11,7 @@
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_GROUP (2u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_CHANNEL (3u << (TP_TAG_BITS - 2))
+#define TP_TAG_REPORT 1u /* of no kind: what processes say when nothing moves any more */
 #define TP_TAG_GROUP_BITS 12
 #define TP_TAG_COUNT_BITS 8
 
@@ -74,6 +75,9 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
 /* The same by rank. */
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part);
+/* The two ends of a message whose sender is done only when the receiver has started. One of 0 bytes travels too. */
+hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes);
+hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes);
 /* Frees the memory of all requests of the pool. */
 void tp_requests_deinit(tp_groups_t *groups);
 

@@ -223,7 +223,8 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
   if (last) world_free(world);
 }
 
-static const tp_vtable_t self_vtable = {.name = "self", .send = self_send, .recv = self_recv, .test = self_test,
+static const tp_vtable_t self_vtable = {.name = "self", .send = self_send, .recv = self_recv,
+                                        .send_meeting = self_send, .test = self_test,
                                         .cancel = self_cancel, .rest = self_rest, .close = self_close};
 
 static void rank_init(self_world_t *world, int number) {

@@ -25,6 +25,9 @@ typedef struct tp_vtable {
                       tp_message_t **out_message);
   hr_status_t (*recv)(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
                       tp_message_t **out_message);
+  /* As `send`, but never done before the receiver has started to receive. */
+  hr_status_t (*send_meeting)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
+                              tp_message_t **out_message);
   /* Is it done? Frees the message when it is, or when it failed. Does not block.
    * Errors: UNAVAILABLE the peer is gone; DISAGREE it sent another size. */
   hr_status_t (*test)(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done);

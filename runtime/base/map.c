@@ -15,7 +15,7 @@ uint64_t hr_hash_bytes(const void *bytes, size_t size, uint64_t seed) {
     hash = (uint64_t)product ^ (uint64_t)(product >> 64);
   }
   uint64_t tail = 0;
-  memcpy(&tail, at, size);
+  if (size) memcpy(&tail, at, size); /* `bytes` of the empty key may be NULL */
   __uint128_t product = (__uint128_t)(hash ^ tail ^ UINT64_C(0xE7037ED1A0B428DB)) * UINT64_C(0x8EBC6AF09C88C6E3);
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

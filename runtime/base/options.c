@@ -19,6 +19,7 @@ typedef struct option_info {
 #define CHECK HR_COMMAND_CHECK
 #define TEST HR_COMMAND_TEST
 #define CONVERT HR_COMMAND_CONVERT
+#define SCHEDULE HR_COMMAND_SCHEDULE
 #define ANY_COMMAND HR_COMMAND_ANY_COMMAND
 static const option_info_t infos[HR_OPTION_COUNT] = {
 #define OPTION(id, name, letter, argument, kind, commands, help) \
@@ -34,6 +35,7 @@ static const option_info_t infos[HR_OPTION_COUNT] = {
 #undef CHECK
 #undef TEST
 #undef CONVERT
+#undef SCHEDULE
 #undef ANY_COMMAND
 
 /* The table's order with its headings. */
@@ -64,7 +66,7 @@ static const struct variable_info {
 };
 #define VARIABLE_COUNT (sizeof variables / sizeof *variables)
 
-static const char *const command_names[] = {"run", "check", "test", "convert"}; /* by bit */
+static const char *const command_names[] = {"run", "check", "test", "convert", "schedule"}; /* by bit */
 #define COMMAND_COUNT (sizeof command_names / sizeof *command_names)
 
 const char *hr_option_name(hr_option_id_t id) { return infos[id].name; }

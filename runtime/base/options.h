@@ -16,7 +16,8 @@ typedef enum hr_command {
   HR_COMMAND_CHECK = 1 << 1,
   HR_COMMAND_TEST = 1 << 2,
   HR_COMMAND_CONVERT = 1 << 3,
-  HR_COMMAND_ANY_COMMAND = (1 << 4) - 1
+  HR_COMMAND_SCHEDULE = 1 << 4,
+  HR_COMMAND_ANY_COMMAND = (1 << 5) - 1
 } hr_command_t;
 
 typedef enum hr_option_id {

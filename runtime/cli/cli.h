@@ -17,6 +17,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments);
 hr_status_t cli_check(const cli_arguments_t *arguments);
 hr_status_t cli_test(const cli_arguments_t *arguments);
 hr_status_t cli_convert(const cli_arguments_t *arguments);
+hr_status_t cli_schedule(const cli_arguments_t *arguments);
 
 hr_status_t cli_list_ops(void);
 hr_status_t cli_help(hr_command_t command);

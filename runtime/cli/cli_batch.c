@@ -86,7 +86,6 @@ hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *cl
                            const cli_tolerance_t *tolerance, const cli_case_t *cases, size_t count) {
   hlorun_client_t *client = NULL;
   bool out_of_step = false;
-  cli_signals_block();
   hr_status_t st = hlorun_client_create(client_options, &client);
   if (!st) st = cli_signals_watch(client);
   if (!st && hlorun_client_rank(client) == 0) st = announce(report);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "passes/localise.h"
+#include "read/read.h"
 #include "read/npy.h"
 
 #define DEPTH_MAX 32
@@ -16,13 +18,8 @@
 /* --- programs by their names --- */
 
 static const struct form {
-  const char *ending, *skip;
-} forms[] = {
-    {".hlo", NULL},
-    {".mlir", "StableHLO text cannot be read yet"},
-    {".mlirbc", "StableHLO bytecode cannot be read yet"},
-    {".pb", "HLO protos cannot be read yet"},
-};
+  const char *ending;
+} forms[] = {{".hlo"}, {".mlir"}, {".mlirbc"}, {".pb"}};
 
 static const struct form *find_form(const char *path) {
   const char *dot = strrchr(path, '.');
@@ -63,7 +60,7 @@ static void read_directive(const char *line, size_t size, cli_case_t *one) {
   if (sscanf(at, "ULP: %lld", &ulp) == 1) one->tolerance.ulp = ulp;
 }
 
-/* The number after `name=` in the module's header line; 1 if it is not there. */
+/* The number after `name=` ("name = ") in the module's header line; 1 if it is not there. */
 static int header_number(const char *line, size_t size, const char *name) {
   const char *at = memmem(line, size, name, strlen(name));
   if (!at) return 1;
@@ -71,8 +68,23 @@ static int header_number(const char *line, size_t size, const char *name) {
   return value >= 1 && value <= INT16_MAX ? (int)value : 1;
 }
 
+/* Meshes and binary programs do not say their grid in a header line: read them whole. A program that cannot be read is
+ * one process's business; its error comes when it runs. */
+static void read_whole_grid(const char *path, int *replicas, int *partitions) {
+  hlo_module_t *module = NULL;
+  hr_status_t st = read_module_file(path, &module);
+  if (!st) st = pass_localise(module);
+  if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX) {
+    *replicas = (int)module->replica_count;
+    *partitions = (int)module->num_partitions;
+  }
+  hr_status_release(st);
+  hlo_module_destroy(module);
+}
+
 static void read_header(hr_str_t text, cli_case_t *one) {
   int replicas = 1, partitions = 1;
+  bool found = false;
   const char *at = text.data, *end = at + text.size;
   while (at < end) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -80,12 +92,20 @@ static void read_header(hr_str_t text, cli_case_t *one) {
     if (size >= 9 && memcmp(at, "HloModule", 9) == 0) {
       replicas = header_number(at, size, "replica_count=");
       partitions = header_number(at, size, "num_partitions=");
+      found = !memmem(at, size, "xla.sdy.meshes", 14);
+      break;
+    }
+    if (size >= 7 && memcmp(at, "module ", 7) == 0) {
+      replicas = header_number(at, size, "mhlo.num_replicas = ");
+      partitions = header_number(at, size, "mhlo.num_partitions = ");
+      found = true;
       break;
     }
     if (size >= 2 && memcmp(at, "//", 2) == 0) read_directive(at, size, one);
     at += size + 1;
   }
   if (one->replicas > 0 && one->partitions > 0) one->world = one->replicas * one->partitions;
+  if (!one->world && !found) read_whole_grid(one->program, &replicas, &partitions);
   if (!one->world) one->world = replicas * partitions;
 }
 
@@ -110,17 +130,33 @@ static hr_status_t inspect(cli_case_t *one) {
   hr_buffer_release(bytes);
   if (one->world > 1) return NULL;
   one->world = 1;
+  if (!one->arrays) return NULL;
   /* Damaged archives are reported when the case runs. */
   hr_status_release(read_ranks(one->arrays, &one->world));
   return NULL;
 }
 
 static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays, cli_cases_t *cases) {
-  cli_case_t one = {.arrays = arrays, .skip = find_form(program)->skip, .tolerance = cli_tolerance_default()};
+  cli_case_t one = {.arrays = arrays, .tolerance = cli_tolerance_default()};
   HR_TRY(hr_arena_cstr(arena, hr_str_from(program), &one.program));
-  if (!one.skip) HR_TRY(inspect(&one));
+  HR_TRY(inspect(&one));
   HR_VEC_PUSH(cases, one);
   return NULL;
+}
+
+/* Text that checks itself needs no arrays. Files that cannot be read are found out when they are run. */
+static bool checks_itself(const char *path) {
+  const char *dot = strrchr(path, '.');
+  hr_buffer_t *bytes;
+  if (!dot || strcmp(dot, ".mlir") != 0) return false;
+  hr_status_t st = hr_buffer_map_file(path, &bytes);
+  if (st) {
+    hr_status_release(st);
+    return false;
+  }
+  bool checks = cli_case_checks_itself((hr_str_t){hr_buffer_data(bytes), hr_buffer_size(bytes)});
+  hr_buffer_release(bytes);
+  return checks;
 }
 
 /* --- folders --- */
@@ -132,24 +168,26 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Which programs of a folder with io.npz use it: prog.hlo, else the only one that is readable, else the only one. */
+/* Which program of a folder with io.npz uses it: prog.hlo (prog.mlir, ...: the first form of the table), else the only
+ * one. */
 static const char *choose_program(struct dirent *const *entries, int count) {
-  const char *preferred = NULL, *readable = NULL, *any = NULL;
-  int readable_count = 0, any_count = 0;
+  const char *preferred = NULL, *any = NULL;
+  const struct form *preferred_form = NULL;
+  int any_count = 0;
   for (int i = 0; i < count; i++) {
     const char *name = entries[i]->d_name;
     const struct form *form = find_form(name);
     if (!form) continue;
     bool is_preferred = strncmp(name, PREFERRED, strlen(PREFERRED)) == 0;
-    if (is_preferred && (!preferred || !form->skip)) preferred = name;
+    if (is_preferred && (!preferred || form < preferred_form)) {
+      preferred = name;
+      preferred_form = form;
+    }
     any = name;
     any_count++;
-    if (form->skip) continue;
-    readable = name;
-    readable_count++;
   }
   if (preferred) return preferred;
-  return readable_count == 1 ? readable : any_count == 1 ? any : NULL;
+  return any_count == 1 ? any : NULL;
 }
 
 static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases);
@@ -162,7 +200,7 @@ static hr_status_t visit_entry(hr_arena_t *arena, const char *folder, const char
   if (is_folder(path)) return find_in_folder(arena, path, depth + 1, cases);
   if (!find_form(name) || !is_file(path)) return NULL;
   HR_TRY(find_arrays(arena, path, chosen && strcmp(name, chosen) == 0, &arrays));
-  return arrays ? add_case(arena, path, arrays, cases) : NULL;
+  return arrays || checks_itself(path) ? add_case(arena, path, arrays, cases) : NULL;
 }
 
 static hr_status_t find_in_folder(hr_arena_t *arena, const char *folder, int depth, cli_cases_t *cases) {
@@ -184,7 +222,7 @@ hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cas
   if (!find_form(path)) return hr_error(HR_USAGE, "%s is no program: want .hlo, .mlir, .mlirbc or .pb", path);
   const char *arrays;
   HR_TRY(find_arrays(arena, path, true, &arrays));
-  if (!arrays)
+  if (!arrays && !checks_itself(path))
     return hr_error(HR_USAGE, "%s has no arrays: neither %.*s.npz nor %s beside it", path,
                     (int)(strrchr(path, '.') - path), path, SHARED_ARRAYS);
   return add_case(arena, path, arrays, cases);

@@ -1,6 +1,6 @@
-/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, or any program in a folder with io.npz
- * (prog.hlo first). Comments before the program may hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions),
- * ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
+/* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a folder with io.npz
+ * (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and its kin). Comments before the program may
+ * hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
 #ifndef CLI_CASE_H
 #define CLI_CASE_H
 
@@ -9,8 +9,7 @@
 #include "hlorun.h"
 
 typedef struct cli_case {
-  const char *program, *arrays; /* paths */
-  const char *skip;             /* why it is not run; NULL: it is */
+  const char *program, *arrays; /* paths; arrays NULL: it checks itself */
   int replicas, partitions;     /* as a directive says; 0: as the program says */
   int world;                    /* processes */
   cli_tolerance_t tolerance;    /* of directives */
@@ -28,5 +27,10 @@ typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
  * array that differs. Collective. *out_of_step: as cli_load_program's; the client is of no more use. */
 cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const cli_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step);
+
+/* Does the text hold check ops, or calls of them? */
+bool cli_case_checks_itself(hr_str_t text);
+/* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above. */
+hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step);
 
 #endif

@@ -1,7 +1,23 @@
-/* `hlorun check`: reads and verifies programs. */
+/* `hlorun check`: reads and verifies programs, and proves that their communication completes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "check/check.h"
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
+#include "ops/group_mode.h"
 #include "read/read.h"
+
+typedef struct loaded { /* a program and its ranks */
+  const char *path;
+  hlo_module_t *module;
+  uint64_t first_rank, last_rank;
+} loaded_t;
+
+typedef HR_VEC(loaded_t) programs_t;
+
+/* --- reading --- */
 
 static const hlo_instr_t *find_elided(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
@@ -29,30 +45,297 @@ static void describe(hr_text_t *text, const char *path, const hlo_module_t *modu
                    path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
-static hr_status_t check_file(const char *path) {
-  hlo_module_t *module = NULL;
+static hr_status_t load(loaded_t *program) {
   hr_text_t text;
   hr_text_init(&text);
-  hr_status_t st = read_module_file(path, &module);
-  if (!st) st = hlo_verify(module);
-  if (!st) describe(&text, path, module);
+  hr_status_t st = read_module_file(program->path, &program->module);
+  if (!st) st = hlo_verify(program->module);
+  if (!st) describe(&text, program->path, program->module);
   if (!st) st = cli_print(&text);
   hr_text_deinit(&text);
-  hlo_module_destroy(module);
   return st;
 }
 
-/* All programs are looked at; the first failure gives the exit code. */
-hr_status_t cli_check(const cli_arguments_t *arguments) {
-  const hr_options_t *options = &arguments->options;
-  if (!options->operands.count) return hr_error(HR_USAGE, "no program given; see hlorun check --help");
+static bool parse_rank(const char *from, const char *end, uint64_t *out_rank) {
+  char digits[24];
+  size_t size = (size_t)(end - from);
+  if (size == 0 || size >= sizeof digits) return false;
+  memcpy(digits, from, size);
+  digits[size] = 0;
+  return hr_parse_u64(digits, out_rank) && *out_rank < INT32_MAX;
+}
+
+/* "0-3,6=a.hlo": an entry for each range. */
+static hr_status_t parse_program(const char *text, programs_t *programs) {
+  const char *equals = strchr(text, '=');
+  for (const char *at = text; equals && at < equals;) {
+    const char *comma = memchr(at, ',', (size_t)(equals - at)), *end = comma ? comma : equals;
+    const char *dash = memchr(at, '-', (size_t)(end - at));
+    loaded_t program = {.path = equals + 1};
+    if (!parse_rank(at, dash ? dash : end, &program.first_rank)) break;
+    program.last_rank = program.first_rank;
+    if (dash && (!parse_rank(dash + 1, end, &program.last_rank) || program.last_rank < program.first_rank)) break;
+    HR_VEC_PUSH(programs, program);
+    at = comma ? comma + 1 : equals;
+    if (!comma) return NULL;
+  }
+  return hr_error(HR_USAGE, "--program %s: want RANKS=FILE, such as 0-3,6=a.hlo", text);
+}
+
+static int compare_programs(const void *a, const void *b) {
+  uint64_t x = ((const loaded_t *)a)->first_rank, y = ((const loaded_t *)b)->first_rank;
+  return (x > y) - (x < y);
+}
+
+static hr_status_t list_programs(const hr_options_t *options, programs_t *programs) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));)
+    HR_TRY(parse_program(given->text, programs));
+  if (programs->count && options->operands.count)
+    return hr_error(HR_USAGE, "%s has no ranks: name those of every program, with --program",
+                    options->operands.data[0]);
+  for (size_t i = 0; i < options->operands.count; i++)
+    HR_VEC_PUSH(programs, (loaded_t){.path = options->operands.data[i], .first_rank = i, .last_rank = i});
+  if (!programs->count) return hr_error(HR_USAGE, "no program given; see hlorun check --help");
+  qsort(programs->data, programs->count, sizeof *programs->data, compare_programs);
+  return NULL;
+}
+
+static const loaded_t *find_loaded(const programs_t *programs, size_t count, const char *path) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(programs->data[i].path, path) == 0) return &programs->data[i];
+  return NULL;
+}
+
+/* All programs are looked at, each once; the first failure gives the exit code. */
+static hr_status_t load_all(programs_t *programs) {
   hr_status_t first = NULL;
-  for (size_t i = 0; i < options->operands.count; i++) {
-    hr_status_t st = cli_report_now(check_file(options->operands.data[i]));
+  for (size_t i = 0; i < programs->count; i++) {
+    const loaded_t *same = find_loaded(programs, i, programs->data[i].path);
+    if (same) {
+      programs->data[i].module = same->module;
+      continue;
+    }
+    hr_status_t st = cli_report_now(load(&programs->data[i]));
     if (first)
       hr_status_release(st);
     else
       first = st;
   }
   return first;
+}
+
+/* --- the grid --- */
+
+typedef struct reach { /* the largest ids that a program names */
+  int64_t replica, partition;
+} reach_t;
+
+static void reach_list(const hlo_int_lists_t *lists, int64_t *most) {
+  for (int64_t g = 0; lists && g < lists->count; g++)
+    for (int64_t i = 0; i < lists->lists[g].count; i++)
+      if (lists->lists[g].data[i] > *most) *most = lists->lists[g].data[i];
+}
+
+/* A program that does not say for how many processes it is meant is checked on as few as its groups and pairs name. */
+static reach_t reach_of(const hlo_module_t *module) {
+  reach_t reach = {0, 0};
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      if (!hlo_op_is(instr->op, OP_COLLECTIVE)) continue;
+      bool partitions = op_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
+      const hlo_groups_t *groups = hlo_attr_groups(instr);
+      int64_t *most = partitions ? &reach.partition : &reach.replica;
+      if (groups) reach_list(&groups->groups, most);
+      reach_list(hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS), most);
+    }
+  return reach;
+}
+
+static bool fits_grid(int64_t replicas, int64_t partitions, int64_t world) {
+  int64_t product;
+  return !__builtin_mul_overflow(replicas, partitions, &product) && product == world;
+}
+
+static hr_status_t choose_grid(const hr_options_t *options, programs_t *programs, check_options_t *check) {
+  const hlo_module_t *module = programs->data[0].module;
+  int64_t replicas = (int64_t)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0);
+  int64_t partitions = (int64_t)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0);
+  int64_t world = (int64_t)hr_option_int(options, HR_OPTION_PROCESSES, 0);
+  bool named = replicas || partitions || module->replica_count > 1 || module->num_partitions > 1;
+  bool several = programs->count > 1 || hr_option_is_given(options, HR_OPTION_PROGRAM);
+  if (several) world = (int64_t)programs->data[programs->count - 1].last_rank + 1;
+  if (!replicas) replicas = module->replica_count;
+  if (!partitions) partitions = module->num_partitions;
+  if (world && (!named || (several && !fits_grid(replicas, partitions, world)))) {
+    replicas = world;
+    partitions = 1;
+  } else if (!named) {
+    reach_t reach = reach_of(module);
+    replicas = reach.replica + 1;
+    partitions = reach.partition + 1;
+  }
+  if (replicas > INT32_MAX || partitions > INT32_MAX || replicas * partitions > INT32_MAX / 2)
+    return hr_error(HR_USAGE, "a grid of %ld x %ld processes is more than can be checked", (long)replicas,
+                    (long)partitions);
+  if (world && !fits_grid(replicas, partitions, world))
+    return hr_error(HR_USAGE, "%ld replicas x %ld partitions are not %ld processes", (long)replicas, (long)partitions,
+                    (long)world);
+  if (!several) programs->data[0].last_rank = (uint64_t)(replicas * partitions - 1);
+  check->num_replicas = (int)replicas;
+  check->num_partitions = (int)partitions;
+  return NULL;
+}
+
+/* --- pictures and repairs --- */
+
+static hr_status_t graph_form(const char *path, check_graph_form_t *out_form) {
+  static const char *const endings[] = {
+      [CHECK_GRAPH_DOT] = ".dot", [CHECK_GRAPH_SVG] = ".svg", [CHECK_GRAPH_HTML] = ".html"};
+  const char *dot = strrchr(path, '.');
+  for (int form = 0; form < 3; form++)
+    if (dot && strcmp(dot, endings[form]) == 0) {
+      *out_form = (check_graph_form_t)form;
+      return NULL;
+    }
+  return hr_error(HR_USAGE, "--graph %s: want a name that ends in .dot, .svg or .html", path);
+}
+
+static hr_status_t write_text(const char *path, const hr_text_t *text) {
+  HR_TRY(hr_text_finish(text));
+  return hr_file_write_all(path, text->data, text->size);
+}
+
+static hr_status_t draw(const hr_options_t *options, const check_result_t *result) {
+  const char *path = hr_option_text(options, HR_OPTION_GRAPH);
+  check_graph_form_t form = CHECK_GRAPH_DOT;
+  hr_text_t text;
+  if (!path) return NULL;
+  HR_TRY(graph_form(path, &form));
+  hr_text_init(&text);
+  hr_status_t st = check_graph(&text, result, form);
+  if (!st) st = write_text(path, &text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static void suggest(hr_text_t *text, const programs_t *programs, const check_fix_t *fix) {
+  hr_text_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n", HR_STR_ARGS(fix->moved->name),
+                 programs->data[fix->program].path, HR_STR_ARGS(fix->before->name),
+                 fix->all_orders ? "all orders complete" : "the planned order completes");
+}
+
+static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const programs_t *programs,
+                               const check_program_t *list, const check_fix_t *fix) {
+  for (size_t i = 0; i < programs->count; i++) {
+    const char *slash = strrchr(programs->data[i].path, '/'), *path;
+    check_fix_t here = *fix;
+    hr_text_t text;
+    if ((int)i != fix->program) here.moved = NULL;
+    here.program = (int)i;
+    HR_TRY(hr_arena_printf(arena, &path, "%s/%s", folder, slash ? slash + 1 : programs->data[i].path));
+    hr_text_init(&text);
+    hr_status_t st = check_fixed_text(list, &here, &text);
+    if (!st) st = write_text(path, &text);
+    hr_text_deinit(&text);
+    HR_TRY(st);
+  }
+  return NULL;
+}
+
+static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options, const programs_t *programs,
+                          const check_program_t *list, const check_options_t *check, const check_result_t *result) {
+  const char *folder = hr_option_text(options, HR_OPTION_FIX);
+  check_fix_t fix;
+  bool found = false;
+  hr_text_t text;
+  if (check_result_verdict(result) != CHECK_DEADLOCK) return NULL;
+  HR_TRY(check_find_fix(list, (int)programs->count, check, result, &fix, &found));
+  hr_text_init(&text);
+  if (found)
+    suggest(&text, programs, &fix);
+  else if (folder)
+    hr_text_add_str(&text, "no single move makes it complete: nothing written\n");
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st || !found || !folder ? st : write_fixed(arena, folder, programs, list, &fix);
+}
+
+/* --- the command --- */
+
+static hr_status_t report(const check_result_t *result) {
+  hr_text_t text;
+  hr_text_init(&text);
+  check_report(&text, result);
+  hr_status_t st = cli_print(&text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static hr_status_t prove(hr_arena_t *arena, const hr_options_t *options, programs_t *programs) {
+  check_options_t check = {.any_order = hr_option_is_given(options, HR_OPTION_ANY_ORDER)};
+  check_program_t *list;
+  check_result_t *result;
+  uint64_t buffered = hr_option_int(options, HR_OPTION_BUFFERED, 0);
+  check.buffered = buffered > UINT32_MAX ? UINT32_MAX : (uint32_t)buffered;
+  HR_TRY(choose_grid(options, programs, &check));
+  HR_TRY(HR_NEW_ARRAY(arena, programs->count, &list));
+  for (size_t i = 0; i < programs->count; i++) {
+    const loaded_t *program = &programs->data[i];
+    list[i] = (check_program_t){program->module, (int)program->first_rank, (int)program->last_rank};
+  }
+  HR_TRY(check_schedule(list, (int)programs->count, &check, &result));
+  hr_status_t st = report(result);
+  if (!st) st = repair(arena, options, programs, list, &check, result);
+  if (!st) st = draw(options, result);
+  if (!st && check_result_verdict(result) != CHECK_SOUND) st = cli_reported(HR_DISAGREE);
+  check_result_destroy(result);
+  return st;
+}
+
+/* Programs for other grids than "one process each" are looked at one by one. */
+static bool are_separate(const hr_options_t *options, const programs_t *programs) {
+  if (hr_option_is_given(options, HR_OPTION_PROGRAM) || programs->count < 2) return false;
+  for (size_t i = 0; i < programs->count; i++) {
+    const hlo_module_t *module = programs->data[i].module;
+    bool named = module->replica_count > 1 || module->num_partitions > 1;
+    if (named && !fits_grid(module->replica_count, module->num_partitions, (int64_t)programs->count)) return true;
+  }
+  return false;
+}
+
+static hr_status_t prove_each(hr_arena_t *arena, const hr_options_t *options, const programs_t *programs) {
+  hr_status_t first = NULL;
+  for (size_t i = 0; i < programs->count; i++) {
+    loaded_t one = programs->data[i];
+    programs_t alone = {.data = &one, .count = 1, .capacity = 1};
+    one.first_rank = one.last_rank = 0;
+    hr_status_t st = cli_report_now(prove(arena, options, &alone));
+    if (first)
+      hr_status_release(st);
+    else
+      first = st;
+  }
+  return first;
+}
+
+hr_status_t cli_check(const cli_arguments_t *arguments) {
+  const hr_options_t *options = &arguments->options;
+  programs_t programs = {0};
+  check_graph_form_t form;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = list_programs(options, &programs);
+  if (!st && hr_option_text(options, HR_OPTION_GRAPH)) st = graph_form(hr_option_text(options, HR_OPTION_GRAPH), &form);
+  if (!st) st = load_all(&programs);
+  if (!st && are_separate(options, &programs))
+    st = prove_each(&arena, options, &programs);
+  else if (!st)
+    st = prove(&arena, options, &programs);
+  for (size_t i = 0; i < programs.count; i++)
+    if (!find_loaded(&programs, i, programs.data[i].path)) hlo_module_destroy(programs.data[i].module);
+  HR_VEC_FREE(&programs);
+  hr_arena_deinit(&arena);
+  return st;
 }

@@ -1,40 +1,148 @@
-/* `hlorun convert`: a program in another form. */
+/* `hlorun convert`: a program in another form. MLIR's forms become each other without a detour through the IR, so that
+ * nothing in them is lost; from and to the others the program passes through the IR. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "ir/print.h"
+#include "mlir/bytecode.h"
+#include "mlir/mlir_print.h"
+#include "proto/hlo_proto.h"
+#include "proto/hlo_proto.h"
 #include "read/read.h"
+#include "stablehlo/stablehlo.h"
 
-enum { TO_HLO, TO_DOT };
+/* In the order of --to's words. */
+typedef enum form { TO_HLO, TO_DOT, TO_MLIR, TO_MLIRBC, TO_PB } form_t;
 
-static int target_form(const hr_options_t *options) {
+static form_t target_form(const hr_options_t *options) {
+  static const struct {
+    const char *ending;
+    form_t form;
+  } endings[] = {{".dot", TO_DOT},       {".gv", TO_DOT},    {".mlir", TO_MLIR},
+                 {".mlirbc", TO_MLIRBC}, {".bc", TO_MLIRBC}, {".pb", TO_PB}};
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *dot = output ? strrchr(output, '.') : NULL;
-  bool is_dot = dot && (strcmp(dot, ".dot") == 0 || strcmp(dot, ".gv") == 0);
-  return (int)hr_option_int(options, HR_OPTION_TO, is_dot ? TO_DOT : TO_HLO);
+  form_t form = TO_HLO;
+  for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    if (!strcmp(dot, endings[i].ending)) form = endings[i].form;
+  return (form_t)hr_option_int(options, HR_OPTION_TO, form);
+}
+
+/* --- writing --- */
+
+static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  HR_TRY(hr_text_finish(text));
+  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
+}
+
+static hr_status_t write_bytes(const hr_options_t *options, hr_buffer_t *bytes) {
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  hr_status_t st = hr_file_write_all(output ? output : "-", hr_buffer_data(bytes), hr_buffer_size(bytes));
+  hr_buffer_release(bytes);
+  return st;
+}
+
+/* "1.13.0", or "latest" */
+static hr_status_t read_version(const char *text, mlir_write_options_t *options) {
+  const char *at = text;
+  options->portable = true;
+  if (!strcmp(text, "latest")) return NULL;
+  for (int i = 0; i < 3; i++) {
+    char *end;
+    options->version[i] = strtoll(at, &end, 10);
+    bool is_number = *at >= '0' && *at <= '9' && *end == (i < 2 ? '.' : 0);
+    if (!is_number) return hr_error(HR_USAGE, "--target-version is %s, want a version such as 1.13.0, or latest", text);
+    at = end + 1;
+  }
+  return NULL;
+}
+
+static hr_status_t write_tree(const hr_options_t *options, form_t form, const mlir_module_t *tree) {
+  const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
+  mlir_write_options_t write_options = {.portable = false};
+  hr_buffer_t *bytes;
+  hr_text_t text;
+  if (form == TO_MLIRBC) {
+    if (version) HR_TRY(read_version(version, &write_options));
+    HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
+    return write_bytes(options, bytes);
+  }
+  hr_text_init(&text);
+  mlir_print_module(&text, tree);
+  hr_status_t st = write_text(options, &text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* X.hlo.pb is how XLA names the HloProtos that it dumps; else the bare module, as JAX takes and gives it. */
+static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *module) {
+  static const char dump[] = ".hlo.pb";
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  size_t size = output ? strlen(output) : 0, ending = sizeof dump - 1;
+  bool wrapped = size > ending && strcmp(output + size - ending, dump) == 0;
+  hr_buffer_t *bytes;
+  HR_TRY(write_hlo_proto(module, wrapped ? HLO_PROTO_HLO : HLO_PROTO_MODULE, &bytes));
+  return write_bytes(options, bytes);
+}
+
+static hr_status_t write_module(const hr_options_t *options, form_t form, const hlo_module_t *module) {
+  hr_text_t text;
+  if (form == TO_PB) return write_proto(options, module);
+  hr_text_init(&text);
+  if (form == TO_DOT)
+    hlo_print_dot(&text, module);
+  else
+    hlo_print_module(&text, module, hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
+  hr_status_t st = write_text(options, &text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* --- the ways --- */
+
+static hr_status_t export_and_write(const hr_options_t *options, form_t form, const hlo_module_t *module) {
+  mlir_module_t *tree;
+  HR_TRY(mlir_module_create(&tree));
+  hr_status_t st = stablehlo_export(module, tree);
+  if (!st) st = write_tree(options, form, tree);
+  mlir_module_destroy(tree);
+  return st;
+}
+
+static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
+  hlo_module_t *module;
+  HR_TRY(read_module(path, bytes, &module));
+  hr_status_t st = hlo_verify(module);
+  bool is_mlir = form == TO_MLIR || form == TO_MLIRBC;
+  if (!st) st = is_mlir ? export_and_write(options, form, module) : write_module(options, form, module);
+  hlo_module_destroy(module);
+  return st;
+}
+
+static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
+  mlir_module_t *tree = NULL;
+  if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
+  if (!tree) return convert_through_ir(options, form, path, bytes);
+  hr_status_t st = write_tree(options, form, tree);
+  mlir_module_destroy(tree);
+  return st;
 }
 
 hr_status_t cli_convert(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
+  hr_buffer_t *bytes;
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "convert takes one program, found %zu; see hlorun convert --help",
                     options->operands.count);
-  hlo_module_t *module = NULL;
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_status_t st = read_module_file(options->operands.data[0], &module);
-  if (!st) st = hlo_verify(module);
-  if (!st) {
-    hlo_print_style_t style = hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG;
-    if (target_form(options) == TO_DOT)
-      hlo_print_dot(&text, module);
-    else
-      hlo_print_module(&text, module, style);
-    const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
-    st = hr_text_finish(&text);
-    if (!st) st = output && strcmp(output, "-") ? hr_file_write_all(output, text.data, text.size) : cli_print(&text);
-  }
-  hr_text_deinit(&text);
-  hlo_module_destroy(module);
+  const char *path = options->operands.data[0];
+  form_t form = target_form(options);
+  if (hr_option_text(options, HR_OPTION_TARGET_VERSION) && form != TO_MLIRBC)
+    return hr_error(HR_USAGE, "--target-version is of --to=mlirbc alone");
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = convert_bytes(options, form, path, bytes);
+  hr_buffer_release(bytes);
   return st;
 }

@@ -1,11 +1,11 @@
 #include "cli/cli_feed.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/cli_random.h"
+#include "transport/loop.h"
 
 typedef struct fed_param {
   int param;
@@ -13,8 +13,6 @@ typedef struct fed_param {
   const hlo_shape_t *shape;
   hlo_value_t *set;  /* the whole data set, over the file where it can be */
 } fed_param_t;
-
-typedef enum ahead_state { AHEAD_NOTHING, AHEAD_WANTED, AHEAD_READY, AHEAD_QUIT } ahead_state_t;
 
 struct cli_feed {
   hr_arena_t arena;
@@ -27,18 +25,14 @@ struct cli_feed {
   uint64_t epoch;    /* that `order` belongs to */
   int64_t *order;
   bool has_order;
-  /* What the thread works at. It owns what follows while the state is WANTED, this side otherwise. */
-  pthread_t thread;
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  bool has_thread; /* without one, steps are gathered when they are wanted */
-  ahead_state_t state;
+  /* The step that is gathered ahead. Its work owns what follows until it has been waited for. */
+  tp_loop_t *loop;
+  tp_work_t *work; /* NULL: none under way */
+  bool has_ahead;
   uint64_t ahead_step;
   hlo_value_t **ahead; /* by position in params */
   hr_status_t ahead_status;
 };
-
-static void *gather_thread(void *context);
 
 /* --- opening --- */
 
@@ -134,8 +128,6 @@ hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *
   HR_TRY(hr_alloc_zeroed(sizeof(cli_feed_t), &memory));
   cli_feed_t *feed = memory;
   hr_arena_init(&feed->arena);
-  pthread_mutex_init(&feed->mutex, NULL);
-  pthread_cond_init(&feed->changed, NULL);
   feed->batch_dim = (int)hr_option_int(options, HR_OPTION_BATCH_DIM, 0);
   feed->global_batch = (int64_t)hr_option_int(options, HR_OPTION_GLOBAL_BATCH, 0);
   feed->replica = replica;
@@ -143,7 +135,7 @@ hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *
   feed->shuffle = !hr_option_is_given(options, HR_OPTION_NO_SHUFFLE);
   feed->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   hr_status_t st = fill_feed(feed, options, interface);
-  feed->has_thread = !st && pthread_create(&feed->thread, NULL, gather_thread, feed) == 0;
+  if (!st) st = tp_loop_acquire(&feed->loop);
   if (st)
     cli_feed_destroy(feed);
   else
@@ -207,42 +199,23 @@ static hr_status_t gather_step(cli_feed_t *feed, uint64_t step) {
   return NULL;
 }
 
-static void set_state(cli_feed_t *feed, ahead_state_t state) {
-  pthread_mutex_lock(&feed->mutex);
-  feed->state = state;
-  pthread_cond_signal(&feed->changed);
-  pthread_mutex_unlock(&feed->mutex);
-}
-
-/* Waits until the state is, or is not, WANTED. */
-static void await_wanted(cli_feed_t *feed, bool wanted) {
-  pthread_mutex_lock(&feed->mutex);
-  while (feed->state != AHEAD_QUIT && (feed->state == AHEAD_WANTED) != wanted)
-    pthread_cond_wait(&feed->changed, &feed->mutex);
-  pthread_mutex_unlock(&feed->mutex);
-}
-
-static void *gather_thread(void *context) {
+static void gather_ahead(void *context) {
   cli_feed_t *feed = context;
-  for (;;) {
-    await_wanted(feed, true);
-    if (feed->state == AHEAD_QUIT) return NULL;
-    feed->ahead_status = gather_step(feed, feed->ahead_step);
-    set_state(feed, AHEAD_READY);
-  }
+  feed->ahead_status = gather_step(feed, feed->ahead_step);
 }
 
 /* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`. */
 static bool take_ahead(cli_feed_t *feed, uint64_t step) {
-  await_wanted(feed, false);
-  if (feed->state == AHEAD_READY && feed->ahead_step == step) return true;
+  tp_work_wait(feed->work);
+  feed->work = NULL;
+  if (feed->has_ahead && feed->ahead_step == step) return true;
   for (size_t i = 0; feed->ahead && i < feed->params.count; i++) {
     hlo_value_release(feed->ahead[i]);
     feed->ahead[i] = NULL;
   }
   hr_status_release(feed->ahead_status);
   feed->ahead_status = NULL;
-  feed->state = AHEAD_NOTHING;
+  feed->has_ahead = false;
   return false;
 }
 
@@ -250,7 +223,7 @@ hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params)
   if (!take_ahead(feed, step)) feed->ahead_status = gather_step(feed, step);
   hr_status_t st = feed->ahead_status;
   feed->ahead_status = NULL;
-  feed->state = AHEAD_NOTHING;
+  feed->has_ahead = false;
   if (st) return st;
   for (size_t i = 0; i < feed->params.count; i++) {
     hlo_value_release(params[feed->params.data[i].param]);
@@ -258,19 +231,15 @@ hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params)
     feed->ahead[i] = NULL;
   }
   feed->ahead_step = step + 1;
-  if (feed->has_thread) set_state(feed, AHEAD_WANTED);
+  HR_TRY(tp_loop_work(feed->loop, gather_ahead, feed, &feed->work));
+  feed->has_ahead = true;
   return NULL;
 }
 
 void cli_feed_destroy(cli_feed_t *feed) {
   if (!feed) return;
   take_ahead(feed, UINT64_MAX);
-  if (feed->has_thread) {
-    set_state(feed, AHEAD_QUIT);
-    pthread_join(feed->thread, NULL);
-  }
-  pthread_mutex_destroy(&feed->mutex);
-  pthread_cond_destroy(&feed->changed);
+  tp_loop_release(feed->loop);
   for (size_t i = 0; i < feed->params.count; i++) hlo_value_release(feed->params.data[i].set);
   HR_VEC_FREE(&feed->params);
   hr_arena_deinit(&feed->arena);

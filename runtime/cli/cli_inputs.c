@@ -24,12 +24,14 @@ static void replace(hlo_value_t **place, hlo_value_t *value) {
 }
 
 /* Arrays in0, in1@2, ... that the program has no parameter for. */
-static hr_status_t check_names(const read_npz_t *npz, int param_count) {
+static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank) {
   for (size_t i = 0; i < read_npz_count(npz); i++) {
-    int k;
+    int k, of_rank;
     char text[64];
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(read_npz_name(npz, i)));
-    if (sscanf(text, "in%d", &k) == 1 && (k < 0 || k >= param_count))
+    int named = sscanf(text, "in%d@%d", &k, &of_rank);
+    if (named == 2 && of_rank != rank) continue; /* of another process, whose program may be another */
+    if (named >= 1 && (k < 0 || k >= param_count))
       return hr_error(HR_USAGE, "%s has %s, the program has %d parameters", npz->zip.path, text, param_count);
   }
   return NULL;
@@ -38,11 +40,11 @@ static hr_status_t check_names(const read_npz_t *npz, int param_count) {
 static hr_status_t take_arrays(const read_npz_t *npz, const cli_interface_t *interface, int rank, hlo_value_t **values,
                                int *out_found) {
   *out_found = 0;
-  HR_TRY(check_names(npz, interface->param_count));
+  HR_TRY(check_names(npz, interface->param_count, rank));
   for (int k = 0; k < interface->param_count; k++) {
     hlo_value_t *value;
     if (!hlo_shape_is_array(interface->params[k])) continue;
-    HR_TRY(cli_value_from_npz(npz, "in", k, rank, interface->params[k], &value));
+    HR_TRY(cli_value_from_npz(npz, &(cli_slot_t){interface, false, k}, rank, &value));
     if (!value) continue;
     replace(&values[k], value);
     ++*out_found;
@@ -90,7 +92,7 @@ static hr_status_t take_single(const char *text, const cli_interface_t *interfac
   if (cli_npy_is_named(rest)) {
     read_npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
-    hr_status_t st = cli_value_from_npy(rest, &npy, shape, &value);
+    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_slot_t){interface, false, (int)k}, &value);
     read_npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %ld", k));
   } else {

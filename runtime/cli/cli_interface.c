@@ -42,7 +42,8 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
 
 hr_status_t cli_interface_init(cli_interface_t *interface, const hlorun_program_t *program) {
   *interface = (cli_interface_t){.param_count = hlorun_program_param_count(program),
-                                 .result_count = hlorun_program_result_count(program)};
+                                 .result_count = hlorun_program_result_count(program),
+                                 .program = program};
   hr_arena_t *arena = &interface->arena;
   hr_arena_init(arena);
   HR_TRY(HR_NEW_ARRAY(arena, interface->param_count, &interface->params));
@@ -89,17 +90,49 @@ static bool dims_fit(const read_npy_t *npy, const hlo_shape_t *want) {
   return true;
 }
 
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const hlo_shape_t *want,
+/* Copies the part of `whole` that starts at `starts` and has the slot's sizes. */
+static hr_status_t cut_value(const hlo_value_t *whole, const int64_t *starts, const hlo_shape_t *want,
+                             hlo_value_t **out_value) {
+  int64_t index[HLO_MAX_RANK] = {0}, each = (int64_t)hr_dtype_bytes(want->dtype);
+  HR_TRY(hlo_value_array(want->dtype, want->rank, want->dims, out_value));
+  int64_t row = want->rank ? want->dims[want->rank - 1] : 1;
+  char *to = (*out_value)->data;
+  for (int64_t done = 0; done < (*out_value)->count; done += row) {
+    int64_t at = 0;
+    for (int d = 0; d < want->rank; d++) at = at * whole->dims[d] + starts[d] + index[d];
+    memcpy(to + done * each, (const char *)whole->data + at * each, (size_t)(row * each));
+    for (int d = want->rank - 2; d >= 0 && ++index[d] == want->dims[d]; d--) index[d] = 0;
+  }
+  return NULL;
+}
+
+static hr_status_t cut_npy(const read_npy_t *npy, const int64_t *starts, const hlo_shape_t *want,
+                           hlo_value_t **out_value) {
+  hlo_value_t *whole;
+  HR_TRY(read_npy_value(npy, want->dtype, &whole));
+  hr_status_t st = cut_value(whole, starts, want, out_value);
+  hlo_value_release(whole);
+  return st;
+}
+
+hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_slot_t *slot,
                                hlo_value_t **out_value) {
+  const cli_interface_t *interface = slot->interface;
+  const hlo_shape_t *want = slot->is_result ? interface->results[slot->index] : interface->params[slot->index];
+  int64_t starts[HLO_MAX_RANK];
   if (read_npy_is(npy, want->dtype) && dims_fit(npy, want)) return read_npy_value(npy, want->dtype, out_value);
+  if (read_npy_is(npy, want->dtype) && interface->program &&
+      hlorun_program_shard(interface->program, slot->is_result, slot->index, npy->rank, npy->dims, starts))
+    return cut_npy(npy, starts, want, out_value);
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
   const char *descr = hr_dtype_table[want->dtype].npy_descr;
   return hr_error(HR_USAGE, "%s is %s, the program has %s (%s in files)", name, read_npy_text(npy, found),
                   hlo_shape_text(want, wanted), descr);
 }
 
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const char *prefix, int k, int rank, const hlo_shape_t *want,
-                               hlo_value_t **out_value) {
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_slot_t *slot, int rank, hlo_value_t **out_value) {
+  const char *prefix = slot->is_result ? "out" : "in";
+  int k = slot->index;
   char name[64], label[512];
   bool found;
   read_npy_t npy;
@@ -112,7 +145,7 @@ hr_status_t cli_value_from_npz(const read_npz_t *npz, const char *prefix, int k,
   *out_value = NULL;
   if (!found) return NULL;
   snprintf(label, sizeof label, "%s of %s", name, npz->zip.path);
-  hr_status_t st = cli_value_from_npy(label, &npy, want, out_value);
+  hr_status_t st = cli_value_from_npy(label, &npy, slot, out_value);
   read_npy_deinit(&npy);
   return st;
 }

@@ -12,7 +12,15 @@ typedef struct cli_interface {
   int param_count, result_count;
   const hlo_shape_t **params, **results;
   const char **param_names;
+  const hlorun_program_t *program;
 } cli_interface_t;
+
+/* One parameter or result of a program. */
+typedef struct cli_slot {
+  const cli_interface_t *interface;
+  bool is_result;
+  int index;
+} cli_slot_t;
 
 /* Deinit also after a failure. */
 hr_status_t cli_interface_init(cli_interface_t *interface, const hlorun_program_t *program);
@@ -26,11 +34,11 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
 hr_status_t cli_npy_open(const char *file, read_npy_t *out_npy);
 bool cli_npy_is_named(const char *text); /* does it look like either? */
 
-/* Where a value came from, for messages: "in3 of data.npz". */
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const hlo_shape_t *want,
+/* The array for a slot: of its shape, or this process's part of a global array if the program cuts it.
+ * `name`: where it came from, for messages: "in3 of data.npz". */
+hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_slot_t *slot,
                                hlo_value_t **out_value);
-/* Member PREFIX<k>@<rank> if the archive has it, else PREFIX<k>; *out_value NULL if it has neither. */
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const char *prefix, int k, int rank, const hlo_shape_t *want,
-                               hlo_value_t **out_value);
+/* Member in<k>@<rank> (or out<k>@<rank>) if the archive has it, else in<k>; *out_value NULL if it has neither. */
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_slot_t *slot, int rank, hlo_value_t **out_value);
 
 #endif

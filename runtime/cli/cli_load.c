@@ -21,10 +21,11 @@ hr_status_t cli_load_program(hlorun_client_t *client, const char *path, const hl
                              hlorun_program_t **out_program, bool *out_of_step) {
   bool same;
   *out_of_step = false;
-  HR_TRY(compare_files(client, path, &same));
+  same = false;
+  if (!options->mpmd) HR_TRY(compare_files(client, path, &same));
   hr_status_t st = hlorun_program_load(client, path, options, out_program);
   hr_code_t code = hr_status_code(st);
-  bool by_the_text = code == HR_INVALID || code == HR_UNSUPPORTED || code == HR_USAGE;
+  bool by_the_text = code == HR_INVALID || code == HR_UNSUPPORTED || code == HR_USAGE || code == HR_DISAGREE;
   if (st && same && by_the_text) return cli_agree(client, st);
   *out_of_step = st != NULL;
   return st;

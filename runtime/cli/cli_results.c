@@ -63,7 +63,9 @@ typedef struct array_head {
   int64_t dims[HLO_MAX_RANK];
 } array_head_t;
 
-static hr_status_t send_results(hlorun_client_t *client, int count, hlo_value_t *const *results) {
+/* Programs of different processes may have different numbers of results. */
+static hr_status_t send_results(hlorun_client_t *client, int32_t count, hlo_value_t *const *results) {
+  HR_TRY(hlorun_client_send(client, 0, &count, sizeof count));
   for (int k = 0; k < count; k++) {
     const hlo_value_t *value = results[k];
     bool is_array = hr_dtype_is_array(value->dtype);
@@ -90,8 +92,10 @@ static hr_status_t receive_array(hlorun_client_t *client, int from, hlo_value_t 
 }
 
 /* A failure to write is kept: the other processes must get rid of what they send. */
-static hr_status_t receive_results(hlorun_client_t *client, read_zip_writer_t *writer, int from, int count,
+static hr_status_t receive_results(hlorun_client_t *client, read_zip_writer_t *writer, int from,
                                    hr_status_t *write_status) {
+  int32_t count;
+  HR_TRY(hlorun_client_recv(client, from, &count, sizeof count));
   for (int k = 0; k < count; k++) {
     hlo_value_t *value;
     HR_TRY(receive_array(client, from, &value));
@@ -116,7 +120,7 @@ hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int cou
   read_zip_writer_t *writer = NULL;
   hr_status_t write_status = read_zip_create(path, &writer), st = NULL;
   if (!write_status) write_status = write_own(writer, world, count, results);
-  for (int from = 1; from < world && !st; from++) st = receive_results(client, writer, from, count, &write_status);
+  for (int from = 1; from < world && !st; from++) st = receive_results(client, writer, from, &write_status);
   return read_zip_finish(writer, hr_status_join(write_status, st));
 }
 
@@ -138,10 +142,10 @@ static void add_line(hr_text_t *text, const cli_expectation_t *expectation, int 
   hr_text_add_char(text, '\n');
 }
 
-static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const hlo_shape_t *shape,
+static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const cli_interface_t *interface,
                                const hlo_value_t *result, hr_text_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_npz(expectation->npz, "out", k, expectation->rank, shape, &want));
+  HR_TRY(cli_value_from_npz(expectation->npz, &(cli_slot_t){interface, true, k}, expectation->rank, &want));
   if (!want) return NULL;
   cli_difference_t difference = {0};
   bool same_dims = cli_same_dims(result, want);
@@ -155,15 +159,17 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k, cons
 }
 
 /* Arrays out0, out1@3, ... that the program has no result for. */
-static hr_status_t check_names(const read_npz_t *npz, int result_count, int *out_named) {
+static hr_status_t check_names(const read_npz_t *npz, int result_count, int rank, int *out_named) {
   *out_named = 0;
   for (size_t i = 0; i < read_npz_count(npz); i++) {
     hr_str_t name = read_npz_name(npz, i);
-    int k;
+    int k, of_rank;
     char text[64];
     snprintf(text, sizeof text, "%.*s", HR_STR_ARGS(name));
-    if (sscanf(text, "out%d", &k) != 1) continue;
+    int named = sscanf(text, "out%d@%d", &k, &of_rank);
+    if (named < 1) continue;
     ++*out_named;
+    if (named == 2 && of_rank != rank) continue; /* of another process, whose program may be another */
     if (k < 0 || k >= result_count)
       return hr_error(HR_USAGE, "%s has %s, the program has %d results", npz->zip.path, text, result_count);
   }
@@ -174,12 +180,12 @@ hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_
                                 hlo_value_t *const *results, hr_text_t *text, int *out_bad) {
   int named;
   *out_bad = 0;
-  HR_TRY(check_names(expectation->npz, interface->result_count, &named));
+  HR_TRY(check_names(expectation->npz, interface->result_count, expectation->rank, &named));
   if (!named && interface->result_count)
     return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with", expectation->npz->zip.path);
   for (int k = 0; k < interface->result_count; k++)
     if (hr_dtype_is_array(results[k]->dtype))
-      HR_TRY(compare_one(expectation, k, interface->results[k], results[k], text, out_bad));
+      HR_TRY(compare_one(expectation, k, interface, results[k], text, out_bad));
   return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
 #include "cli/cli_load.h"
+#include "cli/cli_programs.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_results.h"
 #include "cli/cli_signals.h"
@@ -54,10 +55,7 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
 static hr_status_t check_usage(const hr_options_t *options) {
   if (hr_option_int(options, HR_OPTION_ENGINE, 0) == 1)
     return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
-  if (options->operands.count == 0) return hr_error(HR_USAGE, "no program given; see hlorun --help");
-  if (options->operands.count > 1)
-    return hr_error(HR_USAGE, "found %zu programs, run takes one: %s, %s", options->operands.count,
-                    options->operands.data[0], options->operands.data[1]);
+  HR_TRY(cli_programs_check(options));
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
     return hr_error(HR_USAGE, "--steps and --epochs both say how long to run: give one");
   if (hr_option_is_given(options, HR_OPTION_EPOCHS) && !hr_option_is_given(options, HR_OPTION_FEED))
@@ -92,6 +90,9 @@ static hr_status_t load_program(run_t *run) {
   hlorun_program_options_init(&options);
   options.num_replicas = (int)hr_option_int(run->options, HR_OPTION_NUM_REPLICAS, 0);
   options.num_partitions = (int)hr_option_int(run->options, HR_OPTION_NUM_PARTITIONS, 0);
+  options.mpmd = cli_programs_are_several(run->options) && run->world > 1;
+  options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
+  HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
@@ -281,8 +282,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
-  cli_signals_block();
-  run_t run = {.options = options, .path = options->operands.data[0]};
+  run_t run = {.options = options};
   hr_status_t st = run_all(&run);
   if (run.out_of_step) st = cli_fail_alone(run.client, st);
   release_run(&run, run.out_of_step ? hr_status_exit_code(st) : 0);

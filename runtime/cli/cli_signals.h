@@ -7,8 +7,6 @@
 
 #include "base/status.h"
 
-/* To be called before any thread exists: signals are left to the watcher from then on. */
-void cli_signals_block(void);
 hr_status_t cli_signals_watch(hlorun_client_t *client);
 /* Before the client is released. */
 void cli_signals_unwatch(void);

@@ -105,10 +105,7 @@ static hr_status_t list_cases(const test_t *test) {
   hr_text_init(&text);
   for (size_t i = 0; i < test->cases.count; i++) {
     const cli_case_t *one = &test->cases.data[i];
-    if (one->skip)
-      hr_text_printf(&text, "%s\tskip: %s\n", one->program, one->skip);
-    else
-      hr_text_printf(&text, "%s\t%d\n", one->program, one->world);
+    hr_text_printf(&text, "%s\t%d\n", one->program, one->world);
   }
   hr_status_t st = cli_print(&text);
   hr_text_deinit(&text);
@@ -122,13 +119,12 @@ static double timeout_s(const hr_options_t *options) {
   return seconds > 0 ? seconds : 1e9; /* 0: never */
 }
 
-/* The cases of one world size (0: those to skip), in order. */
+/* The cases of one world size, in order. */
 static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *out_count) {
   HR_TRY(HR_NEW_ARRAY(&test->arena, test->cases.count, out_chosen));
   *out_count = 0;
   for (size_t i = 0; i < test->cases.count; i++) {
-    const cli_case_t *one = &test->cases.data[i];
-    if ((one->skip ? 0 : one->world) == world) (*out_chosen)[(*out_count)++] = i;
+    if (test->cases.data[i].world == world) (*out_chosen)[(*out_count)++] = i;
   }
   return NULL;
 }
@@ -167,12 +163,10 @@ static hr_status_t run_cases(test_t *test) {
   int largest = 1;
   for (size_t i = 0; i < test->cases.count; i++)
     if (test->cases.data[i].world > largest) largest = test->cases.data[i].world;
-  for (int world = 0; world <= largest; world++) {
+  for (int world = 1; world <= largest; world++) {
     size_t *chosen, count;
     HR_TRY(choose(test, world, &chosen, &count));
     if (!count) continue;
-    for (size_t i = 0; i < count && world == 0; i++)
-      HR_TRY(tell(test, chosen[i], CLI_SKIPPED, test->cases.data[chosen[i]].skip));
     if (world == 1) HR_TRY(run_alone(test, chosen, count));
     if (world > 1) HR_TRY(run_together(test, world, chosen, count));
   }

@@ -22,10 +22,12 @@ static const struct command {
   hr_status_t (*run)(const cli_arguments_t *arguments);
 } commands[] = {
     {"run", "[run] [options] PROGRAM", "run a program on the grid", HR_COMMAND_RUN, cli_run},
-    {"check", "check [options] PROGRAM...", "read and verify programs; runs nothing", HR_COMMAND_CHECK, cli_check},
+    {"check", "check [options] PROGRAM...", "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK, cli_check},
     {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them", HR_COMMAND_TEST,
      cli_test},
     {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT, cli_convert},
+    {"schedule", "schedule gen|to-hlo|from-hlo ...", "write communication patterns as programs, and back",
+     HR_COMMAND_SCHEDULE, cli_schedule},
 };
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -120,7 +122,10 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   if (hr_option_is_given(options, HR_OPTION_VERSION)) return print_list(list_version);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPS)) return cli_list_ops();
-  if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) return topo_print(stdout);
+  if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
+    bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
+    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1)) : topo_print(stdout);
+  }
   return command->run(arguments);
 }
 

@@ -140,6 +140,9 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   HR_TRY(tp_groups_of(endpoint, &comm->groups));
   hr_map_init(&comm->resolved);
   hr_arena_init(&comm->arena);
+  comm->waits_in = NULL;
+  comm->waits_for = -1;
+  comm->gave_up = false;
   return NULL;
 }
 

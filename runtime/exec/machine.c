@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "exec/parallel.h"
+#include "exec/probes.h"
+#include "ops/placement.h"
 
 #define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
 
@@ -19,6 +22,7 @@ struct exec_machine {
   hr_arena_t scratch; /* rewound after each step */
   hr_arena_t kept;    /* states */
   op_state_t *states;
+  exec_probes_t probes;
 };
 
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
@@ -46,19 +50,37 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
+static hr_status_t keep_probe(op_env_t *env, hr_str_t id, hlo_value_t *value) {
+  return exec_probes_add(&((exec_machine_t *)env->engine)->probes, id, value);
+}
+
+static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value) {
+  *out_value = exec_probes_find(&((exec_machine_t *)env->engine)->probes, id, n);
+  return NULL;
+}
+
 /* --- steps --- */
+
+/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on it. */
+static hr_status_t check_fits(const exec_machine_t *machine, const hlo_instr_t *instr, const hlo_value_t *value) {
+  char text[HLO_SHAPE_TEXT];
+  if (!machine->plan->has_dynamic_sizes || hlo_value_fits(value, instr->shape)) return NULL;
+  return hlo_error(instr, NULL, "its value does not have the declared shape %s", hlo_shape_text(instr->shape, text));
+}
 
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->op.instr;
+  if (step->device >= 0 && step->device != op_device_of_rank(machine->env.rank, machine->env.num_partitions))
+    return hlo_value_zeros(instr->shape, out_value);
   if (instr->op == HLO_CONSTANT) {
     *out_value = hlo_value_retain(instr->literal);
     return NULL;
   }
-  if (!step->dynamic) return step->kernel->run(&machine->env, &step->op, in, out_value);
-  op_step_t actual;
-  HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
-  return step->kernel->run(&machine->env, &actual, in, out_value);
+  op_step_t actual = step->op;
+  if (step->dynamic) HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
+  HR_TRY(step->kernel->run(&machine->env, &actual, in, out_value));
+  return check_fits(machine, instr, *out_value);
 }
 
 /* Empties the slots of values that die here. A kernel may have moved an operand out of `in` (op_take). */
@@ -110,11 +132,13 @@ static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hl
     return st;
   }
   for (int p = 0; p < body->param_count; p++) slots[p] = args[p];
+  for (int p = 0; p < body->param_count && !st; p++)
+    st = check_fits(machine, body->computation->params.data[p], args[p]);
   for (int i = 0; i < body->unused_count; i++) {
     hlo_value_release(slots[body->unused_slots[i]]);
     slots[body->unused_slots[i]] = NULL;
   }
-  st = run_steps(machine, body, slots);
+  if (!st) st = run_steps(machine, body, slots);
   if (!st) {
     *out_value = slots[body->root_slot];
     slots[body->root_slot] = NULL;
@@ -133,13 +157,22 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
 }
 
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value) {
+  exec_probes_clear(&machine->probes);
   return run_body(machine, machine->plan->entry, args, out_value);
 }
+
+hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
+                              hlo_value_t **out_value) {
+  return run_body(machine, machine->plan->bodies[computation->id], args, out_value);
+}
+
+const plan_t *exec_machine_plan(const exec_machine_t *machine) { return machine->plan; }
+const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) { return &machine->options; }
 
 /* --- life --- */
 
 static hr_status_t set_up(exec_machine_t *machine) {
-  const plan_grid_t *grid = &machine->plan->grid;
+  const plan_grid_t *grid = machine->options.grid ? machine->options.grid : &machine->plan->grid;
   op_env_t *env = &machine->env;
   env->engine = machine;
   env->rank = machine->options.rank;
@@ -152,6 +185,9 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->call = call_computation;
   env->state = find_state;
   env->check_cancelled = check_cancelled;
+  env->probe = keep_probe;
+  env->probed = find_probed;
+  env->run_parallel = exec_run_parallel;
   return machine->options.attach_comm ? machine->options.attach_comm(env, machine->options.comm_context) : NULL;
 }
 
@@ -174,6 +210,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
 
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
+  exec_probes_clear(&machine->probes);
   hr_arena_deinit(&machine->scratch);
   hr_arena_deinit(&machine->kept);
   hr_free(machine);

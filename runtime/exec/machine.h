@@ -16,9 +16,13 @@ typedef struct exec_machine exec_machine_t;
 
 typedef struct exec_machine_options {
   int rank;                /* replica * partitions + partition */
+  const plan_grid_t *grid; /* NULL: the plan's */
   uint64_t rng_seed;
   exec_cancel_t *cancel;   /* may be NULL */
   atomic_ulong *progress;  /* counted up with every step, for watchdogs; may be NULL */
+  /* Asked now and then while a step waits for threads of its own: a failure ends it (time-outs). May be NULL. */
+  hr_status_t (*interrupted)(void *context);
+  void *interrupted_context;
   /* Fills in the collective functions of the environment; NULL for a process without peers, whose collectives are over
    * itself. */
   hr_status_t (*attach_comm)(op_env_t *env, void *context);
@@ -31,5 +35,11 @@ void exec_machine_destroy(exec_machine_t *machine); /* accepts NULL */
 /* Runs the entry. Takes the references of `args` away (a holder of the only reference lets the program overwrite the
  * value); *out_value is a new reference. Random state persists from run to run. */
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value);
+/* The same for another computation that the plan has. */
+hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
+                              hlo_value_t **out_value);
+
+const plan_t *exec_machine_plan(const exec_machine_t *machine);
+const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine);
 
 #endif

@@ -71,6 +71,33 @@ hlo_instr_t *hlo_build_broadcast(hlo_builder_t *builder, hlo_instr_t *x, const h
   return hlo_build(builder, HLO_BROADCAST, shape, 1, &x, 1, &attr, 0, NULL);
 }
 
+/* The sizes of an array as a list. */
+static hlo_instr_t *sizes_of(hlo_builder_t *builder, hlo_instr_t *x) {
+  hlo_instr_t *sizes[HLO_MAX_RANK];
+  const hlo_shape_t *one;
+  int64_t first = 0;
+  if (!builder->status)
+    builder->status = hlo_shape_array(&builder->computation->module->arena, HR_S32, 1, &(int64_t){1}, &one);
+  for (int64_t d = 0; d < x->shape->rank && !builder->status; d++) {
+    hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &d);
+    sizes[d] = hlo_build_reshape(builder, hlo_build(builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL), one);
+  }
+  if (builder->status || x->shape->rank == 1) return builder->status ? NULL : sizes[0];
+  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &first);
+  return hlo_build(builder, HLO_CONCATENATE, NULL, x->shape->rank, sizes, 1, &attr, 0, NULL);
+}
+
+hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hlo_instr_t *like, hr_ints_t dims) {
+  const hlo_shape_t *shape;
+  if (builder->status || !x || !like) return NULL;
+  builder->status = hlo_shape_with_dtype(&builder->computation->module->arena, like->shape, x->shape->dtype, &shape);
+  if (builder->status) return NULL;
+  if (!hlo_shape_is_dynamic(shape)) return hlo_build_broadcast(builder, x, shape, dims);
+  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, dims.count, dims.data);
+  hlo_instr_t *operands[] = {x, sizes_of(builder, like)};
+  return hlo_build(builder, HLO_DYNAMIC_BROADCAST, shape, 2, operands, 1, &attr, 0, NULL);
+}
+
 hlo_instr_t *hlo_build_tuple(hlo_builder_t *builder, int count, hlo_instr_t *const *elements) {
   return hlo_build(builder, HLO_TUPLE, NULL, count, elements, 0, NULL, 0, NULL);
 }
@@ -105,7 +132,8 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
 
 /* Writes a number as one element of a type. Complex types get a zero imaginary part. */
 static void store_number(hr_dtype_t dtype, double number, void *element) {
-  int64_t integer = (int64_t)number;
+  /* Beyond 64 bits, and for NaN, the conversion has no meaning in C. */
+  int64_t integer = number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : number > 0 ? INT64_MAX : INT64_MIN;
   switch (hr_dtype_class(dtype)) {
     case HR_CLASS_PRED: *(uint8_t *)element = number != 0; break;
     case HR_CLASS_SIGNED:
@@ -136,7 +164,7 @@ hlo_instr_t *hlo_build_number(hlo_builder_t *builder, double number, hr_dtype_t 
 hlo_instr_t *hlo_build_number_like(hlo_builder_t *builder, double number, hlo_instr_t *like) {
   if (builder->status || !like) return NULL;
   hlo_instr_t *scalar = hlo_build_number(builder, number, like->shape->dtype);
-  return like->shape->rank ? hlo_build_broadcast(builder, scalar, like->shape, (hr_ints_t){NULL, 0}) : scalar;
+  return like->shape->rank ? hlo_build_broadcast_like(builder, scalar, like, (hr_ints_t){NULL, 0}) : scalar;
 }
 
 hlo_attr_t hlo_attr_of_ints(hlo_builder_t *builder, hlo_attr_key_t key, int64_t count, const int64_t *values) {

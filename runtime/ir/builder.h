@@ -41,6 +41,8 @@ hlo_instr_t *hlo_build_convert(hlo_builder_t *builder, hlo_instr_t *x, hr_dtype_
 hlo_instr_t *hlo_build_reshape(hlo_builder_t *builder, hlo_instr_t *x, const hlo_shape_t *shape);
 /* x's dimension i becomes dimension dims[i] of `shape`. */
 hlo_instr_t *hlo_build_broadcast(hlo_builder_t *builder, hlo_instr_t *x, const hlo_shape_t *shape, hr_ints_t dims);
+/* The same with the sizes of `like`, which may be known only at run time. */
+hlo_instr_t *hlo_build_broadcast_like(hlo_builder_t *builder, hlo_instr_t *x, hlo_instr_t *like, hr_ints_t dims);
 hlo_instr_t *hlo_build_tuple(hlo_builder_t *builder, int count, hlo_instr_t *const *elements);
 hlo_instr_t *hlo_build_element(hlo_builder_t *builder, hlo_instr_t *tuple, int index);
 /* A constant; takes the value over. */

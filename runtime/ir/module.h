@@ -117,6 +117,7 @@ struct hlo_module {
   const bool *propagate_params, *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
+  const hlo_sharding_t *const *result_shardings; /* per flattened result, from pass_localise; NULL: not cut */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;

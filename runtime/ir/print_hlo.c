@@ -329,7 +329,7 @@ static void print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *f) {
   hr_text_add_str(text, "\nStackFrames\n");
   for (int i = 0; i < f->frame_count; i++)
     hr_text_printf(text, "%d {file_location_id=%ld parent_frame_id=%ld}\n", i + 1, (long)f->frames[i].file_location_id,
-                   (long)f->frames[i].parent_frame_id + 1);
+                   (long)((uint64_t)f->frames[i].parent_frame_id + 1));
   hr_text_add_str(text, "\n\n");
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "mlir/mlir_parser.h"
 
 typedef struct element_reader {
@@ -36,19 +37,17 @@ static void store_scalar(element_reader_t *reader, uint64_t bits) {
 }
 
 static hr_status_t read_float(element_reader_t *reader, const mlir_token_t *token, bool negative) {
-  char digits[128];
-  bool is_pattern = token->kind == MLIR_TOKEN_INTEGER;
-  if (token->text.size >= sizeof digits) return mlir_expected(reader->parser, "a shorter number");
-  if (is_pattern && (token->text.size < 3 || token->text.data[1] != 'x' || negative))
+  char digits[32];
+  if (token->kind == MLIR_TOKEN_FLOAT) {
+    double value = hr_decimal_read(token->text.data, token->text.size, NULL);
+    store_scalar(reader, hr_float_encode(reader->dtype, negative ? -value : value));
+    return NULL;
+  }
+  if (token->text.size < 3 || token->text.size >= sizeof digits || token->text.data[1] != 'x' || negative)
     return mlir_expected(reader->parser, "a number with a point, or a pattern in hexadecimal");
   memcpy(digits, token->text.data, token->text.size);
   digits[token->text.size] = 0;
-  if (is_pattern) {
-    store_scalar(reader, strtoull(digits, NULL, 16));
-    return NULL;
-  }
-  double value = strtod(digits, NULL);
-  store_scalar(reader, hr_float_encode(reader->dtype, negative ? -value : value));
+  store_scalar(reader, strtoull(digits, NULL, 16));
   return NULL;
 }
 
@@ -193,7 +192,7 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
     return hr_error(HR_INVALID, "%zu bytes of elements, the type wants %zu", size, wanted);
   bool splat = size == each && count != 1;
   HR_TRY(set_elements(arena, attr, (int64_t)(size / each), splat, &data));
-  memcpy(data, bytes, size);
+  if (size) memcpy(data, bytes, size);
   extend_narrow(scalar_of(element), data, (int64_t)(size / each));
   make_splat(attr, count);
   return NULL;
@@ -201,9 +200,14 @@ hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, co
 
 /* --- hexadecimal blobs --- */
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+#define IS_HEX 16 /* set for what is a digit, beside its value */
+#define HEX(value) (IS_HEX | (value))
+
+static const uint8_t hex_digits[256] = {
+    ['0'] = HEX(0),  ['1'] = HEX(1),  ['2'] = HEX(2),  ['3'] = HEX(3),  ['4'] = HEX(4),  ['5'] = HEX(5),
+    ['6'] = HEX(6),  ['7'] = HEX(7),  ['8'] = HEX(8),  ['9'] = HEX(9),  ['a'] = HEX(10), ['b'] = HEX(11),
+    ['c'] = HEX(12), ['d'] = HEX(13), ['e'] = HEX(14), ['f'] = HEX(15), ['A'] = HEX(10), ['B'] = HEX(11),
+    ['C'] = HEX(12), ['D'] = HEX(13), ['E'] = HEX(14), ['F'] = HEX(15)};
 
 static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned char **out_bytes, size_t *out_size) {
   if (text.size < 2 || text.data[0] != '0' || text.data[1] != 'x' || text.size % 2)
@@ -212,11 +216,14 @@ static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned cha
   void *memory;
   HR_TRY(hr_arena_alloc(parser->arena, size + 1, &memory));
   unsigned char *bytes = memory;
+  const unsigned char *digits = (const unsigned char *)text.data + 2;
+  unsigned seen = IS_HEX;
   for (size_t i = 0; i < size; i++) {
-    int high = hex_digit(text.data[2 + 2 * i]), low = hex_digit(text.data[3 + 2 * i]);
-    if ((high | low) < 0) return mlir_expected(parser, "hexadecimal digits");
-    bytes[i] = (unsigned char)(high << 4 | low);
+    unsigned high = hex_digits[digits[2 * i]], low = hex_digits[digits[2 * i + 1]];
+    seen &= high & low;
+    bytes[i] = (unsigned char)(high << 4 | (low & 15));
   }
+  if (!(seen & IS_HEX)) return mlir_expected(parser, "hexadecimal digits");
   *out_bytes = bytes;
   *out_size = size;
   return NULL;
@@ -228,9 +235,8 @@ static hr_status_t decode_hex(mlir_parser_t *parser, hr_str_t text, unsigned cha
 static const char *find_close(const mlir_lexer_t *lexer, const char *at) {
   for (; at < lexer->end && *at != '>'; at++)
     if (*at == '"') {
-      at++;
-      while (at < lexer->end && *at != '"') at++;
-      if (at >= lexer->end) break;
+      at = memchr(at + 1, '"', (size_t)(lexer->end - at - 1));
+      if (!at) return lexer->end;
     }
   return at;
 }

@@ -203,7 +203,9 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir
   HR_TRY(mlir_take_balanced(parser, &body));
   HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
   attr->text = hr_str_from(text);
-  return NULL;
+  bool typed = false;
+  if (hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
+  return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {

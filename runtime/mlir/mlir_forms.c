@@ -1,8 +1,11 @@
 /* Pretty forms of ops. Most are rows of mlir_forms.def, read by one small interpreter; the rest have a function each. */
+#include <ctype.h>
 #include <string.h>
 
 #include "mlir/mlir_forms.h"
 #include "mlir/mlir_ops.h"
+
+#define MAX_ARROW_RESULTS 2
 
 static const mlir_form_t form_rows[] = {
 #define FORM(op, format, types) {#op, format, MLIR_FORM_##types},
@@ -74,7 +77,8 @@ static hr_status_t finish_function(form_state_t *state) {
   if (state->type->input_count != (int)state->uses.count)
     return mlir_error(state->parser->module, state->op, "%zu operands, the type has %d", state->uses.count,
                       state->type->input_count);
-  return finish(state, state->type->result_count, state->type->results);
+  HR_TRY(finish(state, state->type->result_count, state->type->results));
+  return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
 /* ": T" or a function type */
@@ -113,12 +117,44 @@ done:
   return st;
 }
 
+static hr_status_t take_arrow_results(form_state_t *state, const mlir_type_t **results, int *out_count) {
+  bool list, more = true;
+  HR_TRY(mlir_take_if(state->parser, '(', &list));
+  for (*out_count = 0; more && *out_count < MAX_ARROW_RESULTS; (*out_count)++) {
+    HR_TRY(mlir_parse_type(state->parser, &results[*out_count]));
+    more = false;
+    if (list) HR_TRY(mlir_take_if(state->parser, ',', &more));
+  }
+  return list ? mlir_take(state->parser, ')') : NULL;
+}
+
+/* ": T, U -> R", ": T -> (R, S)", or a function type, or one type that is also the result's */
+static hr_status_t finish_arrow(form_state_t *state) {
+  mlir_parser_t *parser = state->parser;
+  const mlir_type_t *results[MAX_ARROW_RESULTS];
+  int count;
+  HR_TRY(mlir_take(parser, ':'));
+  if (mlir_at(parser, '(')) {
+    HR_TRY(mlir_parse_function_type(parser, &state->type));
+    return finish(state, state->type->result_count, state->type->results);
+  }
+  for (bool more = true; more;) {
+    HR_TRY(mlir_parse_type(parser, &state->type));
+    HR_TRY(mlir_take_if(parser, ',', &more));
+  }
+  if (mlir_peek(parser)->kind != MLIR_TOKEN_ARROW) return finish(state, 1, &state->type);
+  HR_TRY(mlir_lexer_next(&parser->lexer));
+  HR_TRY(take_arrow_results(state, results, &count));
+  return finish(state, count, results);
+}
+
 static hr_status_t finish_types(form_state_t *state, mlir_form_types_t types) {
   switch (types) {
     case MLIR_FORM_SAME: return finish_same(state);
     case MLIR_FORM_FN: return finish_function(state);
     case MLIR_FORM_RESULT: return finish_result(state);
     case MLIR_FORM_LIST: return finish_list(state);
+    case MLIR_FORM_ARROW: return finish_arrow(state);
   }
   return NULL;
 }
@@ -144,6 +180,15 @@ static hr_status_t take_symbol(form_state_t *state, const char *name) {
   return add_attr(state, name, attr);
 }
 
+/* A string without a type of its own: a ':' behind it starts the op's types. */
+static hr_status_t take_text(form_state_t *state, const char *name) {
+  hr_str_t text;
+  const mlir_attr_t *attr;
+  HR_TRY(mlir_take_kind(state->parser, MLIR_TOKEN_STRING, "a string", &text));
+  HR_TRY(mlir_make_string(state->parser->arena, text, &attr));
+  return add_attr(state, name, attr);
+}
+
 static hr_status_t take_width(form_state_t *state, const char *name, int width) {
   int64_t value;
   HR_TRY(mlir_take_integer(state->parser, &value));
@@ -159,6 +204,7 @@ static hr_status_t take_attr_item(form_state_t *state, const char *item) {
   if (has_prefix(item, "i32:")) return take_width(state, name, 32);
   if (has_prefix(item, "enum:")) return take_enum(state, name);
   if (has_prefix(item, "sym:")) return take_symbol(state, name);
+  if (has_prefix(item, "str:")) return take_text(state, name);
   if (has_prefix(item, "ints:"))
     HR_TRY(mlir_parse_int_list(state->parser, &attr));
   else
@@ -171,7 +217,8 @@ static hr_status_t take_item(form_state_t *state, const char *item) {
   if (!strcmp(item, "%*")) return mlir_parse_uses(state->parser, &state->uses);
   if (!strcmp(item, "A")) return take_dict(state);
   if (strchr(item, ':')) return take_attr_item(state, item);
-  return item[1] ? mlir_take_word(state->parser, item) : mlir_take(state->parser, item[0]);
+  bool is_word = isalpha((unsigned char)item[0]);
+  return is_word ? mlir_take_word(state->parser, item) : mlir_take(state->parser, item[0]);
 }
 
 bool mlir_form_next_item(const char **format, char item[MLIR_FORM_ITEM]) {
@@ -399,7 +446,8 @@ static hr_status_t take_pairs(form_state_t *state, const mlir_attr_t **out_attr)
     HR_TRY_GOTO(done, st, mlir_take(state->parser, ']'));
     HR_TRY_GOTO(done, st, mlir_take_if(state->parser, ',', &more));
   }
-  if (!st) st = mlir_take(state->parser, ']');
+  if (st) goto done;
+  HR_TRY_GOTO(done, st, mlir_take(state->parser, ']'));
   HR_TRY_GOTO(done, st, mlir_make_integer_type(state->parser->arena, 64, MLIR_SIGNLESS, &i64));
   int64_t dims[2] = {(int64_t)numbers.count / 2, 2};
   HR_TRY_GOTO(done, st, mlir_make_tensor_type(state->parser->arena, i64, 2, dims, &type));
@@ -839,21 +887,13 @@ static hr_status_t parse_builtin_module(form_state_t *state) {
   return mlir_set_regions(state->parser, state->op, 1, &region);
 }
 
-/* --- check, chlo, sdy, shape, arith, tensor --- */
-
-static hr_status_t take_words_value(form_state_t *state, const char *name) {
-  const mlir_attr_t *attr;
-  HR_TRY(mlir_take(state->parser, '='));
-  HR_TRY(mlir_parse_attr(state->parser, &attr));
-  return add_attr(state, name, attr);
-}
+/* --- check, sdy, shape, arith, tensor --- */
 
 /* Number literals in check ops may carry a type behind ':', which is also what starts the op's own types. */
 static hr_status_t take_plain_number(form_state_t *state, const char *name) {
   mlir_parser_t *parser = state->parser;
   mlir_attr_t *attr;
   char digits[64];
-  HR_TRY(mlir_take(parser, '='));
   const mlir_token_t *token = mlir_peek(parser);
   bool is_float = token->kind == MLIR_TOKEN_FLOAT;
   if ((!is_float && token->kind != MLIR_TOKEN_INTEGER) || token->text.size >= sizeof digits)
@@ -895,55 +935,48 @@ static hr_status_t parse_check(form_state_t *state) {
     const char *name;
     HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a name", &word));
     HR_TRY(hr_arena_cstr(parser->arena, word, &name));
-    HR_TRY(hr_str_is(word, "probe_id") ? take_words_value(state, name) : take_plain_number(state, name));
+    HR_TRY(mlir_take(parser, '='));
+    HR_TRY(hr_str_is(word, "probe_id") ? take_text(state, name) : take_plain_number(state, name));
   }
   HR_TRY(take_dict(state));
   return finish_list(state);
 }
 
-/* chlo.top_k(%x, k = 8) : T -> (V, I) and other "chlo.x %a, %b {attrs} : T, U -> R" */
-static hr_status_t parse_chlo(form_state_t *state) {
+static hr_status_t add_segments(form_state_t *state, const char *name, size_t first, size_t second) {
+  const mlir_attr_t *sizes;
+  HR_TRY(mlir_make_ints(state->parser->arena, 2, (int64_t[]){(int64_t)first, (int64_t)second}, &sizes));
+  return add_attr(state, name, sizes);
+}
+
+/* chlo.scan (%in...) inits (%init...) dimension=0 attributes {attrs} {body} : (T...) -> (R...) */
+static hr_status_t parse_scan(form_state_t *state) {
   mlir_parser_t *parser = state->parser;
-  bool parenthesised, more, typed;
-  HR_TRY(mlir_take_if(parser, '(', &parenthesised));
+  mlir_region_t *region;
+  bool attributes;
+  int64_t dimension;
+  HR_TRY(mlir_take(parser, '('));
   HR_TRY(mlir_parse_uses(parser, &state->uses));
-  for (;;) {
-    hr_str_t word;
-    const char *name;
-    HR_TRY(mlir_take_if(parser, ',', &more));
-    if (!more) break;
-    HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_WORD, "a name", &word));
-    HR_TRY(hr_arena_cstr(parser->arena, word, &name));
-    HR_TRY(take_words_value(state, name));
-  }
-  if (parenthesised) HR_TRY(mlir_take(parser, ')'));
-  HR_TRY(take_dict(state));
-  HR_TRY(mlir_take_if(parser, ':', &typed));
-  if (!typed) return mlir_expected(parser, "':'");
-  if (mlir_at(parser, '(')) {
-    HR_TRY(mlir_parse_function_type(parser, &state->type));
-    return finish(state, state->type->result_count, state->type->results);
-  }
-  HR_TRY(mlir_parse_type(parser, &state->type));
-  for (;;) {
-    HR_TRY(mlir_take_if(parser, ',', &more));
-    if (!more) break;
-    HR_TRY(mlir_parse_type(parser, &state->type));
-  }
-  if (mlir_peek(parser)->kind != MLIR_TOKEN_ARROW) return finish(state, 1, &state->type);
-  HR_TRY(mlir_lexer_next(&parser->lexer));
-  bool list;
-  const mlir_type_t *results[2];
-  int count = 0;
-  HR_TRY(mlir_take_if(parser, '(', &list));
-  for (more = true; more && count < 2; count++) {
-    HR_TRY(mlir_parse_type(parser, &results[count]));
-    HR_TRY(mlir_take_if(parser, ',', &more));
-    if (!list) break;
-  }
-  if (!list) return finish(state, 1, results);
   HR_TRY(mlir_take(parser, ')'));
-  return finish(state, count, results);
+  size_t inputs = state->uses.count;
+  HR_TRY(mlir_take_word(parser, "inits"));
+  HR_TRY(mlir_take(parser, '('));
+  HR_TRY(mlir_parse_uses(parser, &state->uses));
+  HR_TRY(mlir_take(parser, ')'));
+  size_t carries = state->uses.count - inputs;
+  HR_TRY(mlir_take_word(parser, "dimension"));
+  HR_TRY(mlir_take(parser, '='));
+  HR_TRY(mlir_take_integer(parser, &dimension));
+  HR_TRY(add_integer(state, "dimension", dimension, 64));
+  HR_TRY(add_segments(state, "operandSegmentSizes", inputs, carries));
+  HR_TRY(mlir_take_word_if(parser, "attributes", &attributes));
+  if (attributes) HR_TRY(take_dict(state));
+  HR_TRY(new_region(state, false, 0, NULL, &region));
+  HR_TRY(mlir_take(parser, ':'));
+  HR_TRY(mlir_parse_function_type(parser, &state->type));
+  size_t results = (size_t)state->type->result_count;
+  HR_TRY(add_segments(state, "resultSegmentSizes", results > carries ? results - carries : 0, carries));
+  HR_TRY(finish(state, state->type->result_count, state->type->results));
+  return mlir_set_regions(parser, state->op, 1, &region);
 }
 
 /* chlo.constant and arith.constant: an attribute that names its type */
@@ -967,6 +1000,106 @@ static hr_status_t parse_cast(form_state_t *state) {
   HR_TRY(mlir_take_word(state->parser, "to"));
   HR_TRY(mlir_parse_type(state->parser, &state->type));
   return finish(state, 1, &state->type);
+}
+
+/* --- shape and tensor: types of results that the text leaves out --- */
+
+static hr_status_t finish_as(form_state_t *state, mlir_type_kind_t kind, const char *name) {
+  mlir_type_t *type;
+  HR_TRY(HR_NEW(state->parser->arena, &type));
+  type->kind = kind;
+  type->name = hr_str_from(name);
+  const mlir_type_t *result = type;
+  return finish(state, 1, &result);
+}
+
+/* : T, T behind operands whose types do not matter here */
+static hr_status_t skip_types(form_state_t *state) {
+  bool more;
+  HR_TRY(take_dict(state));
+  HR_TRY(mlir_take_if(state->parser, ':', &more));
+  while (more) {
+    HR_TRY(mlir_parse_type(state->parser, &state->type));
+    HR_TRY(mlir_take_if(state->parser, ',', &more));
+  }
+  return NULL;
+}
+
+/* shape.cstr_broadcastable %a, %b : T, T */
+static hr_status_t parse_constraint(form_state_t *state) {
+  HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  HR_TRY(skip_types(state));
+  return finish_as(state, MLIR_TYPE_OPAQUE, "shape.witness");
+}
+
+/* shape.cstr_require %a, "message" */
+static hr_status_t parse_requirement(form_state_t *state) {
+  const mlir_attr_t *message;
+  HR_TRY(take_one_use(state));
+  HR_TRY(mlir_take(state->parser, ','));
+  HR_TRY(mlir_parse_attr(state->parser, &message));
+  HR_TRY(add_attr(state, "msg", message));
+  HR_TRY(take_dict(state));
+  return finish_as(state, MLIR_TYPE_OPAQUE, "shape.witness");
+}
+
+/* shape.const_witness true */
+static hr_status_t parse_const_witness(form_state_t *state) {
+  const mlir_attr_t *passing;
+  HR_TRY(mlir_parse_attr(state->parser, &passing));
+  HR_TRY(add_attr(state, "passing", passing));
+  HR_TRY(take_dict(state));
+  return finish_as(state, MLIR_TYPE_OPAQUE, "shape.witness");
+}
+
+/* shape.assuming %w -> (T, U) { ... shape.assuming_yield %a, %b : T, U } */
+static hr_status_t parse_assuming(form_state_t *state) {
+  const mlir_type_t *results[16];
+  int count = 0;
+  bool more = false;
+  mlir_region_t *region;
+  HR_TRY(take_one_use(state));
+  bool typed = mlir_peek(state->parser)->kind == MLIR_TOKEN_ARROW;
+  if (typed) {
+    HR_TRY(mlir_lexer_next(&state->parser->lexer));
+    HR_TRY(mlir_take(state->parser, '('));
+    more = !mlir_at(state->parser, ')');
+  }
+  for (; more; count++) {
+    if (count == 16) return mlir_expected(state->parser, "fewer results");
+    HR_TRY(mlir_parse_type(state->parser, &results[count]));
+    HR_TRY(mlir_take_if(state->parser, ',', &more));
+  }
+  if (typed) HR_TRY(mlir_take(state->parser, ')'));
+  HR_TRY(new_region(state, false, 0, NULL, &region));
+  HR_TRY(take_dict(state));
+  HR_TRY(finish(state, count, results));
+  return mlir_set_regions(state->parser, state->op, 1, &region);
+}
+
+/* tensor.dim %x, %i : T */
+static hr_status_t parse_tensor_dim(form_state_t *state) {
+  HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  HR_TRY(skip_types(state));
+  return finish_as(state, MLIR_TYPE_INDEX, "");
+}
+
+/* tensor.extract %x[%i, %j] : T */
+static hr_status_t parse_tensor_extract(form_state_t *state) {
+  HR_TRY(take_one_use(state));
+  HR_TRY(mlir_take(state->parser, '['));
+  if (!mlir_at(state->parser, ']')) HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  HR_TRY(mlir_take(state->parser, ']'));
+  HR_TRY(skip_types(state));
+  if (!state->type || !state->type->element) return mlir_expected(state->parser, "a tensor type");
+  return finish(state, 1, &state->type->element);
+}
+
+/* tensor.from_elements %a, %b : T */
+static hr_status_t parse_from_elements(form_state_t *state) {
+  if (!mlir_at(state->parser, ':')) HR_TRY(mlir_parse_uses(state->parser, &state->uses));
+  HR_TRY(take_dict(state));
+  return finish_result(state);
 }
 
 /* sdy.mesh @m = <["x"=4, "y"=2], device_ids=[...]> {attrs}: the mesh is kept as text */
@@ -1046,6 +1179,7 @@ static const struct {
     {"arith.index_cast", parse_cast},
     {"builtin.module", parse_builtin_module},
     {"chlo.constant", parse_typed_constant},
+    {"chlo.scan", parse_scan},
     {"func.func", parse_func},
     {"func.return", parse_return},
     {"sdy.manual_computation", parse_sdy_manual},
@@ -1053,7 +1187,13 @@ static const struct {
     {"sdy.reshard", parse_sdy_sharded},
     {"sdy.return", parse_return},
     {"sdy.sharding_constraint", parse_sdy_sharded},
+    {"shape.assuming", parse_assuming},
+    {"shape.assuming_yield", parse_return},
     {"shape.const_shape", parse_const_shape},
+    {"shape.const_witness", parse_const_witness},
+    {"shape.cstr_broadcastable", parse_constraint},
+    {"shape.cstr_eq", parse_constraint},
+    {"shape.cstr_require", parse_requirement},
     {"stablehlo.compare", parse_compare},
     {"stablehlo.composite", parse_composite},
     {"stablehlo.constant", parse_constant},
@@ -1069,6 +1209,9 @@ static const struct {
     {"stablehlo.slice", parse_slice},
     {"stablehlo.while", parse_while},
     {"tensor.cast", parse_cast},
+    {"tensor.dim", parse_tensor_dim},
+    {"tensor.extract", parse_tensor_extract},
+    {"tensor.from_elements", parse_from_elements},
 };
 
 bool mlir_op_is_isolated(hr_str_t name) {
@@ -1079,16 +1222,29 @@ bool mlir_op_is_isolated(hr_str_t name) {
   return false;
 }
 
+#define CUSTOM_COUNT (sizeof custom_forms / sizeof *custom_forms)
+#define ROW_COUNT (sizeof form_rows / sizeof *form_rows)
+
+/* The parser's map holds 1 + the index of a custom form, or CUSTOM_COUNT more than that for a row. */
+static hr_status_t list_forms(hr_map_t *forms) {
+  for (uintptr_t i = 0; i < CUSTOM_COUNT; i++)
+    HR_TRY(hr_map_put(forms, hr_str_from(custom_forms[i].op), (void *)(i + 1), NULL));
+  for (uintptr_t i = 0; i < ROW_COUNT; i++)
+    HR_TRY(hr_map_put(forms, hr_str_from(form_rows[i].op), (void *)(CUSTOM_COUNT + i + 1), NULL));
+  return NULL;
+}
+
 static hr_status_t parse_form(form_state_t *state) {
   hr_str_t name = state->op->name;
-  for (size_t i = 0; i < sizeof custom_forms / sizeof *custom_forms; i++)
-    if (hr_str_is(name, custom_forms[i].op)) return custom_forms[i].parse(state);
-  const mlir_form_t *form = mlir_form_find(name);
-  if (form) {
+  hr_map_t *forms = &state->parser->forms;
+  if (!forms->count) HR_TRY(list_forms(forms));
+  uintptr_t found = (uintptr_t)hr_map_get(forms, name);
+  if (found && found <= CUSTOM_COUNT) return custom_forms[found - 1].parse(state);
+  if (found) {
+    const mlir_form_t *form = &form_rows[found - 1 - CUSTOM_COUNT];
     HR_TRY(take_format(state, form->format));
     return finish_types(state, form->types);
   }
-  if (name.size > 5 && !memcmp(name.data, "chlo.", 5)) return parse_chlo(state);
   if (name.size > 6 && !memcmp(name.data, "check.", 6)) return parse_check(state);
   return mlir_error(state->parser->module, state->op, "no operation of this name has a form of its own; write \"%.*s\"(...)",
                     HR_STR_ARGS(name));

@@ -73,6 +73,10 @@ static int unescape(const char *at, const char *end, char *out) {
 static hr_status_t lex_string(mlir_lexer_t *lexer, hr_str_t *out_text) {
   const char *start = lexer->at, *at = start;
   bool escaped = false;
+  /* Blobs have no escapes: what memchr finds to be plain is not looked at byte by byte. */
+  const char *quote = memchr(at, '"', (size_t)(lexer->end - at));
+  size_t room = quote ? (size_t)(quote - at) : 0;
+  if (quote && !memchr(at, '\\', room) && !memchr(at, '\n', room)) at = quote;
   while (at < lexer->end && *at != '"' && *at != '\n') {
     escaped |= *at == '\\';
     at += *at == '\\' && at + 1 < lexer->end ? 2 : 1;
@@ -149,14 +153,15 @@ static void lex_number(mlir_lexer_t *lexer) {
   lexer->token.text = (hr_str_t){start, (size_t)(lexer->at - start)};
 }
 
+/* `text` has at least two characters. */
 static bool starts_with(const mlir_lexer_t *lexer, const char *text) {
-  size_t size = strlen(text);
-  return (size_t)(lexer->end - lexer->at) >= size && !memcmp(lexer->at, text, size);
+  if (lexer->end - lexer->at < 2 || lexer->at[0] != text[0] || lexer->at[1] != text[1]) return false;
+  return !text[2] || (lexer->end - lexer->at >= 3 && lexer->at[2] == text[2]);
 }
 
 static hr_status_t lex_punct(mlir_lexer_t *lexer) {
   static const struct {
-    const char *text;
+    const char text[4];
     mlir_token_kind_t kind;
   } longer[] = {{"->", MLIR_TOKEN_ARROW},
                 {"::", MLIR_TOKEN_COLON_COLON},

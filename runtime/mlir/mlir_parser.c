@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mlir/mlir_ops.h"
+#include "mlir/mlir_print.h"
 
 /* --- tokens --- */
 
@@ -341,6 +342,26 @@ hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_u
   return mlir_resolve_uses(parser, uses->data, op->operand_count, op->operands);
 }
 
+static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_text_printf(&text, "operand %d is ", k);
+  mlir_print_type(&text, op->operands[k]->type);
+  hr_text_add_str(&text, ", and is written as ");
+  mlir_print_type(&text, written);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = mlir_error(parser->module, op, "%.*s", (int)text.size, text.data);
+  hr_text_deinit(&text);
+  return st;
+}
+
+hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function) {
+  for (int k = 0; k < op->operand_count && k < function->input_count; k++)
+    if (op->operands[k] && !mlir_type_equal(op->operands[k]->type, function->inputs[k]))
+      return operand_type_error(parser, op, k, function->inputs[k]);
+  return NULL;
+}
+
 hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties, const mlir_attr_t *dict) {
   int total = (properties ? properties->count : 0) + (dict ? dict->count : 0), inherent = properties ? properties->count : 0;
   mlir_named_attr_t *attrs, *extras;
@@ -415,6 +436,7 @@ static hr_status_t parse_generic_op(mlir_parser_t *parser, mlir_op_t *op) {
     goto done;
   }
   HR_TRY_GOTO(done, st, mlir_set_operands(parser, op, &uses));
+  HR_TRY_GOTO(done, st, mlir_check_operand_types(parser, op, type));
   HR_TRY_GOTO(done, st, mlir_set_attrs(parser, op, properties, dict));
   st = mlir_set_results(parser, op, type->result_count, type->results);
 done:
@@ -519,6 +541,7 @@ hr_status_t mlir_parse_module(mlir_module_t *module) {
   if (!st) st = close_scope(&parser, &scope);
   hr_map_deinit(&scope.names);
   HR_VEC_FREE(&scope.pending);
+  hr_map_deinit(&parser.forms);
   hr_map_deinit(&parser.attr_aliases);
   hr_map_deinit(&parser.type_aliases);
   hr_map_deinit(&parser.resources);

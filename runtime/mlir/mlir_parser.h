@@ -20,6 +20,7 @@ typedef struct mlir_parser {
   hr_map_t resources;               /* key → mlir_attr_t without a type: the blob */
   HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes and aliases that wait for the end of the file */
   mlir_scope_t *scope;
+  hr_map_t forms; /* pretty forms by op name, see mlir_forms.c */
 } mlir_parser_t;
 
 /* --- tokens --- */

@@ -9,6 +9,7 @@
 
 #include "mlir/mlir_parser.h"
 
+#define MAX_PADDING 3  /* zeros that digits may be padded with before an exponent is written */
 #define LIST_LIMIT 100 /* elements; longer dense attributes print as a hexadecimal blob */
 
 /* --- names and strings --- */
@@ -54,23 +55,46 @@ static void print_symbol(hr_text_t *text, const mlir_attr_t *attr) {
 
 /* --- numbers --- */
 
-/* A float as "%e" if that reads back, else the shortest form with a point that does, else its pattern. */
+/* Six digits, with an exponent: "1.500000e+00". */
+static void scientific_digits(double value, char into[64]) {
+  char digits[MLIR_DECIMAL_DIGITS];
+  int power, count = mlir_decimal_digits(value, 6, digits, &power);
+  snprintf(into, 64, "%s%c.%.*s%.*se%c%02d", signbit(value) ? "-" : "", digits[0], count - 1, digits + 1, 7 - count,
+           "000000", power < 0 ? '-' : '+', abs(power));
+}
+
+/* As many digits as the type may need, without an exponent for numbers that are not too small; false if that shows no
+ * point, and would read as an integer. */
+static bool print_all_digits(hr_text_t *text, double value, int wanted) {
+  char digits[MLIR_DECIMAL_DIGITS];
+  int power, count = mlir_decimal_digits(value, wanted, digits, &power), whole = power + 1;
+  bool integral = count <= whole;
+  bool scientific = integral ? whole - count > MAX_PADDING || whole > wanted : power < -MAX_PADDING;
+  if (integral && !scientific) return false;
+  if (signbit(value)) hr_text_add_char(text, '-');
+  if (scientific) {
+    hr_text_printf(text, "%c.%.*sE%+d", digits[0], count > 1 ? count - 1 : 1, count > 1 ? digits + 1 : "0", power);
+    return true;
+  }
+  if (whole > 0)
+    hr_text_printf(text, "%.*s.%.*s", whole, digits, count - whole, digits + whole);
+  else
+    hr_text_printf(text, "0.%.*s%.*s", -whole, "000", count, digits);
+  return true;
+}
+
+/* A float with six digits if that reads back, else with all its digits if they have a point, else its pattern. */
 static void print_float(hr_text_t *text, const mlir_type_t *type, double value, uint64_t bits) {
   hr_dtype_t dtype = HR_F64;
   char digits[64];
   mlir_float_dtype(type, &dtype);
   if (isfinite(value)) {
-    snprintf(digits, sizeof digits, "%e", value);
+    scientific_digits(value, digits);
     if (hr_float_encode(dtype, strtod(digits, NULL)) == bits) {
       hr_text_add_str(text, digits);
       return;
     }
-    for (int precision = 7; precision <= 17; precision++) {
-      snprintf(digits, sizeof digits, "%.*G", precision, value);
-      if (!strchr(digits, '.') || hr_float_encode(dtype, strtod(digits, NULL)) != bits) continue;
-      hr_text_add_str(text, digits);
-      return;
-    }
+    if (print_all_digits(text, value, dtype == HR_F64 ? 17 : 9)) return;
   }
   hr_text_printf(text, "0x%0*lX", (mlir_float_bits(type->name) + 3) / 4, (unsigned long)bits);
 }
@@ -412,6 +436,8 @@ static void print_field_value(hr_text_t *text, const mlir_attr_t *value) {
     mlir_print_ints(text, value);
   } else if (value->kind == MLIR_ATTR_INTEGER) {
     hr_text_add_int(text, value->integer);
+  } else if (value->kind == MLIR_ATTR_FLOAT) {
+    print_float(text, value->type, value->number, value->bits);
   } else if (value->kind == MLIR_ATTR_STRUCT && hr_str_is(value->text, "sub_axis_info")) {
     hr_text_printf(text, "(%ld)%ld", (long)mlir_attr_field(value, "pre_size")->integer,
                    (long)mlir_attr_field(value, "size")->integer);
@@ -490,6 +516,10 @@ void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr) {
     case MLIR_ATTR_DENSE: print_dense(text, attr); break;
     case MLIR_ATTR_SPARSE: print_sparse(text, attr); break;
     case MLIR_ATTR_ENUM:
+      if (hr_str_is(attr->enum_name, "result_accuracy_mode")) {
+        hr_text_printf(text, "#%.*s.result_accuracy_mode<%.*s>", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->text));
+        break;
+      }
       hr_text_printf(text, "#%.*s<%.*s %.*s>", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->enum_name), HR_STR_ARGS(attr->text));
       break;
     case MLIR_ATTR_STRUCT: print_struct(text, attr); break;

@@ -1,76 +1,79 @@
-/* Operations and modules as text: the forms of mlir_forms.def where an op has a row there, constants, functions and
- * returns in their own, and everything else in the generic form, which always reads back. */
+/* Operations and modules as text, as MLIR's own printer writes them: the forms of mlir_forms.def where an op has a row
+ * there, those of mlir_print_forms.c, and everything else in the generic form, which always reads back. */
 #include <string.h>
 
-#include "mlir/mlir_forms.h"
-#include "mlir/mlir_print.h"
+#include "mlir/mlir_op_printer.h"
 
-typedef struct op_printer {
-  hr_text_t *text;
-  int indent;
-  int64_t next_value, next_arg, next_block; /* numbering restarts in each isolated region */
-} op_printer_t;
-
-/* A value's number is kept in `mapped`: 2n + 2 for result n, 2n + 3 for argument n. */
-static void number_value(mlir_value_t *value, int64_t number, bool is_arg) {
-  value->mapped = (void *)(uintptr_t)(2 * number + 2 + is_arg);
-}
-
-static void print_value(op_printer_t *printer, const mlir_value_t *value) {
-  uintptr_t code = (uintptr_t)value->mapped;
-  hr_text_printf(printer->text, code & 1 ? "%%arg%lu" : "%%%lu", (unsigned long)(code / 2 - 1));
-}
-
-static void print_values(op_printer_t *printer, int count, mlir_value_t *const *values) {
+void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values) {
   for (int i = 0; i < count; i++) {
     if (i) hr_text_add_str(printer->text, ", ");
-    print_value(printer, values[i]);
+    mlir_print_use(printer, values[i]);
   }
 }
 
-static void start_line(op_printer_t *printer) {
+void mlir_start_line(op_printer_t *printer) {
   hr_text_add_char(printer->text, '\n');
   for (int i = 0; i < printer->indent; i++) hr_text_add_str(printer->text, "  ");
 }
 
-static void print_op(op_printer_t *printer, const mlir_op_t *op);
+void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
+  const mlir_op_t *parent = op->parent && op->parent->parent ? op->parent->parent->parent : NULL;
+  bool in_function =
+      parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 && !memcmp(op->name.data, "func.", 5);
+  size_t skipped = in_function ? 5 : 0;
+  hr_text_add(printer->text, op->name.data + skipped, op->name.size - skipped);
+}
 
 /* --- attributes --- */
 
-typedef struct shown { /* names of attributes that the form has already said */
-  hr_str_t names[8];
-  int count;
-} shown_t;
-
 static bool is_shown(const shown_t *shown, hr_str_t name) {
   for (int i = 0; i < shown->count; i++)
-    if (hr_str_equal(name, shown->names[i])) return true;
+    if (hr_str_is(name, shown->names[i])) return true;
   return false;
 }
 
-static void print_entry(op_printer_t *printer, const mlir_named_attr_t *entry, bool *any) {
-  hr_text_add_str(printer->text, *any ? ", " : "{");
-  *any = true;
-  mlir_print_entry(printer->text, entry);
+static bool comes_first(hr_str_t a, hr_str_t b) {
+  int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+  return order ? order < 0 : a.size < b.size;
 }
 
-/* Attributes that are not yet said, as one dictionary; nothing if there are none. */
-static void print_rest(op_printer_t *printer, const mlir_op_t *op, const shown_t *shown, const char *before) {
+/* Defaults that pretty forms leave out. */
+static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
+  const mlir_attr_t *value = entry->value;
+  if (hr_str_is(entry->name, "result_accuracy")) {
+    const mlir_attr_t *mode = mlir_attr_field(value, "mode");
+    return value->count == 1 && mode && hr_str_is(mode->text, "DEFAULT");
+  }
+  if (hr_str_is(op->name, "stablehlo.custom_call")) {
+    if (hr_str_is(entry->name, "api_version")) return value->integer == 1;
+    if (hr_str_is(entry->name, "has_side_effect")) return value->kind == MLIR_ATTR_BOOL && !value->integer;
+    if (hr_str_is(entry->name, "called_computations") || hr_str_is(entry->name, "output_operand_aliases"))
+      return !value->count;
+  }
+  bool zero_version =
+      hr_str_is(op->name, "stablehlo.composite") && hr_str_is(entry->name, "version") && !value->integer;
+  return zero_version ||
+         (hr_str_is(op->name, "stablehlo.cholesky") && hr_str_is(entry->name, "lower") && !value->integer);
+}
+
+/* Inherent and discardable attributes are both sorted, and print as one sorted list. */
+void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const shown_t *shown, const char *before) {
   bool any = false;
-  size_t start = printer->text->size;
-  hr_text_add_str(printer->text, before);
-  for (int i = 0; i < op->attr_count; i++)
-    if (!is_shown(shown, op->attrs[i].name)) print_entry(printer, &op->attrs[i], &any);
-  for (int i = 0; i < op->extra_count; i++) print_entry(printer, &op->extras[i], &any);
-  if (any)
-    hr_text_add_char(printer->text, '}');
-  else
-    hr_text_cut(printer->text, start);
+  for (int i = 0, j = 0; i < op->attr_count || j < op->extra_count;) {
+    bool inherent = j == op->extra_count || (i < op->attr_count && comes_first(op->attrs[i].name, op->extras[j].name));
+    const mlir_named_attr_t *entry = inherent ? &op->attrs[i++] : &op->extras[j++];
+    if (inherent && (is_shown(shown, entry->name) || is_default(op, entry))) continue;
+    if (!any) hr_text_add_str(printer->text, before);
+    hr_text_add_str(printer->text, any ? ", " : "{");
+    any = true;
+    mlir_print_entry(printer->text, entry);
+  }
+  if (any) hr_text_add_char(printer->text, '}');
 }
 
 /* --- types --- */
 
-static void print_result_types(op_printer_t *printer, const mlir_op_t *op) {
+void mlir_print_result_types(op_printer_t *printer, const mlir_op_t *op) {
   bool bare = op->result_count == 1 && op->results[0].type->kind != MLIR_TYPE_FUNCTION;
   if (!bare) hr_text_add_char(printer->text, '(');
   for (int i = 0; i < op->result_count; i++) {
@@ -80,18 +83,18 @@ static void print_result_types(op_printer_t *printer, const mlir_op_t *op) {
   if (!bare) hr_text_add_char(printer->text, ')');
 }
 
-static void print_operand_types(op_printer_t *printer, const mlir_op_t *op) {
+void mlir_print_operand_types(op_printer_t *printer, const mlir_op_t *op) {
   for (int i = 0; i < op->operand_count; i++) {
     if (i) hr_text_add_str(printer->text, ", ");
     mlir_print_type(printer->text, op->operands[i]->type);
   }
 }
 
-static void print_function_type(op_printer_t *printer, const mlir_op_t *op) {
-  hr_text_add_char(printer->text, '(');
-  print_operand_types(printer, op);
+void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op) {
+  hr_text_add_str(printer->text, " : (");
+  mlir_print_operand_types(printer, op);
   hr_text_add_str(printer->text, ") -> ");
-  print_result_types(printer, op);
+  mlir_print_result_types(printer, op);
 }
 
 static bool all_alike(const mlir_op_t *op) {
@@ -101,282 +104,210 @@ static bool all_alike(const mlir_op_t *op) {
 }
 
 static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_form_types_t types) {
-  if (types == MLIR_FORM_LIST && !op->operand_count) return;
-  hr_text_add_str(printer->text, " : ");
-  if (types == MLIR_FORM_LIST)
-    print_operand_types(printer, op);
-  else if (types == MLIR_FORM_RESULT || (types == MLIR_FORM_SAME && all_alike(op)))
-    mlir_print_type(printer->text, op->results[0].type);
-  else
-    print_function_type(printer, op);
+  switch (types) {
+    case MLIR_FORM_LIST:
+      if (!op->operand_count) return;
+      hr_text_add_str(printer->text, " : ");
+      mlir_print_operand_types(printer, op);
+      return;
+    case MLIR_FORM_ARROW:
+      hr_text_add_str(printer->text, " : ");
+      mlir_print_operand_types(printer, op);
+      hr_text_add_str(printer->text, " -> ");
+      mlir_print_result_types(printer, op);
+      return;
+    case MLIR_FORM_RESULT:
+    case MLIR_FORM_SAME:
+      if (types == MLIR_FORM_SAME && !all_alike(op)) break;
+      hr_text_add_str(printer->text, " : ");
+      mlir_print_type(printer->text, op->results[0].type);
+      return;
+    case MLIR_FORM_FN: break;
+  }
+  mlir_print_function_type(printer, op);
 }
 
 /* --- forms of mlir_forms.def --- */
 
+static bool has_prefix(const char *item, const char *prefix) { return strncmp(item, prefix, strlen(prefix)) == 0; }
+
+static bool is_attr_item(const char *item) { return item[1] && strchr(item, ':'); }
+
+static const char *attr_of_item(const char *item) { return strrchr(item, ':') + 1; }
+
 static void print_item_value(op_printer_t *printer, const char *item, const mlir_attr_t *attr) {
-  if (!strncmp(item, "ints:", 5))
+  if (has_prefix(item, "ints:"))
     mlir_print_ints(printer->text, attr);
-  else if (!strncmp(item, "i64:", 4) || !strncmp(item, "i32:", 4))
+  else if (has_prefix(item, "i64:") || has_prefix(item, "i32:"))
     hr_text_add_int(printer->text, attr->integer);
-  else if (!strncmp(item, "enum:", 5))
+  else if (has_prefix(item, "enum:"))
     hr_text_add(printer->text, attr->text.data, attr->text.size);
   else
     mlir_print_attr(printer->text, attr);
 }
 
-static const char *attr_of_item(const char *item) { return strrchr(item, ':') + 1; }
+/* Is the attribute of the kind that the item writes? */
+static bool item_fits(const char *item, const mlir_attr_t *attr) {
+  if (has_prefix(item, "ints:")) return attr->kind == MLIR_ATTR_DENSE_ARRAY && attr->type->width == 64;
+  if (has_prefix(item, "i64:") || has_prefix(item, "i32:")) return attr->kind == MLIR_ATTR_INTEGER;
+  if (has_prefix(item, "enum:")) return attr->kind == MLIR_ATTR_ENUM;
+  if (has_prefix(item, "sym:")) return attr->kind == MLIR_ATTR_SYMBOL;
+  if (has_prefix(item, "str:")) return attr->kind == MLIR_ATTR_STRING;
+  return true;
+}
 
 /* Can the form say the op? All its attributes must be there, in the kinds that it writes. */
 static bool form_fits(const mlir_form_t *form, const mlir_op_t *op) {
   char item[MLIR_FORM_ITEM];
-  bool optional = false;
+  bool optional = false, list = false;
   int singles = 0;
-  bool list = false;
   for (const char *at = form->format; mlir_form_next_item(&at, item);) {
     optional = !strcmp(item, "[") || (optional && strcmp(item, "]"));
     singles += !strcmp(item, "%");
     list |= !strcmp(item, "%*");
-    if (!strchr(item, ':') || !item[1]) continue;
+    if (!is_attr_item(item)) continue;
     const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
-    if (!attr && !optional) return false;
-    bool ints = !strncmp(item, "ints:", 5);
-    if (attr && ints && (attr->kind != MLIR_ATTR_DENSE_ARRAY || attr->type->width != 64)) return false;
+    if (attr ? !item_fits(item, attr) : !optional) return false;
   }
-  return op->region_count == 0 && (list || singles == op->operand_count) &&
-         (form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST || op->result_count == 1);
+  bool typed = form->types == MLIR_FORM_FN || form->types == MLIR_FORM_LIST || form->types == MLIR_FORM_ARROW;
+  return op->region_count == 0 && (list || singles == op->operand_count) && (typed || op->result_count == 1);
 }
 
-/* The attribute's name where it stands in the format, which outlives the item. */
-static hr_str_t name_in_format(const mlir_form_t *form, const char *name) {
-  const char *at = form->format;
-  size_t size = strlen(name);
-  do at = strstr(at + 1, name);
-  while (at && (at[-1] != ':' || (at[size] && at[size] != ' ')));
-  return (hr_str_t){at, at ? size : 0};
-}
-
-static void print_form(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
+/* Is the optional part that starts here to be printed? */
+static bool is_optional_shown(const mlir_op_t *op, const char *format) {
   char item[MLIR_FORM_ITEM];
+  while (mlir_form_next_item(&format, item) && !is_attr_item(item)) continue;
+  const mlir_attr_t *attr = mlir_op_attr(op, attr_of_item(item));
+  bool is_false = attr && attr->kind == MLIR_ATTR_BOOL && !attr->integer && hr_str_is(op->name, "stablehlo.cholesky");
+  return attr && !is_false;
+}
+
+static void print_items(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
+  char item[MLIR_FORM_ITEM], names[4][MLIR_FORM_ITEM];
   shown_t shown = {.count = 0};
   int next_operand = 0;
-  hr_text_add(printer->text, op->name.data, op->name.size);
+  bool glued = false; /* the next item follows without a blank */
   for (const char *at = form->format; mlir_form_next_item(&at, item);) {
-    const char *blank = !strcmp(item, ",") || !strcmp(item, ")") ? "" : " ";
+    const char *blank = glued || !strcmp(item, ",") || !strcmp(item, ")") || !strcmp(item, "(") ? "" : " ";
+    glued = false;
     if (!strcmp(item, "[")) {
-      const char *rest = at;
-      while (mlir_form_next_item(&rest, item) && !strchr(item, ':')) continue;
-      if (!mlir_op_attr(op, attr_of_item(item))) at = strchr(at, ']') + 1;
+      if (!is_optional_shown(op, at)) at = strchr(at, ']') + 1;
     } else if (!strcmp(item, "]")) {
       continue;
     } else if (!strcmp(item, "A")) {
-      print_rest(printer, op, &shown, " ");
+      mlir_print_rest(printer, op, &shown, " ");
     } else if (!strcmp(item, "%")) {
       hr_text_add_str(printer->text, blank);
-      print_value(printer, op->operands[next_operand++]);
+      mlir_print_use(printer, op->operands[next_operand++]);
     } else if (!strcmp(item, "%*")) {
       if (op->operand_count) hr_text_add_str(printer->text, blank);
-      print_values(printer, op->operand_count, op->operands);
-    } else if (strchr(item, ':')) {
+      mlir_print_uses(printer, op->operand_count, op->operands);
+    } else if (is_attr_item(item)) {
       hr_text_add_str(printer->text, blank);
       print_item_value(printer, item, mlir_op_attr(op, attr_of_item(item)));
-      shown.names[shown.count++] = name_in_format(form, attr_of_item(item));
+      strcpy(names[shown.count], attr_of_item(item));
+      shown.names[shown.count] = names[shown.count];
+      shown.count++;
     } else {
       hr_text_printf(printer->text, "%s%s", blank, item);
+      glued = !strcmp(item, "(");
     }
   }
+}
+
+static void print_form(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
+  mlir_print_op_name(printer, op);
+  print_items(printer, form, op);
   print_form_types(printer, op, form->types);
 }
 
 /* --- regions --- */
 
-static void number_block(op_printer_t *printer, mlir_block_t *block) {
-  for (int i = 0; i < block->arg_count; i++) number_value(&block->args[i], printer->next_arg++, true);
-}
-
 static void print_block_ops(op_printer_t *printer, const mlir_block_t *block) {
   printer->indent++;
   for (size_t i = 0; i < block->ops.count; i++) {
-    start_line(printer);
-    print_op(printer, block->ops.data[i]);
+    mlir_start_line(printer);
+    mlir_print_op(printer, block->ops.data[i]);
   }
   printer->indent--;
 }
 
-static void print_block_label(op_printer_t *printer, const mlir_block_t *block) {
-  start_line(printer);
-  hr_text_printf(printer->text, "^bb%ld", (long)printer->next_block++);
+static void print_block_label(op_printer_t *printer, const mlir_block_t *block, size_t number) {
+  mlir_start_line(printer);
+  hr_text_printf(printer->text, "^bb%zu", number);
   for (int i = 0; i < block->arg_count; i++) {
     hr_text_add_str(printer->text, i ? ", " : "(");
-    print_value(printer, &block->args[i]);
+    mlir_print_use(printer, &block->args[i]);
     hr_text_add_str(printer->text, ": ");
     mlir_print_type(printer->text, block->args[i].type);
   }
   hr_text_add_str(printer->text, block->arg_count ? "):" : ":");
 }
 
-/* `named_args`: the entry block's arguments stand in the op's own syntax. */
-static void print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
+void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
   hr_text_add_char(printer->text, '{');
   for (size_t b = 0; b < region->blocks.count; b++) {
-    mlir_block_t *block = region->blocks.data[b];
-    bool label = b > 0 || (!named_args && block->arg_count);
-    if (!named_args || b > 0) number_block(printer, block);
-    if (label) print_block_label(printer, block);
+    const mlir_block_t *block = region->blocks.data[b];
+    if (b > 0 || (!named_args && block->arg_count)) print_block_label(printer, block, b);
     print_block_ops(printer, block);
   }
-  start_line(printer);
+  mlir_start_line(printer);
   hr_text_add_char(printer->text, '}');
 }
 
-/* --- forms of their own --- */
+/* --- the generic form --- */
 
-static void print_constant(op_printer_t *printer, const mlir_op_t *op) {
-  shown_t shown = {{HR_STR("value")}, 1};
-  hr_text_add(printer->text, op->name.data, op->name.size);
-  print_rest(printer, op, &shown, " ");
-  hr_text_add_char(printer->text, ' ');
-  mlir_print_attr(printer->text, mlir_op_attr(op, "value"));
+static size_t block_number(const mlir_block_t *block) {
+  size_t number = 0;
+  while (block->parent->blocks.data[number] != block) number++;
+  return number;
 }
 
-static void print_return(op_printer_t *printer, const mlir_op_t *op) {
-  bool is_func = hr_str_is(op->name, "func.return");
-  hr_text_printf(printer->text, "%.*s", is_func ? 6 : (int)op->name.size, is_func ? "return" : op->name.data);
-  if (op->operand_count) hr_text_add_char(printer->text, ' ');
-  print_values(printer, op->operand_count, op->operands);
-  print_rest(printer, op, &(shown_t){.count = 0}, " ");
-  if (!op->operand_count) return;
-  hr_text_add_str(printer->text, " : ");
-  print_operand_types(printer, op);
+static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
+  for (int i = 0; i < op->successor_count; i++)
+    hr_text_printf(printer->text, "%s^bb%zu", i ? ", " : "[", block_number(op->successors[i]));
+  if (op->successor_count) hr_text_add_char(printer->text, ']');
 }
 
-static void print_dict_of(op_printer_t *printer, const mlir_attr_t *dicts, int index) {
-  if (!dicts || index >= dicts->count || !dicts->items[index]->count) return;
-  hr_text_add_char(printer->text, ' ');
-  mlir_print_attr(printer->text, dicts->items[index]);
-}
-
-static void print_signature(op_printer_t *printer, const mlir_op_t *op) {
-  const mlir_type_t *type = mlir_op_attr(op, "function_type")->type;
-  const mlir_attr_t *arg_attrs = mlir_op_attr(op, "arg_attrs"), *result_attrs = mlir_op_attr(op, "res_attrs");
-  mlir_block_t *block = op->region_count && op->regions[0]->blocks.count ? op->regions[0]->blocks.data[0] : NULL;
-  if (block) number_block(printer, block);
-  for (int i = 0; i < type->input_count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : "");
-    if (block) {
-      print_value(printer, &block->args[i]);
-      hr_text_add_str(printer->text, ": ");
-    }
-    mlir_print_type(printer->text, type->inputs[i]);
-    print_dict_of(printer, arg_attrs, i);
+static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs, const char *open,
+                       const char *close) {
+  for (int i = 0; i < count; i++) {
+    hr_text_add_str(printer->text, i ? ", " : open);
+    mlir_print_entry(printer->text, &attrs[i]);
   }
-  hr_text_add_char(printer->text, ')');
-  if (!type->result_count) return;
-  bool bare = type->result_count == 1 && !result_attrs;
-  hr_text_add_str(printer->text, bare ? " -> " : " -> (");
-  for (int i = 0; i < type->result_count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : "");
-    mlir_print_type(printer->text, type->results[i]);
-    print_dict_of(printer, result_attrs, i);
-  }
-  if (!bare) hr_text_add_char(printer->text, ')');
+  if (count) hr_text_add_str(printer->text, close);
 }
 
-static void print_symbol_of(op_printer_t *printer, const mlir_op_t *op) {
-  const mlir_attr_t *name = mlir_op_attr(op, "sym_name"), symbol = {.kind = MLIR_ATTR_SYMBOL, .text = name->text};
-  mlir_print_attr(printer->text, &symbol);
-}
-
-static void print_func(op_printer_t *printer, const mlir_op_t *op) {
-  shown_t shown = {{HR_STR("arg_attrs"), HR_STR("function_type"), HR_STR("res_attrs"), HR_STR("sym_name"),
-                    HR_STR("sym_visibility")}, 5};
-  const mlir_attr_t *visibility = mlir_op_attr(op, "sym_visibility");
-  op_printer_t inner = {.text = printer->text, .indent = printer->indent};
-  hr_text_add_str(printer->text, "func.func ");
-  if (visibility) hr_text_printf(printer->text, "%.*s ", HR_STR_ARGS(visibility->text));
-  print_symbol_of(printer, op);
-  hr_text_add_char(printer->text, '(');
-  print_signature(&inner, op);
-  print_rest(printer, op, &shown, " attributes ");
-  if (!op->region_count || !op->regions[0]->blocks.count) return;
-  hr_text_add_char(printer->text, ' ');
-  print_region(&inner, op->regions[0], true);
-}
-
-static void print_builtin_module(op_printer_t *printer, const mlir_op_t *op) {
-  shown_t shown = {{HR_STR("sym_name")}, 1};
-  hr_text_add_str(printer->text, "module ");
-  if (mlir_op_attr(op, "sym_name")) {
-    print_symbol_of(printer, op);
-    hr_text_add_char(printer->text, ' ');
-  }
-  size_t before = printer->text->size;
-  print_rest(printer, op, &shown, "attributes ");
-  if (printer->text->size > before) hr_text_add_char(printer->text, ' ');
-  op_printer_t inner = {.text = printer->text, .indent = printer->indent};
-  static const mlir_region_t empty;
-  print_region(&inner, op->region_count ? op->regions[0] : &empty, true);
-}
-
-/* "name"(%a) <{attrs}> ({regions}) {extras} : (types) -> types */
-static void print_generic(op_printer_t *printer, const mlir_op_t *op) {
+/* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
+void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
   hr_text_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
-  print_values(printer, op->operand_count, op->operands);
+  mlir_print_uses(printer, op->operand_count, op->operands);
   hr_text_add_char(printer->text, ')');
-  for (int i = 0; i < op->attr_count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : " <{");
-    mlir_print_entry(printer->text, &op->attrs[i]);
-  }
-  if (op->attr_count) hr_text_add_str(printer->text, "}>");
+  print_successors(printer, op);
+  print_list(printer, op->attr_count, op->attrs, " <{", "}>");
   for (int r = 0; r < op->region_count; r++) {
     hr_text_add_str(printer->text, r ? ", " : " (");
-    print_region(printer, op->regions[r], false);
+    mlir_print_region(printer, op->regions[r], false);
   }
   if (op->region_count) hr_text_add_char(printer->text, ')');
-  for (int i = 0; i < op->extra_count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : " {");
-    mlir_print_entry(printer->text, &op->extras[i]);
-  }
-  if (op->extra_count) hr_text_add_char(printer->text, '}');
-  hr_text_add_str(printer->text, " : ");
-  print_function_type(printer, op);
+  print_list(printer, op->extra_count, op->extras, " {", "}");
+  mlir_print_function_type(printer, op);
 }
 
-static bool constant_fits(const mlir_op_t *op) {
-  const mlir_attr_t *value = mlir_op_attr(op, "value");
-  return value && value->type && op->result_count == 1 && mlir_type_equal(value->type, op->results[0].type);
-}
-
-static void print_body(op_printer_t *printer, const mlir_op_t *op) {
+void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_print_results(printer, op);
+  if (mlir_print_own_form(printer, op)) return;
   const mlir_form_t *form = mlir_form_find(op->name);
-  if (hr_str_is(op->name, "func.func") && mlir_op_attr(op, "function_type") && mlir_op_attr(op, "sym_name"))
-    print_func(printer, op);
-  else if (hr_str_is(op->name, "builtin.module"))
-    print_builtin_module(printer, op);
-  else if (hr_str_is(op->name, "func.return") || hr_str_is(op->name, "stablehlo.return"))
-    print_return(printer, op);
-  else if (hr_str_is(op->name, "stablehlo.constant") && constant_fits(op))
-    print_constant(printer, op);
-  else if (form && form_fits(form, op))
+  if (form && form_fits(form, op))
     print_form(printer, form, op);
   else
-    print_generic(printer, op);
-}
-
-static void print_op(op_printer_t *printer, const mlir_op_t *op) {
-  if (op->result_count) {
-    /* Each result gets a number of its own, so that uses need no "#k". */
-    for (int i = 0; i < op->result_count; i++) {
-      number_value(&op->results[i], printer->next_value++, false);
-      if (i) hr_text_add_str(printer->text, ", ");
-      print_value(printer, &op->results[i]);
-    }
-    hr_text_add_str(printer->text, " = ");
-  }
-  print_body(printer, op);
+    mlir_print_op_generic(printer, op);
 }
 
 void mlir_print_module(hr_text_t *text, const mlir_module_t *module) {
   op_printer_t printer = {.text = text};
-  print_op(&printer, module->op);
+  mlir_name_values(module->op);
+  mlir_print_op(&printer, module->op);
+  mlir_forget_names(module->op);
   hr_text_add_char(text, '\n');
 }

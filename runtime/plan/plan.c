@@ -3,13 +3,16 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/order.h"
 #include "ir/print.h"
+#include "ops/placement.h"
+#include "ops/actual_sizes.h"
+#include "plan/order.h"
 
 typedef struct planner {
   plan_t *plan;
   hr_arena_t *arena;
   const bool *has_effect;
+  bool is_split; /* by device */
 } planner_t;
 
 static hr_status_t concrete_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes) {
@@ -36,6 +39,7 @@ static hr_status_t prepare_step(planner_t *planner, const hlo_instr_t *instr, pl
   step->op.instr = instr;
   step->op.out_shape = instr->shape;
   step->dynamic = needs_actual_sizes(instr);
+  step->device = planner->is_split ? op_device_of(instr) : -1;
   if (instr->op == HLO_CONSTANT && !instr->literal)
     return hlo_error(instr, NULL, "its value was elided (\"{...}\") when the program was printed; print it whole: "
                      "in JAX lowered.as_text(\"hlo\"), or compiled.runtime_executable().hlo_modules()[0].to_string(options) "
@@ -115,6 +119,7 @@ static hr_status_t plan_steps(planner_t *planner, hlo_instr_t *const *order, int
     step->in_count = instr->operand_count;
     step->out_slot = slots[instr->id];
     planner->plan->communicates |= hlo_op_is(instr->op, OP_COMM);
+    planner->plan->has_dynamic_sizes |= hlo_shape_is_dynamic(instr->shape);
     HR_TRY(prepare_step(planner, instr, step));
   }
   return NULL;
@@ -136,7 +141,7 @@ static hr_status_t plan_body(planner_t *planner, const hlo_computation_t *comput
 }
 
 static hr_status_t fill_plan(plan_t *plan) {
-  planner_t planner = {.plan = plan, .arena = &plan->arena};
+  planner_t planner = {.plan = plan, .arena = &plan->arena, .is_split = op_is_split_by_device(plan->module)};
   HR_TRY(HR_NEW_ARRAY(&plan->arena, plan->module->computations.count, &plan->bodies));
   HR_TRY(plan_find_effects(&plan->arena, plan->module, &planner.has_effect));
   HR_TRY(plan_body(&planner, plan->module->entry));
@@ -175,50 +180,13 @@ static hr_status_t shape_of_value(hr_arena_t *arena, const hlo_value_t *value, c
   return hlo_shape_tuple(arena, value->element_count, elements, out_shape);
 }
 
-/* Ops whose result the program declares: a dynamic dimension has the operand's size where the op keeps dimensions, what
- * the number of elements leaves over where it reshapes, and its bound otherwise. */
-static hr_status_t declared_sizes(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t **out_shape) {
-  const hlo_shape_t *declared = step->instr->shape;
-  if (!hlo_shape_is_array(declared) || !declared->rank) {
-    *out_shape = declared;
-    return NULL;
-  }
-  int64_t dims[HLO_MAX_RANK], known = 1;
-  int open = -1, open_count = 0;
-  hr_ints_t map = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS);
-  const hlo_shape_t *in = step->instr->operand_count ? step->in_shapes[0] : NULL;
-  for (int d = 0; d < declared->rank; d++) {
-    dims[d] = declared->dims[d];
-    if (!declared->dynamic || !declared->dynamic[d]) {
-      known *= dims[d];
-      continue;
-    }
-    open = d;
-    open_count++;
-    if (hlo_op_is(step->instr->op, OP_ELEMENTWISE) && in->rank == declared->rank) dims[d] = in->dims[d];
-    for (int64_t i = 0; step->instr->op == HLO_BROADCAST && i < map.count; i++)
-      if (map.data[i] == d) dims[d] = in->dims[i];
-  }
-  int64_t count;
-  if (step->instr->op == HLO_RESHAPE && open_count == 1 && known && !hlo_shape_count(in, &count)) dims[open] = count / known;
-  for (int d = 0; d < declared->rank; d++)
-    if (dims[d] < 0) return hlo_unsupported(step->instr, "the size of dimension %d does not follow from the operands", d);
-  return hlo_shape_array(arena, declared->dtype, declared->rank, dims, out_shape);
-}
-
-hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *, const hlo_shape_t **);
-
 hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in, op_step_t *out_step) {
-  const hlo_instr_t *instr = step->op.instr;
   const hlo_shape_t **shapes;
   *out_step = step->op;
   HR_TRY(HR_NEW_ARRAY(arena, step->in_count, &shapes));
   for (int k = 0; k < step->in_count; k++) HR_TRY(shape_of_value(arena, in[k], &shapes[k]));
   out_step->in_shapes = shapes;
-  if (op_infers[instr->op] == infer_none)
-    HR_TRY(declared_sizes(arena, out_step, &out_step->out_shape));
-  else
-    HR_TRY(hlo_infer_shape(arena, instr, shapes, &out_step->out_shape));
+  HR_TRY(op_actual_shape(arena, out_step, in, &out_step->out_shape));
   return step->kernel->prepare ? step->kernel->prepare(arena, out_step, &out_step->plan) : NULL;
 }
 

@@ -10,6 +10,7 @@ typedef struct plan_step {
   op_step_t op; /* prepared, unless `dynamic` */
   const op_kernel_t *kernel;
   bool dynamic;        /* sizes are known only at run time: prepare then */
+  int64_t device;      /* of a program split by device: who runs it, the value of the others is zeros; -1: all */
   int out_slot;
   int in_count;
   const int *in_slots; /* one per operand */
@@ -40,6 +41,7 @@ typedef struct plan {
   plan_body_t **bodies; /* by computation id; NULL for those that nothing runs */
   const plan_body_t *entry;
   bool communicates;    /* some reachable instruction talks to peers */
+  bool has_dynamic_sizes; /* some value's sizes are known only at run time */
 } plan_t;
 
 /* Plans all computations that the entry reaches. `module` must outlive the plan.

@@ -42,10 +42,12 @@ hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata) {
   *out_metadata = (hlo_metadata_t){0};
   HR_TRY(read_expect(l, READ_OPEN_BRACE));
   while (!read_is(l, READ_CLOSE_BRACE)) {
-    bool known = false, comma;
-    if (read_is(l, READ_ATTR)) HR_TRY(read_metadata_value(r, l->token.text, out_metadata, &known));
+    bool known = read_is(l, READ_COMMA); /* commas are tolerated anywhere */
+    if (known)
+      HR_TRY(read_advance(l));
+    else if (read_is(l, READ_ATTR))
+      HR_TRY(read_metadata_value(r, l->token.text, out_metadata, &known));
     if (!known) return read_want(l, "'}' or a key of metadata, such as op_name=");
-    HR_TRY(read_accept(l, READ_COMMA, &comma));
   }
   return read_advance(l);
 }

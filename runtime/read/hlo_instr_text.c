@@ -32,7 +32,7 @@ hr_status_t read_charge_tuple(read_hlo_t *r, size_t at, const hlo_shape_t *shape
 static hr_status_t check_parameter(read_hlo_t *r, const read_draft_t *draft) {
   read_attr_t *attr = read_find_attr(r, draft, HLO_ATTR_PARAMETER_NUMBER);
   int64_t number = attr->attr.integer, have = (int64_t)r->scope->computation->params.count;
-  int64_t slots = number >= have ? number + 1 - have : 0;
+  int64_t slots = number >= have && number < INT64_MAX ? number + 1 - have : 0;
   /* Each parameter takes some bytes of text, so that numbers without gaps stay below its size. */
   if (number < 0 || number > (int64_t)r->lexer.size || r->parameter_slots + slots > (int64_t)r->lexer.size)
     return READ_ERROR_AT(&r->lexer, draft->op_at, "parameter number %ld, want numbers from 0 on, without gaps",
@@ -64,7 +64,7 @@ static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_att
       HR_VEC_PUSH(&r->called, r->called.data[attr->called_from + (size_t)k]);
   }
   def->attrs = attrs;
-  def->called = r->called.data ? r->called.data + first : NULL;
+  def->called = r->called.data + first;
   def->called_count = (int)(r->called.count - first);
   return NULL;
 }
@@ -139,7 +139,7 @@ READ_OWN_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft,
     def.extra = extra;
   }
   def.operand_count = (int)(r->instrs.count - draft->operands_from);
-  def.operands = r->instrs.data ? r->instrs.data + draft->operands_from : NULL;
+  def.operands = r->instrs.data + draft->operands_from;
   HR_TRY(hlo_instr_add(r->scope->computation, &def, out_instr));
   if (!draft->shape) HR_TRY(read_charge_tuple(r, draft->op_at, (*out_instr)->shape));
   if (extra) HR_TRY(spread_sharding(r, *out_instr, extra));
@@ -305,9 +305,11 @@ static hr_status_t read_operands(read_hlo_t *r, read_draft_t *draft) {
   } else if (draft->op == HLO_CONSTANT && draft->async == HLO_OPCODE_COUNT) {
     HR_TRY(read_constant(r, draft));
   } else {
-    for (bool more = !read_is(l, READ_CLOSE_PAREN); more;) {
-      HR_TRY(read_operand(r));
-      HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
+    for (bool more = true; more;) { /* XLA takes spare commas here, and so do programs written by hand */
+      while (read_is(l, READ_COMMA)) HR_TRY(read_advance(l));
+      more = !read_is(l, READ_CLOSE_PAREN);
+      if (more) HR_TRY(read_operand(r));
+      if (more) HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
     }
   }
   return read_expect(l, READ_CLOSE_PAREN);

@@ -119,7 +119,7 @@ static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result)
   HR_TRY(read_expect(l, READ_OPEN_PAREN));
   for (bool more = !read_is(l, READ_CLOSE_PAREN); more;) {
     const hlo_shape_t *shape;
-    if (!read_is(l, READ_NAME)) return read_want(l, "a parameter such as x: f32[]");
+    if (!read_is(l, READ_NAME) && !read_is(l, READ_WORD)) return read_want(l, "a parameter such as x: f32[]");
     HR_TRY(read_advance(l));
     HR_TRY(read_shape(r, &shape));
     HR_TRY(read_list_next(l, READ_CLOSE_PAREN, &more));
@@ -276,6 +276,19 @@ static void order_computations(read_hlo_t *r) {
   }
 }
 
+/* The stacks get memory at once, so that the end of an empty one is a place like any other. */
+static hr_status_t init(read_hlo_t *r) {
+  enum { SOME = 32 };
+  HR_TRY(HR_VEC_RESERVE(&r->ints, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->instrs, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->called, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->attrs, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->shapes, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->pairs, SOME));
+  HR_TRY(HR_VEC_RESERVE(&r->nodes, SOME));
+  return read_lexer_init(&r->lexer, &r->module->source, r->arena);
+}
+
 static void deinit(read_hlo_t *r) {
   HR_VEC_FREE(&r->ints);
   HR_VEC_FREE(&r->instrs);
@@ -294,7 +307,7 @@ static void deinit(read_hlo_t *r) {
 
 hr_status_t read_hlo_text(hlo_module_t *module) {
   read_hlo_t r = {.module = module, .arena = &module->arena};
-  hr_status_t st = read_lexer_init(&r.lexer, &module->source, r.arena);
+  hr_status_t st = init(&r);
   if (!st) st = read_any_form(&r);
   if (!st) st = name_generated(&r);
   if (!st) order_computations(&r);
@@ -343,7 +356,7 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
   HR_TRY(hlo_module_create(HR_STR("literal"), &module));
   module->source = (hr_source_t){NULL, text, strlen(text)};
   read_hlo_t r = {.module = module, .arena = &module->arena};
-  hr_status_t st = read_lexer_init(&r.lexer, &module->source, r.arena);
+  hr_status_t st = init(&r);
   if (!st) st = read_literal_alone(&r, want, &value);
   if (!st) *out_value = hlo_value_retain(value);
   deinit(&r);

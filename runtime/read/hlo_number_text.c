@@ -2,43 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "read/hlo_reader.h"
 
-/* Reading decimals. A decimal of at most 19 digits and a small power of ten is one multiplication or division of two
- * exact doubles, hence rounded right; others go through strtod. A type narrower than double would be rounded twice;
- * that is wrong only where the double lies exactly between two values of the type while the decimal does not, and
- * there the double is first moved one step towards the decimal. */
-
-#define EXACT_POWERS 22 /* 10^22 is the largest power of ten that a double holds exactly */
-
-static const double powers[EXACT_POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-/* False if the decimal is not of the easy kind. */
-static bool easy_double(const char *text, size_t size, double *out_value, bool *out_exact) {
-  size_t at = 0;
-  bool negative = *text == '-';
-  uint64_t digits = 0;
-  int count = 0, exponent = 0;
-  for (at = negative; at < size && (unsigned)(text[at] - '0') < 10; at++, count++)
-    digits = digits * 10 + (uint64_t)(text[at] - '0');
-  if (at < size && text[at] == '.')
-    for (at++; at < size && (unsigned)(text[at] - '0') < 10; at++, count++, exponent--)
-      digits = digits * 10 + (uint64_t)(text[at] - '0');
-  if (count > 19) return false;
-  if (at < size) { /* 'e' */
-    bool minus = text[++at] == '-';
-    int written = 0;
-    for (at += minus || text[at] == '+'; at < size; at++)
-      if ((written = written * 10 + text[at] - '0') > 9999) return false;
-    exponent += minus ? -written : written;
-  }
-  if (digits > UINT64_C(1) << 53 || exponent < -EXACT_POWERS || exponent > EXACT_POWERS) return false;
-  double value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
-  *out_exact = exponent == 0;
-  *out_value = negative ? -value : value;
-  return true;
-}
+/* Reading decimals. A type narrower than double would be rounded twice; that is wrong only where the double lies exactly
+ * between two values of the type while the decimal does not, and there the double is first moved one step towards the
+ * decimal. */
 
 /* A decimal as 0.d1d2d3... * 10^exponent, without leading zeros; its digits may have a point among them. */
 typedef struct decimal {
@@ -89,23 +58,6 @@ static int side_of(const char *text, size_t size, double value) {
   }
 }
 
-/* NAN when memory runs out. */
-static double slow_double(const char *text, size_t size) {
-  char small[128];
-  void *memory = small;
-  if (size >= sizeof small) {
-    hr_status_t st = hr_alloc(size + 1, &memory);
-    hr_status_release(st);
-    if (st) return NAN;
-  }
-  char *cstr = memory;
-  memcpy(cstr, text, size);
-  cstr[size] = 0;
-  double value = strtod(cstr, NULL);
-  if (cstr != small) hr_free(cstr);
-  return value;
-}
-
 /* Does the double lie exactly between two values of the type? */
 static bool is_between(const hr_float_format_t *f, double value) {
   if (fabs(value) < ldexp(1.0, 1 - f->bias)) { /* subnormal in the type: count in its smallest steps */
@@ -118,10 +70,9 @@ static bool is_between(const hr_float_format_t *f, double value) {
 }
 
 bool read_decimal(const char *text, size_t size, hr_dtype_t type, uint64_t *out_bits) {
-  double value;
-  bool exact = false;
+  bool exact;
   const hr_float_format_t *f = hr_float_format(type);
-  if (!easy_double(text, size, &value, &exact)) value = slow_double(text, size);
+  double value = hr_decimal_read(text, size, &exact);
   if (!isfinite(value)) return false;
   if (!exact && type != HR_F64 && is_between(f, value)) {
     int side = side_of(text, size, value);

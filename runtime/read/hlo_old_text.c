@@ -252,7 +252,7 @@ static hr_status_t add_comparator(read_hlo_t *r, read_draft_t *draft) {
 
 hr_status_t read_modernize(read_hlo_t *r, read_draft_t *draft, hlo_instr_t **out_instr) {
   size_t count = r->instrs.count - draft->operands_from;
-  hlo_instr_t *const *operands = count ? r->instrs.data + draft->operands_from : NULL;
+  hlo_instr_t *const *operands = r->instrs.data + draft->operands_from;
   if (draft->async < HLO_OPCODE_COUNT) return NULL;
   if (draft->old) {
     hlo_attr_t direction = {.key = HLO_ATTR_DIRECTION, .integer = draft->old->direction};

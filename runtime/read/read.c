@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "mlir/bytecode.h"
 #include "mlir/mlir_parser.h"
+#include "proto/hlo_proto.h"
 #include "stablehlo/stablehlo.h"
 
 /* What the text starts with once blanks and "//" comments are skipped. */
@@ -35,11 +37,13 @@ static bool is_mlir_text(hr_str_t text) {
   return false;
 }
 
-static hr_status_t read_mlir_text(hlo_module_t *module) {
+/* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */
+static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_module_t *)) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
   tree->source = module->source;
-  hr_status_t st = mlir_parse_module(tree);
+  tree->source_buffer = hr_buffer_retain(module->source_buffer);
+  hr_status_t st = read(tree);
   if (!st) st = stablehlo_import(tree, module);
   mlir_module_destroy(tree);
   return st;
@@ -54,12 +58,39 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
   if (!st) {
     module->source = (hr_source_t){kept_path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
     hr_str_t text = {module->source.text, module->source.size_bytes};
-    st = is_mlir_text(text) ? read_mlir_text(module) : read_hlo_text(module);
+    if (mlir_is_bytecode(text.data, text.size))
+      st = read_mlir(module, mlir_read_bytecode);
+    else if (hlo_proto_is(text))
+      st = read_hlo_proto(module);
+    else
+      st = is_mlir_text(text) ? read_mlir(module, mlir_parse_module) : read_hlo_text(module);
   }
   if (st)
     hlo_module_destroy(module);
   else
     *out_module = module;
+  return st;
+}
+
+static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buffer_t *bytes) {
+  const char *kept_path;
+  HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &kept_path));
+  tree->source = (hr_source_t){kept_path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  tree->source_buffer = hr_buffer_retain(bytes);
+  return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree) : mlir_parse_module(tree);
+}
+
+hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree) {
+  hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  mlir_module_t *tree;
+  *out_tree = NULL;
+  if (!mlir_is_bytecode(text.data, text.size) && !is_mlir_text(text)) return NULL;
+  HR_TRY(mlir_module_create(&tree));
+  hr_status_t st = read_tree_into(tree, path, bytes);
+  if (st)
+    mlir_module_destroy(tree);
+  else
+    *out_tree = tree;
   return st;
 }
 

@@ -3,12 +3,16 @@
 #define READ_READ_H
 
 #include "ir/module.h"
+#include "mlir/mlir.h"
 
 /* Reads a program file, form by contents: HLO text. The module keeps the text for messages.
  * Errors: UNAVAILABLE (cannot be read), INVALID with file:line:column. */
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module);
 /* `path` is for messages; retains the buffer. */
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module);
+
+/* The tree of a program in one of MLIR's forms, as it is written; *out_tree is NULL for programs in other forms. */
+hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
 /* HLO text. module->source is already set by the caller to the text to be read. */
 hr_status_t read_hlo_text(hlo_module_t *module);

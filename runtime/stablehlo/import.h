@@ -18,7 +18,10 @@ typedef struct importer {
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
   hr_map_t rows;      /* import_row_t by op name */
+  hr_map_t names;     /* of computations, taken */
   int body_count;     /* for names of region bodies */
+  int depth;          /* of blocks that are being imported */
+  const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
 /* Where ops of one block go. */
@@ -82,8 +85,17 @@ hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_at
 hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
                                   const char *attr, const char *field);
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
+/* comparison_direction and compare_type. */
+hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
+/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL: the op's attribute. */
+hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
+hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
+                                       const hr_ints_t *padding);
 /* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra);
+
+/* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
+hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
 
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
@@ -92,7 +104,12 @@ hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr
  * constants, which are made again inside. */
 hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation);
 /* Values that a region uses and that are defined outside of it, each once; adds to `values`. */
-typedef HR_VEC(mlir_value_t *) import_values_t;
+typedef struct import_values {
+  mlir_value_t **data;
+  size_t count, capacity;
+  hr_map_t known; /* by address */
+} import_values_t;
+void import_values_deinit(import_values_t *values);
 hr_status_t import_captures(const mlir_region_t *region, import_values_t *values);
 /* A region as a computation of one tuple parameter: (args..., captured...). Its result is the tuple of what the region
  * returns, followed by the captured values if pass_captured, or the bare value if `bare`. */
@@ -103,6 +120,20 @@ typedef struct import_region_form {
 hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
                           hlo_computation_t **out_computation);
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator);
+
+/* --- pieces of expansions --- */
+/* x as `shape`: its dimension d becomes dimension map[d], stretched where its size is 1. */
+hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x, const hlo_shape_t *shape,
+                                hr_ints_t map, hlo_instr_t **out_x);
+
+/* --- Shardy (import_sdy.c) --- */
+hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);
+hr_status_t import_argument_sharding(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param);
+
+/* Sizes that are known only at run time, as a vector (import_shape.c): those of x at its dimensions' places in an array
+ * of this rank, and 1 elsewhere; and two such vectors joined, where a size of 1 gives way. */
+hlo_instr_t *import_sizes_at(import_scope_t *scope, hlo_instr_t *x, int rank, const int64_t *places);
+hlo_instr_t *import_join_sizes(import_scope_t *scope, hlo_instr_t *a, hlo_instr_t *b);
 
 /* Function of a row by op name; declared for the table. */
 #define IMPORT(name, op, operands, function) hr_status_t function(import_scope_t *, mlir_op_t *, const import_row_t *);

@@ -3,15 +3,19 @@
 
 #include "stablehlo/import.h"
 
+static bool is_number(const mlir_attr_t *attr) {
+  return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL);
+}
+
 int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
-  return attr && (attr->kind == MLIR_ATTR_INTEGER || attr->kind == MLIR_ATTR_BOOL) ? attr->integer : fallback;
+  return is_number(attr) ? attr->integer : fallback;
 }
 
 bool import_bool(const mlir_op_t *op, const char *name, bool fallback) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   if (!attr) return fallback;
-  return attr->kind == MLIR_ATTR_UNIT || attr->integer != 0;
+  return attr->kind == MLIR_ATTR_UNIT || (is_number(attr) && attr->integer != 0);
 }
 
 double import_float(const mlir_op_t *op, const char *name, double fallback) {
@@ -25,8 +29,15 @@ hr_str_t import_str(const mlir_op_t *op, const char *name) {
   return has_text ? attr->text : (hr_str_t){"", 0};
 }
 
-static int64_t element_at(const mlir_attr_t *attr, int64_t index) {
+/* Type of the integers in a list of elements; NULL if they are none, or are missing. */
+static const mlir_type_t *integers_of(const mlir_attr_t *attr) {
+  if (attr->kind != MLIR_ATTR_DENSE && attr->kind != MLIR_ATTR_DENSE_ARRAY) return NULL;
   const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE ? attr->type->element : attr->type;
+  bool integers = element && (element->kind == MLIR_TYPE_INDEX || element->kind == MLIR_TYPE_INTEGER);
+  return integers && mlir_element_bytes(element) <= 8 && (attr->data || !attr->element_count) ? element : NULL;
+}
+
+static int64_t element_at(const mlir_attr_t *attr, const mlir_type_t *element, int64_t index) {
   size_t each = mlir_element_bytes(element);
   const char *at = (const char *)attr->data + (attr->splat ? 0 : (size_t)index * each);
   switch (each) {
@@ -45,13 +56,15 @@ static int64_t element_total(const mlir_attr_t *attr) {
 }
 
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints) {
-  bool elements = (attr->kind == MLIR_ATTR_DENSE || attr->kind == MLIR_ATTR_DENSE_ARRAY) && (attr->data || !attr->element_count);
-  if (!elements && attr->kind != MLIR_ATTR_ARRAY) return import_error(scope, NULL, "want a list of integers");
+  const mlir_type_t *elements = integers_of(attr);
+  bool listed = attr->kind == MLIR_ATTR_ARRAY;
+  for (int i = 0; listed && i < attr->count; i++) listed = is_number(attr->items[i]);
+  if (!elements && !listed) return import_error(scope, scope->importer->at, "want a list of integers");
   int64_t count = elements ? element_total(attr) : attr->count;
-  if (count > 1 << 24) return import_error(scope, NULL, "a list of %ld integers, want fewer", (long)count);
+  if (count > 1 << 24) return import_error(scope, scope->importer->at, "a list of %ld integers, want fewer", (long)count);
   int64_t *values;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
-  for (int64_t i = 0; i < count; i++) values[i] = elements ? element_at(attr, i) : attr->items[i]->integer;
+  for (int64_t i = 0; i < count; i++) values[i] = elements ? element_at(attr, elements, i) : attr->items[i]->integer;
   *out_ints = (hr_ints_t){values, count};
   return NULL;
 }
@@ -77,7 +90,7 @@ hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const 
 
 int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
-  return value ? value->integer : 0;
+  return is_number(value) ? value->integer : 0;
 }
 
 hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id, const char *prefix,

@@ -22,9 +22,10 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
   const mlir_attr_t *attr = mlir_op_attr(op, "replica_groups");
   hlo_groups_t *groups;
   HR_TRY(HR_NEW(scope->importer->arena, &groups));
-  if (attr && attr->kind != MLIR_ATTR_DENSE)
-    return import_error(scope, op, "replica_groups in a form other than dense<...>");
-  if (attr) HR_TRY(groups_of_rows(scope, op, attr, groups));
+  bool is_mesh = attr && attr->kind == MLIR_ATTR_STRUCT;
+  if (attr && !is_mesh && attr->kind != MLIR_ATTR_DENSE)
+    return import_error(scope, op, "replica_groups in a form other than dense<...> or #stablehlo.replica_group_mesh_axes<...>");
+  if (attr) HR_TRY(is_mesh ? import_mesh_groups(scope, op, attr, groups) : groups_of_rows(scope, op, attr, groups));
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups});
   return NULL;
 }
@@ -120,6 +121,34 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
   return NULL;
 }
 
+#define MAX_SPLIT 65536 /* more ranks than any job has; each costs an instruction */
+
+static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape, int64_t split,
+                                    int64_t concat, int64_t count) {
+  if (split < 0 || split >= shape->rank)
+    return import_error(scope, op, "split_dimension %ld, want a value from 0 to below %d (all_to_all C1)", (long)split, shape->rank);
+  if (count < 1 || count > MAX_SPLIT)
+    return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)", (long)count, MAX_SPLIT);
+  if (shape->dims[split] % count)
+    return import_error(scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",
+                        (long)shape->dims[split], (long)split, (long)count);
+  if (concat < 0 || concat >= shape->rank)
+    return import_error(scope, op, "concat_dimension %ld, want a value from 0 to below %d (all_to_all C3)", (long)concat, shape->rank);
+  return NULL;
+}
+
+/* HLO has no split_count: it is the size of the groups. */
+static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op, const import_attrs_t *attrs, int64_t count) {
+  for (int i = 0; i < attrs->count; i++) {
+    const hlo_groups_t *groups = attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS ? attrs->items[i].groups : NULL;
+    for (int64_t g = 0; groups && g < groups->groups.count; g++)
+      if (groups->groups.lists[g].count != count)
+        return import_error(scope, op, "a group of %ld, want as many as split_count, %ld (all_to_all C8)",
+                            (long)groups->groups.lists[g].count, (long)count);
+  }
+  return NULL;
+}
+
 hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   int64_t split = import_int(op, "split_dimension", 0), concat = import_int(op, "concat_dimension", 0),
           count = import_int(op, "split_count", 1);
@@ -130,13 +159,12 @@ hr_status_t import_all_to_all(import_scope_t *scope, mlir_op_t *op, const import
     return import_error(scope, op, "%d results for %d operands", op->result_count, op->operand_count);
   for (int k = 0; k < op->operand_count; k++) {
     hlo_instr_t *x = import_operand(op, k);
-    bool fits = split >= 0 && split < x->shape->rank && concat >= 0 && concat < x->shape->rank && count > 0 &&
-                x->shape->dims[split] % count == 0;
-    if (!fits) return import_error(scope, op, "its dimensions or its split_count do not fit %dD operands (all_to_all C1-C3)", x->shape->rank);
+    HR_TRY(check_all_to_all(scope, op, x->shape, split, concat, count));
     hlo_instr_t *moved = hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 0, NULL);
     if (split != concat) HR_TRY(move_chunks(scope, moved, split, concat, count, &moved));
     op->results[k].mapped = moved;
   }
+  HR_TRY(check_split_count(scope, op, &attrs, count));
   return hlo_builder_finish(&scope->builder);
 }
 

@@ -11,7 +11,8 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
                                                  attrs->count, attrs->items, called_count, called));
 }
 
-/* The algorithm by what it multiplies and how it adds up; those without a name in HLO are errors. */
+/* The algorithm by what it multiplies and how it adds up. Those without a name in HLO are left to the engine, which is
+ * at least as precise. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm");
   if (!algorithm) return NULL;
@@ -26,9 +27,10 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, c
   if (left.size > 2 && left.data[0] == 'f' && left.data[1] == '8') word = "dot_any_f8_any_f8_f32";
   if (products->integer != 1)
     HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_x%ld", word, (long)products->integer));
+  const mlir_attr_t *imprecise = mlir_attr_field(algorithm, "allow_imprecise_accumulation");
+  if (imprecise && imprecise->integer) HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_fast_accum", word));
   int value = hlo_enum_find(HLO_ENUM_DOT_ALGORITHM, hr_str_from(word));
-  if (value < 0) return import_error(scope, op, "there is no algorithm %s", word);
-  import_add(attrs, hlo_attr_of_int(HLO_ATTR_ALGORITHM, value));
+  if (value >= 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_ALGORITHM, value));
   return NULL;
 }
 
@@ -112,7 +114,7 @@ static hr_status_t dim_labels(import_scope_t *scope, const mlir_op_t *op, hlo_di
 
 /* The window's size is the kernel's. */
 static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, const hlo_dim_labels_t *labels,
-                                 hlo_attr_t *out_attr) {
+                                 const hr_ints_t *padding, hlo_attr_t *out_attr) {
   const hlo_shape_t *kernel = import_operand(op, 1)->shape;
   int64_t rank = labels->spatial_rank, *sizes;
   window_fields_t fields;
@@ -120,26 +122,36 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, con
   for (int64_t d = 0; d < rank; d++) {
     int64_t at = labels->rhs_spatial[d];
     if (at < 0 || at >= kernel->rank) return import_error(scope, op, "the kernel has no dimension %ld (convolution C16)", (long)at);
-    sizes[d] = kernel->dims[at];
+    sizes[d] = kernel->dims[at] == HLO_UNBOUNDED ? 1 : kernel->dims[at];
   }
   fields.size = (hr_ints_t){sizes, rank};
   HR_TRY(import_ints(scope, op, "window_strides", rank, 1, &fields.stride));
-  HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
+  if (padding)
+    fields.padding = *padding;
+  else
+    HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
   HR_TRY(import_ints(scope, op, "lhs_dilation", rank, 1, &fields.base_dilation));
   HR_TRY(import_ints(scope, op, "rhs_dilation", rank, 1, &fields.window_dilation));
   HR_TRY(import_ints(scope, op, "window_reversal", rank, 0, &fields.reversal));
   return make_window(scope, op, &fields, out_attr);
 }
 
-hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
+                                       const hr_ints_t *padding) {
   hlo_dim_labels_t *labels;
-  import_attrs_t attrs = {.count = 1};
+  hlo_attr_t window;
   HR_TRY(dim_labels(scope, op, &labels));
-  HR_TRY(kernel_window(scope, op, labels, &attrs.items[0]));
-  import_add(&attrs, (hlo_attr_t){.key = HLO_ATTR_DIM_LABELS, .labels = labels});
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT, import_int(op, "feature_group_count", 1)));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_BATCH_GROUP_COUNT, import_int(op, "batch_group_count", 1)));
-  HR_TRY(import_add_precision(scope, &attrs, op));
+  HR_TRY(kernel_window(scope, op, labels, padding, &window));
+  import_add(attrs, window);
+  import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_DIM_LABELS, .labels = labels});
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_FEATURE_GROUP_COUNT, import_int(op, "feature_group_count", 1)));
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_BATCH_GROUP_COUNT, import_int(op, "batch_group_count", 1)));
+  return import_add_precision(scope, attrs, op);
+}
+
+hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(import_convolution_numbers(scope, &attrs, op, NULL));
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 
@@ -204,18 +216,23 @@ hr_status_t import_sort(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_from_operands(scope, op, row->op, &attrs, 1, &body);
 }
 
-hr_status_t import_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   static const char *const numbers = "dimension_numbers";
-  import_attrs_t attrs = {.count = 0};
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_OFFSET_DIMS, op, numbers, "offset_dims"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_COLLAPSED_SLICE_DIMS, op, numbers, "collapsed_slice_dims"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_START_INDEX_MAP, op, numbers, "start_index_map"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_OPERAND_BATCHING_DIMS, op, numbers, "operand_batching_dims"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_START_INDICES_BATCHING_DIMS, op, numbers,
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_OFFSET_DIMS, op, numbers, "offset_dims"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_COLLAPSED_SLICE_DIMS, op, numbers, "collapsed_slice_dims"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_START_INDEX_MAP, op, numbers, "start_index_map"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_OPERAND_BATCHING_DIMS, op, numbers, "operand_batching_dims"));
+  HR_TRY(import_add_field_ints(scope, attrs, HLO_ATTR_START_INDICES_BATCHING_DIMS, op, numbers,
                                "start_indices_batching_dims"));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, import_field_int(op, numbers, "index_vector_dim")));
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_INDEX_VECTOR_DIM, import_field_int(op, numbers, "index_vector_dim")));
+  import_add(attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED, import_bool(op, "indices_are_sorted", false)));
+  return NULL;
+}
+
+hr_status_t import_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(import_gather_numbers(scope, &attrs, op));
   HR_TRY(import_add_ints(scope, &attrs, HLO_ATTR_SLICE_SIZES, op, "slice_sizes"));
-  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_INDICES_ARE_SORTED, import_bool(op, "indices_are_sorted", false)));
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
 }
 

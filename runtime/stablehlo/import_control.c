@@ -7,12 +7,14 @@
 static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee, bool composite) {
   hlo_computation_t *called;
   hlo_instr_t **operands;
+  const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_function_named(scope, op, callee, &called));
   HR_TRY(import_operands(scope, op, &operands));
+  HR_TRY(import_results_shape(scope, op, &shape));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
   if (composite) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_IS_COMPOSITE, true));
-  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CALL, called->root->shape, op->operand_count,
+  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CALL, shape, op->operand_count,
                                                  operands, attrs.count, attrs.items, 1, &called));
 }
 
@@ -21,8 +23,55 @@ hr_status_t import_call(import_scope_t *scope, mlir_op_t *op, const import_row_t
   return build_call(scope, op, import_str(op, "callee"), false);
 }
 
+static bool comes_before(hr_str_t a, hr_str_t b) {
+  int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+  return order ? order < 0 : a.size < b.size;
+}
+
+/* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
+static hr_status_t attribute_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
+  hr_text_t text;
+  if (attr->kind == MLIR_ATTR_STRING) return hr_arena_str(scope->importer->arena, attr->text, out_text);
+  hr_text_init(&text);
+  mlir_print_attr(&text, attr);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, out_text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+/* HLO keeps what a composite says of itself as frontend attributes, sorted with the others. */
+static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *op) {
+  const hlo_extra_t *given = scope->builder.extra;
+  int count = given ? given->frontend_attributes.count : 0, at = 0;
+  const char *version;
+  hlo_name_value_t *items, own[3] = {{HR_STR("composite.attributes"), HR_STR("{}"), true},
+                                     {HR_STR("composite.name"), import_str(op, "name"), false},
+                                     {HR_STR("composite.version"), {0}, false}};
+  hlo_extra_t *extra;
+  const mlir_attr_t *dict = mlir_op_attr(op, "composite_attributes");
+  if (dict) HR_TRY(attribute_text(scope, dict, &own[0].value));
+  HR_TRY(hr_arena_str(scope->importer->arena, own[1].value, &own[1].value));
+  HR_TRY(hr_arena_printf(scope->importer->arena, &version, "%ld", (long)import_int(op, "version", 0)));
+  own[2].value = hr_str_from(version);
+  HR_TRY(HR_NEW(scope->importer->arena, &extra));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 3, &items));
+  for (int i = 0; i < 3; i++) items[at++] = own[i];
+  for (int i = 0; i < count; i++) {
+    const hlo_name_value_t *item = &given->frontend_attributes.items[i];
+    int place = at++;
+    for (; place > 0 && comes_before(item->name, items[place - 1].name); place--) items[place] = items[place - 1];
+    items[place] = *item;
+  }
+  if (given) *extra = *given;
+  extra->frontend_attributes = (hlo_name_values_t){at, items};
+  scope->builder.extra = extra;
+  return NULL;
+}
+
 hr_status_t import_composite(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
+  HR_TRY(add_composite_names(scope, op));
   return build_call(scope, op, import_str(op, "decomposition"), true);
 }
 
@@ -40,20 +89,34 @@ static hr_status_t pack_state(import_scope_t *scope, const mlir_op_t *op, int fi
   return NULL;
 }
 
+/* Shapes of the results, which may leave sizes open that the operands do not, and of captured values, as a tuple. */
+static hr_status_t packed_shape(import_scope_t *scope, const mlir_op_t *op, const import_values_t *captured,
+                                const hlo_shape_t **out_shape) {
+  int count = op->result_count + (captured ? (int)captured->count : 0);
+  const hlo_shape_t **shapes;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
+  for (int i = 0; i < op->result_count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
+  for (int i = op->result_count; i < count; i++)
+    shapes[i] = ((hlo_instr_t *)captured->data[i - op->result_count]->mapped)->shape;
+  return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
+}
+
 /* Values from outside that condition or body use ride along in the state. */
 static hr_status_t import_while_with(import_scope_t *scope, mlir_op_t *op, import_values_t *captured) {
   hlo_computation_t *called[2];
   hlo_instr_t *state;
+  const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
   if (op->region_count != 2) return import_error(scope, op, "want a condition and a body");
   HR_TRY(import_captures(op->regions[0], captured));
   HR_TRY(import_captures(op->regions[1], captured));
   HR_TRY(pack_state(scope, op, 0, captured, &state));
+  HR_TRY(packed_shape(scope, op, captured, &shape));
   HR_TRY(import_region(scope, op, 0, &(import_region_form_t){captured, false, true}, &called[0]));
   HR_TRY(import_region(scope, op, 1, &(import_region_form_t){captured, true, false}, &called[1]));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_CONDITION, 1));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BODY, 1));
-  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_WHILE, NULL, 1, &state, attrs.count,
+  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_WHILE, shape, 1, &state, attrs.count,
                                                        attrs.items, 2, called));
 }
 
@@ -61,7 +124,7 @@ hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_
   (void)row;
   import_values_t captured = {0};
   hr_status_t st = import_while_with(scope, op, &captured);
-  HR_VEC_FREE(&captured);
+  import_values_deinit(&captured);
   return st;
 }
 
@@ -69,6 +132,7 @@ hr_status_t import_while(import_scope_t *scope, mlir_op_t *op, const import_row_
 static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is_pred, import_values_t *captured) {
   hlo_computation_t **called;
   hlo_instr_t **operands, *state;
+  const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
   int count = op->region_count;
   if (count < 1 || (is_pred && count != 2)) return import_error(scope, op, "%d branches", count);
@@ -76,6 +140,7 @@ static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 1, &operands));
   for (int r = 0; r < count; r++) HR_TRY(import_captures(op->regions[r], captured));
   HR_TRY(pack_state(scope, op, 1, captured, &state));
+  HR_TRY(packed_shape(scope, op, NULL, &shape));
   operands[0] = import_operand(op, 0);
   for (int r = 0; r < count; r++) {
     HR_TRY(import_region(scope, op, r, &(import_region_form_t){captured, false, false}, &called[r]));
@@ -87,24 +152,34 @@ static hr_status_t import_branches(import_scope_t *scope, mlir_op_t *op, bool is
   } else {
     import_add(&attrs, hlo_attr_of_called(HLO_ATTR_BRANCH_COMPUTATIONS, count));
   }
-  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_CONDITIONAL, NULL, count + 1, operands,
+  return import_set_tuple_results(scope, op, hlo_build(&scope->builder, HLO_CONDITIONAL, shape, count + 1, operands,
                                                        attrs.count, attrs.items, count, called));
 }
 
 static hr_status_t import_choice(import_scope_t *scope, mlir_op_t *op, bool is_pred) {
   import_values_t captured = {0};
   hr_status_t st = import_branches(scope, op, is_pred, &captured);
-  HR_VEC_FREE(&captured);
+  import_values_deinit(&captured);
   return st;
+}
+
+/* HLO's conditional is both ops, by the type of its first operand. */
+static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype, const char *label) {
+  char text[HLO_SHAPE_TEXT];
+  const hlo_shape_t *shape = import_operand(op, 0)->shape;
+  if (shape->rank == 0 && shape->dtype == dtype) return NULL;
+  return import_error(scope, op, "operand 0 is %s, want %s[] (%s I1)", hlo_shape_text(shape, text), hr_dtype_name(dtype), label);
 }
 
 hr_status_t import_if(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
+  HR_TRY(check_selector(scope, op, HR_PRED, "if"));
   return import_choice(scope, op, true);
 }
 
 hr_status_t import_case(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
+  HR_TRY(check_selector(scope, op, HR_S32, "case"));
   return import_choice(scope, op, false);
 }
 
@@ -114,7 +189,10 @@ hr_status_t import_case(import_scope_t *scope, mlir_op_t *op, const import_row_t
 static hr_status_t data_shape(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
   int count = op->result_count - 1;
   const hlo_shape_t **shapes;
-  if (count < 0) return import_error(scope, op, "want a token as the last result");
+  bool is_infeed = hr_str_is(op->name, "stablehlo.infeed");
+  if (count < 0) return import_error(scope, op, "no results, want a token (%s)", is_infeed ? "infeed C1" : "recv C2");
+  if (op->results[count].type->kind != MLIR_TYPE_TOKEN)
+    return import_error(scope, op, "the last result is no token (%s)", is_infeed ? "infeed C3" : "recv C4");
   if (count == 1) return import_result_shape(scope, op, 0, out_shape);
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
   for (int i = 0; i < count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
@@ -177,12 +255,51 @@ static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
   if (import_bool(op, "is_host_transfer", false)) import_add(attrs, hlo_attr_of_bool(HLO_ATTR_IS_HOST_TRANSFER, true));
 }
 
+#define PAIRS_NAME "_xla_send_recv_source_target_pairs"
+
+/* HLO keeps the pairs of a channel as a frontend attribute; those are sorted by name. */
+static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op) {
+  const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
+  hr_ints_t ids;
+  hr_text_t text;
+  hr_str_t value;
+  if (!pairs || pairs->kind != MLIR_ATTR_DENSE || pairs->type->rank != 2 || !pairs->type->dims[0]) return NULL;
+  if (pairs->type->dims[1] != 2)
+    return import_error(scope, op, "source_target_pairs of %ld columns, want 2", (long)pairs->type->dims[1]);
+  HR_TRY(import_ints_of(scope, pairs, &ids));
+  hr_text_init(&text);
+  for (int64_t i = 0; i + 1 < ids.count; i += 2)
+    hr_text_printf(&text, "%s{%ld,%ld}", i ? "," : "{", (long)ids.data[i], (long)ids.data[i + 1]);
+  hr_text_add_char(&text, '}');
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, &value);
+  hr_text_deinit(&text);
+  HR_TRY(st);
+  const hlo_extra_t *given = scope->builder.extra;
+  int count = given ? given->frontend_attributes.count : 0, at = 0;
+  hlo_name_value_t *items, own = {HR_STR(PAIRS_NAME), value, true};
+  hlo_extra_t *extra;
+  HR_TRY(HR_NEW(scope->importer->arena, &extra));
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count + 1, &items));
+  while (at < count && comes_before(given->frontend_attributes.items[at].name, own.name)) {
+    items[at] = given->frontend_attributes.items[at];
+    at++;
+  }
+  for (int i = count; i > at; i--) items[i] = given->frontend_attributes.items[i - 1];
+  items[at] = own;
+  if (given) *extra = *given;
+  extra->frontend_attributes = (hlo_name_values_t){count + 1, items};
+  scope->builder.extra = extra;
+  return NULL;
+}
+
 /* send is a start and a done at once. */
 hr_status_t import_send(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *pair[2];
   const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
   add_channel(&attrs, op);
+  HR_TRY(add_channel_pairs(scope, op));
   HR_TRY(pack_data(scope, op, &pair[0], &pair[1]));
   if (op->result_count != 1) return import_error(scope, op, "%d results, want a token", op->result_count);
   if (!pair[0]) return hlo_builder_finish(&scope->builder);
@@ -198,6 +315,7 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
   hlo_instr_t *token = import_operand(op, 0);
   import_attrs_t attrs = {.count = 0};
   add_channel(&attrs, op);
+  HR_TRY(add_channel_pairs(scope, op));
   HR_TRY(data_shape(scope, op, &data));
   HR_TRY(pair_shape(scope, data, true, &started));
   HR_TRY(pair_shape(scope, data, false, &done));
@@ -252,25 +370,36 @@ static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_o
   return hlo_shape_tuple(scope->importer->arena, op->result_count, shapes, out_shape);
 }
 
-/* backend_config as the text that HLO keeps: a dictionary is written out again. */
-static hr_status_t add_backend_config(import_scope_t *scope, const mlir_op_t *op) {
+/* Attributes that some targets read and HLO's custom calls have no field for: they become frontend attributes. */
+static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t *op, hlo_name_values_t *list) {
+  static const char *const names[] = {"error_message", "indices_of_shape_operands", "mhlo.attributes", "rng_algorithm"};
+  const int name_count = sizeof names / sizeof *names;
+  hlo_name_value_t *items;
+  int count = 0, from = 0;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, list->count + name_count, &items));
+  for (int i = 0; i < name_count; i++) {
+    const mlir_attr_t *attr = mlir_op_attr(op, names[i]);
+    if (!attr) continue;
+    hr_str_t name = hr_str_from(names[i]);
+    while (from < list->count && strncmp(list->items[from].name.data, names[i], list->items[from].name.size) < 0)
+      items[count++] = list->items[from++];
+    items[count].name = name;
+    HR_TRY(attribute_text(scope, attr, &items[count++].value));
+  }
+  while (from < list->count) items[count++] = list->items[from++];
+  *list = (hlo_name_values_t){count, items};
+  return NULL;
+}
+
+/* backend_config, and the attributes of the target. */
+static hr_status_t add_config(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *config = mlir_op_attr(op, "mhlo.backend_config");
-  if (!config) config = mlir_op_attr(op, "backend_config");
-  if (!config) return NULL;
   hlo_extra_t *extra;
+  if (!config) config = mlir_op_attr(op, "backend_config");
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   if (scope->builder.extra) *extra = *scope->builder.extra;
-  if (config->kind == MLIR_ATTR_STRING) {
-    extra->backend_config = config->text;
-  } else {
-    hr_text_t text;
-    hr_text_init(&text);
-    mlir_print_attr(&text, config);
-    hr_status_t st = hr_text_finish(&text);
-    if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, &extra->backend_config);
-    hr_text_deinit(&text);
-    HR_TRY(st);
-  }
+  if (config) HR_TRY(attribute_text(scope, config, &extra->backend_config));
+  HR_TRY(add_target_attributes(scope, op, &extra->frontend_attributes));
   scope->builder.extra = extra;
   return NULL;
 }
@@ -278,7 +407,7 @@ static hr_status_t add_backend_config(import_scope_t *scope, const mlir_op_t *op
 /* output_operand_aliases = [#stablehlo.output_operand_alias<...>] */
 static hr_status_t add_aliases(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   const mlir_attr_t *list = mlir_op_attr(op, "output_operand_aliases");
-  if (!list || !list->count) return NULL;
+  if (!list || list->kind != MLIR_ATTR_ARRAY || !list->count) return NULL;
   hlo_aliasing_t *aliasing;
   hlo_alias_t *aliases;
   HR_TRY(HR_NEW(scope->importer->arena, &aliasing));
@@ -315,7 +444,7 @@ hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const impor
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(result_shape_with_layouts(scope, op, &shape));
-  HR_TRY(add_backend_config(scope, op));
+  HR_TRY(add_config(scope, op));
   import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, import_str(op, "call_target_name")));
   HR_TRY(add_operand_layouts(scope, &attrs, op));
   if (import_bool(op, "has_side_effect", false))

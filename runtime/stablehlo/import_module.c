@@ -1,8 +1,11 @@
 /* Functions, blocks and regions. */
+#include <ctype.h>
 #include <limits.h>
 
 #include "base/mem.h"
-#include "stablehlo/import.h"
+#include "stablehlo/import_quant.h"
+
+#define MAX_DEPTH 2000 /* of regions within regions and of functions that call one another: import recurses */
 
 #define SAME INT_MIN
 #define ANY OP_OPERANDS_ANY
@@ -24,14 +27,43 @@ static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op, co
   return NULL;
 }
 
+/* Labels of the rules about results whose ops the verifier does not see as they were written. */
+static const char *result_label(const mlir_op_t *op) {
+  if (hr_str_is(op->name, "stablehlo.all_to_all")) return " (all_to_all C9)";
+  return hr_str_is(op->name, "stablehlo.constant") ? " (constant C1)" : "";
+}
+
+static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
+                              const mlir_type_t *declared, const hlo_instr_t *given) {
+  const hlo_shape_t *shape;
+  char text[2][HLO_SHAPE_TEXT];
+  /* Shapes, witnesses and futures have no type in HLO. */
+  if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
+  if (declared->kind == MLIR_TYPE_FUTURE) return NULL; /* the done checks what it stands for */
+  HR_TRY(import_shape(scope->importer, declared, &shape));
+  if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
+  return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index, hlo_shape_text(shape, text[0]),
+                      hlo_shape_text(given->shape, text[1]), result_label(op));
+}
+
+/* The verifier sees what HLO gives; the types that the program declares for it must be the same. */
+static hr_status_t check_results(import_scope_t *scope, const mlir_op_t *op) {
+  for (int i = 0; i < op->result_count; i++)
+    HR_TRY(check_type(scope, op, "result", i, op->results[i].type, op->results[i].mapped));
+  return NULL;
+}
+
 static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
   if (!row) return import_error(scope, op, "this operation is not known");
   HR_TRY(check_operands(scope, op, row));
   scope->builder.line = op->line;
   scope->builder.column = op->column;
+  scope->importer->at = op;
   HR_TRY(import_extra(scope, op, &scope->builder.extra));
-  return row->import(scope, op, row);
+  HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
+  scope->importer->at = op; /* ops of its regions were in between */
+  return check_results(scope, op);
 }
 
 static bool is_terminator(const mlir_op_t *op) {
@@ -40,9 +72,12 @@ static bool is_terminator(const mlir_op_t *op) {
 }
 
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator) {
+  if (++scope->importer->depth > MAX_DEPTH)
+    return mlir_error(scope->importer->from, block->parent->parent, "calls and regions nest deeper than %d", MAX_DEPTH);
   for (size_t i = 0; i < block->ops.count; i++) {
     mlir_op_t *op = block->ops.data[i];
     if (is_terminator(op)) {
+      scope->importer->depth--;
       *out_terminator = op;
       return NULL;
     }
@@ -51,8 +86,28 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
   return mlir_error(scope->importer->from, block->parent->parent, "a region does not end with a return");
 }
 
-static hr_status_t new_scope(importer_t *importer, hr_str_t name, const mlir_op_t *op, import_scope_t *scope) {
+/* A name as HLO text has them, which no computation has yet. */
+static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_str_t *out_name) {
+  hr_str_t clean;
+  HR_TRY(hr_arena_str(importer->arena, wanted.size ? wanted : HR_STR("_"), &clean));
+  for (size_t i = 0; i < clean.size; i++) {
+    unsigned char c = (unsigned char)clean.data[i];
+    bool fits = isalpha(c) || c == '_' || (i && (isdigit(c) || c == '.' || c == '-'));
+    if (!fits) ((char *)clean.data)[i] = '_';
+  }
+  *out_name = clean;
+  for (int i = 1; hr_map_get(&importer->names, *out_name); i++) {
+    const char *numbered;
+    HR_TRY(hr_arena_printf(importer->arena, &numbered, "%.*s.%d", HR_STR_ARGS(clean), i));
+    *out_name = hr_str_from(numbered);
+  }
+  return hr_map_put(&importer->names, *out_name, importer, NULL);
+}
+
+static hr_status_t new_scope(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope) {
   hlo_computation_t *computation;
+  hr_str_t name;
+  HR_TRY(computation_name(importer, wanted, &name));
   HR_TRY(hlo_computation_add(importer->module, name, &computation));
   *scope = (import_scope_t){importer, hlo_builder_at(computation, op->line, op->column)};
   computation->line = op->line;
@@ -94,6 +149,18 @@ static mlir_block_t *body_of(const mlir_op_t *op, int region) {
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
+/* What a function returns against its type. */
+static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function, const mlir_op_t *terminator) {
+  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
+  const mlir_type_t *type = attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+  if (!type) return NULL;
+  if (type->result_count != terminator->operand_count)
+    return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count, type->result_count);
+  for (int i = 0; i < type->result_count; i++)
+    HR_TRY(check_type(scope, terminator, "value", i, type->results[i], import_operand(terminator, i)));
+  return NULL;
+}
+
 static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
   mlir_block_t *block = body_of(function->op, 0);
   import_scope_t scope;
@@ -101,13 +168,16 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   if (function->under_way) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
   if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
   function->under_way = true;
+  importer->at = function->op;
   HR_TRY(new_scope(importer, name, function->op, &scope));
   for (int i = 0; i < block->arg_count; i++) {
     const hlo_shape_t *shape;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
     block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
+    HR_TRY(import_argument_sharding(importer, function->op, i, block->args[i].mapped));
   }
   HR_TRY(import_block(&scope, block, &terminator));
+  HR_TRY(check_returned(&scope, function->op, terminator));
   HR_TRY(close_scope(&scope, returned(&scope, terminator, true)));
   function->computation = scope.builder.computation;
   function->under_way = false;
@@ -131,10 +201,17 @@ static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
   return block != NULL;
 }
 
-static bool contains(const import_values_t *values, const mlir_value_t *value) {
-  for (size_t i = 0; i < values->count; i++)
-    if (values->data[i] == value) return true;
-  return false;
+void import_values_deinit(import_values_t *values) {
+  HR_VEC_FREE(values);
+  hr_map_deinit(&values->known);
+}
+
+/* `place` stays where it is: the address in it is the key. */
+static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place) {
+  void *known;
+  HR_TRY(hr_map_put(&values->known, (hr_str_t){(const char *)place, sizeof *place}, *place, &known));
+  if (!known) HR_VEC_PUSH(values, *place);
+  return NULL;
 }
 
 static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region, import_values_t *values) {
@@ -142,7 +219,7 @@ static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *r
     for (size_t i = 0; i < region->blocks.data[b]->ops.count; i++) {
       const mlir_op_t *op = region->blocks.data[b]->ops.data[i];
       for (int k = 0; k < op->operand_count; k++)
-        if (!is_inside(op->operands[k], whole) && !contains(values, op->operands[k])) HR_VEC_PUSH(values, op->operands[k]);
+        if (!is_inside(op->operands[k], whole)) HR_TRY(add_once(values, &op->operands[k]));
       for (int r = 0; r < op->region_count; r++) HR_TRY(capture_in(whole, op->regions[r], values));
     }
   return NULL;
@@ -196,7 +273,7 @@ static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, 
 hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation) {
   import_values_t captured = {0};
   hr_status_t st = import_body_with(scope, op, region, &captured, out_computation);
-  HR_VEC_FREE(&captured);
+  import_values_deinit(&captured);
   return st;
 }
 
@@ -319,11 +396,15 @@ static hr_status_t import_module(importer_t *importer) {
   mlir_block_t *block = body_of(op, 0);
   hlo_module_t *module = importer->module;
   const mlir_op_t *entry = block ? find_entry(block) : NULL;
+  const hlo_extra_t *extra;
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
   HR_TRY(fill_rows(importer));
   HR_TRY(list_functions(importer, block));
+  HR_TRY(import_meshes(importer, block));
   hr_str_t name = import_str(op, "sym_name");
   if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
+  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra));
+  if (extra) module->frontend_attributes = extra->frontend_attributes;
   module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
   module->replica_count = import_int(op, "mhlo.num_replicas", 1);
   import_function_t *function = hr_map_get(&importer->functions, import_str(entry, "sym_name"));
@@ -337,5 +418,6 @@ hr_status_t stablehlo_import(const mlir_module_t *from, hlo_module_t *module) {
   hr_status_t st = import_module(&importer);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);
+  hr_map_deinit(&importer.names);
   return st;
 }

@@ -11,17 +11,42 @@ static hr_status_t import_with(import_scope_t *scope, mlir_op_t *op, const impor
                                                  attrs->count, attrs->items, 0, NULL));
 }
 
+static double number_of(const mlir_attr_t *dict, const char *name) {
+  const mlir_attr_t *attr = mlir_attr_field(dict, name);
+  return attr && attr->kind == MLIR_ATTR_FLOAT ? attr->number : 0;
+}
+
+/* result_accuracy, unless it asks for the default. */
+static hr_status_t add_accuracy(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
+  const mlir_attr_t *given = mlir_op_attr(op, "result_accuracy"), *mode = mlir_attr_field(given, "mode"),
+                    *ulps = mlir_attr_field(given, "ulps");
+  hlo_result_accuracy_t *accuracy;
+  if (!mode || hr_str_is(mode->text, "DEFAULT")) return NULL;
+  HR_TRY(HR_NEW(scope->importer->arena, &accuracy));
+  accuracy->has_tolerance = hr_str_is(mode->text, "TOLERANCE");
+  accuracy->atol = number_of(given, "atol");
+  accuracy->rtol = number_of(given, "rtol");
+  accuracy->ulps = ulps && ulps->kind == MLIR_ATTR_INTEGER ? ulps->integer : 0;
+  import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_RESULT_ACCURACY, .accuracy = accuracy});
+  return NULL;
+}
+
 hr_status_t import_plain(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
+  HR_TRY(add_accuracy(scope, &attrs, op));
   return import_with(scope, op, row, &attrs);
 }
 
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_value_t *value;
+  const hlo_shape_t *shape;
   const mlir_attr_t *attr = mlir_op_attr(op, "value");
   if (!attr) return import_error(scope, op, "it has no value");
+  HR_TRY(import_result_shape(scope, op, 0, &shape));
   HR_TRY(import_literal(scope->importer, attr, &value));
+  if (hr_dtype_is_integer(value->dtype) && hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
+    value->dtype = shape->dtype; /* of a quantised result: the attribute may spell an unsigned storage type as signless */
   return import_set_results(scope, op, hlo_build_constant(&scope->builder, value));
 }
 
@@ -101,19 +126,20 @@ hr_status_t import_dynamic_slice(import_scope_t *scope, mlir_op_t *op, const imp
 }
 
 /* HLO's broadcast does not stretch dimensions of size 1: they are reshaped away first. */
-hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  (void)row;
-  hlo_instr_t *x = import_operand(op, 0);
-  const hlo_shape_t *shape, *squeezed;
-  hr_ints_t map;
-  HR_TRY(import_result_shape(scope, op, 0, &shape));
-  HR_TRY(import_ints(scope, op, "broadcast_dimensions", -1, 0, &map));
+hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x, const hlo_shape_t *shape,
+                                hr_ints_t map, hlo_instr_t **out_x) {
+  const hlo_shape_t *squeezed;
   if (map.count != x->shape->rank)
     return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)", (long)map.count, x->shape->rank);
   int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
   int count = 0;
+  uint64_t taken = 0;
   for (int d = 0; d < x->shape->rank; d++) {
     int64_t to = map.data[d];
+    /* Sizes of 1 vanish below, and the verifier does not see theirs. */
+    if (to >= 0 && to < shape->rank && taken >> to & 1)
+      return import_error(scope, op, "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)", (long)to);
+    if (to >= 0 && to < shape->rank) taken |= UINT64_C(1) << to;
     bool stretched = x->shape->dims[d] == 1 && to >= 0 && to < shape->rank && shape->dims[to] != 1;
     if (stretched) continue;
     dims[count] = x->shape->dims[d];
@@ -123,7 +149,19 @@ hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const 
     HR_TRY(hlo_shape_array(scope->importer->arena, x->shape->dtype, count, dims, &squeezed));
     x = hlo_build_reshape(&scope->builder, x, squeezed);
   }
-  return import_set_results(scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){kept, count}));
+  *out_x = hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){kept, count});
+  return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
+}
+
+hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  (void)row;
+  const hlo_shape_t *shape;
+  hlo_instr_t *x;
+  hr_ints_t map;
+  HR_TRY(import_result_shape(scope, op, 0, &shape));
+  HR_TRY(import_ints(scope, op, "broadcast_dimensions", -1, 0, &map));
+  HR_TRY(import_broadcast_to(scope, op, import_operand(op, 0), shape, map, &x));
+  return import_set_results(scope, op, x);
 }
 
 /* broadcast puts new dimensions in front. */
@@ -139,17 +177,22 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
   return import_set_results(scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
-hr_status_t import_compare(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
   int direction, type;
-  import_attrs_t attrs = {.count = 0};
   HR_TRY(import_enum(scope, op, "comparison_direction", HLO_ENUM_DIRECTION, "", &direction));
   if (direction < 0) return import_error(scope, op, "it has no comparison_direction");
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_DIRECTION, direction));
+  import_add(attrs, hlo_attr_of_int(HLO_ATTR_DIRECTION, direction));
   const mlir_attr_t *named = mlir_op_attr(op, "compare_type");
   if (named && !hr_str_is(named->text, "NOTYPE")) {
     HR_TRY(import_enum(scope, op, "compare_type", HLO_ENUM_COMPARISON, "", &type));
-    import_add(&attrs, hlo_attr_of_int(HLO_ATTR_TYPE, type));
+    import_add(attrs, hlo_attr_of_int(HLO_ATTR_TYPE, type));
   }
+  return NULL;
+}
+
+hr_status_t import_compare(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(import_add_compare(scope, &attrs, op));
   return import_with(scope, op, row, &attrs);
 }
 

@@ -4,7 +4,7 @@
 #include "stablehlo/import.h"
 
 static hr_status_t type_error(importer_t *importer, const char *what) {
-  return mlir_error(importer->from, NULL, "%s has no place in a program that runs", what);
+  return mlir_error(importer->from, importer->at, "%s has no place in a program that runs", what);
 }
 
 static bool integer_dtype(const mlir_type_t *type, hr_dtype_t *out_dtype) {
@@ -79,6 +79,10 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hl
     case MLIR_TYPE_MEMREF: return tensor_shape(importer, type, out_shape);
     case MLIR_TYPE_TOKEN: *out_shape = hlo_shape_scalar(HR_TOKEN); return NULL;
     case MLIR_TYPE_TUPLE: return tuple_shape(importer, type, out_shape);
+    case MLIR_TYPE_OPAQUE:
+      if (!hr_str_is(type->name, "shape.witness")) return type_error(importer, "a value of this type");
+      *out_shape = hlo_shape_scalar(HR_PRED);
+      return NULL;
     case MLIR_TYPE_UNRANKED_TENSOR: return type_error(importer, "an unranked tensor");
     default:
       HR_TRY(import_dtype(importer, type, &dtype));
@@ -88,15 +92,25 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hl
 }
 
 static void repeat_element(char *data, size_t each, int64_t count) {
-  for (int64_t i = 1; i < count; i++) memcpy(data + (size_t)i * each, data, each);
+  size_t total = each * (size_t)count;
+  for (size_t done = each; done < total; done *= 2) memcpy(data + done, data, done < total - done ? done : total - done);
+}
+
+/* Elements that lie in the file as values want them are used where they are. */
+static bool usable_in_place(const mlir_attr_t *attr) {
+  return attr->buffer && !attr->splat && attr->element_count && (uintptr_t)attr->data % HR_ALIGNMENT == 0;
 }
 
 hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value) {
   const hlo_shape_t *shape;
-  if (attr->kind != MLIR_ATTR_DENSE || !attr->type) return mlir_error(importer->from, NULL, "want elements such as dense<1.0>");
+  if (attr->kind != MLIR_ATTR_DENSE || !attr->type) return mlir_error(importer->from, importer->at, "want elements such as dense<1.0>");
   if (!attr->data)
-    return mlir_error(importer->from, NULL, "the elements of resource %.*s are not in the file", HR_STR_ARGS(attr->resource));
+    return mlir_error(importer->from, importer->at, "the elements of resource %.*s are not in the file", HR_STR_ARGS(attr->resource));
   HR_TRY(import_shape(importer, attr->type, &shape));
+  if (usable_in_place(attr)) {
+    size_t offset = (size_t)((const char *)attr->data - (const char *)hr_buffer_data(attr->buffer));
+    return hlo_value_over(shape->dtype, shape->rank, shape->dims, attr->buffer, offset, out_value);
+  }
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
   size_t each = hr_dtype_bytes(shape->dtype), bytes = each * (size_t)attr->element_count;
   if (bytes > hlo_value_bytes(*out_value)) bytes = hlo_value_bytes(*out_value);

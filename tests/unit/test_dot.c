@@ -4,8 +4,8 @@
 #include "tests/unit/kernel_env.h"
 #include "tests/unit/unit.h"
 
-static hlo_value_t *run_dot(kernel_env_t *k, hr_dtype_t out, int rank, const int64_t *dims, hlo_value_t *a, hlo_value_t *b,
-                            int attr_count, const hlo_attr_t *attrs) {
+static hlo_value_t *run_dot(kernel_env_t *k, hr_dtype_t out, int rank, const int64_t *dims, hlo_value_t *a,
+                            hlo_value_t *b, int attr_count, const hlo_attr_t *attrs) {
   hlo_value_t *operands[] = {a, b};
   return kernel_run(k, HLO_DOT, kernel_shape(k, out, rank, dims), 2, operands, attr_count, attrs, 0, NULL);
 }
@@ -14,7 +14,7 @@ static const hlo_attr_t matrix_product[] = {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1)
 
 /* a[m,k] b[k,n] of small whole numbers, exact in every type, against the definition. */
 static void sizes_around_the_blocks(void) {
-  static const int64_t sizes[][3] = {{1, 1, 1},   {5, 17, 3},    {6, 16, 256},  {7, 33, 257}, {193, 3, 4},
+  static const int64_t sizes[][3] = {{1, 1, 1},   {5, 17, 3},     {6, 16, 256}, {7, 33, 257}, {193, 3, 4},
                                      {3, 513, 9}, {200, 20, 300}, {1, 600, 70}, {600, 1, 70}, {13, 2, 1}};
   kernel_env_t k;
   kernel_env_init(&k);
@@ -43,7 +43,8 @@ static void sizes_around_the_blocks(void) {
 static void dimensions_in_any_order(void) {
   kernel_env_t k;
   kernel_env_init(&k);
-  hlo_value_t *a = kernel_value(HR_S32, KERNEL_DIMS(2, 3, 4, 5), NULL), *b = kernel_value(HR_S32, KERNEL_DIMS(6, 5, 3, 2), NULL);
+  hlo_value_t *a = kernel_value(HR_S32, KERNEL_DIMS(2, 3, 4, 5), NULL),
+              *b = kernel_value(HR_S32, KERNEL_DIMS(6, 5, 3, 2), NULL);
   for (int i = 0; i < 120; i++) ((int32_t *)a->data)[i] = i % 17 - 8;
   for (int i = 0; i < 180; i++) ((int32_t *)b->data)[i] = i % 19 - 9;
   hlo_attr_t attrs[] = {KERNEL_INTS(LHS_BATCH_DIMS, 1), KERNEL_INTS(RHS_BATCH_DIMS, 2),
@@ -113,7 +114,8 @@ static void complex_numbers_are_not_conjugated(void) {
 static void narrow_floats_are_rounded_once(void) {
   kernel_env_t k;
   kernel_env_init(&k);
-  hlo_value_t *a = kernel_value(HR_BF16, KERNEL_DIMS(1, 300), NULL), *b = kernel_value(HR_F32, KERNEL_DIMS(300, 1), NULL);
+  hlo_value_t *a = kernel_value(HR_BF16, KERNEL_DIMS(1, 300), NULL),
+              *b = kernel_value(HR_F32, KERNEL_DIMS(300, 1), NULL);
   for (int i = 0; i < 300; i++) ((uint16_t *)a->data)[i] = hr_f32_to_bf16(1), ((float *)b->data)[i] = 1 + 0x1p-10f;
   hlo_value_t *wide = run_dot(&k, HR_F32, KERNEL_DIMS(1, 1), a, b, 2, matrix_product);
   hlo_value_t *narrow = run_dot(&k, HR_BF16, KERNEL_DIMS(1, 1), a, b, 2, matrix_product);
@@ -151,7 +153,8 @@ static void hostile_dimensions_are_refused(void) {
                          {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1, 0), KERNEL_INTS(RHS_CONTRACTING_DIMS, 1)},
                          {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1), KERNEL_INTS(RHS_CONTRACTING_DIMS, 1)}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) { /* the last one is fine but for the result */
-    hlo_instr_t *dot = kernel_build(&k, HLO_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 3)), 2, operands, 2, bad[i], 0, NULL);
+    hlo_instr_t *dot =
+        kernel_build(&k, HLO_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 3)), 2, operands, 2, bad[i], 0, NULL);
     CHECK_FAILS(HR_INVALID, kernel_try(&k, dot, operands, 0, &out));
   }
   hlo_value_release(a);
@@ -167,7 +170,8 @@ static void ragged_rows(void) {
   hlo_value_t *sizes = kernel_value(HR_S32, KERNEL_DIMS(2), (int32_t[]){1, 2}), *operands[] = {a, b, sizes};
   hlo_attr_t attrs[] = {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1), KERNEL_INTS(RHS_CONTRACTING_DIMS, 1),
                         KERNEL_INTS(LHS_RAGGED_DIMS, 0), KERNEL_INTS(RHS_GROUP_DIMS, 0)};
-  hlo_value_t *c = kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(4, 1)), 3, operands, 4, attrs, 0, NULL);
+  hlo_value_t *c =
+      kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(4, 1)), 3, operands, 4, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(c, HR_F32, KERNEL_DIMS(4, 1), (float[]){3, 430, 650, 0}));
   hlo_value_release(a), hlo_value_release(b), hlo_value_release(sizes), hlo_value_release(c);
   kernel_env_deinit(&k);
@@ -182,7 +186,8 @@ static void ragged_sums(void) {
   hlo_value_t *sizes = kernel_value(HR_S64, KERNEL_DIMS(3), (int64_t[]){3, 0, 99}), *operands[] = {a, b, sizes};
   hlo_attr_t attrs[] = {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1), KERNEL_INTS(RHS_CONTRACTING_DIMS, 0),
                         KERNEL_INTS(LHS_RAGGED_DIMS, 1)};
-  hlo_value_t *c = kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 1, 1)), 3, operands, 3, attrs, 0, NULL);
+  hlo_value_t *c =
+      kernel_run(&k, HLO_RAGGED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(3, 1, 1)), 3, operands, 3, attrs, 0, NULL);
   CU_ASSERT_TRUE(kernel_is(c, HR_F32, KERNEL_DIMS(3, 1, 1), (float[]){321, 0, 4000}));
   hlo_value_release(a), hlo_value_release(b), hlo_value_release(sizes), hlo_value_release(c);
   kernel_env_deinit(&k);
@@ -195,9 +200,11 @@ static void scales_multiply_blocks(void) {
   hlo_value_t *b = kernel_value(HR_F32, KERNEL_DIMS(4, 1), (float[]){1, 1, 1, 1});
   hlo_value_t *a_scale = kernel_value(HR_F32, KERNEL_DIMS(1, 2), (float[]){2, 0.5f});
   hlo_value_t *b_scale = kernel_value(HR_F32, KERNEL_SCALAR, (float[]){4}), *operands[] = {a, b, a_scale, b_scale};
-  hlo_value_t *c = kernel_run(&k, HLO_SCALED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(1, 1)), 4, operands, 2, matrix_product, 0, NULL);
+  hlo_value_t *c = kernel_run(&k, HLO_SCALED_DOT, kernel_shape(&k, HR_F32, KERNEL_DIMS(1, 1)), 4, operands, 2,
+                              matrix_product, 0, NULL);
   CU_ASSERT_EQUAL(*(float *)c->data, 4 * (2 * 3 + 0.5f * 7));
-  hlo_value_release(a), hlo_value_release(b), hlo_value_release(a_scale), hlo_value_release(b_scale), hlo_value_release(c);
+  hlo_value_release(a), hlo_value_release(b), hlo_value_release(a_scale), hlo_value_release(b_scale),
+      hlo_value_release(c);
   kernel_env_deinit(&k);
 }
 

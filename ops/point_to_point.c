@@ -28,41 +28,59 @@ static hr_status_t run_outfeed(op_env_t *env, const op_step_t *step, hlo_value_t
 }
 const op_kernel_t kernel_outfeed = {NULL, run_outfeed};
 
-/* (data, u32[] context, token): the state between the start and the done. Takes `data` over. */
-static hr_status_t make_state(hlo_value_t *data, hlo_value_t **out_value) {
+/* (data, u32[] context, token): the state between the start and the done; the context is the transfer's handle. Takes
+ * `data` over. */
+static hr_status_t make_state(hlo_value_t *data, uint32_t handle, hlo_value_t **out_value) {
   hlo_value_t *parts[3] = {data, NULL, NULL};
   hr_status_t st = hlo_value_zeros(hlo_shape_scalar(HR_U32), &parts[1]);
+  if (!st) *(uint32_t *)parts[1]->data = handle;
   if (!st) st = hlo_value_token(&parts[2]);
   if (!st) st = hlo_value_tuple(3, parts, out_value);
   for (int i = 0; i < 3; i++) hlo_value_release(parts[i]);
   return st;
 }
 
+static hr_status_t wait_for_transfer(op_env_t *env, const op_step_t *step, const hlo_value_t *state) {
+  if (!env->transfer_done) return hlo_unsupported(step->instr, "there are no channels to other processes");
+  return env->transfer_done(env, step->instr, *(const uint32_t *)state->elements[1]->data);
+}
+
 static hr_status_t run_send(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   if (!env->send) return hlo_unsupported(step->instr, "there are no channels to other processes");
-  op_request_t *request;
-  HR_TRY(env->send(env, step->instr, in[0], &request));
-  HR_TRY(env->wait(env, request));
-  return make_state(hlo_value_retain(in[0]), out_value);
+  uint32_t handle;
+  HR_TRY(env->send(env, step->instr, in[0], &handle));
+  return make_state(hlo_value_retain(in[0]), handle, out_value);
 }
 const op_kernel_t kernel_send = {NULL, run_send};
 
 static hr_status_t run_send_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
-  (void)env, (void)step, (void)in;
+  HR_TRY(wait_for_transfer(env, step, in[0]));
   return hlo_value_token(out_value);
 }
 const op_kernel_t kernel_send_done = {NULL, run_send_done};
+
+/* A value of this static shape whose contents are not yet defined. */
+static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
+  if (shape->dtype == HR_TOKEN) return hlo_value_token(out_value);
+  if (!hlo_shape_is_tuple(shape)) return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
+  hlo_value_t **elements;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, shape->element_count, &elements));
+  hr_status_t st = NULL;
+  for (int i = 0; i < shape->element_count && !st; i++) st = make_room(env, shape->elements[i], &elements[i]);
+  if (!st) st = hlo_value_tuple(shape->element_count, elements, out_value);
+  for (int i = 0; i < shape->element_count; i++) hlo_value_release(elements[i]);
+  return st;
+}
 
 static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)in;
   if (!env->recv) return hlo_unsupported(step->instr, "there are no channels to other processes");
   hlo_value_t *data;
-  HR_TRY(hlo_value_zeros(step->instr->shape->elements[0], &data));
-  op_request_t *request;
-  hr_status_t st = env->recv(env, step->instr, data, &request);
-  if (!st) st = env->wait(env, request);
-  if (!st) return make_state(data, out_value);
+  uint32_t handle;
+  HR_TRY(make_room(env, step->instr->shape->elements[0], &data));
+  hr_status_t st = env->recv(env, step->instr, data, &handle);
+  if (!st) return make_state(data, handle, out_value);
   hlo_value_release(data);
   return st;
 }
@@ -70,7 +88,7 @@ const op_kernel_t kernel_recv = {NULL, run_recv};
 
 static hr_status_t run_recv_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
-  (void)env, (void)step;
+  HR_TRY(wait_for_transfer(env, step, in[0]));
   return with_token(hlo_value_retain(in[0]->elements[0]), out_value);
 }
 const op_kernel_t kernel_recv_done = {NULL, run_recv_done};

@@ -1,0 +1,260 @@
+#include "check/check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "check/proof.h"
+
+#define PROBLEMS_MOST 20
+
+/* --- problems --- */
+
+hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...) {
+  hr_text_t text;
+  char line[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  hr_text_init(&text);
+  hr_text_add_str(&text, line);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_cstr(&result->arena, (hr_str_t){text.data, text.size}, out_text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static bool is_known_problem(const check_result_t *result, const check_problem_t *problem) {
+  for (size_t i = 0; i < result->problems.count; i++) {
+    const check_problem_t *old = &result->problems.data[i];
+    if (old->first == problem->first && old->second == problem->second &&
+        (problem->first || strcmp(old->text, problem->text) == 0))
+      return true;
+  }
+  return false;
+}
+
+hr_status_t check_add_problem(check_result_t *result, check_verdict_t verdict, check_problem_t problem) {
+  bool worse = verdict == CHECK_MISUSE && result->verdict != CHECK_MISUSE;
+  if (worse) result->problems.count = 0;
+  if (verdict == CHECK_UNPROVED && result->verdict != CHECK_SOUND && result->verdict != CHECK_UNPROVED) return NULL;
+  if (worse || result->verdict == CHECK_SOUND) result->verdict = verdict;
+  if (result->problems.count >= PROBLEMS_MOST || is_known_problem(result, &problem)) return NULL;
+  HR_VEC_PUSH(&result->problems, problem);
+  return NULL;
+}
+
+/* --- what every process does --- */
+
+/* A failure that is the program's fault becomes a verdict; others stay. */
+static hr_status_t misuse_from(check_result_t *result, hr_status_t st) {
+  check_problem_t problem = {NULL, NULL, NULL, -1, -1};
+  if (hr_status_code(st) != HR_INVALID) return st;
+  char *message = hr_status_format(st);
+  hr_status_release(st);
+  if (!message) return hr_error(HR_NO_MEMORY, "out of memory");
+  size_t length = strlen(message);
+  while (length && message[length - 1] == '\n') length--;
+  st = hr_arena_cstr(&result->arena, (hr_str_t){message, length}, &problem.text);
+  free(message);
+  return st ? st : check_add_problem(result, CHECK_MISUSE, problem);
+}
+
+static hr_status_t keep_behaviour(check_result_t *result, hr_map_t *by_hash, check_behaviour_t *behaviour, int rank) {
+  hr_str_t key = {(const char *)&behaviour->hash, sizeof behaviour->hash};
+  check_behaviour_t *same = hr_map_get(by_hash, key);
+  if (same && check_behaviour_equal(same, behaviour)) {
+    check_behaviour_destroy(behaviour);
+    behaviour = same;
+  } else {
+    hr_status_t st = HR_VEC_RESERVE(&result->behaviours, result->behaviours.count + 1);
+    if (!st && !same) st = hr_map_put(by_hash, key, behaviour, NULL);
+    if (st) {
+      check_behaviour_destroy(behaviour);
+      return st;
+    }
+    result->behaviours.data[result->behaviours.count++] = behaviour;
+  }
+  result->of[rank] = behaviour;
+  behaviour->process_count++;
+  return NULL;
+}
+
+static hr_status_t gave_up(check_result_t *result, int rank, const char *reason) {
+  check_problem_t problem = {reason, NULL, NULL, rank, -1};
+  return check_add_problem(result, CHECK_UNPROVED, problem);
+}
+
+/* One walk serves all ranks if nothing in it asked which rank it was. */
+static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by_hash, hr_map_t *plans) {
+  const check_program_t *program = &result->programs[number];
+  check_walk_options_t options = {.sites = &result->sites, .plans = plans, .program = number,
+                                  .event_limit = result->options.event_limit};
+  bool by_rank = true;
+  for (int rank = program->first_rank; rank <= program->last_rank; rank++) {
+    check_behaviour_t *behaviour;
+    const char *reason;
+    if (!by_rank) {
+      result->of[rank] = result->of[program->first_rank];
+      ((check_behaviour_t *)result->of[rank])->process_count++;
+      continue;
+    }
+    options.rank = rank;
+    HR_TRY(check_walk(&result->facts[number], &options, &behaviour, &by_rank, &reason));
+    HR_TRY(keep_behaviour(result, by_hash, behaviour, rank));
+    if (reason) HR_TRY(gave_up(result, rank, reason));
+    if (reason) return NULL;
+  }
+  return NULL;
+}
+
+static hr_status_t walk_all(check_result_t *result) {
+  hr_map_t by_hash, plans;
+  hr_status_t st = NULL;
+  hr_map_init(&by_hash);
+  hr_map_init(&plans);
+  for (int p = 0; p < result->program_count && !st && result->verdict == CHECK_SOUND; p++) {
+    st = check_facts_init(&result->arena, result->programs[p].module, result->options.any_order, &result->facts[p]);
+    if (!st) st = misuse_from(result, walk_program(result, p, &by_hash, &plans));
+  }
+  hr_map_deinit(&by_hash);
+  hr_map_deinit(&plans);
+  return st;
+}
+
+/* --- halves --- */
+
+/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has happened. */
+static hr_status_t find_unfinished(check_result_t *result) {
+  for (int p = 0; p < result->program_count; p++)
+    for (size_t c = 0; c < result->programs[p].module->computations.count; c++) {
+      const hlo_computation_t *computation = result->programs[p].module->computations.data[c];
+      bool *finished;
+      HR_TRY(HR_NEW_ARRAY(&result->arena, computation->instrs.count, &finished));
+      for (size_t i = 0; i < computation->instrs.count; i++) {
+        const hlo_instr_t *instr = computation->instrs.data[i];
+        if (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) finished[instr->operands[0]->id] = true;
+      }
+      for (size_t i = 0; i < computation->instrs.count; i++) {
+        const hlo_instr_t *instr = computation->instrs.data[i];
+        if ((instr->op != HLO_SEND && instr->op != HLO_RECV) || finished[i] || !check_is_communication(instr)) continue;
+        check_problem_t problem = {NULL, instr, NULL, -1, -1};
+        HR_TRY(check_printf(result, &problem.text, "the token of %%%.*s is not threaded: no %s-done takes it",
+                            HR_STR_ARGS(instr->name), hlo_op_name(instr->op)));
+        HR_TRY(check_add_problem(result, CHECK_MISUSE, problem));
+      }
+    }
+  return NULL;
+}
+
+/* --- the whole --- */
+
+static hr_status_t check_cover(const check_result_t *result) {
+  int next = 0;
+  for (int p = 0; p < result->program_count; p++) {
+    const check_program_t *program = &result->programs[p];
+    if (program->first_rank != next || program->last_rank < program->first_rank)
+      return hr_error(HR_USAGE, "the programs leave out rank %d, or name it twice", next);
+    next = program->last_rank + 1;
+  }
+  if (next != result->world)
+    return hr_error(HR_USAGE,
+                    "the programs are for %d processes, but the grid of %d x %d (replicas x partitions) has %d", next,
+                    result->options.num_replicas, result->options.num_partitions, result->world);
+  return NULL;
+}
+
+static hr_status_t headline(check_result_t *result) {
+  static const char *const meanings[] = {"completes", "can deadlock", "misuses channels or groups",
+                                         "could not be proved to complete"};
+  return check_printf(result, &result->headline, "%s: the schedule of %d process%s %s%s",
+                      check_verdict_name(result->verdict), result->world, result->world == 1 ? "" : "es",
+                      meanings[result->verdict], result->options.any_order ? ", in any order" : ", as planned");
+}
+
+/* All processes pass the same collectives in the same order, and use no channels: by induction over the list, each one
+ * is reached by its whole group. */
+static bool is_in_step(const check_result_t *result) {
+  if (result->behaviours.count != 1) return false;
+  const check_behaviour_t *behaviour = result->behaviours.data[0];
+  for (size_t i = 0; i < behaviour->events.count; i++) {
+    const check_event_t *event = &behaviour->events.data[i];
+    if (event->kind != CHECK_JOIN && event->kind != CHECK_JOIN_DONE) return false;
+    if (event->kind == CHECK_JOIN && event->site->kind == CHECK_SITE_GROUP && !event->site->covers) return false;
+  }
+  return true;
+}
+
+static hr_status_t prove(check_result_t *result) {
+  HR_TRY(check_cover(result));
+  HR_TRY(walk_all(result));
+  if (result->verdict == CHECK_SOUND) HR_TRY(find_unfinished(result));
+  if (result->verdict == CHECK_SOUND) HR_TRY(check_match_channels(result));
+  for (int rank = 0; rank < result->world && result->verdict == CHECK_SOUND; rank++)
+    result->event_count += result->of[rank]->events.count;
+  bool trivial = result->verdict == CHECK_SOUND && !result->options.any_order && is_in_step(result);
+  if (result->verdict == CHECK_SOUND && !trivial) HR_TRY(check_planned(result));
+  return headline(result);
+}
+
+hr_status_t check_schedule(const check_program_t *programs, int program_count, const check_options_t *options,
+                           check_result_t **out_result) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(check_result_t), &memory));
+  check_result_t *result = memory;
+  hr_arena_init(&result->arena);
+  result->options = *options;
+  result->world = options->num_replicas * options->num_partitions;
+  result->program_count = program_count;
+  hr_map_init(&result->ends);
+  check_sites_init(&result->sites, &result->arena, options->num_replicas, options->num_partitions);
+  check_program_t *copy = NULL;
+  hr_status_t st = HR_NEW_ARRAY(&result->arena, program_count, &copy);
+  if (!st) memcpy(copy, programs, (size_t)program_count * sizeof *copy);
+  result->programs = copy;
+  if (!st) st = HR_NEW_ARRAY(&result->arena, program_count, &result->facts);
+  if (!st) st = HR_NEW_ARRAY(&result->arena, result->world, &result->of);
+  if (!st) st = prove(result);
+  if (st)
+    check_result_destroy(result);
+  else
+    *out_result = result;
+  return st;
+}
+
+void check_result_destroy(check_result_t *result) {
+  if (!result) return;
+  for (size_t i = 0; i < result->behaviours.count; i++) check_behaviour_destroy(result->behaviours.data[i]);
+  HR_VEC_FREE(&result->behaviours);
+  HR_VEC_FREE(&result->problems);
+  HR_VEC_FREE(&result->waits);
+  hr_map_deinit(&result->ends);
+  check_sites_deinit(&result->sites);
+  hr_arena_deinit(&result->arena);
+  hr_free(result);
+}
+
+check_verdict_t check_result_verdict(const check_result_t *result) { return result->verdict; }
+const char *check_result_headline(const check_result_t *result) { return result->headline; }
+
+const char *check_verdict_name(check_verdict_t verdict) {
+  static const char *const names[] = {"SOUND", "DEADLOCK", "MISUSE", "UNPROVED"};
+  return names[verdict];
+}
+
+/* --- at a glance --- */
+
+bool check_is_plainly_sound(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++) {
+    const hlo_computation_t *computation = module->computations.data[c];
+    for (size_t i = 0; i < computation->instrs.count; i++) {
+      const hlo_instr_t *instr = computation->instrs.data[i];
+      if (!check_is_communication(instr)) continue;
+      if (instr->op == HLO_SEND || instr->op == HLO_RECV || computation != module->entry) return false;
+      if (!hlo_op_is(instr->op, OP_COLLECTIVE) && !hlo_op_is(instr->op, OP_DONE)) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,234 @@
+/* Pictures of a schedule: Graphviz, SVG, and a page that scrolls and zooms an SVG. */
+#include "check/picture.h"
+
+enum { LANE_WIDTH = 230, BOX_WIDTH = 190, BOX_HEIGHT = 26, ROW_HEIGHT = 44, MARGIN = 20, HEAD = 70 };
+
+/* --- text in markup --- */
+
+static void add_escaped(hr_text_t *text, const char *from, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    switch (from[i]) {
+      case '<': hr_text_add_str(text, "&lt;"); break;
+      case '>': hr_text_add_str(text, "&gt;"); break;
+      case '&': hr_text_add_str(text, "&amp;"); break;
+      case '"': hr_text_add_str(text, "&quot;"); break;
+      default: hr_text_add_char(text, (unsigned char)from[i] < ' ' ? ' ' : from[i]);
+    }
+  }
+}
+
+/* Labels that are too long for a box are cut: the tip that shows up over it has all. */
+static void add_label(hr_text_t *text, const picture_t *picture, const picture_box_t *box, size_t most) {
+  hr_text_t label;
+  hr_text_init(&label);
+  check_picture_label(&label, picture, box);
+  bool cut = label.size > most;
+  add_escaped(text, label.data ? label.data : "", cut ? most - 1 : label.size);
+  if (cut) hr_text_add_str(text, "&#8230;");
+  hr_text_deinit(&label);
+}
+
+static const check_event_t *event_of(const picture_t *picture, const picture_box_t *box) {
+  return &picture->result->of[picture->lanes.data[box->lane].rank]->events.data[box->event];
+}
+
+static void add_tip(hr_text_t *text, const picture_t *picture, const picture_box_t *box) {
+  static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
+  const hlo_instr_t *instr = event_of(picture, box)->instr;
+  const char *path = instr->parent->module->source.path;
+  hr_text_printf(text, "rank %d: ", picture->lanes.data[box->lane].rank);
+  add_label(text, picture, box, SIZE_MAX);
+  hr_text_add_str(text, " (");
+  add_escaped(text, path ? path : "program", path ? __builtin_strlen(path) : 7);
+  hr_text_printf(text, ":%u)", instr->line);
+  if (event_of(picture, box)->site && event_of(picture, box)->site->channel)
+    hr_text_printf(text, ", channel %ld", (long)event_of(picture, box)->site->channel);
+  hr_text_add_str(text, marks[box->mark]);
+}
+
+/* --- SVG --- */
+
+static int lane_x(int lane) { return MARGIN + lane * LANE_WIDTH + LANE_WIDTH / 2; }
+static int row_y(int row) { return HEAD + MARGIN + row * ROW_HEIGHT; }
+
+static void add_lanes(hr_text_t *text, const picture_t *picture) {
+  int bottom = row_y(picture->row_count);
+  for (size_t l = 0; l < picture->lanes.count; l++) {
+    const picture_lane_t *lane = &picture->lanes.data[l];
+    int x = lane_x((int)l);
+    hr_text_printf(text, "<line class=\"lane\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", x, HEAD, x, bottom);
+    hr_text_printf(text, "<text class=\"rank\" x=\"%d\" y=\"%d\">rank %d%s</text>\n", x, HEAD - 8, lane->rank,
+                   lane->cut ? " &#8230;" : "");
+  }
+}
+
+static void add_boxes(hr_text_t *text, const picture_t *picture) {
+  static const char *const classes[] = {"plain", "stuck", "awaited"};
+  for (size_t i = 0; i < picture->boxes.count; i++) {
+    const picture_box_t *box = &picture->boxes.data[i];
+    int x = lane_x(box->lane), y = row_y(box->row);
+    if (box->hidden) continue;
+    hr_text_printf(text, "<g class=\"%s\"><title>", classes[box->mark]);
+    add_tip(text, picture, box);
+    hr_text_printf(text, "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>", x - BOX_WIDTH / 2,
+                   y - BOX_HEIGHT / 2, BOX_WIDTH, BOX_HEIGHT);
+    hr_text_printf(text, "<text x=\"%d\" y=\"%d\">", x, y + 4);
+    add_label(text, picture, box, 28);
+    hr_text_add_str(text, "</text></g>\n");
+  }
+}
+
+/* Leaves a box on the side of the other lane, bends, and comes in level. Within one lane it goes round on the right. */
+static void add_arrow(hr_text_t *text, const picture_t *picture, const picture_arrow_t *arrow) {
+  const picture_box_t *from = &picture->boxes.data[arrow->from], *to = &picture->boxes.data[arrow->to];
+  int side = to->lane > from->lane ? 1 : -1, entry = -side;
+  if (to->lane == from->lane) side = entry = 1;
+  int x1 = lane_x(from->lane) + side * BOX_WIDTH / 2, x2 = lane_x(to->lane) + entry * (BOX_WIDTH / 2 + 3);
+  int y1 = row_y(from->row), y2 = row_y(to->row), bend = to->lane == from->lane ? 30 : 40;
+  hr_text_printf(text, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\" marker-end=\"url(#%s)\"/>\n",
+                 arrow->stuck ? "waits" : "message", x1, y1, x1 + side * bend, y1, x2 + entry * bend, y2, x2, y2,
+                 arrow->stuck ? "red" : "grey");
+}
+
+static void add_head(hr_text_t *text, const picture_t *picture) {
+  int width = 2 * MARGIN + (int)picture->lanes.count * LANE_WIDTH, height = row_y(picture->row_count) + MARGIN;
+  if (width < 640) width = 640;
+  hr_text_printf(text,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width,
+                 height, width, height);
+  hr_text_add_str(text,
+                  "<style>\n"
+                  "text { font: 12px sans-serif; text-anchor: middle; fill: #222 }\n"
+                  ".title { font-size: 15px; text-anchor: start } .rank { font-weight: bold }\n"
+                  ".lane { stroke: #ccc } rect { fill: #eef3fa; stroke: #7a8ca5 }\n"
+                  ".stuck rect { fill: #fde0dd; stroke: #c00; stroke-width: 2 }\n"
+                  ".awaited rect { fill: #fff; stroke: #c00; stroke-dasharray: 4 3 } .awaited text { fill: #777 }\n"
+                  ".message { fill: none; stroke: #6b7f99; stroke-width: 1.3 }\n"
+                  ".waits { fill: none; stroke: #c00; stroke-width: 2; stroke-dasharray: 6 3 }\n"
+                  "</style>\n<defs>");
+  static const char *const markers[][2] = {{"grey", "#6b7f99"}, {"red", "#c00"}};
+  for (int m = 0; m < 2; m++)
+    hr_text_printf(text,
+                   "<marker id=\"%s\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+                   "orient=\"auto\" markerUnits=\"userSpaceOnUse\"><path d=\"M0 0L8 4L0 8z\" fill=\"%s\"/></marker>",
+                   markers[m][0], markers[m][1]);
+  hr_text_printf(text, "</defs>\n<rect width=\"%d\" height=\"%d\" style=\"fill:#fff;stroke:none\"/>\n", width, height);
+  hr_text_printf(text, "<text class=\"title\" x=\"%d\" y=\"28\">", MARGIN);
+  add_escaped(text, picture->result->headline, __builtin_strlen(picture->result->headline));
+  hr_text_add_str(text, "</text>\n");
+}
+
+static void add_svg(hr_text_t *text, const picture_t *picture) {
+  add_head(text, picture);
+  add_lanes(text, picture);
+  add_boxes(text, picture);
+  for (size_t i = 0; i < picture->arrows.count; i++) add_arrow(text, picture, &picture->arrows.data[i]);
+  hr_text_add_str(text, "</svg>\n");
+}
+
+/* --- HTML --- */
+
+/* The picture is moved by dragging and by the wheel, and zoomed by the wheel with Ctrl held, by + and -, and by 0. */
+static void add_html(hr_text_t *text, const picture_t *picture) {
+  hr_text_add_str(text,
+                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hlorun check</title>\n"
+                  "<style>\nhtml, body { margin: 0; height: 100%; overflow: hidden }\n"
+                  "#view { position: absolute; inset: 0; overflow: auto; cursor: grab; background: #fff }\n"
+                  "#bar { position: fixed; right: 12px; top: 10px; z-index: 1; font: 13px sans-serif }\n"
+                  "#bar button { min-width: 2em; padding: 3px 8px }\n</style></head>\n<body>\n"
+                  "<div id=\"bar\"><button id=\"out\">&minus;</button> <button id=\"in\">+</button> "
+                  "<button id=\"one\">1:1</button> <button id=\"fit\">fit</button> <span id=\"scale\"></span></div>\n"
+                  "<div id=\"view\">\n");
+  add_svg(text, picture);
+  hr_text_add_str(text,
+                  "</div>\n<script>\n"
+                  "const view = document.getElementById('view'), svg = view.querySelector('svg');\n"
+                  "const width = svg.width.baseVal.value, height = svg.height.baseVal.value;\n"
+                  "let scale = 1, held = null;\n"
+                  "function zoom(to, x, y) {\n"
+                  "  to = Math.min(8, Math.max(0.02, to));\n"
+                  "  const px = (view.scrollLeft + x) / scale, py = (view.scrollTop + y) / scale;\n"
+                  "  scale = to;\n"
+                  "  svg.setAttribute('width', width * scale);\n"
+                  "  svg.setAttribute('height', height * scale);\n"
+                  "  view.scrollLeft = px * scale - x;\n"
+                  "  view.scrollTop = py * scale - y;\n"
+                  "  document.getElementById('scale').textContent = Math.round(100 * scale) + '%';\n"
+                  "}\n"
+                  "function middle(to) { zoom(to, view.clientWidth / 2, view.clientHeight / 2); }\n"
+                  "function fit() { zoom(Math.min(view.clientWidth / width, view.clientHeight / height), 0, 0); }\n"
+                  "view.addEventListener('wheel', e => {\n"
+                  "  if (!e.ctrlKey) return;\n"
+                  "  e.preventDefault();\n"
+                  "  zoom(scale * Math.exp(-e.deltaY / 400), e.clientX, e.clientY);\n"
+                  "}, {passive: false});\n"
+                  "view.addEventListener('pointerdown', e => {\n"
+                  "  held = [e.clientX + view.scrollLeft, e.clientY + view.scrollTop];\n"
+                  "  view.setPointerCapture(e.pointerId);\n"
+                  "});\n"
+                  "view.addEventListener('pointermove', e => {\n"
+                  "  if (held) { view.scrollLeft = held[0] - e.clientX; view.scrollTop = held[1] - e.clientY; }\n"
+                  "});\n"
+                  "view.addEventListener('pointerup', () => { held = null; });\n"
+                  "document.getElementById('in').onclick = () => middle(scale * 1.25);\n"
+                  "document.getElementById('out').onclick = () => middle(scale / 1.25);\n"
+                  "document.getElementById('one').onclick = () => middle(1);\n"
+                  "document.getElementById('fit').onclick = fit;\n"
+                  "addEventListener('keydown', e => {\n"
+                  "  if (e.key == '+') middle(scale * 1.25);\n"
+                  "  if (e.key == '-') middle(scale / 1.25);\n"
+                  "  if (e.key == '0') middle(1);\n"
+                  "});\n"
+                  "middle(1);\n"
+                  "</script>\n</body></html>\n");
+}
+
+/* --- Graphviz --- */
+
+static void add_dot_label(hr_text_t *text, const picture_t *picture, const picture_box_t *box) {
+  hr_text_t label;
+  hr_text_init(&label);
+  check_picture_label(&label, picture, box);
+  for (size_t i = 0; i < label.size; i++) {
+    if (label.data[i] == '"' || label.data[i] == '\\') hr_text_add_char(text, '\\');
+    hr_text_add_char(text, label.data[i]);
+  }
+  hr_text_printf(text, "\\nline %u", event_of(picture, box)->instr->line);
+  hr_text_deinit(&label);
+}
+
+static void add_dot_lane(hr_text_t *text, const picture_t *picture, size_t l) {
+  static const char *const styles[] = {"", ", color=red, penwidth=2", ", color=red, style=dashed"};
+  const picture_lane_t *lane = &picture->lanes.data[l];
+  hr_text_printf(text, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", lane->rank, lane->rank);
+  for (size_t i = lane->first_box; i < lane->first_box + lane->box_count; i++) {
+    if (picture->boxes.data[i].hidden) continue;
+    hr_text_printf(text, "    b%zu [label=\"", i);
+    add_dot_label(text, picture, &picture->boxes.data[i]);
+    hr_text_printf(text, "\"%s];\n", styles[picture->boxes.data[i].mark]);
+    if (i > lane->first_box && !picture->boxes.data[i - 1].hidden)
+      hr_text_printf(text, "    b%zu -> b%zu [color=gray, weight=8];\n", i - 1, i);
+  }
+  hr_text_add_str(text, "  }\n");
+}
+
+static void add_dot(hr_text_t *text, const picture_t *picture) {
+  hr_text_printf(text, "digraph schedule {\n  label=\"%s\";\n  node [shape=box, fontsize=10];\n",
+                 picture->result->headline);
+  for (size_t l = 0; l < picture->lanes.count; l++) add_dot_lane(text, picture, l);
+  for (size_t i = 0; i < picture->arrows.count; i++)
+    hr_text_printf(text, "  b%zu -> b%zu [constraint=false%s];\n", picture->arrows.data[i].from,
+                   picture->arrows.data[i].to,
+                   picture->arrows.data[i].stuck ? ", color=red, style=dashed, penwidth=2" : "");
+  hr_text_add_str(text, "}\n");
+}
+
+hr_status_t check_graph(hr_text_t *text, const check_result_t *result, check_graph_form_t form) {
+  picture_t picture;
+  hr_status_t st = check_picture_init(&picture, result);
+  if (!st && form == CHECK_GRAPH_DOT) add_dot(text, &picture);
+  if (!st && form == CHECK_GRAPH_SVG) add_svg(text, &picture);
+  if (!st && form == CHECK_GRAPH_HTML) add_html(text, &picture);
+  check_picture_deinit(&picture);
+  return st;
+}

@@ -1,0 +1,46 @@
+/* Who takes part in an instruction's communication, on a grid: sites. What is the same for several instructions (lists
+ * of groups, of pairs) is worked out once, for all ranks. */
+#ifndef CHECK_MEMBERS_H
+#define CHECK_MEMBERS_H
+
+#include "check/facts.h"
+
+typedef struct check_group {
+  uint32_t id;    /* equal for equal sets of ranks */
+  uint64_t order; /* hash of the ranks as listed */
+  int size;
+  const int *ranks; /* ascending */
+} check_group_t;
+
+typedef enum check_site_kind {
+  CHECK_SITE_CHANNEL, /* send and recv */
+  CHECK_SITE_PAIRS,   /* collective-permute */
+  CHECK_SITE_GROUP    /* other collectives */
+} check_site_kind_t;
+
+typedef struct check_site {
+  const hlo_instr_t *instr;
+  check_site_kind_t kind;
+  int64_t channel;                     /* 0: none */
+  uint32_t list;                       /* number of the list of pairs */
+  const int *to, *from;                /* per rank; -1: none; NULL: the channel says nothing of its ends */
+  const check_group_t *const *groups;  /* GROUP: per rank; NULL: in none */
+  bool covers;                         /* GROUP: every rank is in one */
+  uint64_t meaning;                    /* GROUP: equal if the op and the reduction are */
+} check_site_t;
+
+typedef struct check_sites {
+  hr_arena_t *arena;
+  int num_replicas, num_partitions, world;
+  hr_map_t lists;  /* text of pairs and groups, with their mode, to what they mean */
+  hr_map_t groups; /* sets of ranks */
+  hr_map_t sites;  /* by instruction */
+  uint32_t list_count;
+} check_sites_t;
+
+void check_sites_init(check_sites_t *sites, hr_arena_t *arena, int num_replicas, int num_partitions);
+void check_sites_deinit(check_sites_t *sites);
+/* Errors: INVALID for ids that the grid does not have. */
+hr_status_t check_site_of(check_sites_t *sites, const hlo_instr_t *instr, const check_site_t **out_site);
+
+#endif

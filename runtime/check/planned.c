@@ -1,0 +1,329 @@
+/* The planned order: one run decides. Where data decide, all branches and a turn of each loop are proved by themselves.
+ *
+ * A region is sound whatever the data if all that communicate inside decide the same (equal signatures), and each of
+ * its alternatives, followed alone by those processes, completes and leaves no message or collective half done; and if
+ * the rest is sound when all of them wait for each other where the region is. For then a region, passed any number of
+ * times, orders no more events than such a barrier does. */
+#include "base/map.h"
+#include "check/any_order.h"
+
+/* --- the cycle --- */
+
+/* Whom each stuck process waits for, by rank; -1 in `other` for those that are not stuck or that nobody can help. */
+static hr_status_t find_waits(check_engine_t *engine, check_wait_t *waits) {
+  for (int rank = 0; rank < engine->result->world; rank++) {
+    waits[rank] = (check_wait_t){rank, CHECK_NEVER, -1, CHECK_NEVER};
+    if (engine->processes[rank].at < engine->ranges[rank].end)
+      HR_TRY(check_engine_waits_for(engine, rank, &waits[rank]));
+  }
+  return NULL;
+}
+
+static bool is_stuck(const check_wait_t *wait) { return wait->event != CHECK_NEVER; }
+static bool can_follow(const check_wait_t *wait) { return is_stuck(wait) && wait->awaited != CHECK_NEVER; }
+
+/* Length of the cycle through `rank` of the map "waits for"; 0: it is on none. */
+static int cycle_through(const check_wait_t *waits, int rank, int limit) {
+  int length = 1, at = waits[rank].other;
+  for (; at >= 0 && at != rank && can_follow(&waits[at]) && length < limit; length++) at = waits[at].other;
+  return at == rank && length <= limit ? length : 0;
+}
+
+/* The shortest cycle. Walks from every process, and marks what was seen: linear. */
+static int find_cycle(const check_wait_t *waits, int world, int *seen, int *out_length) {
+  int best = -1;
+  *out_length = 0;
+  for (int rank = 0; rank < world; rank++) {
+    int at = rank;
+    while (at >= 0 && !seen[at] && can_follow(&waits[at])) seen[at] = rank + 1, at = waits[at].other;
+    if (at < 0 || seen[at] != rank + 1 || !can_follow(&waits[at])) continue;
+    int length = cycle_through(waits, at, world);
+    if (length && (!*out_length || length < *out_length)) best = at, *out_length = length;
+  }
+  return best;
+}
+
+static hr_status_t record_waits(check_result_t *result, const check_wait_t *waits, int from, int length) {
+  int at = from;
+  bool *taken;
+  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &taken));
+  result->waits.count = 0;
+  result->cycle_length = length;
+  for (int i = 0; i < length; i++, at = waits[at].other) {
+    HR_VEC_PUSH(&result->waits, waits[at]);
+    taken[at] = true;
+  }
+  for (int never = 1; never >= 0; never--) /* those that wait for what never comes first */
+    for (int rank = 0; rank < result->world; rank++)
+      if (is_stuck(&waits[rank]) && !taken[rank] && (waits[rank].awaited == CHECK_NEVER) == never)
+        HR_VEC_PUSH(&result->waits, waits[rank]);
+  return NULL;
+}
+
+/* Writes down who is stuck where. */
+static hr_status_t record_stuck(check_engine_t *engine) {
+  check_result_t *result = engine->result;
+  check_wait_t *waits;
+  int *seen, length;
+  HR_TRY(HR_NEW_ARRAY(&engine->meetings.arena, result->world, &waits));
+  HR_TRY(HR_NEW_ARRAY(&engine->meetings.arena, result->world, &seen));
+  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &result->reached));
+  HR_TRY(find_waits(engine, waits));
+  for (int rank = 0; rank < result->world; rank++) result->reached[rank] = engine->processes[rank].at;
+  int from = find_cycle(waits, result->world, seen, &length);
+  return record_waits(result, waits, from, length);
+}
+
+/* --- regions --- */
+
+/* The processes that pass the n-th region of one signature within their ranges, and where. */
+typedef struct passage {
+  uint64_t signature;
+  uint32_t instance;
+  const check_region_t *region; /* of its first process */
+  int first_rank;
+  uint32_t *at; /* per rank: position of the region; CHECK_NEVER: it does not pass it */
+} passage_t;
+
+typedef struct passages {
+  HR_VEC(passage_t) list;
+} passages_t;
+
+static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int world, uint64_t signature,
+                                uint32_t instance, passage_t **out_passage) {
+  for (size_t i = 0; i < passages->list.count; i++) {
+    *out_passage = &passages->list.data[i];
+    if ((*out_passage)->signature == signature && (*out_passage)->instance == instance) return NULL;
+  }
+  passage_t made = {.signature = signature, .instance = instance};
+  HR_TRY(HR_NEW_ARRAY(arena, world, &made.at));
+  for (int rank = 0; rank < world; rank++) made.at[rank] = CHECK_NEVER;
+  HR_VEC_PUSH(&passages->list, made);
+  *out_passage = &passages->list.data[passages->list.count - 1];
+  return NULL;
+}
+
+static uint32_t count_before(const check_behaviour_t *behaviour, uint32_t begin, uint32_t at, uint64_t signature) {
+  uint32_t count = 0;
+  for (; begin < at; begin++) {
+    if (behaviour->events.data[begin].kind != CHECK_REGION) continue;
+    const check_region_t *region = &behaviour->regions.data[behaviour->events.data[begin].start];
+    count += region->signature == signature;
+    begin = region->end - 1;
+  }
+  return count;
+}
+
+static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena, const check_range_t *ranges,
+                                   passages_t *passages) {
+  for (int rank = 0; rank < result->world; rank++) {
+    const check_behaviour_t *behaviour = result->of[rank];
+    for (uint32_t at = ranges[rank].begin; behaviour->regions.count && at < ranges[rank].end; at++) {
+      if (behaviour->events.data[at].kind != CHECK_REGION) continue;
+      const check_region_t *region = &behaviour->regions.data[behaviour->events.data[at].start];
+      uint32_t instance = count_before(behaviour, ranges[rank].begin, at, region->signature);
+      passage_t *passage;
+      HR_TRY(find_passage(arena, passages, result->world, region->signature, instance, &passage));
+      if (!passage->region) passage->region = region, passage->first_rank = rank;
+      passage->at[rank] = at;
+      at = region->end - 1;
+    }
+  }
+  return NULL;
+}
+
+static hr_status_t not_proved(check_result_t *result, const passage_t *passage, const char *why) {
+  const check_region_t *region = passage->region;
+  const hlo_instr_t *cause = region->cause;
+  check_problem_t problem = {NULL, region->instr, cause == region->instr ? NULL : cause, passage->first_rank, -1};
+  const char *what = region->instr->op == HLO_WHILE ? "condition of while" : "choice of conditional", *depends = "";
+  if (cause && cause->op == HLO_PARAMETER)
+    HR_TRY(check_printf(result, &depends, ": depends on parameter %ld (line %u)", (long)hlo_parameter_number(cause),
+                        cause->line));
+  else if (cause)
+    HR_TRY(check_printf(result, &depends, ": depends on %%%.*s at line %u", HR_STR_ARGS(cause->name), cause->line));
+  HR_TRY(check_printf(result, &problem.text, "%s %%%.*s at line %u %s%s", what, HR_STR_ARGS(region->instr->name),
+                      region->instr->line, why, depends));
+  return check_add_problem(result, CHECK_UNPROVED, problem);
+}
+
+/* Ranges of one alternative of a passage; empty for processes that do not pass it. */
+static void alternative_ranges(const check_result_t *result, const passage_t *passage, uint32_t alternative,
+                               check_range_t *ranges) {
+  for (int rank = 0; rank < result->world; rank++) {
+    const check_behaviour_t *behaviour = result->of[rank];
+    uint32_t at = passage->at[rank], number, left = alternative;
+    ranges[rank] = (check_range_t){0, 0};
+    if (at == CHECK_NEVER) continue;
+    number = behaviour->events.data[at].start;
+    uint32_t begin = ++at;
+    for (;; at++) {
+      const check_event_t *event = &behaviour->events.data[at];
+      if (event->kind != CHECK_REGION_END || event->start != number) continue;
+      if (!left--) break;
+      begin = at + 1;
+    }
+    ranges[rank] = (check_range_t){begin, at};
+  }
+}
+
+/* Every link and gather that is used inside must have been used equally by both sides, or all members, before it: else
+ * a message of inside could meet one of outside. */
+static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
+  for (size_t i = 0; i < inside->meetings.all_links.count; i++) {
+    const check_link_t *used = inside->meetings.all_links.data[i], *link;
+    link = hr_map_get(&before->meetings.links, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    if (link && link->started[0] != link->started[1]) return false;
+  }
+  for (size_t i = 0; i < inside->meetings.all_gathers.count; i++) {
+    const check_gather_t *used = inside->meetings.all_gathers.data[i], *gather;
+    gather = hr_map_get(&before->meetings.gathers, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    for (int k = 1; gather && k < gather->group->size; k++)
+      if (gather->counts[k] != gather->counts[0]) return false;
+  }
+  return true;
+}
+
+static hr_status_t compare_before(check_result_t *result, const check_range_t *outer, const passage_t *passage,
+                                  const check_engine_t *inside, check_range_t *ranges, bool *out_even) {
+  check_engine_options_t options = {.mode = CHECK_REGION_BARRIER, .count_only = true};
+  check_engine_t before;
+  for (int rank = 0; rank < result->world; rank++) {
+    uint32_t at = passage->at[rank];
+    ranges[rank] = at == CHECK_NEVER ? outer[rank] : (check_range_t){outer[rank].begin, at};
+  }
+  hr_status_t st = check_engine_init(&before, result, ranges, &options);
+  if (!st) st = check_engine_run(&before);
+  *out_even = !st && is_even_before(inside, &before);
+  check_engine_deinit(&before);
+  return st;
+}
+
+static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth);
+
+/* One alternative by itself. What gets stuck there in a cycle of its own is a deadlock as soon as it is chosen. */
+static hr_status_t prove_alternative(check_result_t *result, hr_arena_t *arena, const check_range_t *outer,
+                                     const passage_t *passage, uint32_t alternative, int depth) {
+  check_range_t *ranges, *scratch;
+  check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
+  check_engine_t engine;
+  bool even = false;
+  HR_TRY(HR_NEW_ARRAY(arena, result->world, &ranges));
+  HR_TRY(HR_NEW_ARRAY(arena, result->world, &scratch));
+  alternative_ranges(result, passage, alternative, ranges);
+  hr_status_t st = check_engine_init(&engine, result, ranges, &options);
+  if (!st) st = check_engine_run(&engine);
+  bool complete = !st && check_engine_is_complete(&engine) && check_engine_is_even(&engine);
+  if (!st && complete) st = compare_before(result, outer, passage, &engine, scratch, &even);
+  check_engine_deinit(&engine);
+  if (st) return st;
+  if (!complete)
+    return not_proved(result, passage,
+                      passage->region->varies ? "may differ between ranks"
+                                              : "decides about communication that does not match up inside");
+  if (!even) return not_proved(result, passage, "decides about channels that are in use around it");
+  return prove_ranges(result, ranges, depth + 1);
+}
+
+static hr_status_t prove_regions(check_result_t *result, const check_range_t *ranges, int depth) {
+  passages_t passages = {.list = {0}};
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  for (size_t i = 0; i < passages.list.count && !st; i++)
+    for (uint32_t a = 0; a < passages.list.data[i].region->alternative_count && !st; a++)
+      st = prove_alternative(result, &arena, ranges, &passages.list.data[i], a, depth);
+  HR_VEC_FREE(&passages.list);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
+/* --- the proof --- */
+
+/* With regions, what gets stuck at a barrier need not get stuck when it runs: says what could not be shown. */
+static hr_status_t judge_stuck(check_engine_t *engine, const check_range_t *ranges, int depth) {
+  check_result_t *result = engine->result;
+  passages_t passages = {.list = {0}};
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = gather_passages(result, &arena, ranges, &passages);
+  if (!st && !passages.list.count && !depth) {
+    if (result->verdict < CHECK_DEADLOCK) result->verdict = CHECK_DEADLOCK;
+    st = record_stuck(engine);
+  }
+  for (size_t i = 0; !st && i < passages.list.count; i++)
+    st = not_proved(result, &passages.list.data[i], "decides about communication that may not complete");
+  HR_VEC_FREE(&passages.list);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
+static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ranges, int depth) {
+  check_engine_options_t options = {.mode = CHECK_REGION_BARRIER};
+  check_engine_t engine;
+  hr_status_t st = check_engine_init(&engine, result, ranges, &options);
+  if (!st) st = check_engine_run(&engine);
+  bool complete = !st && check_engine_is_complete(&engine);
+  if (!st && !complete) st = judge_stuck(&engine, ranges, depth);
+  check_engine_deinit(&engine);
+  if (!st && complete && result->options.any_order && result->verdict == CHECK_SOUND)
+    st = check_any_order_ranges(result, ranges);
+  return !st && complete ? prove_regions(result, ranges, depth) : st;
+}
+
+static bool has_regions(const check_result_t *result) {
+  for (size_t b = 0; b < result->behaviours.count; b++)
+    if (result->behaviours.data[b]->regions.count) return true;
+  return false;
+}
+
+/* Follows one choice everywhere: branch `branch` of all conditionals, `turns` turns of all loops. */
+static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch, uint32_t turns,
+                              bool *out_stuck) {
+  check_engine_options_t options = {.mode = CHECK_REGION_FOLLOW, .branch = branch, .turns = turns};
+  check_engine_t engine;
+  hr_status_t st = check_engine_init(&engine, result, ranges, &options);
+  if (!st) st = check_engine_run(&engine);
+  *out_stuck = !st && !check_engine_is_complete(&engine);
+  if (*out_stuck) st = record_stuck(&engine);
+  check_engine_deinit(&engine);
+  return st;
+}
+
+/* All regions of all processes are one and the same decision, which nothing forbids to come out either way? */
+static const check_region_t *only_decision(const check_result_t *result) {
+  const check_region_t *only = NULL;
+  for (size_t b = 0; b < result->behaviours.count; b++)
+    for (size_t r = 0; r < result->behaviours.data[b]->regions.count; r++) {
+      const check_region_t *region = &result->behaviours.data[b]->regions.data[r];
+      if (only && only->signature != region->signature) return NULL;
+      only = region;
+    }
+  return only && !only->varies && only->cause && only->cause->op == HLO_PARAMETER ? only : NULL;
+}
+
+/* Not proved: if there is but one decision, each way that it can go is followed, and one that gets stuck is shown. */
+static hr_status_t try_choices(check_result_t *result, const check_range_t *ranges) {
+  const check_region_t *only = only_decision(result);
+  if (!only) return NULL;
+  bool loops = only->instr->op == HLO_WHILE, stuck = false;
+  uint32_t choices = loops ? (uint32_t)result->world + 2 : only->alternative_count;
+  for (uint32_t choice = 0; choice < choices && !stuck; choice++) {
+    HR_TRY(try_choice(result, ranges, choice, choice, &stuck));
+    if (!stuck) continue;
+    result->verdict = CHECK_DEADLOCK;
+    result->problems.count = 0;
+    HR_TRY(check_printf(result, &result->region, loops ? "if %%%.*s turns %u times" : "if %%%.*s takes branch %u",
+                        HR_STR_ARGS(only->instr->name), choice));
+  }
+  return NULL;
+}
+
+hr_status_t check_planned(check_result_t *result) {
+  check_range_t *ranges;
+  HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &ranges));
+  for (int rank = 0; rank < result->world; rank++)
+    ranges[rank] = (check_range_t){0, (uint32_t)result->of[rank]->events.count};
+  HR_TRY(prove_ranges(result, ranges, 0));
+  return result->verdict == CHECK_UNPROVED && has_regions(result) ? try_choices(result, ranges) : NULL;
+}

@@ -1,0 +1,92 @@
+/* Programs that check themselves: StableHLO text with check ops. A file may hold several modules, separated by
+ * "// -----"; each is run by its entry. */
+#include <string.h>
+
+#include "base/buffer.h"
+#include "cli/cli_case.h"
+
+#define SEPARATOR "// -----"
+
+static bool has_word(hr_str_t text, const char *word) { return memmem(text.data, text.size, word, strlen(word)); }
+
+bool cli_case_checks_itself(hr_str_t text) { return has_word(text, "check.expect_") || has_word(text, "@check.eq"); }
+
+/* The text up to the next separator, wherever it stands; moves *at to the line behind it. */
+static hr_str_t next_piece(const char **at, const char *end) {
+  hr_str_t piece = {*at, (size_t)(end - *at)};
+  const char *stop = memmem(piece.data, piece.size, SEPARATOR, strlen(SEPARATOR));
+  const char *newline = stop ? memchr(stop, '\n', (size_t)(end - stop)) : NULL;
+  if (stop) piece.size = (size_t)(stop - piece.data);
+  *at = newline ? newline + 1 : end;
+  return piece;
+}
+
+/* Does it hold a function outside of comments? */
+static bool has_function(hr_str_t piece) {
+  const char *at = piece.data, *end = at + piece.size;
+  while (at < end) {
+    const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+    const char *comment = memmem(at, (size_t)(stop - at), "//", 2);
+    if (has_word((hr_str_t){at, (size_t)((comment ? comment : stop) - at)}, "func.func")) return true;
+    at = newline ? newline + 1 : end;
+  }
+  return false;
+}
+
+/* The piece with as many empty lines before it as the file has, so that messages count lines as editors do. */
+static hr_status_t in_its_place(hr_str_t file, hr_str_t piece, hr_buffer_t **out_buffer) {
+  size_t lines = 0, before = (size_t)(piece.data - file.data);
+  for (size_t i = 0; i < before; i++) lines += file.data[i] == '\n';
+  HR_TRY(hr_buffer_create(lines + piece.size, out_buffer));
+  char *into = hr_buffer_data(*out_buffer);
+  memset(into, '\n', lines);
+  memcpy(into + lines, piece.data, piece.size);
+  return NULL;
+}
+
+static hr_status_t execute(hlorun_program_t *program) {
+  int params = hlorun_program_param_count(program), count = hlorun_program_result_count(program);
+  if (params) return hr_error(HR_USAGE, "its entry takes %d parameters, and there are no arrays beside it", params);
+  hlo_value_t **results;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  hr_status_t st = HR_NEW_ARRAY(&arena, count, &results);
+  if (!st) st = hlorun_execute(program, NULL, NULL, results);
+  for (int r = 0; !st && r < count; r++) hlo_value_release(results[r]);
+  hr_arena_deinit(&arena);
+  return st;
+}
+
+static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file, hr_str_t piece,
+                             bool *out_of_step) {
+  hr_buffer_t *bytes;
+  hlorun_program_t *program;
+  hlorun_program_options_t options;
+  hlorun_program_options_init(&options);
+  options.num_replicas = one->replicas;
+  options.num_partitions = one->partitions;
+  HR_TRY(in_its_place(file, piece, &bytes));
+  hr_status_t st =
+      hlorun_program_load_bytes(client, one->program, hr_buffer_data(bytes), hr_buffer_size(bytes), &options, &program);
+  hr_buffer_release(bytes);
+  *out_of_step = st != NULL;
+  if (st) return st;
+  st = execute(program);
+  *out_of_step = st && hr_status_code(st) != HR_MISMATCH;
+  hlorun_program_release(program);
+  return st;
+}
+
+hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(one->program, &bytes));
+  hr_str_t file = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  const char *at = file.data, *end = at + file.size;
+  hr_status_t st = NULL;
+  while (at < end && !st) {
+    hr_str_t piece = next_piece(&at, end);
+    if (has_function(piece)) st = run_piece(client, one, file, piece, out_of_step);
+  }
+  hr_buffer_release(bytes);
+  return st;
+}

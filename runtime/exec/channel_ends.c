@@ -1,0 +1,194 @@
+#include "exec/channel_ends.h"
+
+#include "check/behaviour.h"
+#include "exec/exchange.h"
+#include "ops/custom_call.h"
+#include "ops/placement.h"
+
+#define WALK_EVENTS 1000000 /* in all, before the text alone decides */
+
+/* --- what each process comes to ---
+ * Where the program does not say who is at the other end of a channel, branches that ask for the rank decide. Each
+ * process is followed as far as that can be done; where it cannot, it may come to everything. */
+
+typedef struct passed { /* the key of what is noted */
+  const hlo_instr_t *instr;
+  int64_t rank;
+} passed_t;
+
+static hr_status_t note_passed(end_search_t *search, const hlo_instr_t *instr, int rank) {
+  passed_t *key;
+  void *old;
+  HR_TRY(HR_NEW(search->arena, &key));
+  *key = (passed_t){instr, rank};
+  return hr_map_put(&search->passed, (hr_str_t){(const char *)key, sizeof *key}, key, &old);
+}
+
+static bool may_pass(const end_search_t *search, const hlo_instr_t *instr, int rank) {
+  passed_t key = {instr, rank};
+  return !search->is_followed || hr_map_get(&search->passed, (hr_str_t){(const char *)&key, sizeof key});
+}
+
+static hr_status_t note_behaviour(end_search_t *search, const check_behaviour_t *behaviour, int rank) {
+  for (size_t i = 0; i < behaviour->events.count; i++) {
+    const check_event_t *event = &behaviour->events.data[i];
+    if (event->kind == CHECK_SEND || event->kind == CHECK_RECV) HR_TRY(note_passed(search, event->instr, rank));
+  }
+  return NULL;
+}
+
+static hr_status_t follow_ranks(end_search_t *search, int first, int last) {
+  check_facts_t facts;
+  hr_map_t plans;
+  HR_TRY(check_facts_init(search->arena, search->plan->module, false, &facts));
+  hr_map_init(&plans);
+  check_walk_options_t options = {.sites = &search->sites, .plans = &plans,
+                                  .event_limit = WALK_EVENTS / (uint64_t)(last - first + 1) + 1000};
+  const char *reason = NULL;
+  hr_status_t st = NULL;
+  for (int rank = first; rank <= last && !st && !reason; rank++) {
+    check_behaviour_t *behaviour = NULL;
+    bool by_rank;
+    options.rank = rank;
+    st = check_walk(&facts, &options, &behaviour, &by_rank, &reason);
+    if (!st) st = note_behaviour(search, behaviour, rank);
+    check_behaviour_destroy(behaviour);
+  }
+  hr_map_deinit(&plans);
+  search->is_followed = !st && !reason;
+  return st;
+}
+
+/* Is there an end that does not name its peer? */
+static hr_status_t find_open_end(end_search_t *search, const hlo_module_t *module, bool *out_found) {
+  const check_site_t *site;
+  *out_found = false;
+  for (size_t c = 0; c < module->computations.count && !*out_found; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count && !*out_found; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      if (!op_is_channel_end(instr)) continue;
+      HR_TRY(check_site_of(&search->sites, instr, &site));
+      *out_found = !site->to;
+    }
+  return NULL;
+}
+
+/* --- the ends that a program has --- */
+
+bool exec_ends_run_on(const end_search_t *search, const hlo_instr_t *instr, int rank) {
+  int64_t device = search->is_split ? op_device_of(instr) : -1;
+  return device < 0 || device == op_device_of_rank(rank, search->plan->grid.num_partitions);
+}
+
+static hr_status_t describe_end(end_search_t *search, const hlo_instr_t *instr, exec_channel_end_t *end) {
+  const hlo_shape_t *data = instr->op == HLO_SEND ? instr->operands[0]->shape : instr->shape->elements[0];
+  const hr_source_t *source = &instr->parent->module->source;
+  if (hlo_shape_is_dynamic(data))
+    return hlo_unsupported(instr, "data of dynamic sizes on a channel; pad it to its bound first");
+  hr_text_t text;
+  hr_text_init(&text);
+  hlo_shape_print(&text, data, false);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_cstr(search->arena, (hr_str_t){text.data, text.size}, &end->shape);
+  hr_text_deinit(&text);
+  HR_TRY(st);
+  end->channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
+  if (end->channel < 0) end->channel = 0;
+  end->sends = instr->op == HLO_SEND;
+  return hr_arena_printf(search->arena, &end->place, "%s:%u: %%%.*s", source->path ? source->path : "the program",
+                         instr->line, HR_STR_ARGS(instr->name));
+}
+
+static hr_status_t add_end(end_search_t *search, const hlo_instr_t *instr) {
+  exec_channel_end_t end;
+  const check_site_t *site;
+  int first = search->only_rank < 0 ? 0 : search->only_rank;
+  int last = search->only_rank < 0 ? search->sites.world - 1 : search->only_rank;
+  HR_TRY(describe_end(search, instr, &end));
+  HR_TRY(check_site_of(&search->sites, instr, &site));
+  const int *peers = end.sends ? site->to : site->from;
+  for (int rank = first; rank <= last; rank++) {
+    end.rank = rank;
+    end.peer = peers ? peers[rank] : EXEC_ANY_PEER;
+    if (!exec_ends_run_on(search, instr, rank)) continue;
+    if (peers ? end.peer >= 0 : may_pass(search, instr, rank)) HR_VEC_PUSH(&search->ends, end);
+  }
+  return NULL;
+}
+
+/* Those of what the entry reaches; processes that a step starts (interpreter.run_parallel) have channels of their
+ * own. */
+static hr_status_t add_ends(end_search_t *search, const hlo_computation_t *computation) {
+  int replicas, partitions;
+  if (search->visited[computation->id]) return NULL;
+  search->visited[computation->id] = true;
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (op_is_channel_end(instr)) HR_TRY(add_end(search, instr));
+    if (instr->called_count && op_parallel_grid(instr, &replicas, &partitions)) continue;
+    for (int c = 0; c < instr->called_count; c++) HR_TRY(add_ends(search, instr->called[c]));
+  }
+  return NULL;
+}
+
+/* --- ends of other programs --- */
+
+static void write_ends(hr_text_t *text, const exec_channel_ends_t *ends) {
+  for (size_t i = 0; i < ends->count; i++) {
+    const exec_channel_end_t *end = &ends->data[i];
+    hr_text_printf(text, "%ld\t%d\t%d\t%s\t%s\n", (long)end->channel, end->peer, end->sends, end->shape, end->place);
+  }
+}
+
+static hr_status_t read_ends(hr_arena_t *arena, hr_str_t text, int rank, exec_channel_ends_t *ends) {
+  int64_t channel, peer, sends;
+  hr_str_t shape, place;
+  while (exec_next_number(&text, &channel) && exec_next_number(&text, &peer) && exec_next_number(&text, &sends) &&
+         exec_next_field(&text, &shape) && exec_next_field(&text, &place)) {
+    exec_channel_end_t end = {.channel = channel, .rank = rank, .peer = (int)peer, .sends = sends != 0};
+    HR_TRY(hr_arena_cstr(arena, shape, &end.shape));
+    HR_TRY(hr_arena_cstr(arena, place, &end.place));
+    HR_VEC_PUSH(ends, end);
+  }
+  return NULL;
+}
+
+static hr_status_t exchange_ends(end_search_t *search, exec_comm_t *comm) {
+  hr_text_t mine;
+  const hr_str_t *texts;
+  hr_text_init(&mine);
+  write_ends(&mine, &search->ends);
+  hr_status_t st = exec_exchange(comm, search->arena, &mine, &texts);
+  hr_text_deinit(&mine);
+  HR_TRY(st);
+  search->ends.count = 0;
+  for (int r = 0; r < search->sites.world; r++) HR_TRY(read_ends(search->arena, texts[r], r, &search->ends));
+  return NULL;
+}
+
+/* --- the search --- */
+
+hr_status_t exec_ends_find(end_search_t *search, exec_comm_t *comm, bool mpmd) {
+  const hlo_module_t *module = search->plan->module;
+  int rank = comm->groups->endpoint->rank, world = search->sites.world;
+  bool is_open;
+  search->is_split = op_is_split_by_device(module);
+  search->only_rank = mpmd ? rank : -1;
+  HR_TRY(find_open_end(search, module, &is_open));
+  if (is_open && world > 1) HR_TRY(follow_ranks(search, mpmd ? rank : 0, mpmd ? rank : world - 1));
+  HR_TRY(HR_NEW_ARRAY(search->arena, module->computations.count, &search->visited));
+  HR_TRY(add_ends(search, module->entry));
+  return mpmd ? exchange_ends(search, comm) : NULL;
+}
+
+void exec_ends_init(end_search_t *search, hr_arena_t *arena, const plan_t *plan) {
+  *search = (end_search_t){.arena = arena, .plan = plan};
+  check_sites_init(&search->sites, arena, plan->grid.num_replicas, plan->grid.num_partitions);
+  hr_map_init(&search->passed);
+}
+
+void exec_ends_deinit(end_search_t *search) {
+  check_sites_deinit(&search->sites);
+  hr_map_deinit(&search->passed);
+  HR_VEC_FREE(&search->ends);
+}

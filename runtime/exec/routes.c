@@ -1,0 +1,131 @@
+#include "exec/routes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- ends whose peers nobody names --- */
+
+static int compare_ends(const void *a, const void *b) {
+  const exec_channel_end_t *x = a, *y = b;
+  if (x->channel != y->channel) return x->channel < y->channel ? -1 : 1;
+  if (x->sends != y->sends) return x->sends ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* "channel 5", for messages. */
+static const char *channel_text(int64_t channel, char into[48]) {
+  if (channel > 0)
+    snprintf(into, 48, "channel %ld", (long)channel);
+  else
+    snprintf(into, 48, "the channel without a number");
+  return into;
+}
+
+static hr_status_t lonely_end(const exec_channel_end_t *end) {
+  char text[48];
+  hr_status_t st = hr_error(HR_DISAGREE, "rank %d %s %s, but %s %s", end->rank,
+                            end->sends ? "sends on" : "receives from", channel_text(end->channel, text),
+                            end->peer < 0 ? "no process" : "its peer never",
+                            end->sends ? "receives from it" : "sends on it");
+  if (end->peer >= 0) st = hr_status_note(st, "the peer is rank %d", end->peer);
+  return hr_status_note(st, "rank %d: %s", end->rank, end->place);
+}
+
+static hr_status_t two_ends(const exec_channel_end_t *a, const exec_channel_end_t *b) {
+  char text[48];
+  hr_status_t st = hr_error(HR_DISAGREE, "%s has several %s, rank %d and rank %d, and no pairs that say who is meant",
+                            channel_text(a->channel, text), a->sends ? "senders" : "receivers", a->rank, b->rank);
+  st = hr_status_note(st, "rank %d: %s", a->rank, a->place);
+  return hr_status_note(st, "rank %d: %s", b->rank, b->place);
+}
+
+/* All ends of one channel, senders first. Where one of them does not name its peer, there must be one process at each
+ * side. */
+static hr_status_t fill_peers(exec_channel_end_t *ends, size_t count) {
+  const exec_channel_end_t *open = NULL;
+  size_t senders = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!open && ends[i].peer == EXEC_ANY_PEER) open = &ends[i];
+    senders += ends[i].sends;
+  }
+  if (!open) return NULL;
+  for (size_t i = 1; i < count; i++)
+    if (ends[i].sends == ends[i - 1].sends && ends[i].rank != ends[i - 1].rank) return two_ends(&ends[i - 1], &ends[i]);
+  if (!senders || senders == count) return lonely_end(open);
+  for (size_t i = 0; i < count; i++)
+    if (ends[i].peer == EXEC_ANY_PEER) ends[i].peer = ends[ends[i].sends ? senders : 0].rank;
+  return NULL;
+}
+
+static hr_status_t fill_all_peers(exec_channel_end_t *ends, size_t count) {
+  if (count) qsort(ends, count, sizeof *ends, compare_ends);
+  for (size_t first = 0, end; first < count; first = end) {
+    for (end = first + 1; end < count && ends[end].channel == ends[first].channel;) end++;
+    HR_TRY(fill_peers(ends + first, end - first));
+  }
+  return NULL;
+}
+
+/* --- routes --- */
+
+static exec_route_t route_of(const exec_channel_end_t *end) {
+  return (exec_route_t){.channel = end->channel, .from = end->sends ? end->rank : end->peer,
+                        .to = end->sends ? end->peer : end->rank};
+}
+
+static int compare_routes(const void *a, const void *b) {
+  const exec_route_t *x = a, *y = b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  if (x->to != y->to) return x->to < y->to ? -1 : 1;
+  return x->channel < y->channel ? -1 : x->channel > y->channel;
+}
+
+static int compare_by_route(const void *a, const void *b) {
+  exec_route_t x = route_of(a), y = route_of(b);
+  int order = compare_routes(&x, &y);
+  return order ? order : ((const exec_channel_end_t *)b)->sends - ((const exec_channel_end_t *)a)->sends;
+}
+
+static hr_status_t other_shape(const exec_channel_end_t *a, const exec_channel_end_t *b) {
+  char text[48];
+  hr_status_t st = hr_error(HR_DISAGREE, "%s carries %s at one place and %s at another", channel_text(a->channel, text),
+                            a->shape, b->shape);
+  st = hr_status_note(st, "rank %d %s: %s", a->rank, a->sends ? "sends" : "receives", a->place);
+  return hr_status_note(st, "rank %d %s: %s", b->rank, b->sends ? "sends" : "receives", b->place);
+}
+
+/* All ends of one route, senders first. */
+static hr_status_t check_route(const exec_channel_end_t *ends, size_t count) {
+  if (ends[0].sends == ends[count - 1].sends) return lonely_end(&ends[0]);
+  for (size_t i = 1; i < count; i++)
+    if (strcmp(ends[i].shape, ends[0].shape)) return other_shape(&ends[0], &ends[i]);
+  return NULL;
+}
+
+static bool same_pair(const exec_route_t *a, const exec_route_t *b) { return a->from == b->from && a->to == b->to; }
+
+hr_status_t exec_routes_find(hr_arena_t *arena, exec_channel_end_t *ends, size_t count, exec_routes_t *out_routes) {
+  exec_route_t *list;
+  HR_TRY(fill_all_peers(ends, count));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &list));
+  if (count) qsort(ends, count, sizeof *ends, compare_by_route);
+  size_t routes = 0;
+  for (size_t first = 0, end; first < count; first = end) {
+    exec_route_t route = route_of(&ends[first]);
+    for (end = first + 1; end < count; end++) {
+      exec_route_t other = route_of(&ends[end]);
+      if (compare_routes(&route, &other)) break;
+    }
+    HR_TRY(check_route(ends + first, end - first));
+    if (routes && same_pair(&list[routes - 1], &route)) route.number = list[routes - 1].number + 1;
+    list[routes++] = route;
+  }
+  *out_routes = (exec_routes_t){routes, list};
+  return NULL;
+}
+
+const exec_route_t *exec_routes_get(const exec_routes_t *routes, int64_t channel, int from, int to) {
+  exec_route_t key = {.channel = channel, .from = from, .to = to};
+  if (!routes->count) return NULL;
+  return bsearch(&key, routes->list, routes->count, sizeof key, compare_routes);
+}

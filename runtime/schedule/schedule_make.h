@@ -1,0 +1,44 @@
+/* For the patterns: making steps, and the pipelines. */
+#ifndef SCHEDULE_SCHEDULE_MAKE_H
+#define SCHEDULE_SCHEDULE_MAKE_H
+
+#include "schedule/schedule.h"
+
+#define MAKE_NAME 48
+#define MAKE_MAX_RANKS 1024
+
+/* Where steps go. */
+typedef struct make {
+  schedule_t *schedule;
+  schedule_block_t *block;
+  int rank;
+  schedule_results_t *expected;
+} make_t;
+
+static inline char *make_name(char into[MAKE_NAME], const char *base, int number) {
+  snprintf(into, MAKE_NAME, "%s%d", base, number);
+  return into;
+}
+static inline char *make_name2(char into[MAKE_NAME], const char *base, int a, int b) {
+  snprintf(into, MAKE_NAME, "%s%d_%d", base, a, b);
+  return into;
+}
+
+hr_status_t make_const(make_t *make, const char *name, double number);
+/* b NULL: a copy */
+hr_status_t make_compute(make_t *make, const char *name, hlo_opcode_t op, const char *a, const char *b);
+hr_status_t make_transfer(make_t *make, schedule_kind_t kind, const char *name, int peer, const char *channel);
+hr_status_t make_output(make_t *make, const char *name, double expected);
+
+#define PATTERN(name) \
+  hr_status_t pattern_##name(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected)
+PATTERN(gpipe);
+PATTERN(1f1b);
+PATTERN(interleaved);
+PATTERN(zero_bubble);
+PATTERN(ring_all_reduce);
+PATTERN(halo);
+PATTERN(all_to_all);
+#undef PATTERN
+
+#endif

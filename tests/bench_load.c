@@ -1,0 +1,142 @@
+/* Times loading: reading a program of any form, and verifying it.
+ *   bench_load [FILE...]     without files: made programs of many ops, of a blob, of many decimals, as HLO text,
+ *                            StableHLO text and bytecode */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "ir/print.h"
+#include "mlir/bytecode.h"
+#include "read/read.h"
+
+#define OPS 100000
+#define BLOB_BYTES 25000000 /* 50 MB of hexadecimal digits */
+#define DECIMALS 1000000
+
+static void check(hr_status_t st) {
+  if (!st) return;
+  hr_status_print(stderr, st);
+  exit(1);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static size_t count_ops(const hlo_module_t *module) {
+  size_t count = 0;
+  for (size_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instrs.count;
+  return count;
+}
+
+static void bench(const char *name, hr_buffer_t *bytes) {
+  hlo_module_t *module;
+  double start = now(), megabytes = (double)hr_buffer_size(bytes) / 1e6;
+  check(read_module(name, bytes, &module));
+  double read = now();
+  check(hlo_verify(module));
+  double verified = now(), ops = (double)count_ops(module);
+  printf("%-24s %8.2f MB %9.0f ops   read %7.3f s %8.1f MB/s %10.0f ops/s   verify %7.3f s\n", name, megabytes, ops,
+         read - start, megabytes / (read - start), ops / (read - start), verified - read);
+  hlo_module_destroy(module);
+}
+
+static hr_buffer_t *bytes_of(hr_text_t *text) {
+  hr_buffer_t *bytes;
+  check(hr_text_finish(text));
+  check(hr_buffer_create(text->size, &bytes));
+  memcpy(hr_buffer_data(bytes), text->data, text->size);
+  hr_text_deinit(text);
+  return bytes;
+}
+
+/* --- made programs --- */
+
+static void add_ops(hr_text_t *text) {
+  static const char *const ops[] = {"add", "multiply", "maximum", "subtract"};
+  hr_text_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+                        "tensor<4x8xf32>\n  %1 = stablehlo.negate %0 : tensor<4x8xf32>\n");
+  for (int i = 2; i < OPS; i++)
+    hr_text_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
+  hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
+}
+
+static void add_constant(hr_text_t *text, int64_t count, void (*add_elements)(hr_text_t *text, int64_t count)) {
+  hr_text_printf(text, "func.func @main() -> tensor<%ldxf32> {\n  %%c = stablehlo.constant dense<", (long)count);
+  add_elements(text, count);
+  hr_text_printf(text, "> : tensor<%ldxf32>\n  return %%c : tensor<%ldxf32>\n}\n", (long)count, (long)count);
+}
+
+static void add_blob(hr_text_t *text, int64_t count) {
+  hr_text_add_str(text, "\"0x");
+  for (int64_t i = 0; i < count; i++) hr_text_printf(text, "%08X", (unsigned)i * 2654435761u & 0x7F7FFFFF);
+  hr_text_add_str(text, "\"");
+}
+
+static void add_decimals(hr_text_t *text, int64_t count) {
+  uint32_t bits = 1;
+  for (int64_t i = 0; i < count; i++) {
+    bits = bits * 1664525 + 1013904223;
+    hr_text_printf(text, "%s%.8e", i ? ", " : "[", ((double)bits - 0x1p31) / 0x1p31);
+  }
+  hr_text_add_str(text, "]");
+}
+
+static hr_buffer_t *bytecode_of(hr_buffer_t *bytes) {
+  mlir_module_t *tree;
+  hr_buffer_t *bytecode;
+  check(read_tree("made", bytes, &tree));
+  check(mlir_write_bytecode(tree, &(mlir_write_options_t){.portable = true}, &bytecode));
+  mlir_module_destroy(tree);
+  return bytecode;
+}
+
+static hr_buffer_t *hlo_text_of(hr_buffer_t *bytes) {
+  hlo_module_t *module;
+  hr_text_t text;
+  check(read_module("made", bytes, &module));
+  hr_text_init(&text);
+  hlo_print_module(&text, module, HLO_PRINT_LONG);
+  hlo_module_destroy(module);
+  return bytes_of(&text);
+}
+
+/* The program in each form; releases the bytes. */
+static void bench_forms(const char *what, hr_buffer_t *bytes) {
+  char name[64];
+  hr_buffer_t *bytecode = bytecode_of(bytes), *hlo = hlo_text_of(bytes);
+  snprintf(name, sizeof name, "%s StableHLO", what);
+  bench(name, bytes);
+  snprintf(name, sizeof name, "%s bytecode", what);
+  bench(name, bytecode);
+  snprintf(name, sizeof name, "%s HLO", what);
+  bench(name, hlo);
+  hr_buffer_release(bytes);
+  hr_buffer_release(bytecode);
+  hr_buffer_release(hlo);
+}
+
+int main(int argc, char **argv) {
+  hr_buffer_t *bytes;
+  hr_text_t text;
+  for (int i = 1; i < argc; i++) {
+    check(hr_buffer_map_file(argv[i], &bytes));
+    bench(argv[i], bytes);
+    hr_buffer_release(bytes);
+  }
+  if (argc > 1) return 0;
+  hr_text_init(&text);
+  add_ops(&text);
+  bench_forms("ops", bytes_of(&text));
+  hr_text_init(&text);
+  add_constant(&text, BLOB_BYTES / 4, add_blob);
+  bench_forms("blob", bytes_of(&text));
+  hr_text_init(&text);
+  add_constant(&text, DECIMALS, add_decimals);
+  bench_forms("decimals", bytes_of(&text));
+  return 0;
+}

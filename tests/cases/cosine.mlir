@@ -1,0 +1,6 @@
+func.func @cosine_f64() {
+  %x = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf64>
+  %y = stablehlo.cosine %x : tensor<2xf64>
+  check.expect_almost_eq_const %y, dense<[1.0, 0.5403023058681398]> : tensor<2xf64> {tolerance = 1.0e-15 : f64}
+  func.return
+}

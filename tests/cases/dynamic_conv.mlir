@@ -1,0 +1,19 @@
+// Padding as an operand: constant, and computed.
+func.func @main(){
+  %x = stablehlo.constant dense<[[[1.0], [2.0], [3.0]]]> : tensor<1x3x1xf32>
+  %kernel = stablehlo.constant dense<1.0> : tensor<2x1x1xf32>
+  %padding = stablehlo.constant dense<[[1, 1]]> : tensor<1x2xi32>
+  %a = "stablehlo.dynamic_conv"(%x, %kernel, %padding) {
+    dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>,
+    feature_group_count = 1 : i64, batch_group_count = 1 : i64
+  } : (tensor<1x3x1xf32>, tensor<2x1x1xf32>, tensor<1x2xi32>) -> tensor<1x4x1xf32>
+  check.expect_eq_const %a, dense<[[[1.0], [3.0], [5.0], [3.0]]]> : tensor<1x4x1xf32>
+  %more = stablehlo.add %padding, %padding : tensor<1x2xi32>
+  %b = "stablehlo.dynamic_conv"(%x, %kernel, %more) {
+    dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>,
+    window_strides = array<i64: 2>, feature_group_count = 1 : i64, batch_group_count = 1 : i64
+  } : (tensor<1x3x1xf32>, tensor<2x1x1xf32>, tensor<1x2xi32>) -> tensor<1x?x1xf32>
+  %c = tensor.cast %b : tensor<1x?x1xf32> to tensor<1x3x1xf32>
+  check.expect_eq_const %c, dense<[[[0.0], [3.0], [3.0]]]> : tensor<1x3x1xf32>
+  func.return
+}

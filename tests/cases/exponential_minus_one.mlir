@@ -1,0 +1,6 @@
+func.func @exponential_minus_one_f64() {
+  %x = stablehlo.constant dense<[0.0, 1.0e-10]> : tensor<2xf64>
+  %y = stablehlo.exponential_minus_one %x : tensor<2xf64>
+  check.expect_almost_eq_const %y, dense<[0.0, 1.00000000005e-10]> : tensor<2xf64> {tolerance = 1.0e-25 : f64}
+  func.return
+}

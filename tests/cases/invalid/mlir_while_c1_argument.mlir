@@ -1,0 +1,12 @@
+// EXPECT: 3:10 (while C1)
+func.func @main(%a: tensor<i32>, %b: tensor<2xf32>) {
+  %r:2 = "stablehlo.while"(%a, %b) ({
+  ^bb0(%i: tensor<i32>, %x: tensor<3xf32>):
+    %t = stablehlo.compare LT, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  }, {
+  ^bb0(%i: tensor<i32>, %x: tensor<2xf32>):
+    stablehlo.return %i, %x : tensor<i32>, tensor<2xf32>
+  }) : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>)
+  return
+}
