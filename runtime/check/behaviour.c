@@ -589,13 +589,15 @@ void check_behaviour_destroy(check_behaviour_t *behaviour) {
   hr_free(behaviour);
 }
 
+static bool is_same(const void *a, const void *b, size_t bytes) { return !bytes || !memcmp(a, b, bytes); }
+
 bool check_behaviour_equal(const check_behaviour_t *a, const check_behaviour_t *b) {
   if (a->hash != b->hash || a->program != b->program || a->events.count != b->events.count) return false;
   if (a->frames.count != b->frames.count || a->regions.count != b->regions.count) return false;
   for (size_t r = 0; r < a->regions.count; r++)
     if (a->regions.data[r].signature != b->regions.data[r].signature) return false;
-  return !memcmp(a->events.data, b->events.data, a->events.count * sizeof *a->events.data) &&
-         !memcmp(a->frames.data, b->frames.data, a->frames.count * sizeof *a->frames.data);
+  return is_same(a->events.data, b->events.data, a->events.count * sizeof *a->events.data) &&
+         is_same(a->frames.data, b->frames.data, a->frames.count * sizeof *a->frames.data);
 }
 
 /* --- order --- */
