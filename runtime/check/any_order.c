@@ -23,6 +23,7 @@ typedef struct await { /* one start that a stop waits for */
   size_t owner;        /* the node that waits */
   size_t first_unsafe; /* stops of `rank` before this one are safe, or come behind the start */
   size_t next_watcher; /* of the stop at first_unsafe */
+  uint32_t last_event; /* stops behind this event come behind the start in every order */
 } await_t;
 #define NO_AWAIT SIZE_MAX
 
@@ -45,6 +46,8 @@ typedef struct search {
   uint32_t **numbers;    /* per rank and event */
   HR_VEC(node_t) nodes;
   size_t *first_node;    /* per rank, and one more */
+  size_t *safe_prefix;   /* per rank: so many of its first stops are safe */
+  hr_map_t last_events;  /* by behaviour: 1 + last_event of awaits of each of its starts; 0: not known yet */
   HR_VEC(await_t) awaits;
   uint64_t steps, limit; /* of the searches: edges that were looked at */
   bool *visited;         /* processes on the path */
@@ -90,10 +93,39 @@ static hr_status_t find_stops(search_t *search, int rank, bool *out_exact) {
 
 /* --- awaited starts --- */
 
+static hr_status_t last_events_of(search_t *search, const check_behaviour_t *behaviour, uint32_t **out_events) {
+  const check_behaviour_t **key;
+  *out_events = hr_map_get(&search->last_events, (hr_str_t){(const char *)&behaviour, sizeof behaviour});
+  if (*out_events) return NULL;
+  HR_TRY(HR_NEW(&search->arena, &key));
+  HR_TRY(HR_NEW_ARRAY(&search->arena, behaviour->events.count + 1, out_events));
+  *key = behaviour;
+  return hr_map_put(&search->last_events, (hr_str_t){(const char *)key, sizeof *key}, *out_events, NULL);
+}
+
+/* The last event of a process, as planned, that does not come behind a start of it in every order. */
+static hr_status_t find_last_event(search_t *search, int rank, const check_lane_t *lane, uint32_t need,
+                                   uint32_t *out_event) {
+  const check_orders_t *orders = &search->orders[rank];
+  uint32_t *known, at = orders->range.end;
+  *out_event = UINT32_MAX;
+  if (!orders->ordered || !lane || need > lane->starts.count) return NULL;
+  uint32_t start = lane->starts.data[need - 1];
+  HR_TRY(last_events_of(search, orders->behaviour, &known));
+  if (!known[start]) {
+    while (at > orders->range.begin + 1 && check_event_is_before(orders->behaviour, start, at - 1)) at--;
+    known[start] = at;
+  }
+  *out_event = known[start] - 1;
+  return NULL;
+}
+
 static hr_status_t add_await(search_t *search, int rank, const void *meeting, int side, uint32_t need) {
   if (!need) return NULL;
   const check_lane_t *lane = check_orders_lane(&search->orders[rank], meeting, side);
-  HR_VEC_PUSH(&search->awaits, (await_t){rank, lane, need, search->nodes.count, 0, NO_AWAIT});
+  uint32_t last;
+  HR_TRY(find_last_event(search, rank, lane, need, &last));
+  HR_VEC_PUSH(&search->awaits, (await_t){rank, lane, need, search->nodes.count, 0, NO_AWAIT, last});
   return NULL;
 }
 
@@ -151,8 +183,13 @@ static bool watch_next(search_t *search, size_t number) {
   await_t *await = &search->awaits.data[number];
   const node_t *from = &search->nodes.data[await->owner];
   size_t first = search->first_node[await->rank], count = search->first_node[await->rank + 1] - first;
+  size_t *prefix = &search->safe_prefix[await->rank];
+  while (*prefix < count && search->nodes.data[first + *prefix].safe) ++*prefix;
+  if (await->first_unsafe < *prefix) await->first_unsafe = *prefix;
   for (; await->first_unsafe < count; await->first_unsafe++) {
     node_t *to = &search->nodes.data[first + await->first_unsafe];
+    if (to->stop->event > await->last_event) await->first_unsafe = count;
+    if (await->first_unsafe == count) break;
     if (to->safe || (to->rank == from->rank && to != from) || !is_edge(search, await, to)) continue;
     await->next_watcher = to->watchers;
     to->watchers = number;
@@ -401,6 +438,7 @@ static hr_status_t prepare(search_t *search, bool *out_exact) {
   HR_TRY(HR_NEW_ARRAY(&search->arena, world, &search->numbers));
   HR_TRY(HR_NEW_ARRAY(&search->arena, world, &search->visited));
   HR_TRY(HR_NEW_ARRAY(&search->arena, world + 1, &search->first_node));
+  HR_TRY(HR_NEW_ARRAY(&search->arena, world, &search->safe_prefix));
   *out_exact = true;
   for (int rank = 0; rank < world && *out_exact; rank++) {
     HR_TRY(find_stops(search, rank, out_exact));
@@ -446,12 +484,14 @@ hr_status_t check_any_order_ranges(check_result_t *result, const check_range_t *
   if (is_one_order(result, ranges)) return NULL;
   if (!search.limit) search.limit = DEFAULT_LIMIT;
   hr_arena_init(&search.arena);
+  hr_map_init(&search.last_events);
   hr_status_t st = check_engine_init(&search.engine, result, ranges, &options);
   if (!st) st = decide(&search);
   for (int rank = 0; rank < result->world && search.orders; rank++) check_orders_deinit(&search.orders[rank]);
   HR_VEC_FREE(&search.nodes);
   HR_VEC_FREE(&search.awaits);
   HR_VEC_FREE(&search.path);
+  hr_map_deinit(&search.last_events);
   check_engine_deinit(&search.engine);
   hr_arena_deinit(&search.arena);
   return st;

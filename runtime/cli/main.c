@@ -53,7 +53,7 @@ hr_status_t cli_help(hr_command_t command) {
     hr_text_add_str(&text,
                     "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
                     "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid program;\n"
-                    "4 processes disagree; 5 a peer or a file failed; 6 timed out.\n");
+                    "4 the schedule gets stuck, or processes disagree; 5 a peer or a file failed; 6 timed out.\n");
   hr_status_t st = cli_print(&text);
   hr_text_deinit(&text);
   return st;
