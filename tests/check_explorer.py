@@ -411,7 +411,7 @@ def compare(hlorun, seed, folder, tally, runs):
         try:
             explorer.run()
         except TooLarge:
-            tally["large"] += 1
+            tally["too large to explore"] += 1
             continue
         got, done = judge(hlorun, path, any_order, buffered)
         want = expected(explorer)
@@ -420,7 +420,9 @@ def compare(hlorun, seed, folder, tally, runs):
         if got in want and done.returncode == exit_code:
             tally["passed"] += 1
             can_run = not explorer.mismatch and not any(has_open_joins(block) for block in processes)
-            if runs and can_run and not any_order and not buffered:
+            if runs and not any_order and not buffered and not can_run:
+                tally["not run"] = tally.get("not run", 0) + 1
+            elif runs and not any_order and not buffered:
                 run_it(hlorun, path, processes, explorer.deadlock, tally)
             continue
         tally["failed"] += 1
@@ -440,7 +442,7 @@ def main():
     parser.add_argument("--run", type=int, default=0)
     parser.add_argument("--keep")
     args = parser.parse_args()
-    tally = {"passed": 0, "failed": 0, "large": 0}
+    tally = {"passed": 0, "failed": 0, "too large to explore": 0}
     folder = args.keep or tempfile.mkdtemp(prefix="hlorun-schedules.")
     os.makedirs(folder, exist_ok=True)
     for seed in range(args.seed, args.seed + args.count):

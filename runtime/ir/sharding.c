@@ -164,6 +164,10 @@ static int64_t mesh_size(const hlo_mesh_t *mesh) {
   return total;
 }
 
+int64_t hlo_groups_size(const hlo_groups_t *groups) {
+  return groups->form == HLO_GROUPS_IOTA ? hlo_device_count(groups->iota_dims) : mesh_size(&groups->mesh);
+}
+
 /* The atoms in the order in which devices are written: those not listed, in mesh order, then the listed ones as listed.
  * *out_members is the size of a group. */
 static hr_status_t order_atoms(hr_arena_t *arena, const hlo_groups_t *groups, int64_t total, atom_t **out_order,

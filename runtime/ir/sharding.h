@@ -6,6 +6,7 @@
 #include "ir/module.h"
 
 #define HLO_MAX_DEVICES (INT64_C(1) << 20) /* in one mesh, tile grid or replica group list */
+#define HLO_MAX_MODULE_DEVICES (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, beside one per byte of it */
 
 /* 0..N-1 laid out as `dims`, transposed by `permutation` (empty: not transposed). */
 typedef struct hlo_iota {
@@ -63,6 +64,8 @@ void hlo_iota_fill(const hlo_iota_t *iota, int64_t *devices);
 /* True if `permutation` holds 0..count-1, each once. */
 bool hlo_is_permutation(hr_ints_t permutation);
 
+/* Number of devices that an IOTA or MESH form names; -1 as hlo_device_count has it. */
+int64_t hlo_groups_size(const hlo_groups_t *groups);
 /* Fills in groups->groups of an IOTA or MESH form.
  * Errors: INVALID when the numbers do not fit together. Cost: as many entries as devices. */
 hr_status_t hlo_groups_expand(hr_arena_t *arena, hlo_groups_t *groups);

@@ -151,28 +151,15 @@ static hr_status_t read_mesh_groups(proto_reader_t *p, proto_list_t pieces, hlo_
   return NULL;
 }
 
-/* How many devices the form names; -1: too many. */
-static int64_t groups_size(const hlo_groups_t *groups) {
-  if (groups->form == HLO_GROUPS_IOTA) return hlo_device_count(groups->iota_dims);
-  int64_t count = 1;
-  for (int a = 0; a < groups->mesh.axis_count && count >= 0; a++) {
-    int64_t size = groups->mesh.axes[a].size;
-    count = size > HLO_MAX_DEVICES / count ? -1 : count * size;
-  }
-  return count;
-}
-
-#define MODULE_DEVICES_MAX (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, plus one per byte */
-
 /* A few bytes can name many devices: equal messages are expanded once, and all together not beyond a limit. */
 static hr_status_t expand_groups(proto_reader_t *p, proto_list_t pieces, hlo_groups_t *groups,
                                  const hlo_groups_t **out_groups) {
   hr_str_t key = pieces.items[0];
   *out_groups = pieces.count == 1 ? hr_map_get(&p->groups, key) : NULL;
   if (*out_groups) return NULL;
-  int64_t size = groups_size(groups);
+  int64_t size = hlo_groups_size(groups);
   p->devices_made += size > 0 ? size : 0;
-  if (size < 0 || p->devices_made > MODULE_DEVICES_MAX + (int64_t)p->module->source.size_bytes)
+  if (size < 0 || p->devices_made > HLO_MAX_MODULE_DEVICES + (int64_t)p->module->source.size_bytes)
     return PROTO_ERROR("replica groups of too many devices, want at most %ld in one list", (long)HLO_MAX_DEVICES);
   HR_TRY(hlo_groups_expand(p->arena, groups));
   *out_groups = groups;

@@ -174,19 +174,6 @@ static hr_status_t read_mesh_groups(read_hlo_t *r, hlo_groups_t *groups) {
   return NULL;
 }
 
-/* How many devices the form names; an upper bound will do. */
-static int64_t groups_size(const hlo_groups_t *groups) {
-  if (groups->form == HLO_GROUPS_IOTA) return hlo_device_count(groups->iota_dims);
-  int64_t count = 1;
-  for (int a = 0; a < groups->mesh.axis_count && count >= 0; a++) {
-    int64_t size = groups->mesh.axes[a].size;
-    count = size > HLO_MAX_DEVICES / count ? -1 : count * size;
-  }
-  return count;
-}
-
-#define MODULE_DEVICES_MAX (4 * HLO_MAX_DEVICES) /* in all replica groups of a module, plus one per byte of text */
-
 /* Expands, unless the same text was met before: a short text can name many devices. */
 static hr_status_t share_groups(read_hlo_t *r, hr_str_t text, size_t at, hlo_groups_t *groups,
                                 const hlo_groups_t **out_groups) {
@@ -195,9 +182,9 @@ static hr_status_t share_groups(read_hlo_t *r, hr_str_t text, size_t at, hlo_gro
     *out_groups = known;
     return NULL;
   }
-  int64_t size = groups_size(groups);
+  int64_t size = hlo_groups_size(groups);
   r->devices_made += size > 0 ? size : 0;
-  if (size < 0 || r->devices_made > MODULE_DEVICES_MAX + (int64_t)r->lexer.size)
+  if (size < 0 || r->devices_made > HLO_MAX_MODULE_DEVICES + (int64_t)r->lexer.size)
     return READ_ERROR_AT(&r->lexer, at, "replica groups of too many devices, want at most %ld in one list",
                          (long)HLO_MAX_DEVICES);
   hr_status_t st = hlo_groups_expand(r->arena, groups);

@@ -1,19 +1,15 @@
 /* Whatever bytes are read: no crash, no leak. What is accepted as bytecode is written again, and that is read: programs
  * that no verifier has seen may be written wrong, but what comes of them is a clean error.
- * With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program:
- *   fuzz_bytecode                             runs changed copies of files that it writes itself
- *   fuzz_bytecode FILE...                     runs each file once
- *   fuzz_bytecode --mutate COUNT SEED FILE... runs COUNT files made from these by changes that only SEED decides */
+ * With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program, see fuzz_driver.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "fuzz_driver.h"
 #include "mlir/bytecode.h"
 #include "mlir/mlir_parser.h"
 #include "read/read.h"
-
-#define FILE_LIMIT (1 << 17) /* longer files are cut, so that a run stays quick */
 
 static void fail(const char *what) {
   fprintf(stderr, "fuzz_bytecode: %s\n", what);
@@ -88,51 +84,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HR_FUZZING
 
-static uint64_t state;
-
-static uint64_t random_below(uint64_t limit) { /* splitmix64 */
-  uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return limit ? (z ^ (z >> 31)) % limit : 0;
-}
-
-typedef struct file_bytes {
-  uint8_t *data;
-  size_t size;
-} file_bytes_t;
-
-static file_bytes_t load(const char *path) {
-  file_bytes_t file = {malloc(FILE_LIMIT), 0};
-  FILE *stream = fopen(path, "rb");
-  if (!file.data || !stream) {
-    perror(path);
-    exit(2);
-  }
-  file.size = fread(file.data, 1, FILE_LIMIT, stream);
-  fclose(stream);
-  return file;
-}
-
 /* Most changes keep the length, since sections say theirs. */
-static void mutate(file_bytes_t *file, const file_bytes_t *other) {
+static void mutate(fuzz_bytes_t *file, const fuzz_bytes_t *other) {
   static const uint8_t words[] = {0, 1, 2, 3, 5, 0x7f, 0x80, 0xfe, 0xff, 0xcb};
-  size_t at = random_below(file->size + 1), left = file->size - at;
+  size_t at = fuzz_random_below(file->size + 1), left = file->size - at;
   if (!left) return;
-  switch (random_below(8)) {
+  switch (fuzz_random_below(8)) {
     case 0:
-    case 1: file->data[at] ^= (uint8_t)(1u << random_below(8)); break;
-    case 2: file->data[at] = words[random_below(sizeof words)]; break;
-    case 3: file->data[at] = (uint8_t)(file->data[at] + (random_below(2) ? 2 : -2)); break; /* a number next to it */
-    case 4: file->data[at] = file->data[random_below(file->size)]; break;
+    case 1: file->data[at] ^= (char)(1u << fuzz_random_below(8)); break;
+    case 2: file->data[at] = words[fuzz_random_below(sizeof words)]; break;
+    case 3: file->data[at] = (char)(file->data[at] + (fuzz_random_below(2) ? 2 : -2)); break; /* a number next to it */
+    case 4: file->data[at] = file->data[fuzz_random_below(file->size)]; break;
     case 5: { /* a piece of another file */
-      size_t from = random_below(other->size + 1), size = random_below(24);
+      size_t from = fuzz_random_below(other->size + 1), size = fuzz_random_below(24);
       if (size > other->size - from) size = other->size - from;
       memmove(file->data + at, other->data + from, size < left ? size : left);
       break;
     }
     case 6: /* a byte more, or one less */
-      if (random_below(2) && file->size < FILE_LIMIT) {
+      if (fuzz_random_below(2) && file->size < FUZZ_BYTES_MAX) {
         memmove(file->data + at + 1, file->data + at, left);
         file->size++;
       } else {
@@ -140,117 +110,70 @@ static void mutate(file_bytes_t *file, const file_bytes_t *other) {
         file->size--;
       }
       break;
-    default: file->size = random_below(20) ? file->size : at; break;
+    default: file->size = fuzz_random_below(20) ? file->size : at; break;
   }
 }
 
-static void run_mutations(long count, const file_bytes_t *files, int file_count) {
-  file_bytes_t work = {malloc(FILE_LIMIT), 0};
-  if (!work.data) exit(2);
-  for (long n = 0; n < count; n++) {
-    const file_bytes_t *from = &files[random_below((uint64_t)file_count)];
-    memcpy(work.data, from->data, from->size);
-    work.size = from->size;
-    for (uint64_t changes = 1 + random_below(3); changes; changes--)
-      mutate(&work, &files[random_below((uint64_t)file_count)]);
-    uint8_t *exact = malloc(work.size ? work.size : 1); /* so that reading beyond its end is seen */
-    if (!exact) exit(2);
-    memcpy(exact, work.data, work.size);
-    LLVMFuzzerTestOneInput(exact, work.size);
-    free(exact);
-  }
-  free(work.data);
-}
+static const char *const own[] = {
+    "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
+    "func.func public @main(%a: tensor<4x4xf32> {mhlo.sharding = \"{replicated}\"}, %i: tensor<i32>) -> "
+    "tensor<4x4xf32> {\n"
+    "  %c = stablehlo.constant dense<[[true, false], [false, true]]> : tensor<2x2xi1>\n"
+    "  %k = stablehlo.constant dense<[(1.0, 2.0), (0.5, 0.25)]> : tensor<2xcomplex<f32>>\n"
+    "  %0:2 = stablehlo.while(%n = %i, %x = %a) : tensor<i32>, tensor<4x4xf32> cond {\n"
+    "    %t = stablehlo.constant dense<10> : tensor<i32>\n"
+    "    %p = stablehlo.compare LT, %n, %t, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    stablehlo.return %p : tensor<i1>\n  } do {\n    %y = stablehlo.add %x, %a : tensor<4x4xf32>\n"
+    "    %m = stablehlo.add %n, %n : tensor<i32>\n    stablehlo.return %m, %y : tensor<i32>, tensor<4x4xf32>\n  }\n"
+    "  %d = stablehlo.dot_general %0#1, %a, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT] : "
+    "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+    "  %r = func.call @f(%d) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n  return %r : tensor<4x4xf32>\n}\n"
+    "func.func private @f(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+    "  %0 = stablehlo.custom_call @g(%a) {backend_config = \"b\", called_computations = [@f], has_side_effect = "
+    "true} : "
+    "(tensor<4x4xf32>) -> tensor<4x4xf32>\n  %1 = stablehlo.tanh %0 : tensor<4x4xf32>\n  return %1 : "
+    "tensor<4x4xf32>\n}\n}\n",
+    "func.func @main(%x: tensor<1x8x8x4xf32>, %k: tensor<3x3x4x8xf32>, %d: tensor<?x4xf32, #stablehlo.bounds<8, ?>>, "
+    "%q: tensor<4x!quant.uniform<i8:f32, 0.5:3>>, %i: tensor<2xi32>) -> tensor<1x6x6x8xf32> {\n"
+    "  %c = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} "
+    "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>) -> "
+    "tensor<1x6x6x8xf32>\n"
+    "  %e = stablehlo.exponential %d : tensor<?x4xf32, #stablehlo.bounds<8, ?>>\n"
+    "  %f = stablehlo.uniform_dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32>\n"
+    "  %g = \"stablehlo.gather\"(%f, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [], "
+    "collapsed_slice_dims = [0], "
+    "start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<2xi32>) -> "
+    "tensor<2xf32>\n"
+    "  return %c : tensor<1x6x6x8xf32>\n}\n"};
 
-static void run_files(char **paths, int count, long mutations) {
-  file_bytes_t *files = calloc((size_t)count, sizeof *files);
-  if (!files) exit(2);
-  for (int i = 0; i < count; i++) files[i] = load(paths[i]);
-  if (mutations) run_mutations(mutations, files, count);
-  for (int i = 0; i < count; i++) {
-    if (!mutations) LLVMFuzzerTestOneInput(files[i].data, files[i].size);
-    free(files[i].data);
-  }
-  free(files);
-}
+static const mlir_write_options_t forms[] = {{.portable = false},
+                                             {.portable = true},
+                                             {.portable = true, .version = {1, 0, 0}},
+                                             {.portable = true, .version = {0, 13, 0}},
+                                             {.portable = true, .version = {0, 9, 0}}};
 
-/* The text as bytecode of one form. */
-static file_bytes_t convert(const char *text, const mlir_write_options_t *options) {
+enum { TEXTS = sizeof own / sizeof *own, FORMS = sizeof forms / sizeof *forms };
+
+/* A text as bytecode of one form. */
+static fuzz_bytes_t own_file(int index) {
+  const char *text = own[index / FORMS];
   mlir_module_t *tree;
   hr_buffer_t *bytes;
   hr_status_t st = load_tree(text, strlen(text), &tree);
-  if (!st) st = mlir_write_bytecode(tree, options, &bytes);
+  if (!st) st = mlir_write_bytecode(tree, &forms[index % FORMS], &bytes);
   if (st) {
     hr_status_print(stderr, st);
     fail("a text of its own cannot be written");
   }
-  file_bytes_t file = {malloc(hr_buffer_size(bytes)), hr_buffer_size(bytes)};
-  if (!file.data) exit(2);
-  memcpy(file.data, hr_buffer_data(bytes), file.size);
+  fuzz_bytes_t file = fuzz_copy(hr_buffer_data(bytes), hr_buffer_size(bytes));
   hr_buffer_release(bytes);
   mlir_module_destroy(tree);
   return file;
 }
 
-static void run_own_files(void) {
-  static const char *const own[] = {
-      "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
-      "func.func public @main(%a: tensor<4x4xf32> {mhlo.sharding = \"{replicated}\"}, %i: tensor<i32>) -> "
-      "tensor<4x4xf32> {\n"
-      "  %c = stablehlo.constant dense<[[true, false], [false, true]]> : tensor<2x2xi1>\n"
-      "  %k = stablehlo.constant dense<[(1.0, 2.0), (0.5, 0.25)]> : tensor<2xcomplex<f32>>\n"
-      "  %0:2 = stablehlo.while(%n = %i, %x = %a) : tensor<i32>, tensor<4x4xf32> cond {\n"
-      "    %t = stablehlo.constant dense<10> : tensor<i32>\n"
-      "    %p = stablehlo.compare LT, %n, %t, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-      "    stablehlo.return %p : tensor<i1>\n  } do {\n    %y = stablehlo.add %x, %a : tensor<4x4xf32>\n"
-      "    %m = stablehlo.add %n, %n : tensor<i32>\n    stablehlo.return %m, %y : tensor<i32>, tensor<4x4xf32>\n  }\n"
-      "  %d = stablehlo.dot_general %0#1, %a, contracting_dims = [1] x [0], precision = [HIGH, DEFAULT] : "
-      "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
-      "  %r = func.call @f(%d) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n  return %r : tensor<4x4xf32>\n}\n"
-      "func.func private @f(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
-      "  %0 = stablehlo.custom_call @g(%a) {backend_config = \"b\", called_computations = [@f], has_side_effect = "
-      "true} : "
-      "(tensor<4x4xf32>) -> tensor<4x4xf32>\n  %1 = stablehlo.tanh %0 : tensor<4x4xf32>\n  return %1 : "
-      "tensor<4x4xf32>\n}\n}\n",
-      "func.func @main(%x: tensor<1x8x8x4xf32>, %k: tensor<3x3x4x8xf32>, %d: tensor<?x4xf32, #stablehlo.bounds<8, ?>>, "
-      "%q: tensor<4x!quant.uniform<i8:f32, 0.5:3>>, %i: tensor<2xi32>) -> tensor<1x6x6x8xf32> {\n"
-      "  %c = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} "
-      "{batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x4xf32>, tensor<3x3x4x8xf32>) -> "
-      "tensor<1x6x6x8xf32>\n"
-      "  %e = stablehlo.exponential %d : tensor<?x4xf32, #stablehlo.bounds<8, ?>>\n"
-      "  %f = stablehlo.uniform_dequantize %q : (tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32>\n"
-      "  %g = \"stablehlo.gather\"(%f, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [], "
-      "collapsed_slice_dims = [0], "
-      "start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<2xi32>) -> "
-      "tensor<2xf32>\n"
-      "  return %c : tensor<1x6x6x8xf32>\n}\n"};
-  static const mlir_write_options_t forms[] = {{.portable = false},
-                                               {.portable = true},
-                                               {.portable = true, .version = {1, 0, 0}},
-                                               {.portable = true, .version = {0, 13, 0}},
-                                               {.portable = true, .version = {0, 9, 0}}};
-  enum { TEXTS = sizeof own / sizeof *own, FORMS = sizeof forms / sizeof *forms };
-  file_bytes_t files[TEXTS * FORMS];
-  for (int i = 0; i < TEXTS * FORMS; i++) {
-    files[i] = convert(own[i / FORMS], &forms[i % FORMS]);
-    LLVMFuzzerTestOneInput(files[i].data, files[i].size);
-  }
-  state = 1;
-  run_mutations(20000, files, TEXTS * FORMS);
-  for (int i = 0; i < TEXTS * FORMS; i++) free(files[i].data);
-  printf("1 passed, 0 failed\n");
-}
-
 int main(int argc, char **argv) {
-  bool mutations = argc > 4 && strcmp(argv[1], "--mutate") == 0;
-  if (mutations) state = strtoull(argv[3], NULL, 0);
-  if (argc == 1)
-    run_own_files();
-  else if (mutations)
-    run_files(argv + 4, argc - 4, strtol(argv[2], NULL, 0));
-  else
-    run_files(argv + 1, argc - 1, 0);
-  return 0;
+  const fuzz_material_t material = {.own = own_file, .own_count = TEXTS * FORMS, .mutate = mutate};
+  return fuzz_main(argc, argv, &material);
 }
 
 #endif

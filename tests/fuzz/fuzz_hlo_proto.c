@@ -1,13 +1,12 @@
 /* Whatever bytes are read: no crash, no leak, memory in proportion to them; and what is accepted is written as a proto
- * that reads back and prints the same. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program:
- *   fuzz_hlo_proto                             runs changed copies of protos that it writes itself
- *   fuzz_hlo_proto FILE...                     runs each file once
- *   fuzz_hlo_proto --mutate COUNT SEED FILE... runs COUNT changed copies of the files; only SEED decides the changes */
+ * that reads back and prints the same. With -DHR_FUZZING -fsanitize=fuzzer it is a target of libFuzzer; else a program,
+ * see fuzz_driver.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "fuzz_driver.h"
 #include "ir/print.h"
 #include "proto/hlo_proto.h"
 #include "proto/proto_wire.h"
@@ -80,15 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 #ifndef HR_FUZZING
 
-static uint64_t state;
-
-static uint64_t random_below(uint64_t limit) { /* splitmix64 */
-  uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return limit ? (z ^ (z >> 31)) % limit : 0;
-}
-
 /* Changes that keep messages messages: a field is chosen at random, at a random depth, and the lengths around it
  * follow. Without that nearly every change would be no more than a wrong length. --------------------------------- */
 
@@ -133,22 +123,22 @@ static uint64_t count_fields(const char *at, const char *end) {
 
 static wire_field_t pick_field(const char *at, const char *end, uint64_t count) {
   wire_field_t field;
-  for (uint64_t skip = random_below(count) + 1; skip; skip--) take_field(&at, end, &field);
+  for (uint64_t skip = fuzz_random_below(count) + 1; skip; skip--) take_field(&at, end, &field);
   return field;
 }
 
 static void put_number(hr_text_t *out, uint64_t old) {
   static const uint64_t numbers[] = {0, 1, 2, 3, 7, 127, 128, 1u << 20, INT32_MAX, INT64_MAX, 1ull << 63, UINT64_MAX};
-  uint64_t choice = random_below(3);
-  uint64_t near = old + random_below(5) - 2;
-  proto_put_varint(out, choice ? near : numbers[random_below(sizeof numbers / sizeof *numbers)]);
+  uint64_t choice = fuzz_random_below(3);
+  uint64_t near = old + fuzz_random_below(5) - 2;
+  proto_put_varint(out, choice ? near : numbers[fuzz_random_below(sizeof numbers / sizeof *numbers)]);
 }
 
 static void put_changed_bytes(hr_text_t *out, hr_str_t bytes) {
-  size_t at = random_below(bytes.size + 1), gone = random_below(3);
+  size_t at = fuzz_random_below(bytes.size + 1), gone = fuzz_random_below(3);
   if (gone > bytes.size - at) gone = bytes.size - at;
   hr_text_add(out, bytes.data, at);
-  for (uint64_t more = random_below(3); more; more--) hr_text_add_char(out, (char)random_below(256));
+  for (uint64_t more = fuzz_random_below(3); more; more--) hr_text_add_char(out, (char)fuzz_random_below(256));
   hr_text_add(out, bytes.data + at + gone, bytes.size - at - gone);
 }
 
@@ -167,11 +157,11 @@ static void put_changed_field(hr_text_t *out, const wire_field_t *field, int dep
   }
   if ((field->tag & 7) != 2) {
     proto_put_varint(out, field->tag);
-    for (size_t i = 0; i < content.size; i++) hr_text_add_char(out, (char)random_below(256));
+    for (size_t i = 0; i < content.size; i++) hr_text_add_char(out, (char)fuzz_random_below(256));
     return;
   }
   size_t opened = proto_open(out, field->tag >> 3);
-  bool inside = depth < 12 && count_fields(content.data, field->end) > 0 && random_below(8);
+  bool inside = depth < 12 && count_fields(content.data, field->end) > 0 && fuzz_random_below(8);
   if (inside)
     put_changed(out, content.data, field->end, depth + 1);
   else
@@ -188,7 +178,7 @@ static void put_changed(hr_text_t *out, const char *from, const char *end, int d
   }
   wire_field_t field = pick_field(from, end, count), other = pick_field(from, end, count);
   hr_text_add(out, from, (size_t)(field.from - from));
-  switch (random_below(10)) {
+  switch (fuzz_random_below(10)) {
     case 0: break;
     case 1:
       hr_text_add(out, field.from, (size_t)(field.end - field.from));
@@ -196,7 +186,7 @@ static void put_changed(hr_text_t *out, const char *from, const char *end, int d
       break;
     case 2: hr_text_add(out, other.from, (size_t)(other.end - other.from)); break;
     case 3: /* another number */
-      proto_put_varint(out, (field.tag & 7) | (uint32_t)(1 + random_below(99)) << 3);
+      proto_put_varint(out, (field.tag & 7) | (uint32_t)(1 + fuzz_random_below(99)) << 3);
       if ((field.tag & 7) == 2) proto_put_varint(out, (uint64_t)(field.end - field.content));
       hr_text_add(out, field.content, (size_t)(field.end - field.content));
       break;
@@ -205,135 +195,73 @@ static void put_changed(hr_text_t *out, const char *from, const char *end, int d
   hr_text_add(out, field.end, (size_t)(end - field.end));
 }
 
-/* Runs ------------------------------------------------------------------------------------------------------------ */
-
-typedef struct proto_file {
-  char *data;
-  size_t size;
-} proto_file_t;
-
-static void run_exact(const char *data, size_t size) {
-  char *exact = malloc(size ? size : 1); /* so that reading beyond its end is seen */
-  if (!exact) exit(2);
-  if (size) memcpy(exact, data, size);
-  LLVMFuzzerTestOneInput((const uint8_t *)exact, size);
-  free(exact);
-}
-
-static void run_mutations(long count, const proto_file_t *files, int file_count) {
-  for (long n = 0; n < count; n++) {
-    const proto_file_t *from = &files[random_below((uint64_t)file_count)];
-    hr_text_t work, next;
-    hr_text_init(&work);
-    hr_text_add(&work, from->data, from->size);
-    for (uint64_t changes = 1 + random_below(3); changes; changes--) {
-      hr_text_init(&next);
-      put_changed(&next, work.data, work.data + work.size, 0);
-      hr_text_deinit(&work);
-      work = next;
-    }
-    if (!random_below(10) && work.size) work.data[random_below(work.size)] ^= (char)(1 << random_below(8));
-    run_exact(work.data, random_below(20) ? work.size : random_below(work.size + 1));
-    hr_text_deinit(&work);
+/* Also broken in ways that no message is: cut short, or a bit turned. */
+static void mutate(fuzz_bytes_t *bytes, const fuzz_bytes_t *other) {
+  (void)other;
+  hr_text_t next;
+  hr_text_init(&next);
+  put_changed(&next, bytes->data, bytes->data + bytes->size, 0);
+  if (next.size <= FUZZ_BYTES_MAX) {
+    if (next.size) memcpy(bytes->data, next.data, next.size);
+    bytes->size = next.size;
   }
+  hr_text_deinit(&next);
+  if (!fuzz_random_below(20) && bytes->size)
+    bytes->data[fuzz_random_below(bytes->size)] ^= (char)(1 << fuzz_random_below(8));
+  if (!fuzz_random_below(40)) bytes->size = fuzz_random_below(bytes->size + 1);
 }
 
-static proto_file_t load(const char *path) {
-  hr_buffer_t *bytes;
-  hr_status_t st = hr_buffer_map_file(path, &bytes);
-  if (st) {
-    hr_status_print(stderr, st);
-    exit(2);
-  }
-  proto_file_t file = {malloc(hr_buffer_size(bytes) + 1), hr_buffer_size(bytes)};
-  if (!file.data) exit(2);
-  memcpy(file.data, hr_buffer_data(bytes), file.size);
-  hr_buffer_release(bytes);
-  return file;
-}
+static const char *const own[] = {
+    "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=2, "
+    "frontend_attributes={k=\"v\"}\n\nFileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n"
+    "1 {file_name_id=1 function_name_id=1 line=1 end_line=1 column=1 end_column=2}\n\nStackFrames\n"
+    "1 {file_location_id=1 parent_frame_id=1}\n\n\n"
+    "%add (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
+    "  ROOT %s = f32[] add(%x, %y)\n}\n\nENTRY %e (p: f32[8]) -> f32[8] {\n"
+    "  %p = f32[8]{0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
+    "  %n = f32[8]{0} negate(%p), metadata={op_name=\"jit(f)/neg\" source_line=3}, backend_config={\"a\":{\"b\":1}}\n"
+    "  %m = f32[8]{0} all-reduce(%n), replica_groups=mesh['a'=2,'b'=4] {'b'}, to_apply=%add, "
+    "sharding={mesh['a'=2,'b'=4], [{'b':(1)2, ?}], replicated={'a'}}\n"
+    "  ROOT %r = f32[8]{0} all-reduce(%m), channel_id=1, replica_groups=[1,2]<=[2], use_global_device_ids=true, "
+    "to_apply=%add, control-predecessors={%p}\n}\n",
+    "HloModule b\nENTRY e {\n  k = (f32[2,2], pred[3], c64[1], s4[3]) constant(({{1,-0},{nan(0x7),inf}}, {1,0,1}, "
+    "{(1,2)}, {-8,7,1}))\n  g = f32[2,2] get-tuple-element(k), index=0\n  z = f32[] constant(0)\n"
+    "  w = f32[2,2] reduce-window(g, z), window={size=2x1 pad=1_0x0_0}, to_apply={ a = f32[] parameter(0) "
+    "b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n  s = f32[1,2] slice(w), slice={[0:2:2], [0:2]}\n"
+    "  l = s32[2,3]{0,1} constant({{1,2,3},{4,5,6}})\n  d = f32[2,2] dot(g, w), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}, operand_precision={high,default}\n"
+    "  q = f32[3,2] pad(w, z), padding=0_1x0_0\n  ROOT t = (f32[1,2], f32[3,2]) tuple(s, q)\n}\n",
+    "HloModule c\nENTRY e {\n  x = f32[<=4,2]{1,0:T(8,128)S(1)} parameter(0), origin={{\"x\" {0}}}\n"
+    "  st = ((f32[<=4,2]), f32[<=4,2], u32[]) custom-call-start(x), custom_call_target=\"t\", literal=s32[2]{0} {1, "
+    "2}\n  i = f32[1,8,8,2] broadcast(f32[] constant(1)), dimensions={}\n  k = f32[3,3,2,4] broadcast(f32[] "
+    "constant(1)), dimensions={}\n  v = f32[1,6,6,4] convolution(i, k), window={size=3x3}, "
+    "dim_labels=b01f_01io->b01f\n"
+    "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
+};
 
-static void run_files(char **paths, int count, long mutations) {
-  proto_file_t *files = malloc((size_t)count * sizeof *files);
-  if (!files) exit(2);
-  for (int i = 0; i < count; i++) files[i] = load(paths[i]);
-  if (mutations) run_mutations(mutations, files, count);
-  for (int i = 0; i < count; i++) {
-    if (!mutations) run_exact(files[i].data, files[i].size);
-    free(files[i].data);
-  }
-  free(files);
-}
-
-static proto_file_t convert(const char *text, hlo_proto_form_t form) {
+/* A text as a proto of either form. */
+static fuzz_bytes_t own_proto(int index) {
+  const char *text = own[index / 2];
   hlo_module_t *module;
   hr_buffer_t *bytes;
   hr_status_t st = hlo_module_create(HR_STR("own"), &module);
   if (st) exit(2);
   module->source = (hr_source_t){"own", text, strlen(text)};
   st = read_hlo_text(module);
-  if (!st) st = write_hlo_proto(module, form, &bytes);
+  if (!st) st = write_hlo_proto(module, index % 2 ? HLO_PROTO_HLO : HLO_PROTO_MODULE, &bytes);
   if (st) {
     hr_status_print(stderr, st);
-    exit(2);
+    fail("a text of its own cannot be written");
   }
-  proto_file_t file = {malloc(hr_buffer_size(bytes)), hr_buffer_size(bytes)};
-  if (!file.data) exit(2);
-  memcpy(file.data, hr_buffer_data(bytes), file.size);
+  fuzz_bytes_t file = fuzz_copy(hr_buffer_data(bytes), hr_buffer_size(bytes));
   hr_buffer_release(bytes);
   hlo_module_destroy(module);
   return file;
 }
 
-static void run_own_protos(void) {
-  static const char *const own[] = {
-      "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=2, "
-      "frontend_attributes={k=\"v\"}\n\nFileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n"
-      "1 {file_name_id=1 function_name_id=1 line=1 end_line=1 column=1 end_column=2}\n\nStackFrames\n"
-      "1 {file_location_id=1 parent_frame_id=1}\n\n\n"
-      "%add (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
-      "  ROOT %s = f32[] add(%x, %y)\n}\n\nENTRY %e (p: f32[8]) -> f32[8] {\n"
-      "  %p = f32[8]{0} parameter(0), sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}\n"
-      "  %n = f32[8]{0} negate(%p), metadata={op_name=\"jit(f)/neg\" source_line=3}, backend_config={\"a\":{\"b\":1}}\n"
-      "  %m = f32[8]{0} all-reduce(%n), replica_groups=mesh['a'=2,'b'=4] {'b'}, to_apply=%add, "
-      "sharding={mesh['a'=2,'b'=4], [{'b':(1)2, ?}], replicated={'a'}}\n"
-      "  ROOT %r = f32[8]{0} all-reduce(%m), channel_id=1, replica_groups=[1,2]<=[2], use_global_device_ids=true, "
-      "to_apply=%add, control-predecessors={%p}\n}\n",
-      "HloModule b\nENTRY e {\n  k = (f32[2,2], pred[3], c64[1], s4[3]) constant(({{1,-0},{nan(0x7),inf}}, {1,0,1}, "
-      "{(1,2)}, {-8,7,1}))\n  g = f32[2,2] get-tuple-element(k), index=0\n  z = f32[] constant(0)\n"
-      "  w = f32[2,2] reduce-window(g, z), window={size=2x1 pad=1_0x0_0}, to_apply={ a = f32[] parameter(0) "
-      "b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n  s = f32[1,2] slice(w), slice={[0:2:2], [0:2]}\n"
-      "  l = s32[2,3]{0,1} constant({{1,2,3},{4,5,6}})\n  d = f32[2,2] dot(g, w), lhs_contracting_dims={1}, "
-      "rhs_contracting_dims={0}, operand_precision={high,default}\n"
-      "  q = f32[3,2] pad(w, z), padding=0_1x0_0\n  ROOT t = (f32[1,2], f32[3,2]) tuple(s, q)\n}\n",
-      "HloModule c\nENTRY e {\n  x = f32[<=4,2]{1,0:T(8,128)S(1)} parameter(0), origin={{\"x\" {0}}}\n"
-      "  st = ((f32[<=4,2]), f32[<=4,2], u32[]) custom-call-start(x), custom_call_target=\"t\", literal=s32[2]{0} {1, "
-      "2}\n  i = f32[1,8,8,2] broadcast(f32[] constant(1)), dimensions={}\n  k = f32[3,3,2,4] broadcast(f32[] "
-      "constant(1)), dimensions={}\n  v = f32[1,6,6,4] convolution(i, k), window={size=3x3}, "
-      "dim_labels=b01f_01io->b01f\n"
-      "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
-  };
-  enum { COUNT = 2 * sizeof own / sizeof *own };
-  proto_file_t files[COUNT];
-  for (int i = 0; i < COUNT; i++) {
-    files[i] = convert(own[i / 2], i % 2 ? HLO_PROTO_HLO : HLO_PROTO_MODULE);
-    run_exact(files[i].data, files[i].size);
-  }
-  state = 1;
-  run_mutations(20000, files, COUNT);
-  for (int i = 0; i < COUNT; i++) free(files[i].data);
-  printf("1 passed, 0 failed\n");
-}
-
 int main(int argc, char **argv) {
-  bool mutations = argc > 4 && strcmp(argv[1], "--mutate") == 0;
-  if (mutations) state = strtoull(argv[3], NULL, 0);
-  if (argc == 1)
-    run_own_protos();
-  else if (mutations)
-    run_files(argv + 4, argc - 4, strtol(argv[2], NULL, 0));
-  else
-    run_files(argv + 1, argc - 1, 0);
-  return 0;
+  const fuzz_material_t material = {.own = own_proto, .own_count = 2 * sizeof own / sizeof *own, .mutate = mutate};
+  return fuzz_main(argc, argv, &material);
 }
 
 #endif

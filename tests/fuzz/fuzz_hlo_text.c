@@ -107,8 +107,13 @@ static const char *const own[] = {
     "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
 };
 
+static fuzz_bytes_t own_text(int index) { return fuzz_copy(own[index], strlen(own[index])); }
+
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {words, sizeof words / sizeof *words, own, sizeof own / sizeof *own};
+  const fuzz_material_t material = {.own = own_text,
+                                    .own_count = sizeof own / sizeof *own,
+                                    .words = words,
+                                    .word_count = sizeof words / sizeof *words};
   return fuzz_main(argc, argv, &material);
 }
 

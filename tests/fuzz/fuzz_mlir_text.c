@@ -139,8 +139,13 @@ static const char *const own[] = {
   "result_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>]} : (tensor<1x2x2x1xf32>) -> tensor<1x2x2x1xf32>\n"
   "    return %1 : tensor<1x2x2x1xf32>\n  }\n}\n"};
 
+static fuzz_bytes_t own_text(int index) { return fuzz_copy(own[index], strlen(own[index])); }
+
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {words, sizeof words / sizeof *words, own, sizeof own / sizeof *own};
+  const fuzz_material_t material = {.own = own_text,
+                                    .own_count = sizeof own / sizeof *own,
+                                    .words = words,
+                                    .word_count = sizeof words / sizeof *words};
   return fuzz_main(argc, argv, &material);
 }
 
