@@ -59,7 +59,7 @@ enum { /* short trait names for the table's rows */
 #define AT_LEAST(n) OP_OPERANDS_AT_LEAST(n)
 
 const hlo_op_info_t hlo_op_table[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel) \
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) \
   {name, stablehlo, operands, traits, attrs_##attrs + 1, sizeof attrs_##attrs / sizeof *attrs_##attrs - 1},
 #include "ops/ops.def"
 #undef OP

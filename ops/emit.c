@@ -1,0 +1,53 @@
+#include "ops/emit.h"
+
+const op_emit_t op_emits[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) EMIT_##emit,
+#include "ops/ops.def"
+#undef OP
+};
+
+bool op_can_emit_dtype(hr_dtype_t dtype) {
+  switch (dtype) {
+    case HR_PRED: case HR_S8: case HR_U8: case HR_S16: case HR_U16: case HR_S32: case HR_U32: case HR_S64: case HR_U64:
+    case HR_F16: case HR_BF16: case HR_F32: case HR_F64: return true;
+    default: return false;
+  }
+}
+
+static bool shape_is_emitted(const hlo_shape_t *shape) {
+  for (int i = 0; i < shape->element_count; i++)
+    if (!shape_is_emitted(shape->elements[i])) return false;
+  return hlo_shape_is_tuple(shape) || (op_can_emit_dtype(shape->dtype) && !hlo_shape_is_dynamic(shape));
+}
+
+static bool computation_is_emitted(const hlo_computation_t *computation, bool of_scalars) {
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    op_emit_t kind = op_emits[instr->op];
+    if (of_scalars && kind != EMIT_ELEMENTWISE && kind != EMIT_STRUCTURE) return false;
+    if (!op_can_emit(instr)) return false;
+  }
+  return true;
+}
+
+/* What the table cannot say. */
+static bool form_is_emitted(const hlo_instr_t *instr) {
+  switch (instr->op) {
+    case HLO_BITCAST:
+      return instr->shape->dtype == instr->operands[0]->shape->dtype && hlo_layout_is_default(instr->shape->layout) &&
+             hlo_layout_is_default(instr->operands[0]->shape->layout);
+    case HLO_BITCAST_CONVERT: return instr->shape->rank == instr->operands[0]->shape->rank;
+    case HLO_CONSTANT: return instr->literal != NULL;
+    default: return op_emits[instr->op] != EMIT_NONE;
+  }
+}
+
+bool op_can_emit(const hlo_instr_t *instr) {
+  if (!shape_is_emitted(instr->shape)) return false;
+  for (int k = 0; k < instr->operand_count; k++)
+    if (!shape_is_emitted(instr->operands[k]->shape)) return false;
+  if (instr->op == HLO_FUSION) return computation_is_emitted(instr->called[0], false);
+  for (int c = 0; c < instr->called_count; c++)
+    if (!computation_is_emitted(instr->called[c], true)) return false;
+  return form_is_emitted(instr);
+}

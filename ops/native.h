@@ -1,0 +1,51 @@
+/* The compiled engine's kernels: addresses in, addresses out, all sizes known, nothing allocated while running.
+ * `prepare` chooses how (a library's primitive, an algorithm, a number of parts) and may decline; the reference kernel of
+ * op.h does it then. Values are flattened: a tuple is its leaves, in order, on both sides. Arrays are dense, row-major,
+ * one element after the other, types below a byte in a byte each, as in ir/value.h; predicates are bytes 0 and 1.
+ * Thread: plans are immutable but for what a kernel keeps for itself (a library's handle); run is called by one thread at
+ * a time, worker 0 of the pool. */
+#ifndef HLO_OPS_NATIVE_H
+#define HLO_OPS_NATIVE_H
+
+#include "base/workers.h"
+#include "ops/op.h"
+
+typedef struct op_native op_native_t;
+
+/* For whom plans are made. */
+typedef struct op_native_target {
+  hr_arena_t *arena; /* plans live in it; freed with the program */
+  int workers;       /* how many will run it */
+  /* Things that a plan holds and the arena cannot free: called in reverse order when the program is destroyed. */
+  hr_status_t (*at_end)(void *context, void (*destroy)(void *object), void *object);
+  void *context;
+} op_native_target_t;
+
+/* What prepare decided. */
+typedef struct op_native_step {
+  const void *plan;     /* NULL: declined */
+  size_t scratch_bytes; /* undefined at the start of every run; aligned to HR_ALIGNMENT */
+  /* Per result leaf, the operand leaves (bit k: leaf k < 64) whose bytes it may share: in[k] == out[leaf] must then give
+   * the right result, which counts only if this is the operand's last use. NULL: none. In-place ops (an update, a
+   * scatter, a sort) skip the copy when they are equal. */
+  const uint64_t *reuse;
+  double flops, bytes; /* of one run, for traces; 0: unknown */
+} op_native_step_t;
+
+/* One run. */
+typedef struct op_native_run {
+  hr_workers_t *workers; /* may be NULL: one */
+  void *scratch;
+  op_env_t *env;         /* place on the grid, peers, cancelling */
+} op_native_run_t;
+
+struct op_native {
+  const char *name; /* for traces and plans: "oneDNN matmul" */
+  /* step: instruction and shapes (all static); step->plan is not set. Leaving out->plan NULL declines. */
+  hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out);
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+};
+
+extern const op_native_t *const op_natives[HLO_OPCODE_COUNT]; /* from ops.def; run is NULL where there is none */
+
+#endif

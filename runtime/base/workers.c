@@ -1,0 +1,189 @@
+#include "base/workers.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SPINS 4000       /* about 20 us of pauses before a worker goes to sleep */
+#define CHUNKS_A_WORKER 4
+
+typedef struct region {
+  hr_workers_fn fn;
+  void *context;
+  int64_t count, chunk;
+} region_t;
+
+struct hr_workers {
+  hr_workers_options_t options;
+  pthread_t *threads;
+  int started;
+  region_t region;
+  bool busy; /* inside a region: the caller's thread alone reads and writes it */
+  _Alignas(64) atomic_uint generation; /* of regions; odd and even alike; futex */
+  atomic_uint sleepers;
+  _Alignas(64) atomic_int_least64_t next; /* first unit that nobody has taken */
+  _Alignas(64) atomic_uint running;       /* workers still inside the region; futex */
+  atomic_bool stopping;
+};
+
+static _Thread_local bool is_inside; /* this thread runs a chunk */
+
+typedef struct worker_start {
+  hr_workers_t *workers;
+  int worker;
+} worker_start_t;
+
+static void futex_wait(atomic_uint *word, unsigned seen) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+static void futex_wake_all(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0); }
+
+static inline void pause_a_little(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Until *word is no longer `seen`; returns what it is then. */
+static unsigned await_change(const hr_workers_t *workers, atomic_uint *word, unsigned seen, atomic_uint *sleepers) {
+  unsigned now;
+  for (int i = 0; workers->options.may_spin && i < SPINS; i++) {
+    if ((now = atomic_load_explicit(word, memory_order_acquire)) != seen) return now;
+    pause_a_little();
+  }
+  if (sleepers) atomic_fetch_add(sleepers, 1);
+  while ((now = atomic_load(word)) == seen) futex_wait(word, seen);
+  if (sleepers) atomic_fetch_sub(sleepers, 1);
+  return now;
+}
+
+static void take_chunks(hr_workers_t *workers, int worker) {
+  const region_t *region = &workers->region;
+  for (;;) {
+    int64_t begin = atomic_fetch_add_explicit(&workers->next, region->chunk, memory_order_relaxed);
+    if (begin >= region->count) return;
+    int64_t left = region->count - begin;
+    region->fn(region->context, begin, begin + (left < region->chunk ? left : region->chunk), worker);
+  }
+}
+
+static void *worker_main(void *argument) {
+  worker_start_t start = *(worker_start_t *)argument;
+  hr_workers_t *workers = start.workers;
+  unsigned seen = 0;
+  hr_free(argument);
+  is_inside = true;
+  if (workers->options.started) workers->options.started(workers->options.context, start.worker);
+  for (;;) {
+    seen = await_change(workers, &workers->generation, seen, &workers->sleepers);
+    if (atomic_load(&workers->stopping)) return NULL;
+    take_chunks(workers, start.worker);
+    if (atomic_fetch_sub_explicit(&workers->running, 1, memory_order_acq_rel) == 1) futex_wake_all(&workers->running);
+  }
+}
+
+static void next_generation(hr_workers_t *workers) {
+  atomic_fetch_add(&workers->generation, 1);
+  if (atomic_load(&workers->sleepers)) futex_wake_all(&workers->generation);
+}
+
+hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t **out_workers) {
+  void *memory;
+  hr_assert(options->count >= 1);
+  HR_TRY(hr_alloc_zeroed(sizeof(hr_workers_t), &memory));
+  hr_workers_t *workers = memory;
+  workers->options = *options;
+  hr_status_t st = hr_alloc_zeroed((size_t)options->count * sizeof(pthread_t), &memory);
+  workers->threads = st ? NULL : memory;
+  for (int w = 1; w < options->count && !st; w++) {
+    worker_start_t *start;
+    if ((st = hr_alloc(sizeof *start, &memory))) break;
+    start = memory;
+    *start = (worker_start_t){workers, w};
+    int failed = pthread_create(&workers->threads[w], NULL, worker_main, start);
+    if (failed) {
+      hr_free(start);
+      st = hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w, options->count);
+    } else {
+      workers->started++;
+    }
+  }
+  if (st)
+    hr_workers_destroy(workers);
+  else
+    *out_workers = workers;
+  return st;
+}
+
+void hr_workers_destroy(hr_workers_t *workers) {
+  if (!workers) return;
+  atomic_store(&workers->stopping, true);
+  next_generation(workers);
+  for (int w = 1; w <= workers->started; w++) pthread_join(workers->threads[w], NULL);
+  hr_free(workers->threads);
+  hr_free(workers);
+}
+
+int hr_workers_count(const hr_workers_t *workers) { return workers ? workers->options.count : 1; }
+
+static void run_region(hr_workers_t *workers, const region_t *region) {
+  workers->region = *region;
+  workers->busy = true;
+  is_inside = true;
+  atomic_store_explicit(&workers->next, 0, memory_order_relaxed);
+  atomic_store(&workers->running, (unsigned)workers->started);
+  next_generation(workers);
+  take_chunks(workers, 0);
+  for (unsigned left; (left = atomic_load_explicit(&workers->running, memory_order_acquire));)
+    await_change(workers, &workers->running, left, NULL);
+  is_inside = false;
+  workers->busy = false;
+}
+
+static bool is_plain_call(const hr_workers_t *workers, int64_t count, int64_t grain) {
+  return !workers || workers->options.count == 1 || count <= grain || is_inside || workers->busy;
+}
+
+void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context) {
+  if (count <= 0) return;
+  if (is_plain_call(workers, count, grain)) {
+    fn(context, 0, count, 0);
+    return;
+  }
+  int64_t chunk = (count + (int64_t)workers->options.count * CHUNKS_A_WORKER - 1) /
+                  ((int64_t)workers->options.count * CHUNKS_A_WORKER);
+  run_region(workers, &(region_t){fn, context, count, chunk < grain ? grain : chunk});
+}
+
+typedef struct split {
+  hr_workers_fn fn;
+  void *context;
+  int64_t count;
+  int parts;
+} split_t;
+
+static void run_part(void *context, int64_t begin, int64_t end, int worker) {
+  const split_t *split = context;
+  for (int64_t part = begin; part < end; part++) {
+    int64_t from = split->count * part / split->parts, to = split->count * (part + 1) / split->parts;
+    if (from < to) split->fn(split->context, from, to, worker);
+  }
+}
+
+void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context) {
+  if (count <= 0) return;
+  if (is_plain_call(workers, count, grain)) {
+    fn(context, 0, count, 0);
+    return;
+  }
+  int64_t parts = grain > 0 ? (count + grain - 1) / grain : count;
+  if (parts > workers->options.count) parts = workers->options.count;
+  split_t split = {fn, context, count, (int)parts};
+  run_region(workers, &(region_t){run_part, &split, parts, 1});
+}

@@ -1,0 +1,84 @@
+/* The pool of threads: every unit is done once, whatever the count, the grain and the number of workers. */
+#include "base/workers.h"
+
+#include <stdatomic.h>
+
+#include "unit.h"
+
+#define UNITS 1000
+
+typedef struct tally {
+  atomic_int done[UNITS];
+  atomic_int wrong_worker;
+  int workers;
+  hr_workers_t *pool; /* for a region inside the region */
+} tally_t;
+
+static void count_units(void *context, int64_t begin, int64_t end, int worker) {
+  tally_t *tally = context;
+  if (worker < 0 || worker >= tally->workers) atomic_fetch_add(&tally->wrong_worker, 1);
+  for (int64_t i = begin; i < end; i++) atomic_fetch_add(&tally->done[i], 1);
+}
+
+static void count_nested(void *context, int64_t begin, int64_t end, int worker) {
+  tally_t *tally = context;
+  (void)worker;
+  CU_ASSERT_TRUE(begin >= 0 && end <= UNITS);
+  for (int64_t i = begin; i < end; i++) {
+    tally_t inner = {.workers = 1};
+    hr_workers_for(tally->pool, 3, 1, count_units, &inner);
+    if (inner.done[0] == 1 && inner.done[2] == 1 && !inner.wrong_worker) atomic_fetch_add(&tally->done[i], 1);
+  }
+}
+
+static bool each_is_done_once(const tally_t *tally, int64_t count) {
+  for (int64_t i = 0; i < UNITS; i++)
+    if (tally->done[i] != (i < count)) return false;
+  return !tally->wrong_worker;
+}
+
+static void try_counts(int workers, bool may_spin) {
+  static const int64_t counts[] = {0, 1, 2, 7, 64, UNITS}, grains[] = {1, 3, 100, 5000};
+  hr_workers_t *pool;
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = may_spin}, &pool));
+  CU_ASSERT_EQUAL(hr_workers_count(pool), workers);
+  for (int c = 0; c < 6; c++)
+    for (int g = 0; g < 4; g++) {
+      tally_t dealt = {.workers = workers}, cut = {.workers = workers};
+      hr_workers_for(pool, counts[c], grains[g], count_units, &dealt);
+      hr_workers_split(pool, counts[c], grains[g], count_units, &cut);
+      CU_ASSERT_TRUE(each_is_done_once(&dealt, counts[c]));
+      CU_ASSERT_TRUE(each_is_done_once(&cut, counts[c]));
+    }
+  hr_workers_destroy(pool);
+}
+
+static void test_units_are_done_once(void) {
+  for (int workers = 1; workers <= 5; workers++) {
+    try_counts(workers, false);
+    try_counts(workers, true);
+  }
+}
+
+static void test_regions_nest(void) {
+  hr_workers_t *pool;
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = 3}, &pool));
+  tally_t tally = {.workers = 3, .pool = pool};
+  hr_workers_for(pool, 50, 1, count_nested, &tally);
+  CU_ASSERT_TRUE(each_is_done_once(&tally, 50));
+  hr_workers_destroy(pool);
+}
+
+static void test_no_pool(void) {
+  tally_t tally = {.workers = 1};
+  hr_workers_for(NULL, 10, 1, count_units, &tally);
+  CU_ASSERT_TRUE(each_is_done_once(&tally, 10));
+  CU_ASSERT_EQUAL(hr_workers_count(NULL), 1);
+}
+
+CU_TestInfo suite_workers[] = {
+    {"units are done once", test_units_are_done_once},
+    {"regions nest", test_regions_nest},
+    {"no pool", test_no_pool},
+    CU_TEST_INFO_NULL,
+};
