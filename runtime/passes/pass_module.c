@@ -71,26 +71,25 @@ static hr_status_t settle(hr_arena_t *arena, hr_map_t *taken, hr_str_t *name, ui
   return NULL;
 }
 
-static hr_status_t settle_instrs(hlo_computation_t *computation, hr_map_t *taken) {
+static hr_status_t settle_instrs(hlo_computation_t *computation) {
   uint64_t number = computation->instrs.count;
-  hr_map_clear(taken);
-  for (size_t i = 0; i < computation->instrs.count; i++)
-    HR_TRY(settle(&computation->module->arena, taken, &computation->instrs.data[i]->name, &number));
-  return NULL;
-}
-
-static hr_status_t settle_all(hlo_module_t *module, hr_map_t *taken) {
-  uint64_t number = module->computations.count;
-  for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(settle(&module->arena, taken, &module->computations.data[c]->name, &number));
-  for (size_t c = 0; c < module->computations.count; c++) HR_TRY(settle_instrs(module->computations.data[c], taken));
-  return NULL;
+  hr_map_t taken;
+  hr_status_t st = NULL;
+  hr_map_init(&taken);
+  for (size_t i = 0; i < computation->instrs.count && !st; i++)
+    st = settle(&computation->module->arena, &taken, &computation->instrs.data[i]->name, &number);
+  hr_map_deinit(&taken);
+  return st;
 }
 
 hr_status_t pass_names_settle(hlo_module_t *module) {
+  uint64_t number = module->computations.count;
   hr_map_t taken;
+  hr_status_t st = NULL;
   hr_map_init(&taken);
-  hr_status_t st = settle_all(module, &taken);
+  for (size_t c = 0; c < module->computations.count && !st; c++)
+    st = settle(&module->arena, &taken, &module->computations.data[c]->name, &number);
   hr_map_deinit(&taken);
+  for (size_t c = 0; c < module->computations.count && !st; c++) st = settle_instrs(module->computations.data[c]);
   return st;
 }

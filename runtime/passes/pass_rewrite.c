@@ -107,6 +107,22 @@ uint32_t pass_use_count(pass_rewrite_t *rewrite, const hlo_instr_t *instr) {
   return instr->id < rewrite->notes.count ? rewrite->notes.data[instr->id].uses : UINT32_MAX;
 }
 
+static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
+  for (int i = 0; i < a->element_count; i++)
+    if (!layouts_equal(a->elements[i], b->elements[i])) return false;
+  return hlo_layout_equal(a->layout, b->layout);
+}
+
+/* Layouts matter to bitcasts and custom calls, so a use keeps the one it sees. */
+static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
+  if (!hlo_shape_equal(old->shape, (*by)->shape))
+    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, old, NULL, "a pass replaced it by another shape");
+  if (layouts_equal(old->shape, (*by)->shape)) return NULL;
+  *by = hlo_build(&rewrite->builder, HLO_COPY, old->shape, 1, by, 0, NULL, 0, NULL);
+  HR_TRY(hlo_builder_finish(&rewrite->builder));
+  return note_new(rewrite);
+}
+
 /* What is known about the source goes on to the replacement. */
 static hr_status_t inherit(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t *by) {
   if (by->id < rewrite->old_count || by->extra || !old->extra || !old->extra->metadata) return NULL;
@@ -122,6 +138,7 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
   HR_TRY(note_new(rewrite));
   by = pass_resolve(rewrite, by);
   if (by == old) return NULL;
+  HR_TRY(keep_layout(rewrite, old, &by));
   HR_TRY(inherit(rewrite, old, by));
   pass_note_t *notes = rewrite->notes.data;
   notes[by->id].uses += notes[old->id].uses;
