@@ -8,7 +8,7 @@ typedef struct fuse_candidate {
   fuse_cluster_t *cluster;
   uint8_t need;                /* where it needs it */
   bool good;                   /* it may take it */
-  bool converts;               /* by becoming a reduction: roles must be derived */
+  const fusion_space_t *space; /* what the cluster, a loop until now, runs over then; NULL: no change */
   double at_element, at_index; /* evaluations by users at the same element, and at computed ones */
   double wasted;               /* by users */
 } fuse_candidate_t;
@@ -109,20 +109,62 @@ static bool spreads_to_rows(const fuse_graph_t *graph, const fuse_cluster_t *clu
   return uses_rows_again(&with, graph);
 }
 
-/* A cluster takes a reduction as a producer if all of it can run row by row, or by what the reduction leaves. */
-static bool reduction_fits(absorber_t *absorb, fuse_candidate_t *candidate) {
-  fuse_graph_t *graph = absorb->graph;
-  fuse_cluster_t *cluster = candidate->cluster;
-  fusion_space_t space;
-  if (!fusion_space_of(absorb->producer, &space) || space.full_count == space.outer_count) return false;
-  if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return false;
-  if (cluster->update_count || (!fuse_is_input(cluster) && ++cluster->tries > FUSE_MOST_TRIES)) return false;
-  if (!fuse_derive(graph, cluster, absorb->producer, &space)) return false;
-  if (graph->roles[absorb->producer->id] != FUSION_OUTER) return false;
-  if (spreads_to_rows(graph, cluster, &space) && !row_fits(&space, absorb->producer)) return false;
+/* Can all of the cluster run over `space`, by rows or by what is left of them, with the producer as an outer value? */
+static bool runs_over(absorber_t *absorb, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
+                      const fusion_space_t *space) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  if (cluster->update_count || !fuse_derive(absorb->graph, cluster, absorb->producer, space)) return false;
+  if (absorb->graph->roles[absorb->producer->id] != FUSION_OUTER) return false;
+  return row_fits(space, reduce) || !spreads_to_rows(absorb->graph, cluster, space);
+}
+
+static hr_status_t keep_space(absorber_t *absorb, fuse_candidate_t *candidate, const fusion_space_t *space) {
+  fusion_space_t *kept;
   candidate->need = FUSION_OUTER;
-  candidate->converts = !fuse_is_input(cluster);
-  return true;
+  candidate->at_element = candidate->at_index = candidate->wasted = 0;
+  if (fuse_is_input(candidate->cluster)) return NULL;
+  HR_TRY(HR_NEW(absorb->graph->arena, &kept));
+  *kept = *space;
+  candidate->space = kept;
+  return NULL;
+}
+
+static hr_status_t try_reduction(absorber_t *absorb, fuse_candidate_t *candidate, const hlo_instr_t *reduce,
+                                 bool *out_good) {
+  const fuse_cluster_t *cluster = candidate->cluster;
+  fusion_space_t space;
+  *out_good = false;
+  if (!fusion_space_of(reduce, &space) || space.full_count == space.outer_count) return NULL;
+  if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return NULL;
+  if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MOST_TRIES) return NULL;
+  if (!runs_over(absorb, candidate, reduce, &space)) return NULL;
+  *out_good = true;
+  return keep_space(absorb, candidate, &space);
+}
+
+enum { MOST_LOOKED_BACK = 12 };
+
+/* The reduction that a value is computed from element by element, if it is near. */
+static const hlo_instr_t *reduction_behind(const hlo_instr_t *value, int *left) {
+  const hlo_instr_t *found = NULL;
+  if (value->op == HLO_REDUCE) return value;
+  if (--*left < 0 || (op_emits[value->op] != EMIT_ELEMENTWISE && op_emits[value->op] != EMIT_INDEX)) return NULL;
+  if (op_emits[value->op] == EMIT_INDEX && !fusion_keeps_order(value)) return NULL;
+  for (int k = 0; k < value->operand_count && !found; k++)
+    if (fusion_count(value->operands[k]->shape) == fusion_count(value->shape))
+      found = reduction_behind(value->operands[k], left);
+  return found;
+}
+
+/* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is computed once a row;
+ * the reduction will be looked at soon. */
+static hr_status_t foresee_reduction(absorber_t *absorb, fuse_candidate_t *candidate) {
+  const hlo_instr_t *producer = absorb->producer;
+  int left = MOST_LOOKED_BACK;
+  bool good;
+  if (fuse_is_input(candidate->cluster) || candidate->need != FUSION_SOURCE) return NULL;
+  const hlo_instr_t *reduce = reduction_behind(producer, &left);
+  return reduce && fuse_is_fusible(absorb->graph, reduce) ? try_reduction(absorb, candidate, reduce, &good) : NULL;
 }
 
 static int big_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
@@ -142,15 +184,23 @@ static bool turning_fits(const absorber_t *absorb, const fuse_candidate_t *candi
   return !below || big_operands(absorb->graph, absorb->producer) < 2;
 }
 
-static bool fits(absorber_t *absorb, fuse_candidate_t *candidate) {
+static bool has_room(const absorber_t *absorb, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *producer = absorb->producer;
-  if (!candidate->good || op_emits[producer->op] == EMIT_UPDATE) return false;
-  if (cluster->member_count >= FUSE_MOST_MEMBERS || cluster->input_count >= FUSE_MOST_INPUTS) return false;
-  if (fuse_clobbers(absorb->graph, cluster, producer)) return false;
-  if (producer->op == HLO_CONCATENATE && producer->operand_count > FUSE_MOST_PIECES) return false;
-  if (producer->op == HLO_REDUCE) return reduction_fits(absorb, candidate);
-  return turning_fits(absorb, candidate);
+  bool many = producer->op == HLO_CONCATENATE && producer->operand_count > FUSE_MOST_PIECES;
+  return !many && cluster->member_count < FUSE_MOST_MEMBERS && cluster->input_count < FUSE_MOST_INPUTS;
+}
+
+/* May the candidate take the producer? Says so in candidate->good. */
+static hr_status_t look_at(absorber_t *absorb, fuse_candidate_t *candidate) {
+  const hlo_instr_t *producer = absorb->producer;
+  candidate->good &= op_emits[producer->op] != EMIT_UPDATE && has_room(absorb, candidate) &&
+                     !fuse_clobbers(absorb->graph, candidate->cluster, producer);
+  if (!candidate->good) return NULL;
+  if (producer->op == HLO_REDUCE) return try_reduction(absorb, candidate, producer, &candidate->good);
+  HR_TRY(foresee_reduction(absorb, candidate));
+  candidate->good = turning_fits(absorb, candidate);
+  return NULL;
 }
 
 /* --- is it worth it? --- */
@@ -219,20 +269,23 @@ static bool is_worth_copying(const absorber_t *absorb, const fuse_candidate_t *c
 
 /* --- doing it --- */
 
-static void derive_after(absorber_t *absorb, fuse_candidate_t *candidate) {
-  fusion_space_t *space;
-  hr_status_t st = HR_NEW(absorb->graph->arena, &space);
-  if (!st && fusion_space_of(absorb->producer, space) &&
-      fuse_derive(absorb->graph, candidate->cluster, absorb->producer, space))
-    fuse_take_roles(absorb->graph, candidate->cluster, space);
-  hr_status_release(st);
+/* Makes a loop one of rows or columns. What it computes at elements in line is computed once. */
+static void convert(absorber_t *absorb, fuse_candidate_t *candidate) {
+  fuse_cluster_t *cluster = candidate->cluster;
+  fuse_derive(absorb->graph, cluster, absorb->producer, candidate->space);
+  fuse_take_roles(absorb->graph, cluster, candidate->space);
+  for (fuse_member_t *m = cluster->first; m; m = m->next) {
+    if (m->role & FUSION_SOURCE) continue;
+    m->evals = (double)fusion_count(m->instr->shape);
+    m->wasted = 0;
+  }
 }
 
 static hr_status_t take(absorber_t *absorb, fuse_candidate_t *candidate, bool root, double copies) {
   fuse_cluster_t *cluster = candidate->cluster;
   double evals = hlo_shape_is_tuple(absorb->producer->shape) ? 1 : evals_of(absorb, candidate);
   double wasted = hlo_shape_is_tuple(absorb->producer->shape) ? 0 : waste_in(absorb, candidate, copies);
-  if (candidate->converts) derive_after(absorb, candidate);
+  if (candidate->space) convert(absorb, candidate);
   HR_TRY(fuse_cluster_add(absorb->graph, cluster, absorb->producer, candidate->need, root));
   fuse_member_t *member = absorb->graph->nodes[absorb->producer->id].members;
   member->evals = evals;
@@ -275,7 +328,7 @@ static bool may_be_root(const absorber_t *absorb, const fuse_candidate_t *candid
   uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MOST_GROUP_ROOTS : FUSE_MOST_ROOTS;
   if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(producer->shape)) return false;
   if (candidate->need != FUSION_FULL && candidate->need != FUSION_OUTER) return false;
-  bool loop = !fuse_is_input(cluster) && !candidate->converts;
+  bool loop = !fuse_is_input(cluster) && !candidate->space;
   return !loop || fusion_sizes_equal(cluster->shape, producer->shape);
 }
 
@@ -300,7 +353,7 @@ static hr_status_t begin_cluster(absorber_t *absorb) {
 
 static hr_status_t decide(absorber_t *absorb) {
   bool taken;
-  for (size_t c = 0; c < absorb->list.count; c++) absorb->list.data[c].good = fits(absorb, &absorb->list.data[c]);
+  for (size_t c = 0; c < absorb->list.count; c++) HR_TRY(look_at(absorb, &absorb->list.data[c]));
   HR_TRY(take_by_all(absorb, &taken));
   if (taken) return NULL;
   HR_TRY(take_by_some(absorb));

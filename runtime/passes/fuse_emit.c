@@ -155,15 +155,23 @@ static hr_status_t write_body(emitter_t *emit) {
 
 /* --- in the place of its roots --- */
 
+static int kind_of(const emitter_t *emit) {
+  for (size_t i = 0; i < emit->members.count; i++)
+    if (emit->members.data[i]->op == HLO_REDUCE) return HLO_FUSION_KIND_INPUT;
+  return HLO_FUSION_KIND_LOOP;
+}
+
 static hlo_instr_t *fusion_of(emitter_t *emit) {
   hlo_computation_t *body = emit->body.computation;
-  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, fuse_is_input(emit->cluster) ? HLO_FUSION_KIND_INPUT
-                                                                                    : HLO_FUSION_KIND_LOOP),
+  hlo_attr_t attrs[] = {hlo_attr_of_int(HLO_ATTR_KIND, kind_of(emit)),
                         hlo_attr_of_called(HLO_ATTR_CALLS, 1)};
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
   hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count, emit->inputs.data, 2,
                                   attrs, 1, &body);
   if (fusion) fusion->name = HR_STR("fusion");
+  if (fusion && !op_can_emit(fusion) && !builder->status)
+    builder->status = hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, emit->members.data[0], NULL,
+                                     "the fusion made of it has none of the forms of generated code");
   return fusion;
 }
 
