@@ -2,6 +2,7 @@
 
 #include "ops/emit.h"
 #include "passes/fuse_cost.h"
+#include "passes/fuse_merge.h"
 
 /* A cluster that uses the producer that is being looked at. */
 typedef struct fuse_candidate {
@@ -226,7 +227,7 @@ static bool is_worth_absorbing(const absorber_t *absorb, const fuse_candidate_t 
   return waste_in(absorb, candidate, 1) <= fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
 }
 
-enum { MOST_LOOKED_AT = 16 }; /* users of an operand */
+enum { MOST_LOOKED_AT = 16, MOST_JOINED = 8 }; /* users of an operand; clusters that are tried with each other */
 
 static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
   uint32_t first = graph->users.first[instr->id], last = graph->users.first[instr->id + 1];
@@ -255,7 +256,7 @@ static double new_bytes(const absorber_t *absorb, const fuse_cluster_t *cluster)
   return bytes;
 }
 
-/* Computing it once more costs little and reads no more than its result would be. `share`: of those bytes. */
+/* Computing it once more costs little and reads hardly more than its result would be. `share`: of those bytes. */
 static bool is_worth_copying(const absorber_t *absorb, const fuse_candidate_t *candidate, double copies,
                              double share) {
   const hlo_instr_t *producer = absorb->producer;
@@ -263,7 +264,7 @@ static bool is_worth_copying(const absorber_t *absorb, const fuse_candidate_t *c
   if (producer->op == HLO_REDUCE || fuse_is_expensive(producer) || fuse_turns(producer)) return false;
   double bytes = fuse_bytes(producer->shape), waste = waste_in(absorb, candidate, copies);
   if (fusion_count(producer->shape) == 1) return waste <= FUSE_STEP_NS / 8;
-  if (new_bytes(absorb, candidate->cluster) > share * bytes) return false;
+  if (new_bytes(absorb, candidate->cluster) > 1.1 * share * bytes) return false;
   return waste <= fuse_read_ns(bytes) + fuse_write_ns(bytes) / copies + FUSE_COPY_NS;
 }
 
@@ -351,11 +352,40 @@ static hr_status_t begin_cluster(absorber_t *absorb) {
   return NULL;
 }
 
+/* Users that read it element by element become one cluster, if they can: it is computed once for all of them. */
+static hr_status_t join_users(absorber_t *absorb, bool *out_joined) {
+  *out_joined = false;
+  for (size_t a = 0; a < absorb->list.count && a < MOST_JOINED; a++)
+    for (size_t b = a + 1; b < absorb->list.count && b < MOST_JOINED; b++) {
+      const fuse_candidate_t *one = &absorb->list.data[a], *other = &absorb->list.data[b];
+      fuse_cluster_t *joint = NULL;
+      if (!one->good || !other->good || one->space || other->space) continue;
+      if (one->cluster->dead || other->cluster->dead || !(one->need & other->need & FUSION_FULL)) continue;
+      HR_TRY(fuse_join_pair(absorb->graph, one->cluster, other->cluster, &joint));
+      *out_joined |= joint != NULL;
+    }
+  return NULL;
+}
+
+static hr_status_t look_at_users(absorber_t *absorb) {
+  absorb->list.count = 0;
+  hr_status_t st = note_uses(absorb);
+  for (size_t c = 0; c < absorb->list.count; c++) absorb->list.data[c].cluster->seen = 0;
+  for (size_t c = 0; c < absorb->list.count && !st; c++) st = look_at(absorb, &absorb->list.data[c]);
+  return st;
+}
+
 static hr_status_t decide(absorber_t *absorb) {
-  bool taken;
-  for (size_t c = 0; c < absorb->list.count; c++) HR_TRY(look_at(absorb, &absorb->list.data[c]));
+  bool taken, joined = false;
+  HR_TRY(look_at_users(absorb));
   HR_TRY(take_by_all(absorb, &taken));
   if (taken) return NULL;
+  if (!absorb->transparent) HR_TRY(join_users(absorb, &joined));
+  if (joined) {
+    HR_TRY(look_at_users(absorb));
+    HR_TRY(take_by_all(absorb, &taken));
+    if (taken) return NULL;
+  }
   HR_TRY(take_by_some(absorb));
   if (absorb->transparent) {
     absorb->graph->nodes[absorb->producer->id].outside = true;
@@ -368,16 +398,13 @@ static hr_status_t decide(absorber_t *absorb) {
 static hr_status_t place(absorber_t *absorb, hlo_instr_t *producer) {
   fuse_node_t *node = &absorb->graph->nodes[producer->id];
   absorb->producer = producer;
-  absorb->list.count = 0;
   absorb->transparent = op_emits[producer->op] == EMIT_INDEX && fusion_keeps_order(producer) &&
                         producer->op != HLO_BROADCAST && producer->op != HLO_TRANSPOSE;
   if (!fuse_is_fusible(absorb->graph, producer)) {
     node->outside = true;
     return NULL;
   }
-  hr_status_t st = note_uses(absorb);
-  for (size_t c = 0; c < absorb->list.count; c++) absorb->list.data[c].cluster->seen = 0;
-  return st ? st : decide(absorb);
+  return decide(absorb);
 }
 
 hr_status_t fuse_absorb(fuse_graph_t *graph) {

@@ -82,7 +82,7 @@ static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, s
       note_sibling(graph, value, m->cluster, found);
 }
 
-static hr_status_t join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, fuse_cluster_t **out_one) {
+hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, fuse_cluster_t **out_one) {
   const fusion_space_t *space = common_space(a, b);
   *out_one = NULL;
   if (!space || !has_room(a, b, FUSE_MOST_ROOTS) || (a->turns && b->turns)) return NULL;
@@ -94,7 +94,7 @@ static hr_status_t join_siblings(fuse_graph_t *graph, siblings_t *found) {
     for (int j = i + 1; j < found->count; j++) {
       fuse_cluster_t *one;
       if (!found->list[i] || !found->list[j]) continue;
-      HR_TRY(join_pair(graph, found->list[i], found->list[j], &one));
+      HR_TRY(fuse_join_pair(graph, found->list[i], found->list[j], &one));
       if (!one) continue;
       found->list[i] = one;
       found->list[j] = NULL;
