@@ -39,7 +39,8 @@ static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
     if (pass_is_number(y, is_float(instr) ? -0.0 : 0.0)) return x;
-    if (y->op == HLO_NEGATE && (is_integer(instr) || is_float(instr)))
+    bool is_folded = y->op == HLO_NEGATE && pass_splat_of(y->operands[0]); /* soon: else it would go to and fro */
+    if (y->op == HLO_NEGATE && !is_folded && (is_integer(instr) || is_float(instr)))
       return build(rewrite, HLO_SUBTRACT, x, y->operands[0]);
   }
   return is_integer(instr) ? gather_constants(rewrite, instr) : NULL;
