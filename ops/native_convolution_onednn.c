@@ -1,7 +1,7 @@
 /* Convolutions by oneDNN, in parts that the workers take: some entries of the batch, or some channels of the result.
- * Each part is a primitive of its own. Weights are brought into the order that oneDNN likes best for it. So are
- * activations if that is quicker in all, which is measured where it matters; else they stay as they are if channels are
- * innermost, or are brought there. Gradients of weights are computed per part of the batch and added. */
+ * Each part is a primitive of its own. Weights are brought into the order that oneDNN likes best for it. Activations
+ * stay as they are if channels are innermost, else they are brought into that order, or into oneDNN's own where it has
+ * no direct kernel otherwise and measuring says so. Gradients of weights are computed per part of the batch and added. */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -546,7 +546,14 @@ static void keep_known(conv_known_t key, bool free) {
   pthread_mutex_unlock(&known_lock);
 }
 
-/* Both ways, and the quicker one of them. */
+/* Kernels that are convolutions are quick enough with plain activations that other orders do not pay; those by way of
+ * products of matrices need not be, save for wide steps, where the direct kernels are slow. */
+static bool is_direct(const conv_onednn_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  return !strstr(plan->parts[0].primitive->name, "gemm") || (p->kind == CONV_DATA && p->stride[p->spatial - 1] > 3);
+}
+
+/* Activations as they are, or both ways, and the quicker one of them. */
 static hr_status_t choose(const onednn_t *lib, const op_native_target_t *target, conv_onednn_t *plan, bool *out_made) {
   conv_onednn_t other = *plan;
   bool free = false, other_made;
@@ -557,7 +564,7 @@ static hr_status_t choose(const onednn_t *lib, const op_native_target_t *target,
     if (*out_made) return NULL;
   }
   HR_TRY(make_parts(lib, target, false, plan, out_made));
-  if (*out_made && plan->problem->flops < MEASURE_FLOPS) return NULL;
+  if (*out_made && (plan->problem->flops < MEASURE_FLOPS || is_direct(plan))) return NULL;
   HR_TRY(make_parts(lib, target, true, &other, &other_made));
   if (!other_made) return NULL;
   if (*out_made) {
