@@ -6,7 +6,13 @@
 
 #define MLIR_FORM_ITEM 64 /* bytes of an item of a format, with its NUL */
 
-typedef enum mlir_form_types { MLIR_FORM_SAME, MLIR_FORM_FN, MLIR_FORM_RESULT, MLIR_FORM_LIST, MLIR_FORM_ARROW } mlir_form_types_t;
+typedef enum mlir_form_types {
+  MLIR_FORM_SAME,
+  MLIR_FORM_FN,
+  MLIR_FORM_RESULT,
+  MLIR_FORM_LIST,
+  MLIR_FORM_ARROW
+} mlir_form_types_t;
 
 typedef struct mlir_form {
   const char *op, *format;
