@@ -13,7 +13,6 @@ typedef struct jit_target {
   bool has_masks;     /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
   bool has_f16;       /* conversions between f16 and f32 */
-  bool has_bf16;      /* conversion of f32 to bf16 (it flushes denormals, so that the generator does without) */
   char host[192];     /* processor and features: code made under the same text runs here; for cache keys */
 } jit_target_t;
 
