@@ -200,6 +200,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, 
   flat_plan_t *flat = memory;
   hr_arena_init(&flat->arena);
   flat->plan = plan;
+  flat->workers = options->workers;
   hr_status_t st = fill(flat, options);
   if (st)
     flat_plan_destroy(flat);
