@@ -83,7 +83,7 @@ typedef struct flat_plan {
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
-  size_t largest_bytes; /* of what one step reads and writes */
+  int workers; /* that its kernels were prepared for */
   int param_count, result_count; /* flattened */
   flat_result_t *results;
 } flat_plan_t;
