@@ -2,7 +2,7 @@
  * counters that another counter equals. What the body hands on as it is, users take from before the loop. */
 #include <string.h>
 
-#include "passes/loops.h"
+#include "passes/loop_shape.h"
 #include "passes/passes.h"
 
 typedef struct carries {

@@ -1,6 +1,6 @@
 /* Short loops become their turns, one after the other: no dispatch, and what depends on the counter is constant. Such
  * are the rounds of JAX's random numbers. Loops with effects stay, but for those of a single turn. */
-#include "passes/loops.h"
+#include "passes/loop_shape.h"
 #include "passes/passes.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "passes/loops.h"
+#include "passes/loop_shape.h"
 
 #include <string.h>
 
