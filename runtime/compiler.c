@@ -4,6 +4,7 @@
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
 #include "passes/localise.h"
+#include "passes/pipeline.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -90,6 +91,11 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
+static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
+  pass_options_t passes = {.dump_dir = options->dump_dir};
+  return options->optimise ? pass_run_all(module, &passes) : NULL;
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                               compiled_program_t *program) {
   plan_grid_t grid;
@@ -98,6 +104,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
+  HR_TRY(optimise(program->module, options));
   HR_TRY(plan_create(program->module, grid, &program->plan));
   return prove_alone(program->module, options, grid);
 }

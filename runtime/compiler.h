@@ -11,6 +11,8 @@ typedef struct compiler_options {
   int world_size;                   /* processes that will run it, or other programs beside it */
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
+  bool optimise;                    /* run the passes, for the compiled engine */
+  const char *dump_dir;             /* where the passes leave the program's stages; NULL: nowhere */
 } compiler_options_t;
 
 typedef struct compiled_program {
@@ -18,7 +20,8 @@ typedef struct compiled_program {
   plan_t *plan;
 } compiled_program_t;
 
-/* read → verify → grid → plan → proof that the schedule completes. Takes the buffer's bytes as the program's text; `path` is for messages.
+/* read → verify → grid → passes → plan → proof that the schedule completes. Takes the buffer's bytes as the program's
+ * text; `path` is for messages.
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);

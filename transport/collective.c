@@ -115,9 +115,10 @@ static hr_status_t start_permute(tp_request_t *request, int to, const tp_block_t
   return NULL;
 }
 
-hr_status_t tp_permute(tp_groups_t *groups, int to, const tp_block_t *send, int from, const tp_block_t *recv,
-                       tp_request_t **out_request) {
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
+                       const tp_block_t *recv, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(groups, NULL, &request));
+  if (stream) request->tag |= (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
   return started(start_permute(request, to, send, from, recv), request, out_request);
 }

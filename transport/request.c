@@ -1,11 +1,29 @@
 #include "transport/request.h"
 
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "base/mem.h"
+
+/* --- delays --- */
+
+static uint32_t delay_most_ms;
+
+void tp_delay_starts(uint32_t most_ms) { delay_most_ms = most_ms; }
+
+static void delay_start(int rank) {
+  static _Thread_local unsigned seed;
+  if (!seed) seed = (unsigned)getpid() * 31 + (unsigned)rank + 1;
+  uint64_t us = (uint64_t)delay_most_ms * 1000 * (uint64_t)rand_r(&seed) / RAND_MAX;
+  nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
+}
 
 /* --- the pool --- */
 
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
+  if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
     groups->free_requests = request->next_free;
   } else {
@@ -16,12 +34,18 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
   *request = (tp_request_t){.groups = groups, .group = group, .posted = request->posted,
                             .posted_capacity = request->posted_capacity, .scratch = request->scratch,
                             .gathered = request->gathered, .tag = TP_TAG_CLASS_PERMUTE};
+  request->next_active = groups->active;
+  request->link = &groups->active;
+  if (request->next_active) request->next_active->link = &request->next_active;
+  groups->active = request;
   if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
   *out_request = request;
   return NULL;
 }
 
 static void request_free(tp_request_t *request) {
+  *request->link = request->next_active;
+  if (request->next_active) request->next_active->link = request->link;
   request->next_free = request->groups->free_requests;
   request->groups->free_requests = request;
 }
@@ -138,23 +162,42 @@ static hr_status_t advance(tp_request_t *request, bool *out_done) {
   }
 }
 
+static void drop_messages(tp_request_t *request) {
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  for (int i = request->awaited; i < request->posted_count; i++)
+    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  request->awaited = request->posted_count = 0;
+}
+
+/* As far as it goes without waiting. */
+static void move_on(tp_request_t *request) {
+  if (request->over) return;
+  request->status = advance(request, &request->over);
+  if (!request->status) return;
+  request->over = true;
+  drop_messages(request);
+}
+
 hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
-  hr_status_t st = advance(request, out_done);
-  if (st) {
-    tp_request_cancel(request);
-    *out_done = true;
-  } else if (*out_done) {
-    request_free(request);
-  }
+  move_on(request);
+  *out_done = request->over;
+  if (!request->over) return NULL;
+  hr_status_t st = request->status;
+  request->status = NULL;
+  request_free(request);
   return st;
 }
 
 void tp_request_cancel(tp_request_t *request) {
   if (!request) return;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  for (int i = request->awaited; i < request->posted_count; i++)
-    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  drop_messages(request);
+  hr_status_release(request->status);
+  request->status = NULL;
   request_free(request);
+}
+
+void tp_requests_move(tp_groups_t *groups) {
+  for (tp_request_t *request = groups->active; request; request = request->next_active) move_on(request);
 }
 
 hr_status_t tp_request_wait(tp_request_t *request) {
@@ -169,6 +212,7 @@ hr_status_t tp_request_wait(tp_request_t *request) {
       tp_request_cancel(request);
       return st;
     }
+    tp_requests_move(request->groups);
     endpoint->vtable->rest(endpoint, polls);
   }
 }

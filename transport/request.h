@@ -20,11 +20,6 @@ typedef struct tp_posted {
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
 
-/* Memory that is kept from transfer to transfer. */
-typedef struct tp_space {
-  char *data;
-  size_t size_bytes;
-} tp_space_t;
 /* Room for `count` times `each` bytes; what was there is lost. */
 hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each);
 
@@ -46,6 +41,9 @@ struct tp_request {
   tp_group_t *group; /* NULL for permutes */
   uint32_t tag;
   tp_request_t *next_free;
+  tp_request_t *next_active, **link; /* among the active ones */
+  bool over;                  /* nothing is left to do but to tell */
+  hr_status_t status;         /* how it ended */
 
   tp_posted_t *posted;
   int posted_count, posted_capacity;
@@ -68,6 +66,7 @@ struct tp_request {
   tp_fold_t fold;
 };
 
+/* A new request is active until it is freed. */
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request);
 /* Posts a message from or to a member; one of 0 bytes is none. */
 hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes);

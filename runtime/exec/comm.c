@@ -16,10 +16,11 @@ static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_
   return NULL;
 }
 
-static hr_status_t find_group(op_env_t *env, int size, const int *ranks, const op_group_t **out_group) {
+static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t stream,
+                              const op_group_t **out_group) {
   exec_comm_t *comm = env->comm;
   tp_group_t *group;
-  HR_TRY(tp_group_get(comm->groups, size, ranks, &group));
+  HR_TRY(tp_group_get(comm->groups, size, ranks, stream, &group));
   *out_group = hr_map_get(&comm->resolved, (hr_str_t){(const char *)&group, sizeof group});
   return *out_group ? NULL : resolve(comm, group, out_group);
 }
@@ -65,16 +66,21 @@ static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_b
   return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, as_request(out_request));
 }
 
-static hr_status_t permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
-                           op_request_t **out_request) {
+static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                           const op_block_t *recv, op_request_t **out_request) {
   exec_comm_t *comm = env->comm;
-  return tp_permute(comm->groups, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
+  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
                     as_request(out_request));
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   (void)env;
   return tp_request_wait((tp_request_t *)request);
+}
+
+static void give_up(op_env_t *env, op_request_t *request) {
+  (void)env;
+  tp_request_cancel((tp_request_t *)request);
 }
 
 hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
@@ -86,6 +92,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->all_to_all = all_to_all;
   env->permute = permute;
   env->wait = wait_for;
+  env->give_up = give_up;
   return NULL;
 }
 
@@ -125,13 +132,13 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {(void *)bytes, size_bytes};
-  return finish(tp_permute(comm->groups, to, &block, -1, NULL, &request), &request);
+  return finish(tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {bytes, size_bytes};
-  return finish(tp_permute(comm->groups, -1, NULL, from, &block, &request), &request);
+  return finish(tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
 }
 
 /* --- life --- */

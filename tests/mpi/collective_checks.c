@@ -174,7 +174,7 @@ static hr_status_t check_group(bench_t *bench) {
 static hr_status_t check_reversed(bench_t *bench) {
   int ranks[64], size = bench->groups->endpoint->world_size;
   for (int k = 0; k < size; k++) ranks[k] = size - 1 - k;
-  HR_TRY(tp_group_get(bench->groups, size, ranks, &bench->group));
+  HR_TRY(tp_group_get(bench->groups, size, ranks, 0, &bench->group));
   return check_group(bench);
 }
 
@@ -182,9 +182,9 @@ static hr_status_t check_reversed(bench_t *bench) {
 static hr_status_t check_halves(bench_t *bench) {
   int ranks[64], count = 0, size = bench->groups->endpoint->world_size;
   for (int k = bench->groups->endpoint->rank % 2; k < size; k += 2) ranks[count++] = k;
-  HR_TRY(tp_group_get(bench->groups, count, ranks, &bench->group));
+  HR_TRY(tp_group_get(bench->groups, count, ranks, 0, &bench->group));
   tp_group_t *again;
-  HR_TRY(tp_group_get(bench->groups, count, ranks, &again));
+  HR_TRY(tp_group_get(bench->groups, count, ranks, 0, &again));
   if (again != bench->group) return hr_error(HR_MISMATCH, "equal rank lists gave two groups");
   return check_group(bench);
 }
@@ -218,10 +218,10 @@ static hr_status_t check_permute(bench_t *bench) {
   tp_block_t send = {&out, sizeof out}, recv = {&in, sizeof in};
   tp_request_t *request = NULL;
   int to = rank + 1 < size ? rank + 1 : -1;
-  HR_TRY(run(tp_permute(bench->groups, to, &send, rank - 1, &recv, &request), &request));
+  HR_TRY(run(tp_permute(bench->groups, 0, to, &send, rank - 1, &recv, &request), &request));
   double want = rank ? element(rank - 1, 1) : -1;
   if (in != want) return wrong(bench, "permute", 1, 0, in, want);
-  HR_TRY(run(tp_permute(bench->groups, (rank + 1) % size, &send, (rank + size - 1) % size, &recv, &request), &request));
+  HR_TRY(run(tp_permute(bench->groups, 0, (rank + 1) % size, &send, (rank + size - 1) % size, &recv, &request), &request));
   want = element((rank + size - 1) % size, 1);
   return in == want ? NULL : wrong(bench, "cyclic permute", 1, 0, in, want);
 }
@@ -229,8 +229,8 @@ static hr_status_t check_permute(bench_t *bench) {
 static hr_status_t check_bad_groups(bench_t *bench) {
   int twice[] = {0, 0}, outside[] = {0, bench->groups->endpoint->world_size};
   tp_group_t *group;
-  hr_status_t first = tp_group_get(bench->groups, 2, twice, &group);
-  hr_status_t second = tp_group_get(bench->groups, 2, outside, &group);
+  hr_status_t first = tp_group_get(bench->groups, 2, twice, 0, &group);
+  hr_status_t second = tp_group_get(bench->groups, 2, outside, 0, &group);
   bool refused = hr_status_code(first) == HR_INVALID && hr_status_code(second) == HR_INVALID;
   hr_status_release(first);
   hr_status_release(second);

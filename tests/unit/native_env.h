@@ -1,170 +1,150 @@
-/* Runs one instruction by its native kernel, beside the reference kernel, for unit tests and benchmarks. */
+/* Native kernels against the reference kernels: an instruction is run by both, the native one by 1 to 4 workers, into
+ * fresh results and in place, and all results must agree. */
 #ifndef HLO_TESTS_NATIVE_ENV_H
 #define HLO_TESTS_NATIVE_ENV_H
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernel_env.h"
 #include "ops/native.h"
-#include "tests/unit/kernel_env.h"
+#include "unit.h"
 
-typedef struct native_end {
-  struct native_end *next;
-  void (*destroy)(void *object);
-  void *object;
-} native_end_t;
+#define NATIVE_MAX_LEAVES 16
+#define NATIVE_GUARD 64 /* bytes behind scratch and results that must stay as they are */
 
-typedef struct native_env {
-  kernel_env_t k;
-  hr_arena_t plans;
-  hr_workers_t *workers;
-  native_end_t *ends;
-} native_env_t;
+typedef struct native_case {
+  kernel_env_t *k;
+  const hlo_instr_t *instr;
+  hlo_value_t *const *values;
+  hlo_value_t *expected;
+  double tolerance; /* relative to the largest expected number; 0: equal bits */
+} native_case_t;
 
-static inline hr_status_t native_at_end(void *context, void (*destroy)(void *object), void *object) {
-  native_env_t *env = context;
-  native_end_t *end;
-  HR_TRY(HR_NEW(&env->plans, &end));
-  *end = (native_end_t){env->ends, destroy, object};
-  env->ends = end;
+static inline hr_status_t native_ignore_end(void *context, void (*destroy)(void *object), void *object) {
+  (void)context, (void)destroy, (void)object;
   return NULL;
 }
 
-static inline void native_env_init(native_env_t *env, int workers) {
-  *env = (native_env_t){.ends = NULL};
-  kernel_env_init(&env->k);
-  hr_arena_init(&env->plans);
-  if (workers > 1)
-    CU_ASSERT_PTR_NULL_FATAL(
-        hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true}, &env->workers));
-}
-
-static inline void native_env_forget(native_env_t *env) {
-  for (; env->ends; env->ends = env->ends->next) env->ends->destroy(env->ends->object);
-  hr_arena_reset(&env->plans);
-}
-
-static inline void native_env_deinit(native_env_t *env) {
-  native_env_forget(env);
-  hr_workers_destroy(env->workers);
-  hr_arena_deinit(&env->plans);
-  kernel_env_deinit(&env->k);
-}
-
-/* A prepared kernel with its scratch memory, which starts as garbage. */
-typedef struct native_kernel {
-  const op_native_t *native;
-  op_native_step_t step;
-  void *scratch;
-} native_kernel_t;
-
-static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr, native_kernel_t *out_kernel) {
-  const hlo_shape_t **in_shapes;
-  op_native_target_t target = {&env->plans, hr_workers_count(env->workers), native_at_end, env};
-  *out_kernel = (native_kernel_t){.native = op_natives[instr->op]};
-  HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &in_shapes));
-  for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
-  op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
-  HR_TRY(out_kernel->native->prepare(&target, &step, &out_kernel->step));
-  HR_TRY(hr_arena_alloc(&env->plans, out_kernel->step.scratch_bytes + 64, &out_kernel->scratch));
-  memset(out_kernel->scratch, 0xff, out_kernel->step.scratch_bytes);
-  return NULL;
-}
-
-static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *kernel, void *const *in,
-                                     void *const *out) {
-  op_native_run_t run = {env->workers, kernel->scratch, &env->k.env};
-  return kernel->native->run(&run, kernel->step.plan, in, out);
-}
-
-/* A generator of the test's own, so that failures repeat. */
-static inline uint64_t native_random(uint64_t *seed) {
-  *seed += 0x9e3779b97f4a7c15u;
-  uint64_t z = *seed;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-static inline int64_t native_pick(uint64_t *seed, int64_t count) {
-  return (int64_t)(native_random(seed) % (uint64_t)count);
-}
-
-/* Small numbers, most of which every type has. */
-static inline void native_fill(uint64_t *seed, hlo_value_t *value) {
-  int parts = hr_dtype_is_complex(value->dtype) ? 2 : 1;
-  hr_dtype_t real = hr_dtype_real(value->dtype);
-  size_t bytes = hr_dtype_bytes(real);
-  for (int64_t i = 0; i < value->count * parts; i++) {
-    int64_t number = native_pick(seed, 17) - 8;
-    uint64_t bits = (uint64_t)number;
-    if (real == HR_PRED) bits = number > 0;
-    if (hr_dtype_is_float(real)) bits = hr_float_encode(real, (double)number / 4);
-    memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);
+static inline double native_number(const hlo_value_t *value, int64_t i) {
+  switch (value->dtype) {
+    case HR_F32: return ((const float *)value->data)[i];
+    case HR_F64: return ((const double *)value->data)[i];
+    case HR_F16:
+    case HR_BF16: return hr_float_decode(value->dtype, ((const uint16_t *)value->data)[i]);
+    default:
+      return hr_dtype_is_float(value->dtype) ? hr_float_decode(value->dtype, ((const uint8_t *)value->data)[i])
+                                             : (double)hlo_value_int_at(value, i);
   }
 }
 
-static inline double native_number(hr_dtype_t real, const void *data, int64_t i) {
-  size_t bytes = hr_dtype_bytes(real);
-  uint64_t bits = 0;
-  memcpy(&bits, (const char *)data + (size_t)i * bytes, bytes);
-  if (hr_dtype_is_float(real)) return hr_float_decode(real, bits);
-  return hr_dtype_class(real) == HR_CLASS_SIGNED ? (double)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes))
-                                                 : (double)bits;
+static inline bool native_agrees(const hlo_value_t *expected, const void *data, double tolerance) {
+  hlo_value_t got = *expected;
+  double most = 0;
+  got.data = (void *)data;
+  if (expected->count == 0 || memcmp(expected->data, data, hlo_value_bytes(expected)) == 0) return true;
+  if (tolerance == 0 || hr_dtype_is_complex(expected->dtype)) return false;
+  for (int64_t i = 0; i < expected->count; i++)
+    if (isfinite(native_number(expected, i))) most = fmax(most, fabs(native_number(expected, i)));
+  for (int64_t i = 0; i < expected->count; i++) {
+    double a = native_number(expected, i), b = native_number(&got, i);
+    if (a == b || (isnan(a) && isnan(b))) continue;
+    if (!(fabs(a - b) <= tolerance * most)) return false;
+  }
+  return true;
 }
 
-/* Largest difference, relative to the largest number of `want`; NaN where one of them alone is NaN counts as 1. */
-static inline double native_distance(const hlo_value_t *want, const hlo_value_t *got) {
-  hr_dtype_t real = hr_dtype_real(want->dtype);
-  int parts = hr_dtype_is_complex(want->dtype) ? 2 : 1;
-  double most = 1e-30, apart = 0;
-  for (int64_t i = 0; i < want->count * parts; i++) {
-    double a = native_number(real, want->data, i), b = native_number(real, got->data, i);
-    if ((a != a) != (b != b)) return 1;
-    if (a != a || a == b) continue;
-    if (__builtin_fabs(a) > most && __builtin_fabs(a) < 1e300) most = __builtin_fabs(a);
-    if (__builtin_fabs(a - b) > apart) apart = __builtin_fabs(a - b);
-  }
-  for (int64_t i = 0; i < want->count * parts; i++) {
-    double a = __builtin_fabs(native_number(real, want->data, i));
-    if (a > most && a < 1e300) most = a;
-  }
-  return apart / most;
+static inline char *native_guarded(size_t bytes) {
+  void *memory = NULL;
+  CU_ASSERT_PTR_NULL_FATAL(hr_alloc(bytes + NATIVE_GUARD, &memory));
+  memset(memory, 0xa5, bytes + NATIVE_GUARD);
+  return memory;
 }
 
-static inline double native_tolerance(hr_dtype_t dtype) {
-  hr_dtype_t real = hr_dtype_real(dtype);
-  if (!hr_dtype_is_float(real)) return 0;
-  return real == HR_F64 ? 1e-12 : real == HR_F32 ? 1e-5 : real == HR_F16 ? 2e-3 : real == HR_BF16 ? 1e-2 : 0.3;
+static inline void native_release_guarded(char *memory, size_t bytes) {
+  for (int i = 0; i < NATIVE_GUARD; i++) CU_ASSERT_EQUAL((uint8_t)memory[bytes + (size_t)i], 0xa5);
+  hr_free(memory);
 }
 
-/* Runs `instr` both ways on random operands, natively twice. Returns false, with a message, if they differ; *declined
- * counts the kernels that would not. */
-static inline bool native_agrees(native_env_t *env, uint64_t *seed, const hlo_instr_t *instr, int *declined) {
-  hlo_value_t *values[8], *want = NULL, *got = NULL;
-  void *in[8], *out[1];
-  native_kernel_t kernel;
-  bool fine = true;
-  for (int i = 0; i < instr->operand_count; i++) {
-    const hlo_shape_t *shape = instr->operands[i]->shape;
-    values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-    native_fill(seed, values[i]);
-    in[i] = values[i]->data;
-  }
-  got = kernel_value(instr->shape->dtype, instr->shape->rank, instr->shape->dims, NULL);
-  out[0] = got->data;
-  hr_status_t st = native_prepare(env, instr, &kernel);
-  if (!st && !kernel.step.plan) *declined += 1;
-  if (!st && kernel.step.plan) {
-    st = kernel_try(&env->k, instr, values, 0, &want);
-    for (int i = 0; i < 2 && !st; i++) {
-      memset(got->data, 0xff, hlo_value_bytes(got));
-      st = native_run(env, &kernel, in, out);
-      double apart = st ? 0 : native_distance(want, got);
-      if (apart > native_tolerance(got->dtype)) fine = false, printf("\n    run %d is %g apart\n", i, apart);
+/* One run; with `in_place`, results lie over copies of the operands that the step says they may share. */
+static inline void native_run_once(const native_case_t *c, const op_native_t *native, const op_native_step_t *step,
+                                   hr_workers_t *workers, bool in_place) {
+  void *in[NATIVE_MAX_LEAVES], *out[NATIVE_MAX_LEAVES];
+  int leaves = hlo_value_leaf_count(c->expected);
+  for (int k = 0; k < c->instr->operand_count; k++) in[k] = c->values[k]->data;
+  for (int leaf = 0; leaf < leaves; leaf++) {
+    const hlo_value_t *expected = hlo_value_leaf(c->expected, leaf);
+    out[leaf] = native_guarded(hlo_value_bytes(expected));
+    for (int k = 0; in_place && step->reuse && k < c->instr->operand_count; k++) {
+      if (!(step->reuse[leaf] >> k & 1) || in[k] != c->values[k]->data) continue;
+      CU_ASSERT_EQUAL_FATAL(hlo_value_bytes(expected), hlo_value_bytes(c->values[k]));
+      memcpy(out[leaf], in[k], hlo_value_bytes(expected));
+      in[k] = out[leaf];
+      break;
     }
   }
-  if (st) hr_status_print(stderr, st), hr_status_release(st), fine = false;
-  for (int i = 0; i < instr->operand_count; i++) hlo_value_release(values[i]);
-  hlo_value_release(want), hlo_value_release(got);
-  native_env_forget(env);
-  return fine;
+  char *scratch = native_guarded(step->scratch_bytes);
+  op_native_run_t run = {workers, scratch, &c->k->env};
+  CHECK_OK(native->run(&run, step->plan, in, out));
+  native_release_guarded(scratch, step->scratch_bytes);
+  for (int leaf = 0; leaf < leaves; leaf++) {
+    const hlo_value_t *expected = hlo_value_leaf(c->expected, leaf);
+    CU_ASSERT_TRUE(native_agrees(expected, out[leaf], c->tolerance));
+    native_release_guarded(out[leaf], hlo_value_bytes(expected));
+  }
+}
+
+static inline void native_run_with(const native_case_t *c, int count, bool *out_accepted) {
+  const op_native_t *native = op_natives[c->instr->op];
+  op_native_target_t target = {&c->k->module->arena, count, native_ignore_end, NULL};
+  op_native_step_t step = {0};
+  const hlo_shape_t *shapes[NATIVE_MAX_LEAVES];
+  hr_workers_t *workers = NULL;
+  for (int k = 0; k < c->instr->operand_count; k++)
+    shapes[k] = kernel_shape(c->k, c->values[k]->dtype, c->values[k]->rank, c->values[k]->dims);
+  op_step_t op_step = {c->instr, shapes, c->instr->shape, NULL, 0};
+  CHECK_OK(native->prepare(&target, &op_step, &step));
+  *out_accepted = step.plan != NULL;
+  if (!step.plan) return;
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = count}, &workers));
+  native_run_once(c, native, &step, workers, false);
+  if (step.reuse) native_run_once(c, native, &step, workers, true);
+  hr_workers_destroy(workers);
+}
+
+/* False if the kernel declined. */
+static inline bool native_check(kernel_env_t *k, double tolerance, hlo_opcode_t op, const hlo_shape_t *shape, int count,
+                                hlo_value_t *const *values, int attr_count, const hlo_attr_t *attrs, int called_count,
+                                hlo_computation_t *const *called) {
+  native_case_t c = {.k = k, .values = values, .tolerance = tolerance};
+  bool accepted = true;
+  c.instr = kernel_build(k, op, shape, count, values, attr_count, attrs, called_count, called);
+  CHECK_OK(kernel_try(k, c.instr, values, 0, &c.expected));
+  for (int workers = 1; workers <= 4 && accepted; workers++) native_run_with(&c, workers, &accepted);
+  hlo_value_release(c.expected);
+  return accepted;
+}
+
+/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal. */
+static inline void native_fill(hlo_value_t *value, bool specials) {
+  static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, -1, 1};
+  hr_dtype_t real = hr_dtype_real(value->dtype);
+  int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
+  size_t bytes = hr_dtype_bytes(real);
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t bits = (uint64_t)(rand() % 40);
+    if (hr_dtype_class(real) == HR_CLASS_PRED) bits &= 1;
+    if (hr_dtype_class(real) == HR_CLASS_SIGNED) bits = (uint64_t)((int64_t)bits - 20);
+    if (hr_dtype_is_integer(real) && rand() % 2) bits = (uint64_t)rand() * (uint64_t)rand();
+    if (hr_dtype_is_integer(real) && hr_dtype_table[real].bits < 8) bits = 0;
+    if (hr_dtype_is_float(real)) {
+      double number = (rand() % 2000 - 1000) / 64.0;
+      if (specials && rand() % 4 == 0) number = special[rand() % 7];
+      bits = hr_float_encode(real, number);
+      if (specials && number != number && rand() % 2) bits |= (uint64_t)1 << (hr_dtype_table[real].bits - 1);
+    }
+    memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);
+  }
 }
 
 #endif
