@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "tests/unit/native_env.h"
+#include "tests/unit/native_driver.h"
 #include "tests/unit/unit.h"
 
 typedef struct conv_types {
