@@ -191,8 +191,9 @@ static void plan_threefry(native_random_plan_t *plan, const hlo_shape_t *bits, b
 }
 
 static bool is_state(const hlo_shape_t *state, bool threefry, size_t *out_bytes) {
-  return hlo_shape_is_array(state) && !hlo_shape_bytes(state, out_bytes) &&
-         (*out_bytes == 16 || (*out_bytes == 24 && !threefry));
+  hr_status_t st = hlo_shape_is_array(state) ? hlo_shape_bytes(state, out_bytes) : NULL;
+  hr_status_release(st);
+  return *out_bytes == 16 || (*out_bytes == 24 && !threefry);
 }
 
 static hr_status_t prepare_random(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
