@@ -39,6 +39,11 @@ typedef struct op_native_run {
   op_env_t *env;         /* place on the grid, peers, cancelling */
 } op_native_run_t;
 
+/* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per worker. */
+static inline hr_workers_t *native_workers(const op_native_run_t *run, int planned) {
+  return hr_workers_count(run->workers) <= planned ? run->workers : NULL;
+}
+
 struct op_native {
   const char *name; /* for traces and plans: "oneDNN matmul" */
   /* step: instruction and shapes (all static); step->plan is not set. Leaving out->plan NULL declines. */

@@ -4,6 +4,7 @@
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
 #include "passes/localise.h"
+#include "passes/pipeline.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -60,31 +61,39 @@ static hr_status_t check_all_groups(const hlo_module_t *module, plan_grid_t grid
 #define PROOF_EVENTS 5000000        /* of all processes */
 #define PROOF_EVENTS_OF_ONE 100000
 
-static hr_status_t refuse(const hlo_module_t *module, const check_result_t *result) {
+static hr_status_t refuse(const check_program_t *programs, const check_result_t *result) {
   hr_text_t report;
   hr_text_init(&report);
   check_report(&report, result);
-  hr_pos_t pos = {&module->source, 0, 0};
+  hr_pos_t pos = {&programs[0].module->source, 0, 0};
   hr_status_t st = hr_text_finish(&report);
   if (!st) st = hr_error_at(HR_DISAGREE, &pos, "%.*s", (int)report.size - 1, report.data);
   hr_text_deinit(&report);
   return st;
 }
 
-/* Refuses a program whose processes would get stuck. One that cannot be proved either way runs; so does one of several
- * programs, since the others are not known here. */
-static hr_status_t prove_schedule(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
+hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid) {
   check_options_t check = {.num_replicas = grid.num_replicas, .num_partitions = grid.num_partitions};
-  check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
   check_result_t *result;
-  if (options->part || options->unproved || check_is_plainly_sound(module)) return NULL;
-  check.event_limit = PROOF_EVENTS / (uint64_t)(program.last_rank + 1) + 1000;
+  check.event_limit = PROOF_EVENTS / (uint64_t)(grid.num_replicas * grid.num_partitions) + 1000;
   if (check.event_limit > PROOF_EVENTS_OF_ONE) check.event_limit = PROOF_EVENTS_OF_ONE;
-  HR_TRY(check_schedule(&program, 1, &check, &result));
+  HR_TRY(check_schedule(programs, count, &check, &result));
   check_verdict_t verdict = check_result_verdict(result);
-  hr_status_t st = verdict == CHECK_DEADLOCK || verdict == CHECK_MISUSE ? refuse(module, result) : NULL;
+  hr_status_t st = verdict == CHECK_DEADLOCK || verdict == CHECK_MISUSE ? refuse(programs, result) : NULL;
   check_result_destroy(result);
   return st;
+}
+
+/* One of several programs is proved with the others, when it meets them (prove.h). */
+static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
+  check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
+  if (options->part || options->unproved || check_is_plainly_sound(module)) return NULL;
+  return compiler_prove(&program, 1, grid);
+}
+
+static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
+  pass_options_t passes = {.dump_dir = options->dump_dir};
+  return options->optimise ? pass_run_all(module, &passes) : NULL;
 }
 
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
@@ -95,8 +104,9 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
+  HR_TRY(optimise(program->module, options));
   HR_TRY(plan_create(program->module, grid, &program->plan));
-  return prove_schedule(program->module, options, grid);
+  return prove_alone(program->module, options, grid);
 }
 
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,

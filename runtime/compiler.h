@@ -2,6 +2,7 @@
 #ifndef HLORUN_COMPILER_H
 #define HLORUN_COMPILER_H
 
+#include "check/check.h"
 #include "ir/module.h"
 #include "plan/plan.h"
 
@@ -10,6 +11,8 @@ typedef struct compiler_options {
   int world_size;                   /* processes that will run it, or other programs beside it */
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
+  bool optimise;                    /* run the passes, for the compiled engine */
+  const char *dump_dir;             /* where the passes leave the program's stages; NULL: nowhere */
 } compiler_options_t;
 
 typedef struct compiled_program {
@@ -17,7 +20,8 @@ typedef struct compiled_program {
   plan_t *plan;
 } compiled_program_t;
 
-/* read → verify → grid → plan → proof that the schedule completes. Takes the buffer's bytes as the program's text; `path` is for messages.
+/* read → verify → grid → passes → plan → proof that the schedule completes. Takes the buffer's bytes as the program's
+ * text; `path` is for messages.
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
@@ -27,5 +31,9 @@ void compiled_program_deinit(compiled_program_t *program);
 /* Replicas and partitions: the options, else the module; a module that names neither runs as one replica a process.
  * Errors: USAGE with the numbers if their product is not the world. */
 hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid);
+
+/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved either way runs. The
+ * effort is bounded, so that loading stays quick. Errors: DISAGREE with the report. */
+hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid);
 
 #endif

@@ -15,6 +15,7 @@
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
+#include "prove.h"
 #include "topo/topo.h"
 #include "transport/transport.h"
 
@@ -277,7 +278,7 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
   return exec_agree(&program->client->comm, lines, count);
 }
 
-static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd) {
+static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {.plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
   bool alone = client->endpoint->world_size == 1;
@@ -285,6 +286,7 @@ static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd) {
   hr_status_t st = alone ? NULL : mpmd ? exec_agree_groups(&client->comm, program->compiled.plan)
                                        : agree_with_peers(program);
   if (!st) st = exec_channels_create(&options, &program->channels);
+  if (!st && mpmd && !unproved && !alone) st = prove_together(&client->comm, program->compiled.plan);
   end_turn(client);
   return st;
 }
@@ -318,7 +320,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .unproved = options->unproved};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
-  HR_TRY(meet_peers(program, options->mpmd));
+  HR_TRY(meet_peers(program, options->mpmd, options->unproved));
   return make_machine(program);
 }
 

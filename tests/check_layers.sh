@@ -26,7 +26,8 @@ runtime/topo/       base/ topo/
 transport/          base/ transport/
 runtime/exec/       base/ ir/ ops/ plan/ check/ jit/ exec/ transport/ topo/
 runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ check/ jit/ compiler.h
-runtime/hlorun.     base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h
+runtime/prove.      base/ ir/ ops/ read/ passes/ plan/ check/ exec/ compiler.h prove.h
+runtime/hlorun.     base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h prove.h
 runtime/cli/        base/ ir/ ops/ mlir/ stablehlo/ proto/ read/ passes/ plan/ check/ schedule/ exec/ topo/ transport/transport.h transport/loop.h compiler.h hlorun.h cli/
 ROWS
 }

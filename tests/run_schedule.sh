@@ -30,7 +30,7 @@ check_pattern 1f1b 8 --microbatches 16
 check_pattern interleaved-1f1b 2 --chunks 3
 check_pattern interleaved-1f1b 4
 check_pattern zero-bubble 3
-check_pattern ring-allreduce 2
+check_pattern ring-all-reduce 2
 check_pattern ring-allreduce 7
 check_pattern halo 3
 check_pattern halo 6 --turns 5
@@ -70,7 +70,9 @@ expect_exit "groups that leave processes out" 0 "$hlorun" -n 4 --timeout 20 \
 # --- a run that gets stuck ---
 
 expect_exit "the deadlock" 0 "$hlorun" schedule to-hlo "$source_dir/examples/pipeline/deadlock.txt" -o "$work/deadlock"
-run_programs "the deadlock" 6 2 "$work/deadlock" --timeout 1
+run_programs "the deadlock is refused" 4 2 "$work/deadlock" --timeout 20
+expect_text "the refusal shows the cycle" "rank 1 waits in send-done %sent.6"
+run_programs "the deadlock" 6 2 "$work/deadlock" --timeout 1 --no-proof
 expect_text "rank 0 says whom it waits for" "waiting for rank 1 to receive on channel 1"
 expect_text "rank 1 says whom it waits for" "waiting for rank 0 to receive on channel 2"
 

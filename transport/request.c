@@ -1,13 +1,31 @@
 #include "transport/request.h"
 
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "transport/progress.h"
 #include "transport/shm_group.h"
+
+/* --- delays --- */
+
+static uint32_t delay_most_ms;
+
+void tp_delay_starts(uint32_t most_ms) { delay_most_ms = most_ms; }
+
+static void delay_start(int rank) {
+  static _Thread_local unsigned seed;
+  if (!seed) seed = (unsigned)getpid() * 31 + (unsigned)rank + 1;
+  uint64_t us = (uint64_t)delay_most_ms * 1000 * (uint64_t)rand_r(&seed) / RAND_MAX;
+  nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
+}
 
 /* --- the pool --- */
 
 static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
+  if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
     groups->free_requests = request->next_free;
   } else {

@@ -70,6 +70,9 @@ hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);
 /* A world of one: no peers, no threads. */
 hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
 
+/* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none does. */
+void tp_delay_starts(uint32_t most_ms);
+
 /* Ends an endpoint and what belongs to it; accepts NULL. `failed` as in tp_vtable_t; the job then ends with
  * exit_code. */
 void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code);

@@ -17,6 +17,7 @@
 #include "cli/cli_results.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stats.h"
+#include "cli/cli_stop.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -279,6 +280,7 @@ static void release_run(run_t *run, int exit_code) {
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;
+  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER)) return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);

@@ -12,6 +12,8 @@ bool hlo_proto_is(hr_str_t bytes);
 /* Reads module->source, which must live as long as the module: its strings point there.
  * Errors: INVALID, with the computation and the instruction. */
 hr_status_t read_hlo_proto(hlo_module_t *module);
+/* An OpSharding alone; the result lives in the module's arena. */
+hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes, const hlo_sharding_t **out_sharding);
 
 typedef enum hlo_proto_form { HLO_PROTO_MODULE, HLO_PROTO_HLO } hlo_proto_form_t; /* HloModuleProto, HloProto */
 

@@ -128,16 +128,28 @@ static hr_status_t read_any_form(proto_reader_t *p) {
   return read_wrapper_config(p, &wrapper);
 }
 
+static void deinit(proto_reader_t *p) {
+  hr_map_deinit(&p->computations);
+  hr_map_deinit(&p->computation_names);
+  hr_map_deinit(&p->instrs);
+  hr_map_deinit(&p->names);
+  hr_map_deinit(&p->groups);
+  hr_arena_deinit(&p->scratch);
+}
+
 hr_status_t read_hlo_proto(hlo_module_t *module) {
   proto_reader_t p = {.module = module, .arena = &module->arena};
   hr_arena_init(&p.scratch);
   hr_status_t st = read_any_form(&p);
   if (st && module->source.path) st = hr_status_note(st, "while reading %s as an HLO proto", module->source.path);
-  hr_map_deinit(&p.computations);
-  hr_map_deinit(&p.computation_names);
-  hr_map_deinit(&p.instrs);
-  hr_map_deinit(&p.names);
-  hr_map_deinit(&p.groups);
-  hr_arena_deinit(&p.scratch);
+  deinit(&p);
+  return st;
+}
+
+hr_status_t hlo_proto_read_sharding(hlo_module_t *module, hr_str_t bytes, const hlo_sharding_t **out_sharding) {
+  proto_reader_t p = {.module = module, .arena = &module->arena};
+  hr_arena_init(&p.scratch);
+  hr_status_t st = proto_read_sharding(&p, (proto_list_t){1, &bytes}, out_sharding);
+  deinit(&p);
   return st;
 }

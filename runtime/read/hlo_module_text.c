@@ -363,3 +363,18 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
   hlo_module_destroy(module);
   return st;
 }
+
+hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding) {
+  hr_source_t program = module->source;
+  hr_str_t copy; /* words of the sharding may stay where they are written */
+  HR_TRY(hr_arena_str(&module->arena, text, &copy));
+  module->source = (hr_source_t){NULL, copy.data, copy.size};
+  read_hlo_t r = {.module = module, .arena = &module->arena};
+  hr_status_t st = init(&r);
+  if (!st) st = read_advance(&r.lexer);
+  if (!st) st = read_sharding(&r, out_sharding);
+  if (!st) st = read_expect(&r.lexer, READ_END);
+  deinit(&r);
+  module->source = program;
+  return st;
+}

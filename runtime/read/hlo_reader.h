@@ -123,6 +123,7 @@ hr_status_t read_groups(read_hlo_t *r, const hlo_groups_t **out_groups);
 hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
 hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes, bool *out_open); /* {'a', ?} */
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
+hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding); /* alone */
 hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata);
 hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs); /* frontend attributes */
 /* Reads the value of an attribute that any instruction may carry. False if there is none of this name. */

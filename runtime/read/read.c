@@ -5,6 +5,7 @@
 #include "mlir/bytecode.h"
 #include "mlir/mlir_parser.h"
 #include "proto/hlo_proto.h"
+#include "read/hlo_reader.h"
 #include "stablehlo/stablehlo.h"
 
 /* What the text starts with once blanks and "//" comments are skipped. */
@@ -37,6 +38,12 @@ static bool is_mlir_text(hr_str_t text) {
   return false;
 }
 
+hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, const hlo_sharding_t **out_sharding) {
+  bool is_text = sharding.size && sharding.data[0] == '{';
+  return is_text ? read_sharding_text(module, sharding, out_sharding)
+                 : hlo_proto_read_sharding(module, sharding, out_sharding);
+}
+
 /* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */
 static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_module_t *)) {
   mlir_module_t *tree;
@@ -44,7 +51,7 @@ static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_modu
   tree->source = module->source;
   tree->source_buffer = hr_buffer_retain(module->source_buffer);
   hr_status_t st = read(tree);
-  if (!st) st = stablehlo_import(tree, module);
+  if (!st) st = stablehlo_import(tree, read_mhlo_sharding, module);
   mlir_module_destroy(tree);
   return st;
 }

@@ -14,6 +14,7 @@ typedef struct import_function {
 
 typedef struct importer {
   const mlir_module_t *from;
+  stablehlo_read_sharding_fn read_sharding;
   hlo_module_t *module;
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
@@ -93,6 +94,11 @@ hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *at
                                        const hr_ints_t *padding);
 /* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra);
+/* An mhlo.sharding of `op`, or of one of its arguments or results; NULL if there is none. */
+hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
+                            const hlo_sharding_t **out_sharding);
+/* Field `name` of the dictionary of argument or result `index` (`list`: arg_attrs or res_attrs); NULL: none. */
+const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index, const char *name);
 
 /* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
 hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
@@ -125,6 +131,9 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
 /* x as `shape`: its dimension d becomes dimension map[d], stretched where its size is 1. */
 hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *x, const hlo_shape_t *shape,
                                 hr_ints_t map, hlo_instr_t **out_x);
+
+/* What an instruction carries, to be added to. */
+hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
 
 /* --- Shardy (import_sdy.c) --- */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);

@@ -152,13 +152,41 @@ static hr_status_t frontend_attributes(import_scope_t *scope, const mlir_attr_t 
   return NULL;
 }
 
+hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
+                            const hlo_sharding_t **out_sharding) {
+  *out_sharding = NULL;
+  if (!attr || attr->kind != MLIR_ATTR_STRING) return NULL;
+  hr_status_t st = importer->read_sharding(importer->module, attr->text, out_sharding);
+  if (!st) return NULL;
+  hr_status_t placed = mlir_error(importer->from, op, "mhlo.sharding: %s", hr_status_message(st));
+  hr_status_release(st);
+  return placed;
+}
+
+const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index, const char *name) {
+  const mlir_attr_t *attrs = mlir_op_attr(function, list);
+  bool has_one = attrs && attrs->kind == MLIR_ATTR_ARRAY && index < attrs->count;
+  return has_one ? mlir_attr_field(attrs->items[index], name) : NULL;
+}
+
+hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra) {
+  HR_TRY(HR_NEW(importer->arena, out_extra));
+  if (instr->extra) **out_extra = *instr->extra;
+  instr->extra = *out_extra;
+  return NULL;
+}
+
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
+  const hlo_sharding_t *sharding;
   *out_extra = NULL;
-  if (!frontend || frontend->kind != MLIR_ATTR_DICT) return NULL;
+  HR_TRY(import_sharding(scope->importer, op, mlir_op_attr(op, "mhlo.sharding"), &sharding));
+  bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
+  if (!has_frontend && !sharding) return NULL;
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
-  HR_TRY(frontend_attributes(scope, frontend, &extra->frontend_attributes));
+  extra->sharding = sharding;
+  if (has_frontend) HR_TRY(frontend_attributes(scope, frontend, &extra->frontend_attributes));
   *out_extra = extra;
   return NULL;
 }

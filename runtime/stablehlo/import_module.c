@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "ir/sharding.h"
 #include "stablehlo/import_quant.h"
 
 #define MAX_DEPTH 2000 /* of regions within regions and of functions that call one another: import recurses */
@@ -139,6 +140,7 @@ static hlo_instr_t *returned(import_scope_t *scope, const mlir_op_t *terminator,
   scope->builder.status = scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
   if (scope->builder.status) return NULL;
   if (bare && terminator->operand_count == 1) return operands[0];
+  scope->builder.extra = NULL; /* that of the last op */
   return hlo_build_tuple(&scope->builder, terminator->operand_count, operands);
 }
 
@@ -161,6 +163,31 @@ static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *functi
   return NULL;
 }
 
+/* The results' own shardings, on the tuple that returns them or on the one result, which keeps one it has. */
+static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t *function, int count,
+                                           hlo_instr_t *root) {
+  static const hlo_sharding_t replicated = {.kind = HLO_TILE_KIND_REPLICATED};
+  const hlo_sharding_t **each;
+  hlo_sharding_t *tuple;
+  hlo_extra_t *extra;
+  bool any = false;
+  if (!root || !count || (root->extra && root->extra->sharding)) return NULL;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, count, &each));
+  for (int i = 0; i < count; i++) {
+    HR_TRY(import_sharding(importer, function, import_value_attr(function, "res_attrs", i, "mhlo.sharding"), &each[i]));
+    any |= each[i] != NULL;
+    if (!each[i]) each[i] = &replicated;
+  }
+  if (!any) return NULL;
+  HR_TRY(import_own_extra(importer, root, &extra));
+  extra->sharding = each[0];
+  if (count == 1) return NULL;
+  HR_TRY(HR_NEW(importer->arena, &tuple));
+  *tuple = (hlo_sharding_t){.kind = HLO_TILE_KIND_TUPLE, .element_count = count, .elements = each};
+  extra->sharding = tuple;
+  return NULL;
+}
+
 static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
   mlir_block_t *block = body_of(function->op, 0);
   import_scope_t scope;
@@ -179,6 +206,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
   HR_TRY(close_scope(&scope, returned(&scope, terminator, true)));
+  HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count, scope.builder.computation->root));
   function->computation = scope.builder.computation;
   function->under_way = false;
   return NULL;
@@ -413,8 +441,8 @@ static hr_status_t import_module(importer_t *importer) {
   return import_donations(importer, entry);
 }
 
-hr_status_t stablehlo_import(const mlir_module_t *from, hlo_module_t *module) {
-  importer_t importer = {.from = from, .module = module, .arena = &module->arena};
+hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
+  importer_t importer = {.from = from, .read_sharding = read_sharding, .module = module, .arena = &module->arena};
   hr_status_t st = import_module(&importer);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);

@@ -125,19 +125,21 @@ done:
   return st;
 }
 
-/* An argument's own sharding, which tells whether the program wants a partitioner. */
+/* An argument's own sharding: mhlo.sharding as it is; sdy.sharding tells whether the program wants a partitioner. */
 hr_status_t import_argument_sharding(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param) {
-  const mlir_attr_t *attrs = mlir_op_attr(function, "arg_attrs");
-  const mlir_attr_t *sharding =
-      attrs && attrs->kind == MLIR_ATTR_ARRAY && index < attrs->count ? mlir_attr_field(attrs->items[index], "sdy.sharding") : NULL;
+  const mlir_attr_t *sdy = import_value_attr(function, "arg_attrs", index, "sdy.sharding");
+  const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
   hlo_name_value_t *item;
-  if (!sharding || sharding->kind != MLIR_ATTR_OPAQUE || !param) return NULL;
-  HR_TRY(HR_NEW(importer->arena, &extra));
+  HR_TRY(import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
+  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE;
+  if (!param || (!sharding && !has_sdy)) return NULL;
+  HR_TRY(import_own_extra(importer, param, &extra));
+  extra->sharding = sharding;
+  if (!has_sdy) return NULL;
   HR_TRY(HR_NEW(importer->arena, &item));
   item->name = HR_STR("xla.sdy.sharding");
-  HR_TRY(hr_arena_str(importer->arena, sharding->text, &item->value));
+  HR_TRY(hr_arena_str(importer->arena, sdy->text, &item->value));
   extra->frontend_attributes = (hlo_name_values_t){1, item};
-  param->extra = extra;
   return NULL;
 }

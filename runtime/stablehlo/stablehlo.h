@@ -5,10 +5,14 @@
 #include "ir/module.h"
 #include "mlir/mlir.h"
 
+/* Reads what mhlo.sharding says: HLO text, or the bytes of an OpSharding. The result lives in the module's arena. */
+typedef hr_status_t (*stablehlo_read_sharding_fn)(hlo_module_t *module, hr_str_t sharding,
+                                                  const hlo_sharding_t **out_sharding);
+
 /* Fills `module` with the program in `from`, whose @main (or only function) becomes the entry.
  * Regions that use values from outside get them as parameters; ops with several results become tuples and their
  * elements. Errors: INVALID, UNSUPPORTED with the op's place. */
-hr_status_t stablehlo_import(const mlir_module_t *from, hlo_module_t *module);
+hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module);
 
 /* The inverse: fills the empty tree `to` with the program as StableHLO, CHLO and func. Tuples dissolve into several
  * values. The module is verified. Errors: UNSUPPORTED with the instruction that StableHLO has no form for. */

@@ -222,19 +222,22 @@ static void test_round_trip(void) {
       "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}\n"
       "%k (x: f32[4,8]) -> f32[4,8] {\n  ROOT %x = f32[4,8] parameter(0)\n}\n"
       "ENTRY %main (x: f32[4,8], p: pred[], i: s32[2,1]) -> (f32[4,8], f32[2,8], f32[4], f32[4,8]) {\n"
-      "  %x = f32[4,8] parameter(0)\n  %p = pred[] parameter(1)\n  %i = s32[2,1] parameter(2)\n"
+      "  %x = f32[4,8] parameter(0), sharding={devices=[2,1]<=[2]}\n  %p = pred[] parameter(1), sharding={maximal device=1}\n"
+      "  %i = s32[2,1] parameter(2)\n"
       "  %z = f32[] constant(1.5)\n"
       "  %ar = f32[4,8] all-reduce(%x), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add\n"
       "  %g = f32[2,8] gather(%x, %i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}\n"
       "  %r = f32[4] reduce(%x, %z), dimensions={1}, to_apply=%add\n"
       "  %c = f32[4,8] call(%x), to_apply=%k\n"
-      "  ROOT %t = (f32[4,8], f32[2,8], f32[4], f32[4,8]) tuple(%ar, %g, %r, %c)\n}\n");
+      "  ROOT %t = (f32[4,8], f32[2,8], f32[4], f32[4,8]) tuple(%ar, %g, %r, %c),"
+      " sharding={{devices=[1,2]<=[2]}, {replicated}, {manual}, {replicated}}\n}\n");
   CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+  CU_ASSERT(strstr(first, "mhlo.sharding = \"{devices=[2,1]<=[2]}\"") && strstr(first, "mhlo.sharding = \"{manual}\""));
   mlir_module_t *tree = NULL, *again = NULL;
   hlo_module_t *module = NULL;
   CHECK_OK(parse(first, &tree));
   CHECK_OK(hlo_module_create(HR_STR("m"), &module));
-  CHECK_OK(stablehlo_import(tree, module));
+  CHECK_OK(stablehlo_import(tree, read_mhlo_sharding, module));
   CHECK_OK(hlo_verify(module));
   CHECK_OK(mlir_module_create(&again));
   CHECK_OK(stablehlo_export(module, again));

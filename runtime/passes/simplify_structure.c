@@ -1,0 +1,53 @@
+/* Tuples and their elements, copies, choices that are known. */
+#include "passes/simplify.h"
+
+static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) { return hlo_layout_equal(a->layout, b->layout); }
+
+static hlo_instr_t *simplify_element(hlo_instr_t *instr) {
+  hlo_instr_t *tuple = instr->operands[0];
+  return tuple->op == HLO_TUPLE ? tuple->operands[hlo_attr_int(instr, HLO_ATTR_INDEX)] : NULL;
+}
+
+/* A tuple of all the elements of one tuple, in order. */
+static hlo_instr_t *simplify_tuple(hlo_instr_t *instr) {
+  hlo_instr_t *whole = NULL;
+  for (int k = 0; k < instr->operand_count; k++) {
+    hlo_instr_t *element = instr->operands[k];
+    if (element->op != HLO_GET_TUPLE_ELEMENT || hlo_attr_int(element, HLO_ATTR_INDEX) != k) return NULL;
+    if (whole && element->operands[0] != whole) return NULL;
+    whole = element->operands[0];
+  }
+  return whole && whole->shape->element_count == instr->operand_count ? whole : NULL;
+}
+
+/* The branch that is taken stands in the place of the conditional. A selector that is out of range takes the last. */
+static hlo_instr_t *simplify_conditional(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  int64_t selector;
+  int count = instr->called_count, branch;
+  if (!pass_is_scalar_constant(instr->operands[0]) || !pass_splat_int(instr->operands[0], &selector)) return NULL;
+  bool by_pred = instr->operands[0]->shape->dtype == HR_PRED;
+  branch = by_pred ? !selector : selector < 0 || selector >= count ? count - 1 : (int)selector;
+  if (instr->called[branch]->params.count != 1) return NULL;
+  return pass_clone_body(rewrite, instr->called[branch], &instr->operands[1 + branch]);
+}
+
+static hlo_instr_t *simplify_while(hlo_instr_t *instr) {
+  const hlo_instr_t *root = instr->called[0]->root;
+  bool never = pass_is_scalar_constant(root) && !*(const uint8_t *)root->literal->data;
+  return never ? instr->operands[0] : NULL;
+}
+
+hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
+  switch (instr->op) {
+    case HLO_GET_TUPLE_ELEMENT: return simplify_element(instr);
+    case HLO_TUPLE: return simplify_tuple(instr);
+    case HLO_COPY:
+    case HLO_DOMAIN: return hlo_shape_is_array(x->shape) && layouts_equal(x->shape, instr->shape) ? x : NULL;
+    case HLO_BITCAST:
+      return hlo_shape_equal(x->shape, instr->shape) && layouts_equal(x->shape, instr->shape) ? x : NULL;
+    case HLO_CONDITIONAL: return simplify_conditional(rewrite, instr);
+    case HLO_WHILE: return simplify_while(instr);
+    default: return NULL;
+  }
+}
