@@ -149,9 +149,11 @@ static hr_status_t finish_transfer(exec_channels_t *channels, exec_transfer_t *t
   int peer = transfer->peer;
   channels->comm->waits_in = start;
   channels->comm->waits_for = peer;
+  channels->comm->waits = true;
   hr_status_t st = tp_request_wait((tp_request_t *)transfer->request);
   channels->comm->waits_in = NULL;
   channels->comm->waits_for = -1;
+  channels->comm->waits = false;
   exec_pending_remove(&channels->pending, transfer);
   return hr_status_note(st, "while waiting for rank %d to %s on channel %ld what %%%.*s %s", peer,
                         start->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(start, HLO_ATTR_CHANNEL_ID),

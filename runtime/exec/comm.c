@@ -78,8 +78,11 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
-  (void)env;
-  return tp_request_wait((tp_request_t *)request);
+  exec_comm_t *comm = env->comm;
+  comm->waits = true;
+  hr_status_t st = tp_request_wait((tp_request_t *)request);
+  comm->waits = false;
+  return st;
 }
 
 static hr_status_t move_by_itself(op_env_t *env) { return tp_progress_begin(((exec_comm_t *)env->comm)->groups); }
@@ -172,6 +175,7 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   hr_arena_init(&comm->arena);
   comm->waits_in = NULL;
   comm->waits_for = -1;
+  comm->waits = false;
   comm->gave_up = false;
   return NULL;
 }
