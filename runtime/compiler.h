@@ -23,6 +23,7 @@ typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
   flat_plan_t *flat; /* NULL: for the reference engine */
+  double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 
 /* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the buffer's bytes as the

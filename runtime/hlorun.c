@@ -449,6 +449,16 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   return fits;
 }
 
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+  const compiled_program_t *compiled = &program->compiled;
+  *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
+                                            .read_s = compiled->read_s,
+                                            .passes_s = compiled->passes_s,
+                                            .plan_s = compiled->plan_s,
+                                            .code_s = compiled->code_s,
+                                            .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
+}
+
 /* --- buffers --- */
 
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,

@@ -116,6 +116,14 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
                           int64_t *out_starts);
 
+/* What loading took and what running needs. */
+typedef struct hlorun_program_figures {
+  size_t struct_size;
+  double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
+  uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+} hlorun_program_figures_t;
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
+
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
 /* An array over the caller's bytes: dense, row-major, one element after the other; types below a byte take one byte an

@@ -97,6 +97,7 @@ static hr_status_t load_program(run_t *run) {
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
+  if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
   return st;
 }
