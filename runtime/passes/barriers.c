@@ -1,5 +1,5 @@
-/* Optimisation barriers kept the passes before this one from moving and joining what is on their sides; what comes after
- * needs them no more. */
+/* Optimisation barriers kept the passes before this one from moving and joining what is on their sides; what comes
+ * after needs them no more. */
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 

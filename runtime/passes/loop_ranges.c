@@ -1,5 +1,5 @@
-/* What a counting loop knows about its counter: comparisons in the body that always come out the same way, such as those
- * by which JAX makes negative indices positive, become constants. */
+/* What a counting loop knows about its counter: comparisons in the body that always come out the same way, such as
+ * those by which JAX makes negative indices positive, become constants. */
 #include "passes/loop_shape.h"
 #include "passes/passes.h"
 
