@@ -3,7 +3,6 @@
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 
-/* Fusions that come with a program were formed for another machine's code: they are taken apart and formed anew. */
 static bool is_call(const hlo_instr_t *instr) { return instr->op == HLO_CALL || instr->op == HLO_FUSION; }
 
 static hr_status_t inline_round(hlo_computation_t *computation, pass_inline_fn wanted, const void *context,
@@ -36,7 +35,8 @@ static bool has_calls(const hlo_computation_t *computation) {
   return false;
 }
 
-/* Callees come first, so what is put in has no calls any more: one round does for each computation. */
+/* Fusions that a program brings along are another compiler's: they are taken apart, and made anew for this one.
+ * Callees come first, so what is put in has no calls any more: one round does for each computation. */
 hr_status_t pass_inline_calls(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
