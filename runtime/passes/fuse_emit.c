@@ -85,22 +85,37 @@ static hr_status_t input_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
-/* What an operand is in the body: a member, a copy of something free, or a parameter. */
-static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, bool as_input, hlo_instr_t **out_copy) {
-  if (emit->made[instr->id] == emit->number && !as_input) {
-    *out_copy = emit->copies[instr->id];
-    return NULL;
-  }
+static bool is_known(const emitter_t *emit, const hlo_instr_t *instr) {
+  return emit->made[instr->id] == emit->number;
+}
+
+/* Something free, with all that it is made of. */
+static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   hlo_instr_t *operand = NULL;
-  if (!emit->graph->nodes[instr->id].free || as_input) {
-    HR_TRY(input_for(emit, instr, out_copy));
-    if (as_input) return NULL;
-  } else {
-    if (instr->operand_count) HR_TRY(value_for(emit, instr->operands[0], false, &operand));
-    *out_copy = copy_into(emit, instr, &operand);
+  if (!is_known(emit, instr)) {
+    if (instr->operand_count) HR_TRY(copy_free(emit, instr->operands[0], &operand));
+    if (!note_copy(emit, instr, copy_into(emit, instr, &operand))) return hlo_builder_finish(&emit->body);
   }
-  note_copy(emit, instr, *out_copy);
-  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What an operand is in the body: a member, a copy of something free, or a parameter. */
+static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  if (emit->graph->nodes[instr->id].free) return copy_free(emit, instr, out_copy);
+  if (!is_known(emit, instr)) {
+    hlo_instr_t *parameter;
+    HR_TRY(input_for(emit, instr, &parameter));
+    note_copy(emit, instr, parameter);
+  }
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What is written over is a parameter always. */
+static hr_status_t updated_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  bool free = emit->graph->nodes[instr->id].free;
+  return free ? input_for(emit, instr, out_copy) : value_for(emit, instr, out_copy);
 }
 
 static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
@@ -108,7 +123,7 @@ static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->operand_count, &operands));
   for (int k = 0; k < instr->operand_count; k++) {
     bool written_over = op_emits[instr->op] == EMIT_UPDATE && k == 0;
-    HR_TRY(value_for(emit, instr->operands[k], written_over, &operands[k]));
+    HR_TRY((written_over ? updated_for : value_for)(emit, instr->operands[k], &operands[k]));
   }
   hlo_instr_t *copy = copy_into(emit, instr, operands);
   note_copy(emit, instr, copy);
