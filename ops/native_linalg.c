@@ -10,7 +10,6 @@
 #include "base/dl.h"
 #include "ops/custom_lapack.h"
 #include "ops/native_common.h"
-#include "ops/native_custom_call.h"
 
 /* Of the C interface of BLAS. */
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED, ADJOINT, UPPER = 121, LOWER, NON_UNIT = 131, UNIT, LEFT = 141, RIGHT };
@@ -325,6 +324,8 @@ const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, 
 
 /* --- custom calls --- */
 
+extern const op_kernel_t custom_potrf, custom_trsm;
+
 /* The callee sees columns one after the other: then it means the matrix as the program does. */
 static bool is_by_columns(const hlo_layout_t *layout, int rank) {
   if (!layout || layout->minor_to_major.count != rank || rank < 2) return false;
@@ -356,7 +357,7 @@ static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step
   return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L', true, out);
 }
 
-const op_native_t native_potrf = {"potrf", prepare_potrf, run_cholesky};
+const op_native_t native_custom_potrf = {"potrf", prepare_potrf, run_cholesky};
 
 static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
@@ -372,4 +373,4 @@ static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_
   return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 
-const op_native_t native_trsm = {"trsm", prepare_trsm, run_solve};
+const op_native_t native_custom_trsm = {"trsm", prepare_trsm, run_solve};
