@@ -5,6 +5,7 @@
 
 #include "ops/native.h"
 #include "ops/native_copy.h"
+#include "ops/pad_range.h"
 
 enum {
   MIN_ROW_BYTES = 32,
@@ -156,22 +157,24 @@ static hr_status_t prepare_concatenate(const op_native_target_t *target, const o
 
 const op_native_t native_concatenate = {"concatenate", prepare_concatenate, run_move};
 
-/* Padding between elements, and cropping by negative padding, are left to others. */
 static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const hlo_padding_t *padding = hlo_attr_padding(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *result = step->out_shape;
-  int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
+  int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
   native_move_plan_t *plan;
   HR_TRY(new_plan(target, step, 1, &plan));
   loop_dense_strides(result->rank, result->dims, plan->element_bytes, to_strides);
   loop_dense_strides(in->rank, in->dims, plan->element_bytes, from_strides);
-  plan->filling = 1;
   for (int d = 0; d < result->rank; d++) {
-    hlo_padding_dim_t pad = padding->dims[d];
-    if (pad.low < 0 || pad.high < 0 || (pad.interior && in->dims[d] > 1)) return NULL;
-    plan->parts[0].to_offset += pad.low * to_strides[d];
+    int64_t first, place, pad_step;
+    pad_range(in->dims[d], result->dims[d], &padding->dims[d], &first, &counts[d], &pad_step, &place);
+    if (counts[d] < result->dims[d]) plan->filling = 1;
+    if (counts[d] == 0) continue;
+    plan->parts[0].from_offset += first * from_strides[d];
+    plan->parts[0].to_offset += place * to_strides[d];
+    to_strides[d] *= pad_step;
   }
-  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, result->rank, in->dims, to_strides, from_strides);
+  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, result->rank, counts, to_strides, from_strides);
   accept(plan, out);
   return NULL;
 }

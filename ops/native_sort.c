@@ -192,24 +192,34 @@ static void list_order(sort_line_t *line) {
   line->order = order;
 }
 
-/* A sort that need not be stable: ties go as sort_ties.h says. */
+static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
+  return line->plan->kind == RADIX_PAIR ? ((const radix_pair_t *)line->items)[i].key
+                                        : ((const uint64_t *)line->items)[i] >> 32;
+}
+
+static bool has_ties(const sort_line_t *line) {
+  for (int64_t i = 1; i < line->plan->count; i++)
+    if (sorted_key(line, i) == sorted_key(line, i - 1)) return true;
+  return false;
+}
+
+/* A sort that need not be stable: ties go as sort_ties.h says, which sorts once more, by ranks. */
 static void list_usual_order(sort_line_t *line) {
-  const native_sort_plan_t *plan = line->plan;
-  sort_item_t *ties = (sort_item_t *)(line->scratch + plan->ties);
-  uint64_t rank = 0, last = 0;
-  for (int64_t i = 0; i < plan->count; i++) {
-    const radix_pair_t *pair = (const radix_pair_t *)line->items + i;
-    uint64_t item = plan->kind == RADIX_PAIR ? 0 : ((const uint64_t *)line->items)[i];
-    uint64_t key = plan->kind == RADIX_PAIR ? pair->key : item >> 32;
-    int64_t index = plan->kind == RADIX_PAIR ? (int64_t)pair->index : (int64_t)(uint32_t)item;
-    rank += i > 0 && key != last;
-    last = key;
-    ties[index] = (sort_item_t){rank, index};
+  int64_t count = line->plan->count, rank = 0;
+  sort_item_t *ties = (sort_item_t *)(line->scratch + line->plan->ties);
+  if (!has_ties(line)) {
+    list_order(line);
+    return;
   }
-  list_order(line);
-  if (rank == (uint64_t)plan->count - 1) return;
-  sort_items_unstably(ties, ties + plan->count, plan->count);
-  for (int64_t i = 0; i < plan->count; i++) ((uint32_t *)line->items)[i] = (uint32_t)ties[i].index;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t index = line->plan->kind == RADIX_PAIR ? (int64_t)((const radix_pair_t *)line->items)[i].index
+                                                   : (int64_t)(uint32_t)((const uint64_t *)line->items)[i];
+    rank += i > 0 && sorted_key(line, i) != sorted_key(line, i - 1);
+    ties[index] = (sort_item_t){(uint64_t)rank, index};
+  }
+  sort_items_unstably(ties, ties + count, count);
+  for (int64_t i = 0; i < count; i++) ((uint32_t *)line->items)[i] = (uint32_t)ties[i].index;
+  line->order = line->items;
 }
 
 #define MOVE(T)                                                                                       \

@@ -102,8 +102,8 @@ NATIVE_OPTIMIZE
     return carry;                                                                                                      \
   }
 
-#define ADD(a, b) ((a) + (b))
-#define MULTIPLY(a, b) ((a) * (b))
+#define ADD(a, b) ((__typeof__(a))((a) + (b)))
+#define MULTIPLY(a, b) ((__typeof__(a))((a) * (b)))
 #define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))
 #define MINIMUM(a, b) ((a) < (b) ? (a) : (b))
 
@@ -128,6 +128,18 @@ ROWS(u64_minimum, uint64_t, uint64_t, MINIMUM, MINIMUM)
 ROWS(s64_maximum, int64_t, int64_t, MAXIMUM, MAXIMUM)
 ROWS(s64_minimum, int64_t, int64_t, MINIMUM, MINIMUM)
 
+/* Integers of 8 and 16 bits, predicates among them: and is the minimum of bytes 0 and 1, or the maximum. */
+ROWS(u8_add, uint8_t, uint8_t, ADD, ADD)
+ROWS(u8_maximum, uint8_t, uint8_t, MAXIMUM, MAXIMUM)
+ROWS(u8_minimum, uint8_t, uint8_t, MINIMUM, MINIMUM)
+ROWS(s8_maximum, int8_t, int8_t, MAXIMUM, MAXIMUM)
+ROWS(s8_minimum, int8_t, int8_t, MINIMUM, MINIMUM)
+ROWS(u16_add, uint16_t, uint16_t, ADD, ADD)
+ROWS(u16_maximum, uint16_t, uint16_t, MAXIMUM, MAXIMUM)
+ROWS(u16_minimum, uint16_t, uint16_t, MINIMUM, MINIMUM)
+ROWS(s16_maximum, int16_t, int16_t, MAXIMUM, MAXIMUM)
+ROWS(s16_minimum, int16_t, int16_t, MINIMUM, MINIMUM)
+
 #define ROW(op, dtype, name)                                                                                       \
   {                                                                                                                \
     HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, scan_one_##name, total_##name, columns_##name,    \
@@ -142,6 +154,12 @@ static const window_rows_t table[] = {
     ROW(MINIMUM, U32, u32_minimum), ROW(ADD, S64, u64_add),           ROW(MULTIPLY, S64, u64_multiply),
     ROW(MAXIMUM, S64, s64_maximum), ROW(MINIMUM, S64, s64_minimum),   ROW(ADD, U64, u64_add),
     ROW(MULTIPLY, U64, u64_multiply), ROW(MAXIMUM, U64, u64_maximum), ROW(MINIMUM, U64, u64_minimum),
+    ROW(ADD, S8, u8_add),           ROW(MAXIMUM, S8, s8_maximum),     ROW(MINIMUM, S8, s8_minimum),
+    ROW(ADD, U8, u8_add),           ROW(MAXIMUM, U8, u8_maximum),     ROW(MINIMUM, U8, u8_minimum),
+    ROW(ADD, S16, u16_add),         ROW(MAXIMUM, S16, s16_maximum),   ROW(MINIMUM, S16, s16_minimum),
+    ROW(ADD, U16, u16_add),         ROW(MAXIMUM, U16, u16_maximum),   ROW(MINIMUM, U16, u16_minimum),
+    ROW(OR, PRED, u8_maximum),      ROW(AND, PRED, u8_minimum),       ROW(MAXIMUM, PRED, u8_maximum),
+    ROW(MINIMUM, PRED, u8_minimum),
 };
 
 const window_rows_t *window_rows_find(hlo_opcode_t op, hr_dtype_t dtype) {

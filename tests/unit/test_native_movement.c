@@ -125,8 +125,10 @@ static void pads(void) {
     hr_dtype_t dtype = types[below(8)];
     choose_dims(round, rank, dims);
     for (int d = 0; d < rank; d++) {
-      pads[d] = (hlo_padding_dim_t){below(4), below(4), below(8) == 0};
-      out_dims[d] = pads[d].low + pads[d].high + dims[d] + (dims[d] ? dims[d] - 1 : 0) * pads[d].interior;
+      pads[d] = (hlo_padding_dim_t){below(6) - 2, below(6) - 2, below(6) == 0 ? below(3) : 0};
+      int64_t inner = dims[d] + (dims[d] ? dims[d] - 1 : 0) * pads[d].interior;
+      if (pads[d].low + pads[d].high + inner < 0) pads[d].low = pads[d].high = 0;
+      out_dims[d] = pads[d].low + pads[d].high + inner;
     }
     hlo_padding_t padding = {rank, pads};
     hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = &padding};
