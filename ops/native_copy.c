@@ -58,10 +58,10 @@ void native_copy(hr_workers_t *workers, void *to, const void *from, int64_t byte
   if (to != from && bytes > 0) hr_workers_split(workers, bytes, GRAIN, copy_part, &job);
 }
 
-#define FILL(T)                                                  \
-  do {                                                           \
-    T value = *(const T *)element;                               \
-    for (int64_t i = 0; i < count; i++) ((T *)to)[i] = value;    \
+#define FILL(T)                                               \
+  do {                                                        \
+    T value = *(const T *)element;                            \
+    for (int64_t i = 0; i < count; i++) ((T *)to)[i] = value; \
   } while (0)
 
 NATIVE_CLONES

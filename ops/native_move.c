@@ -1,17 +1,13 @@
-/* Ops that only move elements, where they move them in runs: parts of arrays in and out, at places known or found at run
- * time, several arrays into one, one repeated. What moves single elements about is left to generated code, unless there
- * are so few that compiling it would take longer. */
+/* Ops that only move elements, where they move them in runs: parts of arrays in and out, at places known or found at
+ * run time, several arrays into one, one repeated. What moves single elements about is left to generated code, unless
+ * there are so few that compiling it would take longer. */
 #include <string.h>
 
 #include "ops/native.h"
 #include "ops/native_copy.h"
 #include "ops/pad_range.h"
 
-enum {
-  MIN_ROW_BYTES = 32,
-  FEW_BYTES = 1 << 14,
-  MAX_STARTS = HLO_MAX_RANK
-};
+enum { MIN_ROW_BYTES = 32, FEW_BYTES = 1 << 14, MAX_STARTS = HLO_MAX_RANK };
 
 /* A result made of up to `part_count` operands (and a filling), each copied to its place. */
 typedef struct move_part {

@@ -12,7 +12,8 @@ static void check_transpose(hr_dtype_t dtype, int rank, const int64_t *dims, con
   hlo_attr_t attr = {.key = HLO_ATTR_DIMENSIONS, .ints = {order, rank}};
   hlo_value_t *in = kernel_value(dtype, rank, dims, NULL);
   native_fill(in, false);
-  CU_ASSERT_TRUE(native_check(&k, 0, HLO_TRANSPOSE, kernel_shape(&k, dtype, rank, out_dims), 1, &in, 1, &attr, 0, NULL));
+  CU_ASSERT_TRUE(
+      native_check(&k, 0, HLO_TRANSPOSE, kernel_shape(&k, dtype, rank, out_dims), 1, &in, 1, &attr, 0, NULL));
   hlo_value_release(in);
   kernel_env_deinit(&k);
 }
@@ -71,7 +72,8 @@ static void slices_and_reversals(void) {
     hr_dtype_t dtype = types[below(8)];
     choose_dims(round, rank, dims);
     for (int d = 0; d < rank; d++) {
-      int64_t start = below(dims[d] + 1), limit = start + below(dims[d] - start + 1), stride = below(3) ? 1 : 1 + below(3);
+      int64_t start = below(dims[d] + 1), limit = start + below(dims[d] - start + 1),
+              stride = below(3) ? 1 : 1 + below(3);
       if (below(2)) start = 0, limit = dims[d], stride = 1;
       ranges[d] = (hlo_slice_dim_t){start, limit, stride};
       out_dims[d] = (limit - start + stride - 1) / stride;

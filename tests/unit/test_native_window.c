@@ -75,7 +75,8 @@ static void narrow_windows(void) {
     for (int i = 0; i < 3; i++) {
       hlo_opcode_t op = narrow[t] == HR_PRED ? logical[i] : of[i];
       CU_ASSERT_TRUE(check_windows(op, narrow[t], 2, (int64_t[]){20, 30}, (hlo_window_dim_t[]){three, three}));
-      CU_ASSERT_TRUE(check_windows(op, narrow[t], 2, (int64_t[]){9, 50}, (hlo_window_dim_t[]){trivial(), running(50, i)}));
+      CU_ASSERT_TRUE(
+          check_windows(op, narrow[t], 2, (int64_t[]){9, 50}, (hlo_window_dim_t[]){trivial(), running(50, i)}));
     }
 }
 
@@ -99,14 +100,17 @@ static void poolings(void) {
   srand(2);
   hlo_window_dim_t three = {3, 2, 0, 1, 1, 1, false}, one = trivial();
   for (int i = 0; i < 4; i++) {
-    CU_ASSERT_TRUE(check_windows(ops[i], HR_F32, 4, (int64_t[]){2, 28, 28, 64}, (hlo_window_dim_t[]){one, three, three, one}));
-    CU_ASSERT_TRUE(check_windows(ops[i], HR_F32, 4, (int64_t[]){2, 9, 28, 29}, (hlo_window_dim_t[]){one, one, three, three}));
+    CU_ASSERT_TRUE(
+        check_windows(ops[i], HR_F32, 4, (int64_t[]){2, 28, 28, 64}, (hlo_window_dim_t[]){one, three, three, one}));
+    CU_ASSERT_TRUE(
+        check_windows(ops[i], HR_F32, 4, (int64_t[]){2, 9, 28, 29}, (hlo_window_dim_t[]){one, one, three, three}));
     CU_ASSERT_TRUE(check_windows(ops[i], HR_BF16, 3, (int64_t[]){3, 400, 3}, (hlo_window_dim_t[]){one, three, one}));
   }
 }
 
 static void running_totals(void) {
-  static const int64_t sizes[][3] = {{3, 50, 1}, {1, 20000, 1}, {7, 9000, 1}, {5, 33, 70}, {1, 1, 1}, {0, 4, 2}, {1, 300, 3}};
+  static const int64_t sizes[][3] = {{3, 50, 1}, {1, 20000, 1}, {7, 9000, 1}, {5, 33, 70},
+                                     {1, 1, 1},  {0, 4, 2},     {1, 300, 3}};
   srand(3);
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int t = 0; t < 8; t++)
@@ -133,8 +137,8 @@ static void check_select(int direction, hr_dtype_t dtype, int rank, const int64_
                        initial(HLO_ADD, dtype)};
   native_fill(in[0], true);
   native_fill(in[1], false);
-  CU_ASSERT_TRUE(native_check(&k, 0, HLO_SELECT_AND_SCATTER, kernel_shape(&k, dtype, rank, dims), 3, in, 1, &attr, 2,
-                              bodies));
+  CU_ASSERT_TRUE(
+      native_check(&k, 0, HLO_SELECT_AND_SCATTER, kernel_shape(&k, dtype, rank, dims), 3, in, 1, &attr, 2, bodies));
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
 }
