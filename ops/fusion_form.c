@@ -24,6 +24,15 @@ const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
   return op_emits[root->op] == EMIT_UPDATE ? root->operands[1]->shape : root->shape;
 }
 
+bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
+  int starts = update->operand_count - 2;
+  if (instr->op != HLO_DYNAMIC_SLICE || instr->operands[0] != update->operands[0]) return false;
+  if (instr->operand_count - 1 != starts || !hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
+  for (int k = 0; k < starts; k++)
+    if (instr->operands[1 + k] != update->operands[2 + k]) return false;
+  return true;
+}
+
 /* --- spaces --- */
 
 static void space_add(fusion_space_t *space, int64_t size, bool reduced) {
@@ -175,22 +184,12 @@ static void find_space(finder_t *find) {
   }
 }
 
-/* An update writes over a parameter that nothing else in the body reads. */
-static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
-  const hlo_instr_t *over = update->operands[0];
-  int uses = 0;
-  for (size_t i = 0; i < find->body->instrs.count; i++)
-    for (int k = 0; k < find->body->instrs.data[i]->operand_count; k++)
-      uses += find->body->instrs.data[i]->operands[k] == over;
-  return over->op == HLO_PARAMETER && uses == 1 && over != find->body->root;
-}
-
 static void place_roots(finder_t *find) {
   const fusion_space_t *space = &find->form->space;
   for (int r = 0; r < find->form->root_count; r++) {
     const hlo_instr_t *root = find->form->roots[r];
     uint8_t role = FUSION_FULL;
-    if (op_emits[root->op] == EMIT_UPDATE) find->good &= space->kind == FUSION_LOOP && is_good_update(find, root);
+    if (op_emits[root->op] == EMIT_UPDATE) find->good &= space->kind == FUSION_LOOP;
     if (space->kind != FUSION_LOOP) {
       const hlo_shape_t *shape = hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
       int64_t count = fusion_count(shape);
@@ -217,12 +216,27 @@ static void place_operands(finder_t *find) {
   }
 }
 
+/* An update writes over a parameter that the rest of the body does not read, or only where and when it is written. */
+static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
+  const hlo_instr_t *over = update->operands[0];
+  if (over->op != HLO_PARAMETER || is_root(find, over)) return false;
+  for (size_t i = 0; i < find->body->instrs.count; i++) {
+    const hlo_instr_t *instr = find->body->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++) {
+      bool reads = instr->operands[k] == over && (instr != update || k > 0);
+      if (reads && (find->roles[i] != FUSION_FULL || !fusion_reads_updated(update, instr))) return false;
+    }
+  }
+  return true;
+}
+
 /* An update is a root and nothing's operand. */
-static void refuse_used_updates(finder_t *find) {
+static void check_updates(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count && instr->op != HLO_TUPLE; k++)
       find->good &= op_emits[instr->operands[k]->op] != EMIT_UPDATE;
+    if (op_emits[instr->op] == EMIT_UPDATE) find->good &= is_good_update(find, instr);
   }
 }
 
@@ -292,7 +306,7 @@ hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, f
   find_space(&find);
   if (find.good) place_roots(&find);
   if (find.good) place_operands(&find);
-  if (find.good) refuse_used_updates(&find);
+  if (find.good) check_updates(&find);
   if (find.good && out_form->root_count) return find_parts(&find);
   out_form->space.kind = FUSION_NONE;
   return NULL;

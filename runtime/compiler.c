@@ -84,6 +84,17 @@ hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid
   return st;
 }
 
+/* What no flat plan can hold is left to the reference engine. */
+static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program) {
+  flat_options_t flat = {.workers = options->workers};
+  if (!options->compiled) return NULL;
+  HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
+  if (!program->flat->is_reference) return NULL;
+  flat_plan_destroy(program->flat);
+  program->flat = NULL;
+  return NULL;
+}
+
 /* One of several programs is proved with the others, when it meets them (prove.h). */
 static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
   check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
@@ -106,7 +117,8 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(check_all_groups(program->module, grid, options->part));
   HR_TRY(optimise(program->module, options));
   HR_TRY(plan_create(program->module, grid, &program->plan));
-  return prove_alone(program->module, options, grid);
+  HR_TRY(prove_alone(program->module, options, grid));
+  return make_flat_plan(options, program);
 }
 
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
@@ -129,6 +141,7 @@ hr_status_t compile_file(const char *path, const compiler_options_t *options, co
 }
 
 void compiled_program_deinit(compiled_program_t *program) {
+  flat_plan_destroy(program->flat);
   plan_destroy(program->plan);
   hlo_module_destroy(program->module);
   *program = (compiled_program_t){0};

@@ -11,6 +11,7 @@
 #include "exec/agree_groups.h"
 #include "exec/channels.h"
 #include "exec/comm.h"
+#include "exec/compiled.h"
 #include "exec/machine.h"
 #include "exec/wait_graph.h"
 #include "ir/print.h"
@@ -40,10 +41,12 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  exec_machine_t *machine;
+  exec_machine_t *machine;     /* of the reference engine, or */
+  exec_compiled_t *fast;       /* of the compiled one */
   exec_channels_t *channels;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
+  bool *all_params; /* true for each */
 };
 
 struct hlorun_execution {
@@ -258,6 +261,8 @@ static hr_status_t describe_interface(hlorun_program_t *program) {
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
   HR_TRY(HR_NEW_ARRAY(arena, program->result_count, &program->result_shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->all_params));
+  memset(program->all_params, true, (size_t)program->param_count);
   for (int p = 0; p < entry_params; p++) {
     const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
@@ -300,6 +305,7 @@ static hr_status_t attach_peers(op_env_t *env, void *context) {
 
 static hr_status_t make_machine(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
+  exec_compiled_options_t fast = {.check = false};
   exec_machine_options_t options = {.rank = client->endpoint->rank,
                                     .rng_seed = client->options.seed,
                                     .cancel = &client->cancel,
@@ -308,16 +314,22 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .interrupted_context = client,
                                     .attach_comm = attach_peers,
                                     .comm_context = program};
-  return exec_machine_create(program->compiled.plan, &options, &program->machine);
+  if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
+  fast.machine = options;
+  return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
 }
 
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
+  bool compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED;
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
                                  .num_partitions = options->num_partitions,
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
-                                 .unproved = options->unproved};
+                                 .unproved = options->unproved,
+                                 .compiled = compiled,
+                                 .optimise = compiled,
+                                 .workers = 1};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
@@ -364,6 +376,7 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
+  exec_compiled_destroy(program->fast);
   exec_channels_destroy(program->channels);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
@@ -479,10 +492,21 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
   return st;
 }
 
+/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
+static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                            hlorun_buffer_t **results) {
+  hr_status_t st = exec_compiled_run(program->fast, args, donate, results);
+  bool has_results = !st;
+  st = exec_channels_end(program->channels, st);
+  for (int r = 0; st && has_results && r < program->result_count; r++) hlo_value_release(results[r]);
+  return st;
+}
+
 /* Runs in its turn. Takes the references in `leaves` over. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
   void *memory;
   hlo_value_t *root;
+  if (program->fast) return run_fast(program, leaves, program->all_params, results);
   hr_status_t st =
       hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
   if (st) {
@@ -525,9 +549,17 @@ static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *co
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
                                hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
+  hr_status_t st;
+  if (program->fast) {
+    HR_TRY(check_arguments(program, args));
+    await_turn(program->client, take_ticket(program->client));
+    st = run_fast(program, args, donate, results);
+    end_turn(program->client);
+    return st;
+  }
   HR_TRY(take_arguments(program, args, donate, &leaves));
   await_turn(program->client, take_ticket(program->client));
-  hr_status_t st = run_program(program, leaves, results);
+  st = run_program(program, leaves, results);
   end_turn(program->client);
   hr_free(leaves);
   return st;

@@ -45,6 +45,12 @@ typedef enum hlorun_world {
 
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
+typedef enum hlorun_engine {
+  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_REFERENCE,
+  HLORUN_ENGINE_COMPILED
+} hlorun_engine_t;
+
 typedef struct hlorun_client_options {
   size_t struct_size;  /* sizeof this struct, for later versions */
   hlorun_world_t world;
@@ -52,6 +58,7 @@ typedef struct hlorun_client_options {
   hlorun_bind_t bind;
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
+  hlorun_engine_t engine; /* of the programs that it loads */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "transport/shm_group.h"
 
 /* --- delays --- */
 
@@ -153,6 +154,13 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
 }
 
 static hr_status_t advance(tp_request_t *request, bool *out_done) {
+  if (request->poll) {
+    bool shared;
+    HR_TRY(request->poll(request, &shared));
+    HR_TRY(test_round(request, out_done));
+    *out_done = *out_done && shared;
+    return *out_done && request->finish ? request->finish(request) : NULL;
+  }
   for (;;) {
     HR_TRY(test_round(request, out_done));
     if (!*out_done) return NULL;
@@ -167,6 +175,7 @@ static void drop_messages(tp_request_t *request) {
   for (int i = request->awaited; i < request->posted_count; i++)
     endpoint->vtable->cancel(endpoint, request->posted[i].message);
   request->awaited = request->posted_count = 0;
+  tp_shm_give_up(request);
 }
 
 /* As far as it goes without waiting. */

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
+
 /* --- groups --- */
 
 static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_t **out_group) {
@@ -30,7 +32,8 @@ static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t
 static tp_request_t **as_request(op_request_t **out_request) { return (tp_request_t **)out_request; }
 
 static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
-  return (tp_reducer_t){.reduce = reducer->reduce, .context = reducer->context,
+  return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
+                        .context = reducer->context,
                         .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
                         .widen = reducer->widen, .narrow = reducer->narrow};
 }
@@ -78,6 +81,21 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   return tp_request_wait((tp_request_t *)request);
 }
 
+static void free_shared(void *owner, void *data, size_t size_bytes) {
+  (void)size_bytes;
+  tp_free(owner, data);
+}
+
+static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer) {
+  exec_comm_t *comm = env->comm;
+  void *owner, *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
+  *out_buffer = NULL;
+  if (!memory) return NULL;
+  hr_status_t st = hr_buffer_wrap(memory, size_bytes, true, free_shared, owner, out_buffer);
+  if (st) tp_free(owner, memory);
+  return st;
+}
+
 static void give_up(op_env_t *env, op_request_t *request) {
   (void)env;
   tp_request_cancel((tp_request_t *)request);
@@ -93,6 +111,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->permute = permute;
   env->wait = wait_for;
   env->give_up = give_up;
+  env->shared_memory = shared_memory;
   return NULL;
 }
 

@@ -7,7 +7,8 @@
 enum { MOST_STEPS = 32 }; /* of one instruction in one round */
 
 static const simplify_fn families[] = {simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
-                                       simplify_movement,   simplify_parts, simplify_reduce};
+                                       simplify_movement,   simplify_parts, simplify_reduce,  simplify_sink,
+                                       simplify_dots,       simplify_conv};
 
 static bool is_static(const hlo_instr_t *instr) {
   if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;
@@ -49,7 +50,7 @@ static hr_status_t simplify_computation(hlo_computation_t *computation, bool *ou
 }
 
 hr_status_t pass_simplify(hlo_module_t *module, bool *out_changed) {
-  for (size_t c = 0; c < module->computations.count; c++)
-    HR_TRY(simplify_computation(module->computations.data[c], out_changed));
-  return NULL;
+  size_t count = module->computations.count;
+  for (size_t c = 0; c < count; c++) HR_TRY(simplify_computation(module->computations.data[c], out_changed));
+  return module->computations.count > count ? pass_computations_order(module) : NULL;
 }

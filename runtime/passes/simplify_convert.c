@@ -41,6 +41,17 @@ static hlo_instr_t *simplify_chain(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
   return hlo_build_convert(&rewrite->builder, x, instr->shape->dtype);
 }
 
+/* A count in another type, if both types hold all its numbers. */
+static hlo_instr_t *convert_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *iota = instr->operands[0];
+  hr_dtype_t from = iota->shape->dtype, to = instr->shape->dtype;
+  int64_t size = iota->shape->dims[hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION)];
+  bool known = hr_dtype_is_integer(from) && (hr_dtype_is_integer(to) || to == HR_F32 || to == HR_F64);
+  int bits = exact_bits(from) < exact_bits(to) ? exact_bits(from) : exact_bits(to);
+  if (!known || (bits < 62 && size > INT64_C(1) << bits)) return NULL;
+  return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, iota->attr_count, iota->attrs, 0, NULL);
+}
+
 static hlo_instr_t *simplify_bitcast_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
@@ -75,6 +86,7 @@ hlo_instr_t *simplify_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_CONVERT:
       if (instr->operands[0]->shape->dtype == instr->shape->dtype) return instr->operands[0];
+      if (instr->operands[0]->op == HLO_IOTA) return convert_of_iota(rewrite, instr);
       return simplify_chain(rewrite, instr);
     case HLO_BITCAST_CONVERT: return simplify_bitcast_convert(rewrite, instr);
     case HLO_REDUCE_PRECISION: return simplify_reduce_precision(instr);

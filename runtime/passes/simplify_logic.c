@@ -63,8 +63,19 @@ static hlo_instr_t *simplify_not(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return x->op == HLO_COMPARE && opposite(x, &direction) ? compare_with(rewrite, x, direction) : NULL;
 }
 
-static hlo_instr_t *simplify_shift(hlo_instr_t *instr) {
+/* Counts are small: their upper bits are zero. */
+static bool shifts_all_out(const hlo_instr_t *instr) {
+  const hlo_instr_t *x = instr->operands[0];
+  int64_t bits;
+  if (x->op != HLO_IOTA || instr->op == HLO_SHIFT_LEFT || !pass_splat_int(instr->operands[1], &bits)) return false;
+  int64_t size = x->shape->dims[hlo_attr_int(x, HLO_ATTR_IOTA_DIMENSION)];
+  bool fits = hr_dtype_table[x->shape->dtype].bits == 64 || hr_dtype_table[x->shape->dtype].bits == 32;
+  return fits && size <= INT64_C(1) << 31 && bits >= 31 && bits < 64;
+}
+
+static hlo_instr_t *simplify_shift(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (pass_is_number(instr->operands[1], 0)) return instr->operands[0];
+  if (shifts_all_out(instr)) return hlo_build_number_like(&rewrite->builder, 0, instr->operands[0]);
   bool arithmetic = instr->op == HLO_SHIFT_RIGHT_ARITHMETIC;
   return !arithmetic && pass_is_number(instr->operands[0], 0) ? instr->operands[0] : NULL;
 }
@@ -115,7 +126,7 @@ hlo_instr_t *simplify_logic(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     case HLO_NOT: return simplify_not(rewrite, instr);
     case HLO_SHIFT_LEFT:
     case HLO_SHIFT_RIGHT_LOGICAL:
-    case HLO_SHIFT_RIGHT_ARITHMETIC: return simplify_shift(instr);
+    case HLO_SHIFT_RIGHT_ARITHMETIC: return simplify_shift(rewrite, instr);
     case HLO_COMPARE: return simplify_compare(rewrite, instr);
     case HLO_SELECT: return simplify_select(rewrite, instr);
     case HLO_CLAMP: return simplify_clamp(instr);

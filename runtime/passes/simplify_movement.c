@@ -50,10 +50,22 @@ static hlo_instr_t *reshape_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *i
   return hlo_build_broadcast(&rewrite->builder, drop_ones(rewrite, x, keep), instr->shape, (hr_ints_t){dims, rank});
 }
 
+/* Only dimensions of size 1 come or go: still a count along the same one. */
+static hlo_instr_t *reshape_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  const hlo_instr_t *iota = instr->operands[0];
+  int64_t to[HLO_MAX_RANK], dim = hlo_attr_int(iota, HLO_ATTR_IOTA_DIMENSION);
+  if (!pass_same_without_ones(iota->shape, instr->shape)) return NULL;
+  match_dims(iota->shape, instr->shape, to);
+  if (to[dim] < 0) return NULL;
+  hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, to[dim]);
+  return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
+}
+
 static hlo_instr_t *simplify_reshape(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
   if (x->op == HLO_RESHAPE) return hlo_build_reshape(&rewrite->builder, x->operands[0], instr->shape);
+  if (x->op == HLO_IOTA) return reshape_of_iota(rewrite, instr);
   return x->op == HLO_BROADCAST ? reshape_of_broadcast(rewrite, instr) : NULL;
 }
 
@@ -138,11 +150,19 @@ static hlo_instr_t *broadcast_of_reshape(pass_rewrite_t *rewrite, hlo_instr_t *i
   return hlo_build_broadcast(&rewrite->builder, x, instr->shape, (hr_ints_t){dims, x->shape->rank});
 }
 
+/* A count along one dimension of the result. */
+static hlo_instr_t *broadcast_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  int64_t dim = dims_of(instr).data[hlo_attr_int(instr->operands[0], HLO_ATTR_IOTA_DIMENSION)];
+  hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, dim);
+  return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
+}
+
 static hlo_instr_t *simplify_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   bool in_order = is_increasing(dims_of(instr));
   if (in_order && hlo_shape_equal(x->shape, instr->shape)) return x;
   if (x->op == HLO_BROADCAST) return broadcast_of_broadcast(rewrite, instr);
+  if (x->op == HLO_IOTA) return broadcast_of_iota(rewrite, instr);
   if (in_order && pass_same_without_ones(x->shape, instr->shape) && x->shape->rank)
     return hlo_build_reshape(&rewrite->builder, x, instr->shape);
   return x->op == HLO_RESHAPE && in_order ? broadcast_of_reshape(rewrite, instr) : NULL;
@@ -171,12 +191,19 @@ static hlo_instr_t *simplify_reverse(pass_rewrite_t *rewrite, hlo_instr_t *instr
   return hlo_build(&rewrite->builder, HLO_REVERSE, instr->shape, 1, &from, 1, &attr, 0, NULL);
 }
 
+/* A count to one is zero. */
+static hlo_instr_t *simplify_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  if (instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] != 1) return NULL;
+  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, 0, instr->shape->dtype), instr->shape);
+}
+
 hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_RESHAPE: return simplify_reshape(rewrite, instr);
     case HLO_TRANSPOSE: return simplify_transpose(rewrite, instr);
     case HLO_BROADCAST: return simplify_broadcast(rewrite, instr);
     case HLO_REVERSE: return simplify_reverse(rewrite, instr);
+    case HLO_IOTA: return simplify_iota(rewrite, instr);
     default: return NULL;
   }
 }
