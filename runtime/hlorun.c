@@ -36,6 +36,7 @@ struct hlorun_client {
   uint64_t next_ticket, now_serving;
   /* Watchdog of waits: when the step counter last moved. */
   atomic_ulong progress;
+  _Atomic(const hlo_instr_t *) current; /* that runs */
   unsigned long progress_seen;
   double progress_seen_s;
 };
@@ -194,6 +195,12 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
   pthread_mutex_unlock(&client->mutex);
 }
 
+void hlorun_client_print_state(hlorun_client_t *client) {
+  char text[512];
+  exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
+  fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
+}
+
 static uint64_t take_ticket(hlorun_client_t *client) {
   pthread_mutex_lock(&client->mutex);
   uint64_t ticket = client->next_ticket++;
@@ -325,6 +332,7 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .rng_seed = client->options.seed,
                                     .cancel = &client->cancel,
                                     .progress = &client->progress,
+                                    .current = &client->current,
                                     .interrupted = interrupt_wait,
                                     .interrupted_context = client,
                                     .attach_comm = attach_peers,
