@@ -39,13 +39,24 @@ value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
   return fills_register(c, x) ? masked_512(c, "rsqrt14", in, 1) : NULL;
 }
 
+static value_t reciprocal(jit_code_t *c, value_t b) {
+  if (!fills_register(c, b)) return k_divide(c, 1, b);
+  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(b, 1);
+  for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
+    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
+  return guess;
+}
+
 value_t math_quotient(jit_code_t *c, value_t a, value_t b) {
   if (!fills_register(c, a)) return divide(c, a, b);
-  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(a, 1);
-  for (int round = 0; round < (is_f64(a) ? 2 : 1); round++)
-    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
-  value_t first = mul(c, a, guess);
-  return fused(c, guess, fused(c, negate(c, b), first, a), first);
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  return fused(c, inverse, fused(c, negate(c, b), first, a), first);
+}
+
+value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b, value_t b_low) {
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
+  return multiply_add(c, inverse, left, first);
 }
 
 /* Adding 1.5 * 2^23 (2^52) leaves the nearest integer in the low bits of the mantissa. */
@@ -60,35 +71,39 @@ value_t math_power_of_two(jit_code_t *c, value_t n, value_t like) {
   return from_bits(c, bits_left(c, biased, mantissa_bits(like)), like);
 }
 
-static math_nearest_t reduce_exp(jit_code_t *c, value_t x, value_t *out_r) {
+/* r = x - n ln 2, and what rounding it takes. */
+static math_nearest_t reduce_exp(jit_code_t *c, value_t x, value_t *out_r, value_t *out_low) {
   math_nearest_t n = math_nearest(c, x, 0x1.71547652b82fep0);
   /* The first part of ln 2 has few bits, so that its product with n is exact. */
   double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
-  value_t r = multiply_add_k(c, n.real, -first, x);
-  *out_r = multiply_add_k(c, n.real, -rest, r);
+  value_t exact = multiply_add_k(c, n.real, -first, x);
+  *out_r = multiply_add_k(c, n.real, -rest, exact);
+  if (out_low) *out_low = multiply_add_k(c, n.real, -rest, sub(c, exact, *out_r));
   return n;
-}
-
-static value_t exp_tail(jit_code_t *c, value_t r, value_t polynomial) {
-  return multiply_add(c, mul(c, r, r), polynomial, r);
 }
 
 math_exp_parts_t math_exp_parts(jit_code_t *c, value_t x, bool brief) {
   value_t r;
-  math_nearest_t n = reduce_exp(c, x, &r);
+  math_nearest_t n = reduce_exp(c, x, &r, NULL);
   value_t p = brief       ? POLYNOMIAL(c, r, math_exp_brief)
               : is_f64(x) ? POLYNOMIAL(c, r, math_exp_f64)
                           : POLYNOMIAL(c, r, math_exp_f32);
-  return (math_exp_parts_t){n, exp_tail(c, r, p)};
+  return (math_exp_parts_t){.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
 }
 
 math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
-  value_t r;
-  math_nearest_t n = reduce_exp(c, x, &r);
+  bool with_low = is_f64(x) && !brief;
+  value_t r, low;
+  math_nearest_t n = reduce_exp(c, x, &r, with_low ? &low : NULL);
   value_t p = brief       ? POLYNOMIAL(c, r, math_expm1_brief)
               : is_f64(x) ? POLYNOMIAL(c, r, math_expm1_f64)
                           : POLYNOMIAL(c, r, math_expm1_f32);
-  return (math_exp_parts_t){n, exp_tail(c, r, p)};
+  math_exp_parts_t parts = {.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
+  if (!with_low) return parts;
+  value_t tail = multiply_add(c, mul(c, r, r), p, multiply_add(c, r, low, low));
+  parts.q = add(c, r, tail);
+  parts.q_low = add(c, sub(c, r, parts.q), tail);
+  return parts;
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
