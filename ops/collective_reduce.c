@@ -6,6 +6,7 @@
 
 #include "ops/body.h"
 #include "ops/collective_common.h"
+#include "ops/fast_sum.h"
 
 #define BLOCK 1024 /* elements widened at a time */
 
@@ -14,6 +15,7 @@ typedef struct reduction {
   hr_dtype_t dtype;           /* of the elements that travel */
   const op_body_t *body;
   const ew_kernel_t *binary;  /* if the body is one plain op */
+  fast_sum_fn fast;           /* the same for the commonest; may be NULL */
   bool wide;                  /* a plain sum of a narrow float type */
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
@@ -39,6 +41,7 @@ static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtyp
   reduction->body = body;
   reduction->dtype = op_body_param_dtype(body, 0);
   if (!op_body_is_binary(body, &op, &reduction->binary)) reduction->binary = NULL;
+  reduction->fast = reduction->binary ? fast_sum_of(op, reduction->dtype) : NULL;
   bool is_narrow = reduction->dtype == HR_BF16 || reduction->dtype == HR_F16;
   reduction->wide = reduction->binary && op == HLO_ADD && is_narrow;
   HR_TRY(prepare_convert(arena, from, reduction->dtype, &reduction->convert_in));
@@ -73,14 +76,21 @@ typedef struct reducer_context {
   const reduction_t *reduction;
 } reducer_context_t;
 
+static hr_status_t combine_elements(void *context, void *out, const void *a, const void *b, int64_t count) {
+  const reduction_t *reduction = ((const reducer_context_t *)context)->reduction;
+  const void *ins[] = {a, b};
+  if (reduction->fast)
+    reduction->fast(out, a, b, count);
+  else
+    ew_kernel_run(reduction->binary, count, ins, (const int64_t[]){1, 1}, out);
+  return NULL;
+}
+
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   const void *ins[] = {acc, in};
   int64_t steps[] = {1, 1};
-  if (of->reduction->binary) {
-    ew_kernel_run(of->reduction->binary, count, ins, steps, acc);
-    return NULL;
-  }
+  if (of->reduction->binary) return combine_elements(context, acc, acc, in, count);
   hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
   hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
   hr_arena_rewind(of->env->scratch, mark);
@@ -112,6 +122,8 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   HR_TRY(HR_NEW(arena, &context));
   *context = (reducer_context_t){env, reduction};
   *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
+                                .any_thread = reduction->binary != NULL,
+                                .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;
@@ -130,15 +142,29 @@ static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t dtype, co
   return NULL;
 }
 
+/* An array of these sizes where the peers can read it, if there is such memory. */
+static hr_status_t new_travelling(op_env_t *env, hr_dtype_t dtype, const hlo_value_t *like, hlo_value_t **out_value) {
+  hr_buffer_t *buffer = NULL;
+  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)like->count * hr_dtype_bytes(dtype), &buffer));
+  if (!buffer) return hlo_value_array(dtype, like->rank, like->dims, out_value);
+  hr_status_t st = hlo_value_over(dtype, like->rank, like->dims, buffer, 0, out_value);
+  hr_buffer_release(buffer);
+  return st;
+}
+
 /* Operand k as an array of its own, in the type in which it is combined. */
 static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                const coll_operands_t *operands, int k, const reduction_t *reduction,
                                hlo_value_t **out_value) {
   hlo_value_t *operand = operands->values[k];
-  if (reduction->convert_in) return convert_value(reduction->convert_in, reduction->dtype, operand, out_value);
-  if (operands->values == in) return op_reuse_or_copy(env, step, in, k, out_value);
-  HR_TRY(hlo_value_array(operand->dtype, operand->rank, operand->dims, out_value));
-  if (operand->count) memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
+  if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in && hlo_value_is_exclusive(operand))
+    return op_reuse_or_copy(env, step, in, k, out_value);
+  HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
+  if (reduction->convert_in)
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
+                  (*out_value)->data);
+  else if (operand->count)
+    memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
   return NULL;
 }
 

@@ -54,6 +54,8 @@ bool fusion_space_of(const hlo_instr_t *reduce, fusion_space_t *out_space);
 bool fusion_space_equal(const fusion_space_t *a, const fusion_space_t *b);
 /* Sizes of a root's loop: its own, or of an UPDATE those of what is written. */
 const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root);
+/* Is it a slice of exactly what the update writes over? Evaluated FULL it reads an element just before that is written. */
+bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr);
 /* Equal sizes, those of 1 left out. */
 bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b);
 /* Does it leave every element in its place? */

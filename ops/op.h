@@ -49,6 +49,9 @@ typedef struct op_group {
 typedef struct op_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
+  /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
+  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;
   /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
    * narrow() rounds them once at the end. acc_bytes 0: accumulators are elements, and the rest is unused. */
@@ -106,7 +109,12 @@ struct op_env {
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
   hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);
+  /* Memory for an array that an all_reduce will take: its peers may read it where it is. NULL, or a NULL buffer: any
+   * memory will do. */
+  hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
+  /* From now on transfers move while the program computes. May be NULL. */
+  hr_status_t (*move_by_itself)(op_env_t *env);
   void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for

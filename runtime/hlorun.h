@@ -45,6 +45,12 @@ typedef enum hlorun_world {
 
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
+typedef enum hlorun_engine {
+  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_REFERENCE,
+  HLORUN_ENGINE_COMPILED
+} hlorun_engine_t;
+
 typedef struct hlorun_client_options {
   size_t struct_size;  /* sizeof this struct, for later versions */
   hlorun_world_t world;
@@ -52,6 +58,7 @@ typedef struct hlorun_client_options {
   hlorun_bind_t bind;
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
+  hlorun_engine_t engine; /* of the programs that it loads */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -66,6 +73,8 @@ int hlorun_client_rank(const hlorun_client_t *client);
 int hlorun_client_world_size(const hlorun_client_t *client);
 /* Makes executions under way and to come fail with CANCELLED and this reason. Safe from signal-handling threads. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
+/* Says on standard error what this process is doing, and whom it waits for. From any thread, at any time. */
+void hlorun_client_print_state(hlorun_client_t *client);
 /* Waits for all processes of the client's world. */
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */

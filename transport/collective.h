@@ -17,11 +17,19 @@
 typedef struct tp_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it may be called by any thread, one at a time */
+  /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;
   size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
   void (*widen)(void *context, const void *in, void *acc, int64_t count);
   void (*narrow)(void *context, const void *acc, void *out, int64_t count);
 } tp_reducer_t;
+
+/* Memory where transfers with processes of this machine find their data without copying: arrays to be all-reduced are
+ * best made in it. NULL: there is none (any memory will do). Any thread; it may be freed after tp_close. */
+void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
+void tp_free(void *owner, void *memory);
 
 typedef struct tp_block { /* bytes to or from one member */
   void *data;

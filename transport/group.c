@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "transport/progress.h"
 #include "transport/request.h"
+#include "transport/shm.h"
 
 typedef struct group_key {
   int64_t stream;
@@ -51,7 +53,7 @@ static hr_status_t make_group(tp_groups_t *groups, int size, const int *ranks, i
   memcpy(key->ranks, ranks, (size_t)size * sizeof *ranks);
   tp_group_t *group;
   HR_TRY(HR_NEW(&groups->arena, &group));
-  *group = (tp_group_t){.owner = groups, .size = size, .my_index = -1, .ranks = key->ranks,
+  *group = (tp_group_t){.owner = groups, .size = size, .my_index = -1, .stream = stream, .ranks = key->ranks,
                         .tag_base = tag_base_of(size, ranks, stream)};
   for (int i = 0; i < size; i++)
     if (ranks[i] == groups->endpoint->rank) group->my_index = i;
@@ -76,6 +78,8 @@ static void free_groups(tp_groups_t *groups) {
   if (!groups) return;
   tp_requests_deinit(groups);
   hr_map_deinit(&groups->by_ranks);
+  hr_map_deinit(&groups->pipes);
+  tp_shm_close(groups->shm);
   hr_free(groups->key.data);
   hr_arena_deinit(&groups->arena);
   hr_free(groups);
@@ -96,8 +100,11 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   tp_groups_t *groups = memory;
   groups->endpoint = endpoint;
   hr_map_init(&groups->by_ranks);
+  hr_map_init(&groups->pipes);
   hr_arena_init(&groups->arena);
   hr_status_t st = make_world(groups);
+  tp_algorithms_from_environment(groups);
+  if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_shm_open(groups, &groups->shm);
   if (st)
     free_groups(groups);
   else
@@ -108,6 +115,7 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
 void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code) {
   if (!endpoint) return;
   endpoint->exit_code = exit_code;
+  if (endpoint->groups) tp_progress_end(endpoint->groups);
   free_groups(endpoint->groups);
   endpoint->groups = NULL;
   endpoint->vtable->close(endpoint, failed);

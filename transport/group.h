@@ -16,6 +16,16 @@ typedef struct tp_space {
   size_t size_bytes;
 } tp_space_t;
 
+typedef enum tp_collective {
+  TP_ALL_REDUCE,
+  TP_REDUCE_SCATTER,
+  TP_ALL_GATHER,
+  TP_ALL_TO_ALL,
+  TP_BROADCAST,
+  TP_PERMUTE,
+  TP_COLLECTIVE_COUNT
+} tp_collective_t;
+
 typedef struct tp_group {
   tp_groups_t *owner;
   int size;
@@ -23,15 +33,11 @@ typedef struct tp_group {
   const int *ranks; /* in listed order */
   uint32_t tag_base;
   uint32_t transfers; /* started so far */
+  int64_t stream;
+  uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
+  bool looked_for_shm;
+  struct tp_shm_group *shm; /* NULL: it has no memory in common */
 } tp_group_t;
-
-typedef enum tp_collective {
-  TP_ALL_REDUCE,
-  TP_REDUCE_SCATTER,
-  TP_ALL_GATHER,
-  TP_ALL_TO_ALL,
-  TP_COLLECTIVE_COUNT
-} tp_collective_t;
 
 /* All groups of one endpoint, and the memory that its transfers reuse. */
 struct tp_groups {
@@ -40,12 +46,17 @@ struct tp_groups {
   tp_space_t key; /* of the group that is looked for */
   hr_arena_t arena;
   tp_group_t *world; /* all ranks in order */
+  struct tp_progress *progress; /* NULL: nothing moves by itself */
+  uint64_t moves; /* counts what moved, of any transfer */
+  struct tp_shm *shm; /* NULL: this rank shares no memory with others */
+  hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   tp_request_t *free_requests;
   tp_request_t *active; /* all that have not been waited for: any wait moves all of them on */
   /* For tests and measurements: the name of the algorithm to use whatever the size (NULL: choose), and what direct
    * reductions do in one round (0: choose; at least one element). */
   const char *forced[TP_COLLECTIVE_COUNT];
   size_t segment_bytes;
+  bool explains; /* HLORUN_COLL_INFO */
 };
 
 /* Made on the first call; they end with the endpoint. */

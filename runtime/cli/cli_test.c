@@ -194,8 +194,6 @@ static hr_status_t work(test_t *test, const char *report) {
 
 static hr_status_t test_all(test_t *test) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
-  if (hr_option_int(test->options, HR_OPTION_ENGINE, 0) == 1)
-    return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
   if (!report && tp_launcher_world_size() > 1)
     return hr_error(HR_USAGE, "test starts the processes of its cases itself: run it without mpirun or srun");
   HR_TRY(find_cases(test));

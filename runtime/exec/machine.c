@@ -96,6 +96,8 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
 
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
   HR_TRY(check_cancelled(&machine->env));
+  if (machine->options.current)
+    atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
   if (machine->options.progress) atomic_fetch_add_explicit(machine->options.progress, 1, memory_order_relaxed);
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hlo_value_t *few[FEW_OPERANDS], **in = few;
@@ -179,6 +181,18 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
   return run_to_end(machine, machine->plan->bodies[computation->id], args, out_value);
 }
 
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
+                              hlo_value_t **out_value) {
+  plan_step_t alone = *step;
+  alone.op.last_use = last_use;
+  hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
+  hr_status_t st = run_kernel(machine, &alone, in, out_value);
+  hr_arena_rewind(&machine->scratch, mark);
+  return st;
+}
+
+op_env_t *exec_machine_env(exec_machine_t *machine) { return &machine->env; }
+void exec_machine_forget_probes(exec_machine_t *machine) { exec_probes_clear(&machine->probes); }
 const plan_t *exec_machine_plan(const exec_machine_t *machine) { return machine->plan; }
 const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) { return &machine->options; }
 

@@ -83,9 +83,9 @@ static hr_status_t note_uses(absorber_t *absorb) {
 }
 
 static double evals_of(const absorber_t *absorb, const fuse_candidate_t *candidate) {
-  double count = (double)fusion_count(absorb->producer->shape), evals = candidate->at_element + candidate->at_index;
-  if (count == 1) return 1;
-  return candidate->need & ~FUSION_SOURCE && evals < count ? count : evals;
+  double count = (double)fusion_count(absorb->producer->shape);
+  double in_line = candidate->need & ~FUSION_SOURCE ? count : 0;
+  return count == 1 ? 1 : in_line + candidate->at_element + candidate->at_index;
 }
 
 /* --- may it? --- */
@@ -196,7 +196,7 @@ static bool has_room(const absorber_t *absorb, const fuse_candidate_t *candidate
 static hr_status_t look_at(absorber_t *absorb, fuse_candidate_t *candidate) {
   const hlo_instr_t *producer = absorb->producer;
   candidate->good &= op_emits[producer->op] != EMIT_UPDATE && has_room(absorb, candidate) &&
-                     !fuse_clobbers(absorb->graph, candidate->cluster, producer);
+                     !fuse_clobbers(candidate->cluster, producer, candidate->need);
   if (!candidate->good) return NULL;
   if (producer->op == HLO_REDUCE) return try_reduction(absorb, candidate, producer, &candidate->good);
   HR_TRY(foresee_reduction(absorb, candidate));
@@ -214,9 +214,11 @@ static double waste_in(const absorber_t *absorb, const fuse_candidate_t *candida
   return candidate->wasted + more * fuse_element_ns(absorb->producer) + code;
 }
 
+/* A function, more than once an element: only of a handful of elements. */
 static bool is_computed_often(const absorber_t *absorb, const fuse_candidate_t *candidate) {
-  double count = (double)fusion_count(absorb->producer->shape);
-  return fuse_is_expensive(absorb->producer) && evals_of(absorb, candidate) > 1.05 * count;
+  double count = (double)fusion_count(absorb->producer->shape), more = evals_of(absorb, candidate) - count;
+  if (!fuse_is_expensive(absorb->producer) || more <= 0.05 * count) return false;
+  return more * fuse_element_ns(absorb->producer) > FUSE_STEP_NS / 4;
 }
 
 /* As the only user: nothing is written nor read again, for the price of evaluating some elements more often. */

@@ -276,14 +276,19 @@ const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
   return instr;
 }
 
-bool fuse_clobbers(const fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *instr) {
-  (void)graph;
-  if (!cluster->update_count) return false;
-  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
-    if (op_emits[m->instr->op] != EMIT_UPDATE) continue;
-    const hlo_instr_t *over = fuse_bytes_of(m->instr->operands[0]);
-    for (int k = 0; k < instr->operand_count; k++)
-      if (fuse_bytes_of(instr->operands[k]) == over) return true;
+static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role) {
+  const hlo_instr_t *over = fuse_bytes_of(update->operands[0]);
+  for (int k = 0; k < instr->operand_count; k++) {
+    if (fuse_bytes_of(instr->operands[k]) != over) continue;
+    bool same_array = instr->operands[k] == update->operands[0];
+    if (!same_array || role != FUSION_FULL || !fusion_reads_updated(update, instr)) return true;
   }
+  return false;
+}
+
+bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
+  if (!cluster->update_count) return false;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    if (op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr && update_clobbers(m->instr, instr, role)) return true;
   return false;
 }

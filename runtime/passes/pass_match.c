@@ -55,6 +55,33 @@ static bool is_extreme(const hlo_instr_t *instr, bool highest) {
 bool pass_is_lowest(const hlo_instr_t *instr) { return is_extreme(instr, false); }
 bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true); }
 
+static bool is_sum_from_zero(const hlo_instr_t *reduce) {
+  hlo_opcode_t op;
+  return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD &&
+         pass_is_number(reduce->operands[1], 0);
+}
+
+/* A sum is -0 only if both terms are. */
+static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
+  double splat;
+  if (depth == 0 || instr->operand_count > 3) return false;
+  if (pass_splat_float(instr, &splat)) return splat != 0 || !signbit(splat);
+  const hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
+  switch (instr->op) {
+    case HLO_ABS: case HLO_EXPONENTIAL: case HLO_LOGISTIC: case HLO_IOTA: return true;
+    case HLO_MULTIPLY: return x == instr->operands[1];
+    case HLO_REDUCE: return is_sum_from_zero(instr);
+    case HLO_CONVERT: return !hr_dtype_is_float(x->shape->dtype);
+    case HLO_ADD: return never_minus_zero(x, depth - 1) || never_minus_zero(instr->operands[1], depth - 1);
+    case HLO_SELECT: return never_minus_zero(instr->operands[1], depth - 1) && never_minus_zero(instr->operands[2], depth - 1);
+    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_SQRT:
+      return never_minus_zero(x, depth - 1);
+    default: return false;
+  }
+}
+
+bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
+
 int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values) {
   while (instr->op == HLO_RESHAPE) instr = instr->operands[0];
   int64_t splat, count = hlo_shape_is_array(instr->shape) ? pass_count(instr->shape) : -1;

@@ -37,7 +37,7 @@ static hlo_instr_t *simplify_while(hlo_instr_t *instr) {
   return never ? instr->operands[0] : NULL;
 }
 
-hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *find_equal(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
   switch (instr->op) {
     case HLO_GET_TUPLE_ELEMENT: return simplify_element(instr);
@@ -50,4 +50,10 @@ hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     case HLO_WHILE: return simplify_while(instr);
     default: return NULL;
   }
+}
+
+/* These ops may also forget, or promise, sizes that are known only at run time: that is left to them. */
+hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *by = find_equal(rewrite, instr);
+  return by && hlo_shape_equal(by->shape, instr->shape) ? by : NULL;
 }

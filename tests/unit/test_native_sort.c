@@ -168,9 +168,36 @@ static void declines_what_is_no_key(void) {
   kernel_env_deinit(&k);
 }
 
+static void check_top(hr_dtype_t dtype, int64_t lines, int64_t count, int64_t top, bool largest, bool by_call) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_value_t *in = kernel_value(dtype, KERNEL_DIMS(lines, count), NULL);
+  native_fill(in, true);
+  const hlo_shape_t *parts[] = {kernel_shape(&k, dtype, KERNEL_DIMS(lines, top)),
+                                kernel_shape(&k, HR_S32, KERNEL_DIMS(lines, top))};
+  hlo_attr_t attrs[] = {KERNEL_INT(K, top), {.key = HLO_ATTR_LARGEST, .flag = largest}};
+  hlo_attr_t call[] = {{.key = HLO_ATTR_CUSTOM_CALL_TARGET, .text = HR_STR("TopK")}};
+  CU_ASSERT_TRUE(native_check(&k, 0, by_call ? HLO_CUSTOM_CALL : HLO_TOPK, kernel_tuple_shape(&k, 2, parts), 1, &in,
+                              by_call ? 1 : 2, by_call ? call : attrs, 0, NULL));
+  hlo_value_release(in);
+  kernel_env_deinit(&k);
+}
+
+static void selects(void) {
+  srand(5);
+  for (int round = 0; round < 200; round++) {
+    int64_t count = rand() % (round % 5 ? 300 : 9000), top = count ? rand() % (round % 3 ? 20 : count) : 0;
+    check_top(types[rand() % TYPES], rand() % 5, count, top > count ? count : top, rand() % 2, false);
+  }
+  check_top(HR_F32, 1, 100000, 10, true, true);
+  check_top(HR_F64, 1, 100001, 1000, true, false);
+  check_top(HR_S32, 3, 200000, 100, false, false);
+}
+
 CU_TestInfo suite_native_sort[] = {{"one key of every type", one_key_of_every_type},
                                    {"lines along any dimension", lines_along_any_dimension},
                                    {"several keys", several_keys},
                                    {"long lines", long_lines},
+                                   {"selects", selects},
                                    {"declines what is no key", declines_what_is_no_key},
                                    CU_TEST_INFO_NULL};
