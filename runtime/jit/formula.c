@@ -146,9 +146,9 @@ const jit_expr_t *const *jit_index_dims(jit_formula_t *formula, const hlo_shape_
 
 /* --- elements of instructions ---------------------------------------------------------------------------------- */
 
-static bool is_one_value(const hlo_value_t *value) {
+bool jit_is_one_value(const hlo_value_t *value) {
   size_t each = hr_dtype_bytes(value->dtype), all = (size_t)value->count * each;
-  return value->count == 1 || !memcmp(value->data, (const char *)value->data + each, all - each);
+  return value->count == 1 || (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
 static int buffer_of(jit_formula_t *formula, int param, const hlo_value_t *literal) {
@@ -163,7 +163,7 @@ static int buffer_of(jit_formula_t *formula, int param, const hlo_value_t *liter
 
 static jit_node_t *constant_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
-  if (is_one_value(instr->literal)) {
+  if (jit_is_one_value(instr->literal)) {
     node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
   } else {
     node.kind = JIT_LOAD, node.number = buffer_of(formula, -1, instr->literal), node.guard = guard;

@@ -48,6 +48,20 @@ typedef struct jit_index { /* of an element of an array: either may be NULL, and
   const jit_expr_t *const *dims;
 } jit_index_t;
 
+/* An array that is read. */
+typedef struct jit_buffer {
+  int param; /* number of the body's parameter; -1: */
+  const hlo_value_t *literal;
+} jit_buffer_t;
+
+typedef struct jit_buffer_list {
+  int count;
+  jit_buffer_t *items;
+} jit_buffer_list_t;
+
+/* Are all its elements the same? Such constants are part of the code. */
+bool jit_is_one_value(const hlo_value_t *value);
+
 typedef struct jit_formula {
   hr_arena_t *arena;
   jit_exprs_t exprs;
@@ -55,10 +69,7 @@ typedef struct jit_formula {
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
   int buffer_count;              /* arrays that are read, in the order of their first use */
-  struct jit_buffer {
-    int param;                   /* number of the body's parameter; -1: */
-    const hlo_value_t *literal;
-  } *buffers;
+  jit_buffer_t *buffers;
   int node_count, node_limit;
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];

@@ -3,7 +3,7 @@
  *
  *   jit_t *jit;
  *   jit_create(&options, &jit);
- *   jit_native.prepare(target with context jit, ...)   any number of times
+ *   jit_native.prepare(...)   any number of times: the target's emitter is jit
  *   jit_finish(jit);
  *   jit_native.run(...)
  *
@@ -28,9 +28,9 @@ hr_status_t jit_create(const jit_options_t *options, jit_t **out_jit);
 /* Unloads the code: no plan of it may run any more. Accepts NULL. */
 void jit_destroy(jit_t *jit);
 
-/* The kernel for instructions: as an op_native_t whose prepare finds `jit` by jit_native_of. Declines what has no code.
- * Plans run only after jit_finish. */
-const op_native_t *jit_native_of(jit_t *jit);
+/* The kernel for instructions; op_native_target_t.emitter is the jit_t. Declines what has no code. Plans run only after
+ * jit_finish, and while the jit lives. */
+extern const op_native_t jit_native;
 
 /* Makes the code of all kernels that were asked for since the last call. LLVM is opened only if the cache lacks some.
  * Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if there is no LLVM. */

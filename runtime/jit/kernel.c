@@ -64,35 +64,44 @@ static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
   return NULL;
 }
 
-static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena) {
-  void *copy;
+static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer) {
+  int k = 0;
+  while (list->items[k].param != buffer->param || list->items[k].literal != buffer->literal) k++;
+  return k;
+}
+
+/* What is needed when the formula is gone. */
+static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
   const jit_formula_t *formula = kernel->formula;
-  kernel->buffer_count = formula->buffer_count;
-  HR_TRY(hr_arena_copy(arena, formula->buffers, (size_t)formula->buffer_count * sizeof *formula->buffers, &copy));
-  kernel->buffers = copy;
   uint64_t *reuse = kernel->reuse;
-  if (!reuse) return HR_NEW_ARRAY(arena, kernel->root_count, &kernel->reuse);
-  HR_TRY(hr_arena_copy(arena, reuse, (size_t)kernel->root_count * sizeof *reuse, &copy));
-  kernel->reuse = copy;
+  kernel->buffer_count = formula->buffer_count;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &kernel->reuse));
+  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
+  for (int r = 0; reuse && r < kernel->root_count; r++) kernel->reuse[r] = reuse[r];
   return NULL;
 }
 
+static hr_status_t plan_form(jit_kernel_t *kernel) {
+  if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_plan(kernel);
+  return hr_error(HR_UNSUPPORTED, "reductions have no code");
+}
+
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                            const fusion_form_t *form, int part, jit_kernel_t *kernel, bool *out_declined) {
+                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
   kernel->target = target, kernel->body = body, kernel->form = *form;
   snprintf(kernel->name, sizeof kernel->name, "k%016llx%08llx", (unsigned long long)kernel->key.high,
            (unsigned long long)kernel->key.low & 0xffffffff);
   hr_status_t st = take_roots(kernel, part);
-  if (!st) st = jit_loop_plan(kernel);
-  *out_declined = hr_status_code(st) == HR_UNSUPPORTED;
-  if (*out_declined) {
-    hr_status_release(st);
-    st = NULL;
-  }
-  if (!st && !*out_declined) st = keep_lists(kernel, arena);
-  if (st || *out_declined) hr_arena_deinit(&kernel->arena);
-  return st;
+  if (!st) st = plan_form(kernel);
+  if (!st) st = keep_lists(kernel, arena, buffers);
+  kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
+  if (st) hr_arena_deinit(&kernel->arena);
+  if (!kernel->is_declined) return st;
+  hr_status_release(st);
+  return NULL;
 }
 
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) { return jit_loop_write(kernel, code); }

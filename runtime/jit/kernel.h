@@ -58,24 +58,26 @@ struct jit_kernel {
   size_t scratch_bytes; /* of the phases together */
   size_t worker_bytes;
   int buffer_count;
-  struct jit_buffer *buffers; /* copied: outlives the formula */
+  int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
   uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
   double node_work;  /* how long its code takes to make: nodes */
   void *rows;        /* kInput: of kernel_rows.c */
-  bool is_ready;
+  bool is_declined, is_ready;
   jit_kernel_t *next;
 };
 
-/* Lays out part number `part` of a fusion: finds formula, loops, units, phases. *out_declined says that there is no code
- * for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
+/* Lays out part number `part` of a fusion: finds formula, loops, units, phases. kernel->is_declined says that there is
+ * no code for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                            const fusion_form_t *form, int part, jit_kernel_t *kernel, bool *out_declined);
+                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel);
 /* Writes its functions, one a phase, into the module. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* What names a part: everything that decides its code. */
-hr_status_t jit_kernel_key(const jit_target_t *target, const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           jit_key_t *out_key);
+/* What names a part: everything that decides its code; and the arrays that it may read, in an order that is the same in
+ * equal parts. */
+hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                           const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers);
 
 /* --- for the files of this part only --------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@ typedef struct key_text {
   HR_VEC(int64_t) words;
   int *numbers; /* by instruction id of the fusion's body: 1 + position; 0: not yet */
   int count;
+  jit_buffer_list_t *buffers; /* parameters and constant arrays in the order in which they are reached */
 } key_text_t;
 
 static hr_status_t add(key_text_t *key, int64_t word) {
@@ -27,11 +28,13 @@ static hr_status_t add_shape(key_text_t *key, const hlo_shape_t *shape) {
 
 /* A constant of one value is part of the code; of others only the shape is: they are read like parameters. */
 static hr_status_t add_literal(key_text_t *key, const hlo_value_t *literal) {
-  size_t each = hr_dtype_bytes(literal->dtype), all = (size_t)literal->count * each;
   int64_t words[2] = {0};
-  bool one = literal->count > 0 && (literal->count == 1 || !memcmp(literal->data, (char *)literal->data + each, all - each));
+  bool one = jit_is_one_value(literal);
   HR_TRY(add(key, one));
-  if (one) memcpy(words, literal->data, each);
+  if (one)
+    memcpy(words, literal->data, hr_dtype_bytes(literal->dtype));
+  else if (key->buffers)
+    key->buffers->items[key->buffers->count++] = (jit_buffer_t){-1, literal};
   HR_TRY(add(key, words[0]));
   return add(key, words[1]);
 }
@@ -85,6 +88,8 @@ static hr_status_t add_instr(key_text_t *key, const hlo_instr_t *instr) {
   if (key->numbers[instr->id]) return NULL;
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(add_instr(key, instr->operands[k]));
   HR_TRY(add_plain(key, instr));
+  if (instr->op == HLO_PARAMETER)
+    key->buffers->items[key->buffers->count++] = (jit_buffer_t){(int)hlo_parameter_number(instr), NULL};
   for (int k = 0; k < instr->operand_count; k++) HR_TRY(add(key, key->numbers[instr->operands[k]->id]));
   for (int c = 0; c < instr->called_count; c++) HR_TRY(add_computation(key, instr->called[c]));
   key->numbers[instr->id] = ++key->count;
@@ -101,10 +106,12 @@ static hr_status_t add_part(key_text_t *key, const fusion_form_t *form, int part
   return NULL;
 }
 
-hr_status_t jit_kernel_key(const jit_target_t *target, const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           jit_key_t *out_key) {
-  key_text_t key = {.count = 0};
+hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                           const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
+  key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
+  out_buffers->count = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &out_buffers->items));
   hr_status_t st = hr_alloc_zeroed(body->instrs.count * sizeof *key.numbers + 1, &memory);
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
