@@ -212,6 +212,7 @@ static inline bool jit_check(jit_driver_t *driver, const char *text) {
   if (st) {
     fprintf(stderr, "%s\n", text);
     CHECK_OK(st);
+    hlo_module_destroy(c.module);
     return false;
   }
   hlo_computation_t *entry = c.module->entry;
