@@ -165,15 +165,6 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
   return NULL;
 }
 
-/* Products of bytes are exact only where the processor adds four of them at once into 32 bits. */
-static bool bytes_are_exact(void) {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
-}
-
 static bool is_narrow_float(hr_dtype_t dtype) {
   return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == HR_F32;
 }
@@ -184,7 +175,7 @@ static int types_of(const dot_problem_t *p, dot_onednn_types_t tries[2]) {
   int count = 0;
   if (t->is_complex) return 0;
   if (t->real == HR_U32) {
-    if ((t->lhs != HR_S8 && t->lhs != HR_U8) || t->rhs != HR_S8 || !bytes_are_exact()) return 0;
+    if ((t->lhs != HR_S8 && t->lhs != HR_U8) || t->rhs != HR_S8) return 0;
     tries[0] = (dot_onednn_types_t){onednn_type(t->lhs), dnnl_s8, dnnl_s32};
     return 1;
   }
@@ -260,7 +251,7 @@ hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_probl
   dot_onednn_t *plan;
   int count = types_of(problem, tries);
   const onednn_t *lib = count ? onednn_open() : NULL;
-  if (!lib) return NULL;
+  if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"oneDNN", run_onednn};
   plan->problem = problem;
