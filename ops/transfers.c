@@ -159,6 +159,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   op_transfer_t *transfer;
   hlo_value_t **held;
   HR_TRY(transfers_of(env, &transfers));
+  if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
   hr_status_t st = hold_operands(env, step, transfer, in, &held);

@@ -84,10 +84,30 @@ hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid
   return st;
 }
 
+#define PARALLEL_BYTES (32 << 10)
+
+/* Does some instruction touch so many bytes that several workers are sooner done with it? */
+static bool is_worth_workers(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      for (int leaf = hlo_shape_leaf_count(instr->shape); leaf-- > 0;) {
+        const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
+        int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+        for (int d = 0; d < shape->rank; d++)
+          if (__builtin_mul_overflow(bytes, shape->dims[d], &bytes)) return true;
+        if (bytes >= PARALLEL_BYTES) return true;
+      }
+    }
+  return false;
+}
+
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program) {
-  flat_options_t flat = {.workers = options->workers};
+  flat_options_t flat = {.workers = 1};
   if (!options->compiled) return NULL;
+  if (options->count_workers && is_worth_workers(program->module))
+    HR_TRY(options->count_workers(options->workers_context, &flat.workers));
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference) return NULL;
   flat_plan_destroy(program->flat);

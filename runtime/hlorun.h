@@ -73,6 +73,8 @@ int hlorun_client_rank(const hlorun_client_t *client);
 int hlorun_client_world_size(const hlorun_client_t *client);
 /* Makes executions under way and to come fail with CANCELLED and this reason. Safe from signal-handling threads. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
+/* Says on standard error what this process is doing, and whom it waits for. From any thread, at any time. */
+void hlorun_client_print_state(hlorun_client_t *client);
 /* Waits for all processes of the client's world. */
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */

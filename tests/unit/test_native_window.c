@@ -103,7 +103,48 @@ static void running_totals(void) {
       }
 }
 
+static void check_select(int direction, hr_dtype_t dtype, int rank, const int64_t *dims,
+                         const hlo_window_dim_t *windows) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  int64_t source_dims[8];
+  hlo_window_t window = {rank, windows};
+  hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = &window};
+  hlo_computation_t *bodies[] = {kernel_compare_body(&k, direction, 0, dtype, 2, 0, 1),
+                                 kernel_binary_body(&k, HLO_ADD, dtype, 2, 0, 1)};
+  for (int d = 0; d < rank; d++) source_dims[d] = result_size(&windows[d], dims[d]);
+  hlo_value_t *in[] = {kernel_value(dtype, rank, dims, NULL), kernel_value(dtype, rank, source_dims, NULL),
+                       initial(HLO_ADD, dtype)};
+  native_fill(in[0], true);
+  native_fill(in[1], false);
+  CU_ASSERT_TRUE(native_check(&k, 0, HLO_SELECT_AND_SCATTER, kernel_shape(&k, dtype, rank, dims), 3, in, 1, &attr, 2,
+                              bodies));
+  for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
+  kernel_env_deinit(&k);
+}
+
+static void selects_and_scatters(void) {
+  static const hr_dtype_t of[] = {HR_F32, HR_F64, HR_BF16, HR_F16, HR_S32};
+  static const int directions[] = {HLO_DIRECTION_GE, HLO_DIRECTION_GT, HLO_DIRECTION_LE, HLO_DIRECTION_LT};
+  srand(4);
+  for (int round = 0; round < 300; round++) {
+    int rank = 1 + (int)below(4);
+    int64_t dims[4];
+    hlo_window_dim_t windows[4];
+    for (int d = 0; d < rank; d++) {
+      dims[d] = below(15) == 0 ? 0 : 1 + below(round % 8 ? 9 : 30);
+      windows[d] = below(3) == 0 ? trivial() : random_window();
+      windows[d].base_dilation = windows[d].window_dilation = 1;
+    }
+    check_select(directions[below(4)], of[below(5)], rank, dims, windows);
+  }
+  hlo_window_dim_t three = {3, 2, 0, 1, 1, 1, false}, one = trivial();
+  check_select(HLO_DIRECTION_GE, HR_F32, 4, (int64_t[]){2, 28, 28, 100}, (hlo_window_dim_t[]){one, three, three, one});
+  check_select(HLO_DIRECTION_GE, HR_F32, 4, (int64_t[]){2, 9, 28, 28}, (hlo_window_dim_t[]){one, one, three, three});
+}
+
 CU_TestInfo suite_native_window[] = {{"small windows", small_windows},
                                      {"poolings", poolings},
                                      {"running totals", running_totals},
+                                     {"selects and scatters", selects_and_scatters},
                                      CU_TEST_INFO_NULL};
