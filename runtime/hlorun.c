@@ -16,6 +16,7 @@
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
+#include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
 #include "transport/transport.h"
@@ -427,6 +428,13 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   for (int d = 0; fits && d < rank; d++) fits = sizes[d] == shape->dims[d];
   return fits;
 }
+
+/* --- custom calls --- */
+
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  return custom_host_register(target, fn);
+}
+hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }
 
 /* --- buffers --- */
 
