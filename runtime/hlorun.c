@@ -19,6 +19,7 @@
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
+#include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
 #include "transport/transport.h"
@@ -467,6 +468,13 @@ void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_
                                             .code_s = compiled->code_s,
                                             .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
 }
+
+/* --- custom calls --- */
+
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  return custom_host_register(target, fn);
+}
+hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }
 
 /* --- buffers --- */
 

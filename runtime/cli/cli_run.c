@@ -94,6 +94,13 @@ static hr_status_t open_client(run_t *run) {
   return cli_signals_watch(run->client);
 }
 
+static hr_status_t open_plugins(const hr_options_t *options) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
+    HR_TRY(hlorun_plugin_open(given->text));
+  return NULL;
+}
+
 static hr_status_t load_program(run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -104,6 +111,7 @@ static hr_status_t load_program(run_t *run) {
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;

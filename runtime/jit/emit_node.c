@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "jit/element.h"
-#include "jit/emit.h"
+#include "jit/emit_kernel.h"
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
