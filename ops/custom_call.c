@@ -18,7 +18,7 @@ static const op_custom_call_t table[] = {
 };
 
 /* What somebody registered, under any name that is not in the table. */
-static const op_custom_call_t users_own = {"", &custom_host, ""};
+static const op_custom_call_t users_own = {"", &custom_host, &native_custom_none, ""};
 
 #define TABLE_COUNT ((int)(sizeof table / sizeof *table))
 

@@ -347,17 +347,18 @@ static hr_status_t make_machine(hlorun_program_t *program) {
   return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
 }
 
+/* Signature of compiler_options_t.start_workers. */
+static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
+
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
-  bool compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED;
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
                                  .num_partitions = options->num_partitions,
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
                                  .unproved = options->unproved,
-                                 .compiled = compiled,
-                                 .optimise = compiled,
-                                 .count_workers = exec_pool_count,
+                                 .compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED,
+                                 .start_workers = start_workers,
                                  .workers_context = &program->client->pool};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
