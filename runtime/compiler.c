@@ -1,5 +1,7 @@
 #include "compiler.h"
 
+#include <time.h>
+
 #include "check/check.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
@@ -104,12 +106,15 @@ static bool is_worth_workers(const hlo_module_t *module) {
 
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program) {
-  flat_options_t flat = {.workers = 1};
+  flat_options_t flat = {.workers = 1, .emitter = &jit_native};
+  jit_options_t jit = {.dump_to = getenv("HLORUN_DUMP_TO")};
   if (!options->compiled) return NULL;
+  HR_TRY(jit_create(&jit, &program->jit));
+  flat.emitter_context = program->jit;
   if (options->count_workers && is_worth_workers(program->module))
     HR_TRY(options->count_workers(options->workers_context, &flat.workers));
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
-  if (!program->flat->is_reference) return NULL;
+  if (!program->flat->is_reference) return jit_finish(program->jit);
   flat_plan_destroy(program->flat);
   program->flat = NULL;
   return NULL;
@@ -127,18 +132,34 @@ static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *opti
   return options->optimise ? pass_run_all(module, &passes) : NULL;
 }
 
+/* Seconds since *since, which becomes now. */
+static double lap_s(struct timespec *since) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double took = (double)(now.tv_sec - since->tv_sec) + 1e-9 * (double)(now.tv_nsec - since->tv_nsec);
+  *since = now;
+  return took;
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                               compiled_program_t *program) {
   plan_grid_t grid;
+  struct timespec since;
+  clock_gettime(CLOCK_MONOTONIC, &since);
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
+  program->read_s = lap_s(&since);
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   HR_TRY(optimise(program->module, options));
+  program->passes_s = lap_s(&since);
   HR_TRY(plan_create(program->module, grid, &program->plan));
   HR_TRY(prove_alone(program->module, options, grid));
-  return make_flat_plan(options, program);
+  program->plan_s = lap_s(&since);
+  HR_TRY(make_flat_plan(options, program));
+  program->code_s = lap_s(&since);
+  return NULL;
 }
 
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
@@ -162,6 +183,7 @@ hr_status_t compile_file(const char *path, const compiler_options_t *options, co
 
 void compiled_program_deinit(compiled_program_t *program) {
   flat_plan_destroy(program->flat);
+  jit_destroy(program->jit);
   plan_destroy(program->plan);
   hlo_module_destroy(program->module);
   *program = (compiled_program_t){0};

@@ -4,6 +4,7 @@
 
 #include "check/check.h"
 #include "ir/module.h"
+#include "jit/jit.h"
 #include "plan/flat.h"
 
 typedef struct compiler_options {
@@ -23,6 +24,8 @@ typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
   flat_plan_t *flat; /* NULL: for the reference engine */
+  jit_t *jit;        /* the flat plan's generated code */
+  double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 
 /* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the buffer's bytes as the
