@@ -1,5 +1,6 @@
 #include "compiler.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "check/check.h"
