@@ -1,5 +1,5 @@
-/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it makes
- * is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
+/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it
+ * makes is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
 #include <string.h>
 
 #include "base/mem.h"
