@@ -11,8 +11,6 @@
 #include "ops/custom_lapack.h"
 #include "ops/native_common.h"
 
-extern const op_kernel_t custom_potrf, custom_trsm;
-
 /* Of the C interface of BLAS. */
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED, ADJOINT, UPPER = 121, LOWER, NON_UNIT = 131, UNIT, LEFT = 141, RIGHT };
 
@@ -325,6 +323,8 @@ static hr_status_t prepare_solve(const op_native_target_t *target, const op_step
 const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, run_solve};
 
 /* --- custom calls --- */
+
+extern const op_kernel_t custom_potrf, custom_trsm;
 
 /* The callee sees columns one after the other: then it means the matrix as the program does. */
 static bool is_by_columns(const hlo_layout_t *layout, int rank) {

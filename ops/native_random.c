@@ -1,5 +1,5 @@
-/* Rng-bit-generator, both generators, some hundred blocks at a time in vectors; counters are dealt out to the workers. The
- * words lie as random.c says. */
+/* Rng-bit-generator, both generators, some hundred blocks at a time in vectors; counters are dealt out to the workers.
+ * The words lie as random.c says. */
 #include <string.h>
 
 #include "ops/native.h"
@@ -14,10 +14,10 @@ enum {
 
 typedef struct native_random_plan {
   bool threefry;
-  int64_t count;       /* elements, or words where an element is two */
-  int bytes;           /* of an element, or of a word where an element is two */
+  int64_t count; /* elements, or words where an element is two */
+  int bytes;     /* of an element, or of a word where an element is two */
   size_t state_bytes;
-  int64_t blocks;      /* of the generator: pairs of words, or fours */
+  int64_t blocks;            /* of the generator: pairs of words, or fours */
   int64_t size, half, inner; /* Threefry: around the dimension along which the words of a pair are neighbours */
 } native_random_plan_t;
 
@@ -76,14 +76,15 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
 
 /* --- elements ---------------------------------------------------------------------------------------------------- */
 
-/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as there are elements. */
-#define WEAVE(T, WIDTH)                                                                                        \
-  do {                                                                                                         \
-    int64_t whole = elements / WIDTH < count ? elements / WIDTH : count;                                       \
-    for (int64_t i = 0; i < whole; i++)                                                                        \
-      for (int w = 0; w < WIDTH; w++) ((T *)to)[i * WIDTH + w] = (T)words[w * BLOCK + i];                      \
-    for (int64_t e = whole * WIDTH; whole < count && e < elements; e++)                                        \
-      ((T *)to)[e] = (T)words[e % WIDTH * BLOCK + whole];                                                      \
+/* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as there are elements.
+ */
+#define WEAVE(T, WIDTH)                                                                   \
+  do {                                                                                    \
+    int64_t whole = elements / WIDTH < count ? elements / WIDTH : count;                  \
+    for (int64_t i = 0; i < whole; i++)                                                   \
+      for (int w = 0; w < WIDTH; w++) ((T *)to)[i * WIDTH + w] = (T)words[w * BLOCK + i]; \
+    for (int64_t e = whole * WIDTH; whole < count && e < elements; e++)                   \
+      ((T *)to)[e] = (T)words[e % WIDTH * BLOCK + whole];                                 \
   } while (0)
 
 NATIVE_CLONES
@@ -170,7 +171,8 @@ static hr_status_t run_random(const op_native_run_t *run, const void *plan_, voi
 
 /* --- planning ---------------------------------------------------------------------------------------------------- */
 
-/* The dimension along which the words of a pair are neighbours: the first of even size, else the first of the largest. */
+/* The dimension along which the words of a pair are neighbours: the first of even size, else the first of the largest.
+ */
 static void plan_split(native_random_plan_t *plan, const hlo_shape_t *bits) {
   int split = 0;
   for (int d = 1; d < bits->rank; d++)

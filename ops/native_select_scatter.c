@@ -1,7 +1,7 @@
-/* Select-and-scatter by a comparison and a sum: the gradient of max-pooling. Source elements are gone over in their order,
- * those of the last dimensions without a window side by side; for each the place of its window is chosen as the reference
- * kernel does, and the source added there. Workers share the planes (dimensions before those with windows) and the lanes
- * (those behind), of which each has its own results. */
+/* Select-and-scatter by a comparison and a sum: the gradient of max-pooling. Source elements are gone over in their
+ * order, those of the last dimensions without a window side by side; for each the place of its window is chosen as the
+ * reference kernel does, and the source added there. Workers share the planes (dimensions before those with windows)
+ * and the lanes (those behind), of which each has its own results. */
 #include "ops/accumulate.h"
 #include "ops/native.h"
 #include "ops/native_copy.h"
@@ -11,8 +11,8 @@
 NATIVE_OPTIMIZE
 
 enum {
-  LANES = 64,      /* that are worked on together */
-  GRAIN = 1 << 13  /* source elements that are worth a worker */
+  LANES = 64,     /* that are worked on together */
+  GRAIN = 1 << 13 /* source elements that are worth a worker */
 };
 
 typedef struct pick_block {
@@ -31,32 +31,32 @@ typedef struct native_select_plan {
 } native_select_plan_t;
 
 /* Of each lane: the choice stays as long as `keeps` holds for it and the next. */
-#define PICK(name, T, value, add, keeps)                                                      \
-  NATIVE_CLONES static void pick_##name(const pick_block_t *block) {                           \
-    const T *operand = block->operand, *source = block->source;                                \
-    T best[LANES], *out = block->out;                                                          \
-    int32_t chosen[LANES];                                                                     \
-    for (int64_t l = 0; l < block->lanes; l++) {                                               \
-      best[l] = operand[block->offsets[0] + l];                                                \
-      chosen[l] = 0;                                                                           \
-    }                                                                                          \
-    for (int64_t p = 1; p < block->count; p++) {                                               \
-      const T *next = operand + block->offsets[p];                                             \
-      for (int64_t l = 0; l < block->lanes; l++) {                                             \
-        bool kept = value(best[l]) keeps value(next[l]);                                       \
-        best[l] = kept ? best[l] : next[l];                                                    \
-        chosen[l] = kept ? chosen[l] : (int32_t)p;                                             \
-      }                                                                                        \
-    }                                                                                          \
-    for (int64_t l = 0; l < block->lanes; l++) {                                               \
-      T *to = out + block->offsets[chosen[l]] + l;                                             \
-      *to = add(*to, source[l]);                                                               \
-    }                                                                                          \
+#define PICK(name, T, value, add, keeps)                             \
+  NATIVE_CLONES static void pick_##name(const pick_block_t *block) { \
+    const T *operand = block->operand, *source = block->source;      \
+    T best[LANES], *out = block->out;                                \
+    int32_t chosen[LANES];                                           \
+    for (int64_t l = 0; l < block->lanes; l++) {                     \
+      best[l] = operand[block->offsets[0] + l];                      \
+      chosen[l] = 0;                                                 \
+    }                                                                \
+    for (int64_t p = 1; p < block->count; p++) {                     \
+      const T *next = operand + block->offsets[p];                   \
+      for (int64_t l = 0; l < block->lanes; l++) {                   \
+        bool kept = value(best[l]) keeps value(next[l]);             \
+        best[l] = kept ? best[l] : next[l];                          \
+        chosen[l] = kept ? chosen[l] : (int32_t)p;                   \
+      }                                                              \
+    }                                                                \
+    for (int64_t l = 0; l < block->lanes; l++) {                     \
+      T *to = out + block->offsets[chosen[l]] + l;                   \
+      *to = add(*to, source[l]);                                     \
+    }                                                                \
   }
-#define PICKS(name, T, value, add)    \
-  PICK(name##_ge, T, value, add, >=)  \
-  PICK(name##_gt, T, value, add, >)   \
-  PICK(name##_le, T, value, add, <=)  \
+#define PICKS(name, T, value, add)   \
+  PICK(name##_ge, T, value, add, >=) \
+  PICK(name##_gt, T, value, add, >)  \
+  PICK(name##_le, T, value, add, <=) \
   PICK(name##_lt, T, value, add, <)
 
 #define ITSELF(x) (x)
@@ -76,11 +76,13 @@ typedef struct pick_row {
   void (*pick)(const pick_block_t *block);
 } pick_row_t;
 
-#define PICK_ROWS(dtype, name)                                                                   \
+#define PICK_ROWS(dtype, name)                                                                        \
   {HR_##dtype, HLO_DIRECTION_GE, pick_##name##_ge}, {HR_##dtype, HLO_DIRECTION_GT, pick_##name##_gt}, \
-      {HR_##dtype, HLO_DIRECTION_LE, pick_##name##_le}, {HR_##dtype, HLO_DIRECTION_LT, pick_##name##_lt}
-static const pick_row_t table[] = {PICK_ROWS(F32, f32), PICK_ROWS(F64, f64), PICK_ROWS(BF16, bf16),
-                                   PICK_ROWS(F16, f16), PICK_ROWS(S32, s32)};
+      {HR_##dtype, HLO_DIRECTION_LE, pick_##name##_le}, {                                             \
+    HR_##dtype, HLO_DIRECTION_LT, pick_##name##_lt                                                    \
+  }
+static const pick_row_t table[] = {PICK_ROWS(F32, f32), PICK_ROWS(F64, f64), PICK_ROWS(BF16, bf16), PICK_ROWS(F16, f16),
+                                   PICK_ROWS(S32, s32)};
 
 typedef struct select_job {
   const native_select_plan_t *plan;

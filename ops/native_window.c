@@ -1,7 +1,7 @@
-/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are running
- * totals (native_scan.h). Others are gone over result by result:
- *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of the
- *     rows under its window;
+/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are
+ * running totals (native_scan.h). Others are gone over result by result:
+ *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of
+ * the rows under its window;
  *   - else the rows of elements under a row of results along the last dimension are combined first, then the places of
  *     the window along that row.
  * Floats of 16 bits and less are converted to f32 as wholes. */

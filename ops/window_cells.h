@@ -1,5 +1,5 @@
-/* Results of a windowed op gone over one after the other: for each, where the rows of elements under its window start. The
- * last dimensions may be left out, for callers that take them as rows. Units: elements. */
+/* Results of a windowed op gone over one after the other: for each, where the rows of elements under its window start.
+ * The last dimensions may be left out, for callers that take them as rows. Units: elements. */
 #ifndef HLO_OPS_WINDOW_CELLS_H
 #define HLO_OPS_WINDOW_CELLS_H
 
@@ -11,11 +11,11 @@
 
 typedef struct window_cells {
   int rank;
-  int64_t dims[HLO_MAX_RANK]; /* of the results */
+  int64_t dims[HLO_MAX_RANK];                               /* of the results */
   int64_t strides[HLO_MAX_RANK], cover_steps[HLO_MAX_RANK]; /* of the elements */
-  const window_cover_t *covers[HLO_MAX_RANK]; /* per result; NULL: no window along this dimension */
-  int64_t count;                              /* of results */
-  int64_t places;                             /* most rows under one */
+  const window_cover_t *covers[HLO_MAX_RANK];               /* per result; NULL: no window along this dimension */
+  int64_t count;                                            /* of results */
+  int64_t places;                                           /* most rows under one */
 } window_cells_t;
 
 /* The first `rank` dimensions. False if they are too many for lists and tables. */

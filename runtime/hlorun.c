@@ -13,6 +13,7 @@
 #include "exec/channels.h"
 #include "exec/comm.h"
 #include "exec/compiled.h"
+#include "exec/feeds.h"
 #include "exec/machine.h"
 #include "exec/pool.h"
 #include "exec/wait_graph.h"
@@ -48,6 +49,7 @@ struct hlorun_program {
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
   exec_channels_t *channels;
+  exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
   bool *all_params; /* true for each */
@@ -316,6 +318,7 @@ static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unprove
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
   exec_channels_attach(env, program->channels);
+  exec_feeds_attach(env, program->feeds);
   return exec_comm_attach(env, &program->client->comm);
 }
 
@@ -358,6 +361,9 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
+                                .infeed = options->infeed, .outfeed = options->outfeed};
+  HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   return make_machine(program);
 }
 
@@ -398,11 +404,14 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
+
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
   exec_channels_destroy(program->channels);
+  exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);

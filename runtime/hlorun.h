@@ -89,6 +89,8 @@ typedef struct hlorun_program_options {
   int num_partitions; /* 0: from the module */
   bool mpmd;          /* other processes may run other programs; all of them say so */
   bool unproved;      /* load it even if its schedule gets stuck */
+  const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH, tcp:PORT,
+                                   tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica and partition. NULL: nothing */
 } hlorun_program_options_t;
 void hlorun_program_options_init(hlorun_program_options_t *options);
 
@@ -101,6 +103,8 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
                                           size_t size_bytes, const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* Waits until all that it fed out is written, and ends its outfeed. */
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);
 int hlorun_program_num_replicas(const hlorun_program_t *program);
 int hlorun_program_num_partitions(const hlorun_program_t *program);

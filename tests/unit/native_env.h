@@ -125,7 +125,8 @@ static inline bool native_check(kernel_env_t *k, double tolerance, hlo_opcode_t 
   return accepted;
 }
 
-/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal. */
+/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal.
+ */
 static inline void native_fill(hlo_value_t *value, bool specials) {
   static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, -1, 1};
   hr_dtype_t real = hr_dtype_real(value->dtype);
