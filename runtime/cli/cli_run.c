@@ -79,7 +79,8 @@ hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
-  if (hr_option_is_given(options, HR_OPTION_ENGINE)) out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
+  if (hr_option_is_given(options, HR_OPTION_ENGINE))
+    out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
 }
