@@ -185,7 +185,7 @@ static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
 
 static bool is_heavy(const hlo_instr_t *instr) {
   return op_natives[instr->op]->run && (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT ||
-                                        instr->op == HLO_CHOLESKY || instr->op == HLO_TRIANGULAR_SOLVE);
+                                        instr->op == HLO_CHOLESKY || instr->op == HLO_TRIANGULAR_SOLVE || instr->op == HLO_CUSTOM_CALL);
 }
 
 typedef HR_VEC(const hlo_instr_t *) seen_t;
