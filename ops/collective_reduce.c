@@ -122,6 +122,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   HR_TRY(HR_NEW(arena, &context));
   *context = (reducer_context_t){env, reduction};
   *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
+                                .any_thread = reduction->binary != NULL,
                                 .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;

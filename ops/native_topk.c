@@ -1,7 +1,7 @@
 /* Top-k along the last dimension by the total order, ties to the lower index: selection instead of sorting. Keys of a
- * line are made a block at a time; a block whose least key is not below the worst of the best so far is passed over. What
- * is below is gathered, and now and then sorted, to keep the best k. A long line is cut into parts, one a worker, and the
- * best of the parts are sorted once more. */
+ * line are made a block at a time; a block whose least key is not below the worst of the best so far is passed over.
+ * What is below is gathered, and now and then sorted, to keep the best k. A long line is cut into parts, one a worker,
+ * and the best of the parts are sorted once more. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,10 +14,10 @@ NATIVE_OPTIMIZE
 
 enum {
   BLOCK = 64,
-  SMALL_K = 32,         /* up to which the best are kept in order one by one */
-  RESERVE = 1024,       /* candidates beside the best k */
-  MIN_PART = 1 << 14,   /* elements of a part of a line */
-  GRAIN = 1 << 13       /* elements that are worth a worker */
+  SMALL_K = 32,       /* up to which the best are kept in order one by one */
+  RESERVE = 1024,     /* candidates beside the best k */
+  MIN_PART = 1 << 14, /* elements of a part of a line */
+  GRAIN = 1 << 13     /* elements that are worth a worker */
 };
 
 typedef struct native_topk_plan {
@@ -25,8 +25,8 @@ typedef struct native_topk_plan {
   sort_encoding_t encoding;
   radix_kind_t kind; /* a short key above its index, or a pair */
   int workers;
-  int64_t parts;    /* of a line */
-  int64_t capacity; /* candidates */
+  int64_t parts;                           /* of a line */
+  int64_t capacity;                        /* candidates */
   size_t spare, radix, worker_bytes, best; /* scratch: per worker; then the best of all parts */
 } native_topk_plan_t;
 

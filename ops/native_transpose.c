@@ -18,16 +18,16 @@
 NATIVE_OPTIMIZE
 
 enum {
-  ROW_BYTES = 128,    /* of the buffer: two cache lines */
+  ROW_BYTES = 128, /* of the buffer: two cache lines */
   MAX_SIDE = 128,
   GROUP = 8,
   MANY_SQUARES = 1 << 12,
-  GRAIN = 1 << 15     /* bytes that are worth a worker */
+  GRAIN = 1 << 15 /* bytes that are worth a worker */
 };
 
 typedef struct native_transpose_plan {
-  int element_bytes;   /* of what changes places: an element, or a few that stay together */
-  int64_t run_bytes;   /* of runs that stay together, if nothing smaller changes places; else 0 */
+  int element_bytes;         /* of what changes places: an element, or a few that stay together */
+  int64_t run_bytes;         /* of runs that stay together, if nothing smaller changes places; else 0 */
   int64_t i_count, i_stride; /* the dimension that is dense in the operand, and its stride in the result, bytes */
   int64_t j_count, j_stride; /* the one that is dense in the result, and its stride in the operand */
   int64_t i_side, j_side;    /* of a square, elements */
@@ -37,7 +37,7 @@ typedef struct native_transpose_plan {
   int64_t units;             /* runs, or squares */
   int64_t bytes;
   bool streams;
-  hr_workers_fn copy;        /* of some units */
+  hr_workers_fn copy; /* of some units */
 } native_transpose_plan_t;
 
 typedef struct transpose_job {
@@ -49,19 +49,19 @@ typedef struct transpose_job {
 /* --- squares ----------------------------------------------------------------------------------------------------- */
 
 /* Turns N x N elements of type T, N of them in 16 bytes: log2(N) rounds of interleaving register k with k + N / 2. */
-#define TURN(T, N, LOW, HIGH)                                                                              \
-  typedef T vector_##T __attribute__((vector_size(16)));                                                   \
-  NATIVE_INLINE void turn_##T(const char *from, int64_t from_stride, char *to, int64_t to_stride) {        \
-    vector_##T a[N], b[N];                                                                                 \
-    for (int k = 0; k < N; k++) memcpy(&a[k], from + k * from_stride, 16);                                 \
-    for (int round = 1; round < N; round *= 2) {                                                           \
-      for (int k = 0; k < N / 2; k++) {                                                                    \
-        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], LOW);                                       \
-        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], HIGH);                                  \
-      }                                                                                                    \
-      for (int k = 0; k < N; k++) a[k] = b[k];                                                             \
-    }                                                                                                      \
-    for (int k = 0; k < N; k++) memcpy(to + k * to_stride, &a[k], 16);                                     \
+#define TURN(T, N, LOW, HIGH)                                                                       \
+  typedef T vector_##T __attribute__((vector_size(16)));                                            \
+  NATIVE_INLINE void turn_##T(const char *from, int64_t from_stride, char *to, int64_t to_stride) { \
+    vector_##T a[N], b[N];                                                                          \
+    for (int k = 0; k < N; k++) memcpy(&a[k], from + k * from_stride, 16);                          \
+    for (int round = 1; round < N; round *= 2) {                                                    \
+      for (int k = 0; k < N / 2; k++) {                                                             \
+        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], LOW);                                \
+        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], HIGH);                           \
+      }                                                                                             \
+      for (int k = 0; k < N; k++) a[k] = b[k];                                                      \
+    }                                                                                               \
+    for (int k = 0; k < N; k++) memcpy(to + k * to_stride, &a[k], 16);                              \
   }
 #define LIST(...) __VA_ARGS__
 
@@ -79,19 +79,19 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
   memcpy(to, from, 16);
 }
 
-/* i_count x j_count elements into the buffer: whole small squares, then what is left at the edges. Rows of the operand are
- * read to their ends before the next. */
-#define TURN_ALL(T, N)                                                                                           \
-  do {                                                                                                           \
-    int64_t i_whole = i_count / N * N, j_whole = j_count / N * N;                                                \
-    for (int64_t j = 0; j < j_whole; j += N)                                                                     \
-      for (int64_t i = 0; i < i_whole; i += N)                                                                   \
-        turn_##T(from + j * j_stride + i * (int64_t)sizeof(T), j_stride, buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), \
-                 ROW_BYTES);                                                                                     \
-    for (int64_t j = 0; j < j_count; j++)                                                                        \
-      for (int64_t i = j < j_whole ? i_whole : 0; i < i_count; i++)                                              \
-        memcpy(buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T),    \
-               sizeof(T));                                                                                       \
+/* i_count x j_count elements into the buffer: whole small squares, then what is left at the edges. Rows of the operand
+ * are read to their ends before the next. */
+#define TURN_ALL(T, N)                                                                                        \
+  do {                                                                                                        \
+    int64_t i_whole = i_count / N * N, j_whole = j_count / N * N;                                             \
+    for (int64_t j = 0; j < j_whole; j += N)                                                                  \
+      for (int64_t i = 0; i < i_whole; i += N)                                                                \
+        turn_##T(from + j * j_stride + i * (int64_t)sizeof(T), j_stride,                                      \
+                 buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), ROW_BYTES);                                 \
+    for (int64_t j = 0; j < j_count; j++)                                                                     \
+      for (int64_t i = j < j_whole ? i_whole : 0; i < i_count; i++)                                           \
+        memcpy(buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T), \
+               sizeof(T));                                                                                    \
   } while (0)
 
 static void turn_square(int element_bytes, const char *from, int64_t j_stride, int64_t i_count, int64_t j_count,
@@ -156,20 +156,20 @@ static void copy_squares(void *context, int64_t begin, int64_t end, int worker) 
 /* --- few streams ------------------------------------------------------------------------------------------------- */
 
 /* A dimension of 2, 3 or 4 changes places with a long one: that many streams are woven into one, or one is split. */
-#define WEAVE(T, N)                                                                                          \
-  for (int64_t i = 0; i < plan->i_count; i++)                                                                \
+#define WEAVE(T, N)                           \
+  for (int64_t i = 0; i < plan->i_count; i++) \
     for (int j = 0; j < N; j++) ((T *)to)[i * N + j] = ((const T *)(from + j * plan->j_stride))[i]
-#define SPLIT(T, N)                                                                                          \
-  for (int64_t j = 0; j < plan->j_count; j++)                                                                \
+#define SPLIT(T, N)                           \
+  for (int64_t j = 0; j < plan->j_count; j++) \
     for (int i = 0; i < N; i++) ((T *)(to + i * plan->i_stride))[j] = ((const T *)from)[j * N + i]
-#define STREAMS(T)                                                                                           \
-  switch (plan->weaves ? plan->j_count + 4 : plan->i_count) {                                                \
-    case 2: SPLIT(T, 2); break;                                                                              \
-    case 3: SPLIT(T, 3); break;                                                                              \
-    case 4: SPLIT(T, 4); break;                                                                              \
-    case 6: WEAVE(T, 2); break;                                                                              \
-    case 7: WEAVE(T, 3); break;                                                                              \
-    case 8: WEAVE(T, 4); break;                                                                              \
+#define STREAMS(T)                                            \
+  switch (plan->weaves ? plan->j_count + 4 : plan->i_count) { \
+    case 2: SPLIT(T, 2); break;                               \
+    case 3: SPLIT(T, 3); break;                               \
+    case 4: SPLIT(T, 4); break;                               \
+    case 6: WEAVE(T, 2); break;                               \
+    case 7: WEAVE(T, 3); break;                               \
+    case 8: WEAVE(T, 4); break;                               \
   }
 
 NATIVE_CLONES

@@ -49,6 +49,7 @@ typedef struct op_group {
 typedef struct op_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
   /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
   hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;
@@ -112,6 +113,8 @@ struct op_env {
    * memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
+  /* From now on transfers move while the program computes. May be NULL. */
+  hr_status_t (*move_by_itself)(op_env_t *env);
   void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for

@@ -1,7 +1,5 @@
 #include "ops/transfers.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 #define AT_ONCE 8 /* requests of one step */
@@ -125,16 +123,6 @@ static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
   transfers->free = transfer;
 }
 
-static hr_status_t copy_of(hlo_value_t *value, hlo_value_t **out_value) {
-  if (value->dtype == HR_TUPLE || value->dtype == HR_TOKEN) {
-    *out_value = hlo_value_retain(value);
-    return NULL;
-  }
-  HR_TRY(hlo_value_array(value->dtype, value->rank, value->dims, out_value));
-  if (value->count) memcpy((*out_value)->data, value->data, hlo_value_bytes(value));
-  return NULL;
-}
-
 /* The operands as they are now, until the end. They are read by then, and nobody may write what others can see. */
 static hr_status_t hold_operands(op_env_t *env, const op_step_t *step, op_transfer_t *transfer, hlo_value_t *const *in,
                                  hlo_value_t ***out_held) {
@@ -144,7 +132,7 @@ static hr_status_t hold_operands(op_env_t *env, const op_step_t *step, op_transf
   for (int k = 0; k < count; k++) {
     held[k] = in[k];
     if (env->borrows)
-      HR_TRY(copy_of(in[k], &held[k]));
+      HR_TRY(hlo_value_copy(in[k], &held[k]));
     else
       hlo_value_retain(in[k]);
     HR_TRY(op_transfer_keep(transfer, held[k]));
@@ -159,6 +147,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   op_transfer_t *transfer;
   hlo_value_t **held;
   HR_TRY(transfers_of(env, &transfers));
+  if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
   hr_status_t st = hold_operands(env, step, transfer, in, &held);

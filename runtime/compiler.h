@@ -12,7 +12,9 @@ typedef struct compiler_options {
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
   bool compiled;                    /* for the compiled engine */
-  int workers;                      /* that will run it, for the compiled engine; at least 1 */
+  /* How many workers the compiled engine has; asked only for a program that is worth more than one. NULL: one. */
+  hr_status_t (*count_workers)(void *context, int *out_count);
+  void *workers_context;
   bool optimise;                    /* run the passes, for the compiled engine */
   const char *dump_dir;             /* where the passes leave the program's stages; NULL: nowhere */
 } compiler_options_t;
@@ -21,6 +23,7 @@ typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
   flat_plan_t *flat; /* NULL: for the reference engine */
+  double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 
 /* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the buffer's bytes as the

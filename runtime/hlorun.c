@@ -2,6 +2,7 @@
 #include "hlorun.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,7 +13,9 @@
 #include "exec/channels.h"
 #include "exec/comm.h"
 #include "exec/compiled.h"
+#include "exec/feeds.h"
 #include "exec/machine.h"
+#include "exec/pool.h"
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
@@ -27,12 +30,14 @@ struct hlorun_client {
   exec_comm_t comm;
   exec_cancel_t cancel;
   char cancel_reason[256];
+  exec_pool_t pool;
   /* What uses the endpoint does so in turn, in the order of the calls. */
   pthread_mutex_t mutex;
   pthread_cond_t turn_ended;
   uint64_t next_ticket, now_serving;
   /* Watchdog of waits: when the step counter last moved. */
   atomic_ulong progress;
+  _Atomic(const hlo_instr_t *) current; /* that runs */
   unsigned long progress_seen;
   double progress_seen_s;
 };
@@ -44,6 +49,7 @@ struct hlorun_program {
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
   exec_channels_t *channels;
+  exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
   bool *all_params; /* true for each */
@@ -101,6 +107,8 @@ static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpo
   return tp_single_open(out_endpoint);
 }
 
+static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
+
 static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
                                hlorun_client_t **out_client) {
   void *memory;
@@ -114,6 +122,10 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
     hr_free(client);
     return st;
   }
+  exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
+                                                      .bind = binds[options->bind],
+                                                      .local_rank = endpoint->local_rank,
+                                                      .local_size = endpoint->local_size});
   pthread_mutex_init(&client->mutex, NULL);
   pthread_cond_init(&client->turn_ended, NULL);
   endpoint->interrupted = interrupt_wait;
@@ -125,7 +137,6 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
 /* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it, and
  * is spared the look at the machine. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
-  static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
   HR_TRY(topo_share_create(endpoint->local_rank, endpoint->local_size, &share));
@@ -166,6 +177,7 @@ static void client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client-
 
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_pool_deinit(&client->pool);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   pthread_mutex_destroy(&client->mutex);
@@ -183,6 +195,12 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
     atomic_store(&client->cancel.reason, client->cancel_reason);
   }
   pthread_mutex_unlock(&client->mutex);
+}
+
+void hlorun_client_print_state(hlorun_client_t *client) {
+  char text[512];
+  exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
+  fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
 }
 
 static uint64_t take_ticket(hlorun_client_t *client) {
@@ -300,22 +318,31 @@ static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unprove
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
   exec_channels_attach(env, program->channels);
+  exec_feeds_attach(env, program->feeds);
   return exec_comm_attach(env, &program->client->comm);
+}
+
+/* HLORUN_CHECK=1 */
+static bool is_checking(void) {
+  const char *text = getenv("HLORUN_CHECK");
+  return text && *text && strcmp(text, "0") != 0;
 }
 
 static hr_status_t make_machine(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
-  exec_compiled_options_t fast = {.check = false};
+  exec_compiled_options_t fast = {.check = is_checking()};
   exec_machine_options_t options = {.rank = client->endpoint->rank,
                                     .rng_seed = client->options.seed,
                                     .cancel = &client->cancel,
                                     .progress = &client->progress,
+                                    .current = &client->current,
                                     .interrupted = interrupt_wait,
                                     .interrupted_context = client,
                                     .attach_comm = attach_peers,
                                     .comm_context = program};
   if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
   fast.machine = options;
+  if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
   return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
 }
 
@@ -329,10 +356,14 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .unproved = options->unproved,
                                  .compiled = compiled,
                                  .optimise = compiled,
-                                 .workers = 1};
+                                 .count_workers = exec_pool_count,
+                                 .workers_context = &program->client->pool};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
+                                .infeed = options->infeed, .outfeed = options->outfeed};
+  HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   return make_machine(program);
 }
 
@@ -373,11 +404,14 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
+
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
   exec_channels_destroy(program->channels);
+  exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);
@@ -422,6 +456,16 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   hr_status_release(st);
   for (int d = 0; fits && d < rank; d++) fits = sizes[d] == shape->dims[d];
   return fits;
+}
+
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+  const compiled_program_t *compiled = &program->compiled;
+  *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
+                                            .read_s = compiled->read_s,
+                                            .passes_s = compiled->passes_s,
+                                            .plan_s = compiled->plan_s,
+                                            .code_s = compiled->code_s,
+                                            .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
 }
 
 /* --- buffers --- */

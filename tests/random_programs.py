@@ -383,6 +383,38 @@ class Computation:
                   f"gather({x.name}, {index.name}), offset_dims={{1}}, collapsed_slice_dims={{0}}, "
                   f"start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,{x.dims[1]}}}")
 
+    def op_row(self):
+        x = self.pick(lambda v: len(v.dims) == 2)
+        if x is None:
+            return
+        index = self.emit("s32", (1,), f"reshape({self.index().name})")
+        self.emit(x.dtype, (x.dims[1],),
+                  f"gather({x.name}, {index.name}), offset_dims={{0}}, collapsed_slice_dims={{0}}, "
+                  f"start_index_map={{0}}, index_vector_dim=0, slice_sizes={{1,{x.dims[1]}}}")
+
+    def op_scatter(self):
+        x = self.pick(lambda v: v.dims and v.dtype not in FLOATS and v.dtype != "pred")
+        if x is None:
+            return
+        index, rest = self.constant("s32", (2, 1)), list(x.dims[1:])
+        update = self.fill(x.dtype, [2] + rest)
+        body = self.program.scalar_body("add", x.dtype)
+        self.emit(x.dtype, x.dims,
+                  f"scatter({x.name}, {index.name}, {update.name}), update_window_dims="
+                  f"{braces(range(1, len(x.dims)))}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
+                  f"index_vector_dim=1, to_apply={body}")
+
+    def op_map(self):
+        x = self.pick(lambda v: v.dims and v.dtype != "pred")
+        if x is None:
+            return
+        y, body = self.pick_like(x), self.program.scalar_body("subtract", x.dtype)
+        self.emit(x.dtype, x.dims, f"map({x.name}, {y.name}), dimensions={braces(range(len(x.dims)))}, to_apply={body}")
+
+    def op_barrier(self):
+        x = self.pick()
+        self.emit(x.dtype, x.dims, f"opt-barrier({x.name})")
+
     def op_tuple(self):
         parts = [self.pick() for _ in range(self.rng.choice([1, 2, 3]))]
         shape = "(" + ", ".join(p.text() for p in parts) + ")"

@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 
-count=${RANDOM_COUNT:-100} seed=${RANDOM_SEED:-1} engine=${RANDOM_ENGINE:-}
+count=${RANDOM_COUNT:-25} seed=${RANDOM_SEED:-1} engine=${RANDOM_ENGINE:-}
 
 # compare KIND SEED TOLERANCE...
 compare() {

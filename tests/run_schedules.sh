@@ -85,6 +85,20 @@ for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
 done
 leak_check_on
 
+# Asked by a signal, each process says what it does; then the time is over, and the first says who waits for whom.
+leak_check_off
+"$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 </dev/null &
+asked=$!
+sleep 2
+kill -USR1 "$asked"
+wait "$asked"
+echo "exit code $?" >>"$work/out"
+for text in "rank 0 waits in %sent.1 (send-done), for rank 1 to receive on channel 1" \
+            "rank 1 waits in %sent.2 (send-done), for rank 0 to receive on channel 2" "a cycle of waiting" "exit code 6"; do
+  if grep -qF "$text" "$work/out"; then pass; else fail "asked what it waits for: $text" "$work/out"; fi
+done
+leak_check_on
+
 # A program that would get stuck is refused before it runs.
 leak_check_off
 expect_exit "run, refused" 4 "$hlorun" -n 2 --timeout 20 --random-inputs "$page/head_to_head.hlo"

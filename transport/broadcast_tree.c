@@ -59,11 +59,7 @@ hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_by
   request->size_bytes = size_bytes;
   request->count = root;
   hr_status_t st = group->size > 1 ? tp_algorithm_start(TP_BROADCAST, request, size_bytes) : NULL;
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request) {
@@ -71,9 +67,5 @@ hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
   hr_status_t st = start_barrier(request);
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
+  return tp_request_started(st, request, out_request);
 }

@@ -101,15 +101,6 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   return row->start(request);
 }
 
-/* Hands the request to the caller, or undoes it if it could not be started. */
-static hr_status_t started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
-}
-
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
@@ -118,7 +109,7 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   request->size_bytes = size_bytes;
   request->out = out;
   hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, size_bytes) : NULL;
-  return started(st, request, out_request);
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const tp_reducer_t *reducer,
@@ -130,10 +121,11 @@ hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const t
   request->out = inout;
   request->count = count;
   request->reducer = *reducer;
+  request->own_thread = !reducer->any_thread;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
     st = tp_algorithm_start(TP_ALL_REDUCE, request, (size_t)count * reducer->element_bytes);
-  return started(st, request, out_request);
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
@@ -145,13 +137,14 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, 
   request->out = out;
   request->count = count;
   request->reducer = *reducer;
+  request->own_thread = !reducer->any_thread;
   size_t bytes = (size_t)count * reducer->element_bytes;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
     st = tp_algorithm_start(TP_REDUCE_SCATTER, request, (size_t)group->size * bytes);
   else if (bytes)
     memmove(out, in, bytes);
-  return started(st, request, out_request);
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
@@ -161,7 +154,7 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
   HR_TRY(tp_request_new(group->owner, group, &request));
   request->sends = sends;
   request->recvs = recvs;
-  return started(tp_algorithm_start(TP_ALL_TO_ALL, request, 0), request, out_request);
+  return tp_request_started(tp_algorithm_start(TP_ALL_TO_ALL, request, 0), request, out_request);
 }
 
 /* What goes to, or comes from, one rank: in shared memory if both see it. Nothing at all needs no transfer. */
@@ -201,7 +194,7 @@ hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_blo
   tp_request_t *request;
   HR_TRY(tp_request_new(groups, NULL, &request));
   if (stream) request->tag |= (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
-  return started(start_permute(request, stream, to, send, from, recv), request, out_request);
+  return tp_request_started(start_permute(request, stream, to, send, from, recv), request, out_request);
 }
 
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner) {

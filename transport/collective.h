@@ -17,6 +17,7 @@
 typedef struct tp_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it may be called by any thread, one at a time */
   /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
   hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "transport/progress.h"
 #include "transport/request.h"
 #include "transport/shm.h"
 
@@ -114,6 +115,7 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
 void tp_close(tp_endpoint_t *endpoint, bool failed, int exit_code) {
   if (!endpoint) return;
   endpoint->exit_code = exit_code;
+  if (endpoint->groups) tp_progress_end(endpoint->groups);
   free_groups(endpoint->groups);
   endpoint->groups = NULL;
   endpoint->vtable->close(endpoint, failed);

@@ -46,6 +46,8 @@ struct tp_groups {
   tp_space_t key; /* of the group that is looked for */
   hr_arena_t arena;
   tp_group_t *world; /* all ranks in order */
+  struct tp_progress *progress; /* NULL: nothing moves by itself */
+  uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   tp_request_t *free_requests;

@@ -302,6 +302,9 @@ static void find_place(mpi_endpoint_t *self) {
   if (gethostname(self->host_name, sizeof self->host_name - 1)) strcpy(self->host_name, "?");
   endpoint->host = self->host_name;
   endpoint->crowded = endpoint->local_size > processor_count();
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  endpoint->one_thread = provided < MPI_THREAD_SERIALIZED;
   endpoint->shares_memory = true;
 }
 

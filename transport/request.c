@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "transport/progress.h"
 #include "transport/shm_group.h"
 
 /* --- delays --- */
@@ -22,7 +23,7 @@ static void delay_start(int rank) {
 
 /* --- the pool --- */
 
-hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
@@ -42,6 +43,23 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
   if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
   *out_request = request;
   return NULL;
+}
+
+hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+  tp_progress_lock(groups);
+  hr_status_t st = take_request(groups, group, out_request);
+  if (st) tp_progress_unlock(groups);
+  return st;
+}
+
+hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
+  tp_groups_t *groups = request->groups;
+  if (st)
+    tp_request_cancel(request);
+  else
+    *out_request = request;
+  tp_progress_unlock(groups);
+  return st;
 }
 
 static void request_free(tp_request_t *request) {
@@ -145,6 +163,7 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
       return NULL;
     }
     request->awaited++;
+    request->groups->moves++;
     HR_TRY(st);
     if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
   }
@@ -187,7 +206,7 @@ static void move_on(tp_request_t *request) {
   drop_messages(request);
 }
 
-hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
+static hr_status_t test_request(tp_request_t *request, bool *out_done) {
   move_on(request);
   *out_done = request->over;
   if (!request->over) return NULL;
@@ -197,31 +216,58 @@ hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
   return st;
 }
 
+hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = test_request(request, out_done);
+  tp_progress_unlock(groups);
+  return st;
+}
+
 void tp_request_cancel(tp_request_t *request) {
   if (!request) return;
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
   drop_messages(request);
   hr_status_release(request->status);
   request->status = NULL;
   request_free(request);
+  tp_progress_unlock(groups);
+}
+
+void tp_requests_move_from(tp_groups_t *groups, bool own_thread) {
+  for (tp_request_t *request = groups->active; request; request = request->next_active)
+    if (own_thread || !request->own_thread) move_on(request);
 }
 
 void tp_requests_move(tp_groups_t *groups) {
-  for (tp_request_t *request = groups->active; request; request = request->next_active) move_on(request);
+  tp_progress_lock(groups);
+  tp_requests_move_from(groups, true);
+  tp_progress_unlock(groups);
 }
 
-hr_status_t tp_request_wait(tp_request_t *request) {
-  if (!request) return NULL;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
+static hr_status_t wait_for(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  tp_endpoint_t *endpoint = groups->endpoint;
   bool done = false;
   for (uint32_t polls = 0;; polls++) {
-    HR_TRY(tp_request_test(request, &done));
+    HR_TRY(test_request(request, &done));
     if (done) return NULL;
     hr_status_t st = endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
     if (st) {
       tp_request_cancel(request);
       return st;
     }
-    tp_requests_move(request->groups);
+    tp_requests_move_from(groups, true);
     endpoint->vtable->rest(endpoint, polls);
   }
+}
+
+hr_status_t tp_request_wait(tp_request_t *request) {
+  if (!request) return NULL;
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = wait_for(request);
+  tp_progress_unlock(groups);
+  return st;
 }

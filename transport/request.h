@@ -64,6 +64,7 @@ struct tp_request {
   uint32_t tag;
   tp_request_t *next_free;
   tp_request_t *next_active, **link; /* among the active ones */
+  bool own_thread;            /* only the endpoint's thread moves it on */
   bool over;                  /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
 
@@ -90,8 +91,10 @@ struct tp_request {
   tp_fold_t fold;
 };
 
-/* A new request is active until it is freed. */
+/* A new request is active until it is freed. It comes with the lock of progress.h, which tp_request_started gives back. */
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request);
+/* Hands the request to the caller, or undoes it if it could not be started. */
+hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request);
 /* Posts a message from or to a member; one of 0 bytes is none. */
 hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part);
@@ -101,6 +104,8 @@ hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, si
 /* The two ends of a message whose sender is done only when the receiver has started. One of 0 bytes travels too. */
 hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes);
+/* tp_requests_move, by the endpoint's own thread or by another. */
+void tp_requests_move_from(tp_groups_t *groups, bool own_thread);
 /* Frees the memory of all requests of the pool. */
 void tp_requests_deinit(tp_groups_t *groups);
 

@@ -60,6 +60,7 @@ bool tp_shm_member_did(tp_shm_turn_t *turn, int member, uint64_t steps);
 static inline void tp_shm_did(tp_shm_turn_t *turn) {
   tp_shm_group_t *group = turn->group;
   turn->steps++;
+  turn->request->groups->moves++;
   atomic_store_explicit(&group->lines[group->mine]->count, ++group->count, memory_order_release);
 }
 /* The last step, of having read what others have in their staging memory: they may use it again. */

@@ -47,6 +47,7 @@ struct tp_endpoint {
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
   bool crowded;        /* more ranks than processors here: spinning would take the time of the rank that is waited for */
+  bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */

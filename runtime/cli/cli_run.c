@@ -93,10 +93,13 @@ static hr_status_t load_program(run_t *run) {
   options.num_partitions = (int)hr_option_int(run->options, HR_OPTION_NUM_PARTITIONS, 0);
   options.mpmd = cli_programs_are_several(run->options) && run->world > 1;
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
+  options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
+  options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
+  if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
   return st;
 }
@@ -241,6 +244,7 @@ static hr_status_t finish(run_t *run) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *expect = hr_option_text(options, HR_OPTION_EXPECT);
   const char *stats = hr_option_text(options, HR_OPTION_STATS), *curve = hr_option_text(options, HR_OPTION_CURVE);
   print_summary(run);
+  HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)

@@ -187,7 +187,7 @@ static hr_status_t print_counts(const test_t *test) {
 
 static hr_status_t work(test_t *test, const char *report) {
   hlorun_client_options_t client;
-  cli_tolerance_t tolerance = cli_tolerance_from_options(test->options);
+  hlo_tolerance_t tolerance = cli_tolerance_from_options(test->options);
   HR_TRY(cli_client_options(test->options, &client));
   return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
 }

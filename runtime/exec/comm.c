@@ -1,6 +1,7 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "transport/progress.h"
 
 #define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
 
@@ -33,7 +34,7 @@ static tp_request_t **as_request(op_request_t **out_request) { return (tp_reques
 
 static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
   return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
-                        .context = reducer->context,
+                        .context = reducer->context, .any_thread = reducer->any_thread,
                         .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
                         .widen = reducer->widen, .narrow = reducer->narrow};
 }
@@ -77,9 +78,14 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
-  (void)env;
-  return tp_request_wait((tp_request_t *)request);
+  exec_comm_t *comm = env->comm;
+  comm->waits = true;
+  hr_status_t st = tp_request_wait((tp_request_t *)request);
+  comm->waits = false;
+  return st;
 }
+
+static hr_status_t move_by_itself(op_env_t *env) { return tp_progress_begin(((exec_comm_t *)env->comm)->groups); }
 
 static void free_shared(void *owner, void *data, size_t size_bytes) {
   (void)size_bytes;
@@ -111,6 +117,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->permute = permute;
   env->wait = wait_for;
   env->give_up = give_up;
+  env->move_by_itself = move_by_itself;
   env->shared_memory = shared_memory;
   return NULL;
 }
@@ -168,6 +175,7 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   hr_arena_init(&comm->arena);
   comm->waits_in = NULL;
   comm->waits_for = -1;
+  comm->waits = false;
   comm->gave_up = false;
   return NULL;
 }

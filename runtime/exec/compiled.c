@@ -61,7 +61,7 @@ static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
     if (made % LOOK_EVERY == 0) HR_TRY(look_around(machine));
     switch (step->kind) {
       case FLAT_NATIVE:
-        HR_TRY(run_native(machine, step));
+        HR_TRY(machine->options.check ? exec_compiled_check(machine, step) : run_native(machine, step));
         break;
       case FLAT_COPY: run_copy(step); break;
       case FLAT_REFERENCE:

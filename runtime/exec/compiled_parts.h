@@ -49,8 +49,8 @@ struct exec_compiled {
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step);
 /* By the native kernel and by the reference kernel, comparing. */
 hr_status_t exec_compiled_check(exec_compiled_t *machine, run_step_t *step);
-/* A native step's operands as values of their own, and the result of its reference kernel on them. */
-hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **out_operands);
+/* A step's operands as values of their own, one an operand; after a failure the rest of `in` is untouched. */
+hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in);
 void exec_compiled_release_views(exec_compiled_t *machine);
 
 #endif

@@ -96,6 +96,8 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
 
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
   HR_TRY(check_cancelled(&machine->env));
+  if (machine->options.current)
+    atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
   if (machine->options.progress) atomic_fetch_add_explicit(machine->options.progress, 1, memory_order_relaxed);
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hlo_value_t *few[FEW_OPERANDS], **in = few;

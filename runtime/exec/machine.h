@@ -19,6 +19,7 @@ typedef struct exec_machine_options {
   const plan_grid_t *grid; /* NULL: the plan's */
   uint64_t rng_seed;
   exec_cancel_t *cancel;   /* may be NULL */
+  _Atomic(const hlo_instr_t *) *current; /* set to the instruction that runs, for reports; may be NULL */
   atomic_ulong *progress;  /* counted up with every step, for watchdogs; may be NULL */
   /* Asked now and then while a step waits for threads of its own: a failure ends it (time-outs). May be NULL. */
   hr_status_t (*interrupted)(void *context);

@@ -37,6 +37,9 @@ hr_status_t hlo_value_token(hlo_value_t **out_value);
 /* All-zero value of a static shape, tuples included. */
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value);
 
+/* The same bits in memory of their own; of a tuple too. */
+hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value);
+
 hlo_value_t *hlo_value_retain(hlo_value_t *value);
 void hlo_value_release(hlo_value_t *value); /* accepts NULL */
 /* True if nobody else can see the value or its bytes: its holder may overwrite them. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "ops/emit.h"
 
 /* One cluster on its way to a body. */
@@ -184,29 +185,40 @@ static hlo_instr_t *fusion_of(emitter_t *emit) {
   hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count, emit->inputs.data, 2,
                                   attrs, 1, &body);
   if (fusion) fusion->name = HR_STR("fusion");
-  if (fusion && !op_can_emit(fusion) && !builder->status)
-    builder->status = hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, emit->members.data[0], NULL,
-                                     "the fusion made of it has none of the forms of generated code");
   return fusion;
 }
 
 /* Root r is result `first`, or results from there on. */
-static hlo_instr_t *result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first) {
+static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first,
+                             hlo_instr_t **out_result) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
-  if (emit->results.count == 1) return fusion;
-  if (!hlo_shape_is_tuple(root->shape)) return hlo_build_element(builder, fusion, first);
-  hlo_instr_t *elements[8];
-  int count = root->shape->element_count < 8 ? root->shape->element_count : 8;
+  hlo_instr_t **elements;
+  int count = root->shape->element_count;
+  *out_result = emit->results.count == 1 ? fusion : NULL;
+  if (*out_result) return NULL;
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, count, &elements));
   for (int e = 0; e < count; e++) elements[e] = hlo_build_element(builder, fusion, first + e);
-  return hlo_build_tuple(builder, count, elements);
+  *out_result = hlo_shape_is_tuple(root->shape) ? hlo_build_tuple(builder, count, elements)
+                                                : hlo_build_element(builder, fusion, first);
+  return NULL;
+}
+
+/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay as they are. */
+static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
+  const hlo_instr_t *first = emit->members.data[0];
+  if (op_can_emit(fusion)) return true;
+  hr_log(HR_LOG_PLAN, HR_LOG_WARN, "the fusion of %.*s and %zu more has no form of generated code: not fused",
+         HR_STR_ARGS(first->name), emit->members.count - 1);
+  return false;
 }
 
 static hr_status_t replace_roots(emitter_t *emit) {
   int first = 0;
-  hlo_instr_t *fusion = fusion_of(emit);
+  hlo_instr_t *fusion = fusion_of(emit), *result = NULL;
+  if (fusion && !has_form(emit, fusion)) return NULL;
   for (size_t r = 0; r < emit->roots.count; r++) {
     hlo_instr_t *root = emit->roots.data[r];
-    hlo_instr_t *result = fusion ? result_at(emit, fusion, root, first) : NULL;
+    if (fusion) HR_TRY(result_at(emit, fusion, root, first, &result));
     HR_TRY(pass_replace(emit->graph->rewrite, root, result));
     first += hlo_shape_is_tuple(root->shape) ? root->shape->element_count : 1;
   }

@@ -50,7 +50,6 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   fuse_member_t *member;
   HR_TRY(HR_NEW(graph->arena, &member));
   *member = (fuse_member_t){.instr = instr, .cluster = cluster, .role = role, .root = root, .other = node->members};
-  member->evals = hlo_shape_is_tuple(instr->shape) ? 1 : (double)fusion_count(fusion_root_shape(instr));
   node->members = member;
   *cluster->last = member;
   cluster->last = &member->next;
@@ -237,6 +236,7 @@ static void unite_twins(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t 
   *link = from->other;
   to->wasted = to->wasted > from->wasted ? to->wasted : from->wasted;
   to->evals += from->evals;
+  to->at = fuse_index_mixed(to->instr);
   if (from->root && !to->root) {
     to->root = true;
     move_homes(graph, to, to->cluster);

@@ -16,7 +16,8 @@ struct fuse_member {
   fuse_cluster_t *cluster;
   uint8_t role;   /* fusion_role_t bits */
   bool root;      /* it is written to memory here */
-  double evals;   /* how many elements of it are evaluated in a run */
+  double evals;   /* as a SOURCE: how many elements of it are evaluated in a run */
+  uint32_t at;    /* and at which index: members with equal numbers are evaluated at the same elements */
   double wasted;  /* ns of evaluating it, and what uses it, more often than needed */
   fuse_member_t *next;  /* of the cluster; users before operands */
   fuse_member_t *other; /* of the same instruction */
@@ -58,6 +59,10 @@ typedef struct fuse_graph {
 } fuse_graph_t;
 
 extern const fusion_space_t fuse_loop_space;
+
+/* The `at` of what stands below an operand that is read at an index of its own; of several mixed ones; 0 is in line. */
+static inline uint32_t fuse_index_below(const hlo_instr_t *user, int k) { return user->id * 8 + (k < 6 ? k : 6) + 1; }
+static inline uint32_t fuse_index_mixed(const hlo_instr_t *instr) { return instr->id * 8 + 8; }
 
 /* Over a computation that a rewrite is open on. Errors: NO_MEMORY. */
 hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite);

@@ -11,7 +11,7 @@
 static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
   if (!writer->update_count) return false;
   for (const fuse_member_t *m = reader->first; m; m = m->next)
-    if (fuse_clobbers(writer, m->instr, m->role)) return true;
+    if (fuse_clobbers(writer, m->instr, 0)) return true;
   return false;
 }
 

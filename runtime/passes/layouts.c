@@ -49,7 +49,7 @@ static hr_status_t expand_bitcasts(hlo_computation_t *computation, bool *out_cha
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && is_movement(instr) && !(is_default(instr->shape) && is_default(instr->operands[0]->shape)))
+    if (instr && is_movement(instr))
       st = pass_replace(&rewrite, instr, bitcast_as_movement(&rewrite, instr));
   }
   *out_changed |= rewrite.changed;

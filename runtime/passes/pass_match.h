@@ -38,6 +38,8 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);
 /* x in all elements of `shape`. */
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape);
+/* The sum over some dimensions, by a new computation at the end of the module's list: pass_computations_order later. */
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims);
 /* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
 hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape);

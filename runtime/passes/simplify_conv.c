@@ -74,7 +74,8 @@ static hlo_instr_t *build_with_window(pass_rewrite_t *rewrite, const hlo_instr_t
 
 static bool is_plain(const hlo_instr_t *conv) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
-  return !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
+  bool unused = labels->lhs_unused || labels->rhs_unused || labels->out_unused;
+  return !unused && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
 }
 
 static void map_dims(int64_t *dims, int count, const int64_t *permutation) {

@@ -121,8 +121,11 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   return NULL;
 }
 
-static hr_status_t check_total(size_t bytes) {
-  size_t physical = hr_mem_physical_bytes();
+/* What the program computes at a time, results included, must fit into the machine. */
+static hr_status_t check_total(const flat_plan_t *flat) {
+  size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
+  for (int b = 0; b < flat->buffer_count && bytes <= physical; b++)
+    if (flat->buffers[b].place == FLAT_RESULT && flat->buffers[b].merged_into < 0) bytes += flat->buffers[b].size_bytes;
   if (bytes <= physical) return NULL;
   return hr_error(HR_NO_MEMORY, "the program needs %zu bytes for what it computes at a time, and this machine has %zu",
                   bytes, physical);
@@ -143,7 +146,7 @@ static hr_status_t place_arena(flat_builder_t *builder) {
   for (int b = 0; b < flat->buffer_count; b++)
     if (flat->buffers[b].place == FLAT_ARENA && flat->buffers[b].merged_into < 0)
       flat->buffers[b].offset_bytes = items[count++].offset_bytes;
-  return check_total(flat->arena_bytes);
+  return check_total(flat);
 }
 
 static hr_status_t copy_buffers(flat_builder_t *builder) {
@@ -178,11 +181,27 @@ static bool needs_reference(const flat_builder_t *builder) {
   return entry->is_dynamic || entry->kept[module->entry->root->id] || op_is_split_by_device(module);
 }
 
+/* Signature of op_native_target_t.at_end. What cannot be noted is destroyed at once, as its owner fails with it. */
+static hr_status_t at_end(void *context, void (*destroy)(void *object), void *object) {
+  flat_plan_t *flat = context;
+  flat_held_t *held;
+  hr_status_t st = HR_NEW(&flat->arena, &held);
+  if (st) {
+    destroy(object);
+    return st;
+  }
+  *held = (flat_held_t){destroy, object, flat->held};
+  flat->held = held;
+  return NULL;
+}
+
 static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
   flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
-  if (options->target) builder.target = *options->target;
-  builder.target.arena = &flat->arena;
-  builder.target.workers = options->workers;
+  builder.target = (op_native_target_t){.arena = &flat->arena,
+                                        .workers = options->workers,
+                                        .at_end = at_end,
+                                        .context = flat,
+                                        .emitter = options->emitter_context};
   hr_arena_init(&builder.scratch);
   hr_status_t st = flat_find_facts(&builder.scratch, flat->plan, &builder.facts);
   if (!st) flat->is_reference = needs_reference(&builder);
@@ -200,6 +219,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, 
   flat_plan_t *flat = memory;
   hr_arena_init(&flat->arena);
   flat->plan = plan;
+  flat->workers = options->workers;
   hr_status_t st = fill(flat, options);
   if (st)
     flat_plan_destroy(flat);
@@ -210,6 +230,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, 
 
 void flat_plan_destroy(flat_plan_t *flat) {
   if (!flat) return;
+  for (flat_held_t *held = flat->held; held; held = held->before) held->destroy(held->object);
   hr_arena_deinit(&flat->arena);
   hr_free(flat);
 }

@@ -75,15 +75,23 @@ typedef struct flat_result {
   int alias_param;            /* COMPUTED: the argument of the same shape whose bytes it can have if it was given away; -1 */
 } flat_result_t;
 
+/* Something that a kernel's plan holds and the arena cannot free. */
+typedef struct flat_held {
+  void (*destroy)(void *object);
+  void *object;
+  struct flat_held *before;
+} flat_held_t;
+
 typedef struct flat_plan {
   hr_arena_t arena;
+  flat_held_t *held; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
   int step_count, buffer_count, slot_count; /* slots: kept values */
   flat_step_t *steps;
   flat_buffer_t *buffers;
   size_t arena_bytes;
-  size_t largest_bytes; /* of what one step reads and writes */
+  int workers; /* that its kernels were prepared for */
   int param_count, result_count; /* flattened */
   flat_result_t *results;
 } flat_plan_t;
@@ -91,8 +99,7 @@ typedef struct flat_plan {
 typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
-  const op_native_target_t *target; /* at_end and contexts, handed to every prepare; NULL: none. `arena` and `workers`
-                                       are the plan's own */
+  void *emitter_context;      /* its op_native_target_t.emitter */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.

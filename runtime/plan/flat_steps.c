@@ -37,16 +37,8 @@ hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, f
 
 hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step) {
   int now = flat_now(builder);
-  size_t bytes = 0;
-  for (int i = 0; i < step->in_count; i++) {
-    flat_touch(builder, step->in[i], now);
-    if (step->in[i].buffer >= 0) bytes += builder->buffers.data[step->in[i].buffer].size_bytes;
-  }
-  for (int i = 0; i < step->out_count; i++) {
-    flat_touch(builder, step->out[i], now);
-    if (step->out[i].buffer >= 0) bytes += builder->buffers.data[step->out[i].buffer].size_bytes;
-  }
-  if (bytes > builder->flat->largest_bytes) builder->flat->largest_bytes = bytes;
+  for (int i = 0; i < step->in_count; i++) flat_touch(builder, step->in[i], now);
+  for (int i = 0; i < step->out_count; i++) flat_touch(builder, step->out[i], now);
   HR_VEC_PUSH(&builder->steps, *step);
   builder->steps.data[now].end = now + 1;
   return NULL;

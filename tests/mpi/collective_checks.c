@@ -1,9 +1,13 @@
 #include "tests/mpi/collective_checks.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "transport/progress.h"
+#include "transport/request.h"
 
 #define LONGEST 20001 /* elements: several segments of a direct reduction */
 #define SEGMENT_BYTES 4096
@@ -254,6 +258,47 @@ static hr_status_t check_bad_groups(bench_t *bench) {
   return refused ? NULL : hr_error(HR_MISMATCH, "a group with a rank twice or outside the world was accepted");
 }
 
+/* --- progress --- */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Computes until the transfer is over, which nobody here looks after, or until it is late. The flag is read as whoever
+ * holds no lock may read it: it only ever becomes true. */
+static double compute_until_over(const tp_request_t *request) {
+  double start = now_s(), last = start;
+  volatile double sum = 0;
+  while (!__atomic_load_n(&request->over, __ATOMIC_ACQUIRE) && last - start < 10) {
+    for (int i = 0; i < 1000; i++) sum += i;
+    if (request->groups->endpoint->crowded) sched_yield();
+    last = now_s();
+  }
+  return last - start;
+}
+
+/* A transfer of several rounds, and of more than one message between two ranks, ends while the ranks compute. */
+static hr_status_t check_progress(bench_t *bench) {
+  tp_groups_t *groups = bench->groups;
+  tp_request_t *request = NULL;
+  tp_reducer_t reducer = double_sum;
+  int rank = groups->endpoint->rank;
+  if (groups->endpoint->world_size == 1) return NULL;
+  reducer.any_thread = true;
+  HR_TRY(tp_progress_begin(groups));
+  for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = element(rank, i);
+  HR_TRY(tp_all_reduce(groups->world, bench->a, LONGEST, &reducer, &request));
+  double computed = compute_until_over(request);
+  HR_TRY(tp_request_wait(request));
+  for (int64_t i = 0; i < LONGEST; i++)
+    if (bench->a[i] != listed_sum(groups->world, i))
+      return wrong(bench, "all-reduce beside computing", LONGEST, i, bench->a[i], listed_sum(groups->world, i));
+  if (computed < 10) return NULL;
+  return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
+}
+
 static hr_status_t check_all(bench_t *bench) {
   bench->group = bench->groups->world;
   HR_TRY(check_group(bench));
@@ -262,6 +307,7 @@ static hr_status_t check_all(bench_t *bench) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
+  HR_TRY(check_progress(bench));
   /* Once warm, transfers allocate nothing. */
   bench->group = bench->groups->world;
   size_t before = hr_mem_total_allocations();
