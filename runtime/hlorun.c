@@ -376,6 +376,13 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes) {
+  return exec_machine_save_state(program->machine, out_bytes);
+}
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes) {
+  return exec_machine_load_state(program->machine, bytes);
+}
+
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
 
 void hlorun_program_release(hlorun_program_t *program) {
