@@ -7,7 +7,8 @@
  *           of the parameters. Roots are computed in one loop if they have equal sizes and share something; roots may
  *           also have nothing in common and any sizes (many small tensors, many scalars: one step instead of hundreds).
  *           A root may be an UPDATE: its formula is then evaluated over the sizes of what is written, in place of the
- *           updated operand, a parameter that the body uses for nothing else.
+ *           updated operand, a parameter that the body does not use otherwise but by a dynamic-slice of the same part:
+ *           then each element is read just before it is written, so the code must not take the two for different arrays.
  *   kInput  Has reductions, all of one space: what they reduce and what they leave.
  *           rows:    the reduced dimensions are the last ones. What depends on a reduction is full or outer: full values
  *                    are used element by element, outer ones too, or broadcast to full along exactly what is reduced.

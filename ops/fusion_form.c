@@ -4,6 +4,8 @@
 
 #include "ops/emit.h"
 
+enum { MOST_SHARING = 8192 }; /* instructions of a body in which sharing is looked for */
+
 int64_t fusion_count(const hlo_shape_t *shape) {
   int64_t count = 1;
   for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
@@ -22,6 +24,15 @@ bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
 
 const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
   return op_emits[root->op] == EMIT_UPDATE ? root->operands[1]->shape : root->shape;
+}
+
+bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
+  int starts = update->operand_count - 2;
+  if (instr->op != HLO_DYNAMIC_SLICE || instr->operands[0] != update->operands[0]) return false;
+  if (instr->operand_count - 1 != starts || !hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
+  for (int k = 0; k < starts; k++)
+    if (instr->operands[1 + k] != update->operands[2 + k]) return false;
+  return true;
 }
 
 /* --- spaces --- */
@@ -131,6 +142,7 @@ typedef struct finder {
   fusion_form_t *form;
   uint8_t *roles;
   bool *reduced;
+  bool *updated; /* by id: a parameter that an update writes over */
   bool good;
 } finder_t;
 
@@ -175,22 +187,12 @@ static void find_space(finder_t *find) {
   }
 }
 
-/* An update writes over a parameter that nothing else in the body reads. */
-static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
-  const hlo_instr_t *over = update->operands[0];
-  int uses = 0;
-  for (size_t i = 0; i < find->body->instrs.count; i++)
-    for (int k = 0; k < find->body->instrs.data[i]->operand_count; k++)
-      uses += find->body->instrs.data[i]->operands[k] == over;
-  return over->op == HLO_PARAMETER && uses == 1 && over != find->body->root;
-}
-
 static void place_roots(finder_t *find) {
   const fusion_space_t *space = &find->form->space;
   for (int r = 0; r < find->form->root_count; r++) {
     const hlo_instr_t *root = find->form->roots[r];
     uint8_t role = FUSION_FULL;
-    if (op_emits[root->op] == EMIT_UPDATE) find->good &= space->kind == FUSION_LOOP && is_good_update(find, root);
+    if (op_emits[root->op] == EMIT_UPDATE) find->good &= space->kind == FUSION_LOOP;
     if (space->kind != FUSION_LOOP) {
       const hlo_shape_t *shape = hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
       int64_t count = fusion_count(shape);
@@ -217,12 +219,29 @@ static void place_operands(finder_t *find) {
   }
 }
 
+/* An update writes over a parameter that the rest of the body does not read, or only where and when it is written. */
+static bool is_good_update(const finder_t *find, const hlo_instr_t *update) {
+  const hlo_instr_t *over = update->operands[0];
+  if (over->op != HLO_PARAMETER || is_root(find, over)) return false;
+  for (size_t i = 0; i < find->body->instrs.count; i++) {
+    const hlo_instr_t *instr = find->body->instrs.data[i];
+    for (int k = 0; k < instr->operand_count; k++) {
+      bool reads = instr->operands[k] == over && (instr != update || k > 0);
+      if (reads && (find->roles[i] != FUSION_FULL || !fusion_reads_updated(update, instr))) return false;
+    }
+  }
+  return true;
+}
+
 /* An update is a root and nothing's operand. */
-static void refuse_used_updates(finder_t *find) {
+static void check_updates(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count && instr->op != HLO_TUPLE; k++)
       find->good &= op_emits[instr->operands[k]->op] != EMIT_UPDATE;
+    if (op_emits[instr->op] != EMIT_UPDATE) continue;
+    find->good &= is_good_update(find, instr);
+    find->updated[instr->operands[0]->id] = true;
   }
 }
 
@@ -243,7 +262,8 @@ static void join_sharers(const finder_t *find, int *parents) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count && instr->op != HLO_TUPLE; k++) {
       const hlo_instr_t *operand = instr->operands[k];
-      if (is_worth_sharing(operand)) parents[set_of(parents, (int)operand->id)] = set_of(parents, (int)i);
+      bool shared = is_worth_sharing(operand) || find->updated[operand->id];
+      if (shared) parents[set_of(parents, (int)operand->id)] = set_of(parents, (int)i);
     }
   }
 }
@@ -263,6 +283,30 @@ static int part_of(const finder_t *find, int *parents, const int *firsts, int co
   return count;
 }
 
+/* All that uses an element of what is written over is computed in the loop that writes it. */
+static bool is_read_in_time(const finder_t *find, int update_root, bool *uses) {
+  const fusion_form_t *form = find->form;
+  const hlo_instr_t *update = form->roots[update_root];
+  for (size_t i = 0; i < find->body->instrs.count; i++) {
+    const hlo_instr_t *instr = find->body->instrs.data[i];
+    uses[i] = false;
+    for (int k = 0; k < instr->operand_count; k++)
+      uses[i] |= uses[instr->operands[k]->id] || instr->operands[k] == update->operands[0];
+  }
+  for (int r = 0; r < form->root_count; r++)
+    if (uses[form->roots[r]->id] && form->part_of_root[r] != form->part_of_root[update_root]) return false;
+  return true;
+}
+
+static hr_status_t check_reads(finder_t *find) {
+  bool *uses;
+  HR_TRY(HR_NEW_ARRAY(find->arena, find->body->instrs.count, &uses));
+  for (int r = 0; r < find->form->root_count; r++)
+    if (op_emits[find->form->roots[r]->op] == EMIT_UPDATE && !is_read_in_time(find, r, uses))
+      find->form->space.kind = FUSION_NONE;
+  return NULL;
+}
+
 static hr_status_t find_parts(finder_t *find) {
   fusion_form_t *form = find->form;
   int *parents, *part_of_root, *firsts;
@@ -278,7 +322,7 @@ static hr_status_t find_parts(finder_t *find) {
     part_of_root[r] = part_of(find, parents, firsts, form->part_count, r);
     if (part_of_root[r] == form->part_count) firsts[form->part_count++] = r;
   }
-  return NULL;
+  return check_reads(find);
 }
 
 hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, fusion_form_t *out_form) {
@@ -286,14 +330,51 @@ hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, f
   *out_form = (fusion_form_t){0};
   HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &find.roles));
   HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &find.reduced));
+  HR_TRY(HR_NEW_ARRAY(arena, body->instrs.count, &find.updated));
   out_form->roles = find.roles;
   out_form->reduced = find.reduced;
   find_roots(&find);
   find_space(&find);
   if (find.good) place_roots(&find);
   if (find.good) place_operands(&find);
-  if (find.good) refuse_used_updates(&find);
+  if (find.good) check_updates(&find);
   if (find.good && out_form->root_count) return find_parts(&find);
   out_form->space.kind = FUSION_NONE;
   return NULL;
+}
+
+/* --- sharing bytes --- */
+
+/* The part of all roots that need `value`, or -1 if there are several. Users come after operands. */
+static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *body, const hlo_instr_t *value) {
+  int part = -1;
+  uint32_t needs[1 + MOST_SHARING / 32] = {0};
+  if (body->instrs.count > MOST_SHARING) return -1;
+  for (size_t i = value->id; i < body->instrs.count; i++) {
+    const hlo_instr_t *instr = body->instrs.data[i];
+    bool uses = instr == value;
+    for (int k = 0; k < instr->operand_count; k++) {
+      uint32_t id = instr->operands[k]->id;
+      uses |= needs[id / 32] >> id % 32 & 1;
+    }
+    needs[i / 32] |= (uint32_t)uses << i % 32;
+  }
+  for (int r = 0; r < form->root_count; r++) {
+    uint32_t id = form->roots[r]->id;
+    if (!(needs[id / 32] >> id % 32 & 1)) continue;
+    if (part >= 0 && part != form->part_of_root[r]) return -1;
+    part = form->part_of_root[r];
+  }
+  return part;
+}
+
+bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root, const hlo_instr_t *parameter) {
+  const hlo_instr_t *instr = form->roots[root];
+  if (op_emits[instr->op] == EMIT_UPDATE) return instr->operands[0] == parameter;
+  if (hlo_shape_is_tuple(instr->shape) || form->roles[instr->id] != FUSION_FULL) return false;
+  if (form->space.kind != FUSION_LOOP && form->space.kind != FUSION_COLUMNS) return false;
+  return form->roles[parameter->id] == FUSION_FULL &&
+         hr_dtype_bytes(instr->shape->dtype) == hr_dtype_bytes(parameter->shape->dtype) &&
+         fusion_count(instr->shape) == fusion_count(parameter->shape) &&
+         part_that_needs(form, body, parameter) == form->part_of_root[root];
 }

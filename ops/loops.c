@@ -234,6 +234,19 @@ void loop_copy_run(const loop_copy_t *copy, void *to, const void *from) {
   }
 }
 
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end) {
+  const loop_nest_t *nest = &copy->nest;
+  loop_walk_t walk = loop_walk_at(nest, begin);
+  for (int64_t row = begin; row < end; row++, loop_walk_next(nest, &walk)) {
+    char *to_row = (char *)to + walk.at[0];
+    const char *from_row = (const char *)from + walk.at[1];
+    if (copy->cross_count)
+      copy_tiles(copy, to_row, from_row);
+    else
+      loop_copy_row(to_row, from_row, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
+  }
+}
+
 bool loop_copy_is_run(const loop_copy_t *copy) {
   const loop_nest_t *nest = &copy->nest;
   if (nest->empty || nest->rank || copy->cross_count) return false;

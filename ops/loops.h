@@ -73,6 +73,8 @@ typedef struct loop_copy {
 void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims, const int64_t *to_strides,
                     const int64_t *from_strides);
 void loop_copy_run(const loop_copy_t *copy, void *to, const void *from);
+/* Rows begin .. end - 1 of its nest (of loop_row_total): for workers that each do a part. */
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end);
 /* One row of it: count elements, strides in bytes. */
 void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride, int64_t from_stride,
                    int element_bytes);

@@ -116,10 +116,6 @@ size_t dot_order_bytes(const dot_matrices_t *side) {
   return side->ordered ? (size_t)side->count * hr_dtype_bytes(side->dtype) : 0;
 }
 
-static const void *constant_of(const hlo_instr_t *operand) {
-  return operand->op == HLO_CONSTANT && operand->literal ? operand->literal->data : NULL;
-}
-
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
   dot_groups_t g;
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
@@ -132,8 +128,8 @@ static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_pr
   if (problem->flops == 0) return NULL;
   HR_TRY(plan_side(arena, lhs, (const dims_group_t *[]){&g.lhs_batch, &g.lhs_free, &g.lhs_contracting}, &problem->a));
   HR_TRY(plan_side(arena, rhs, (const dims_group_t *[]){&g.rhs_batch, &g.rhs_contracting, &g.rhs_free}, &problem->b));
-  problem->constant_a = constant_of(step->instr->operands[0]);
-  problem->constant_b = constant_of(step->instr->operands[1]);
+  problem->constant_a = native_constant(step->instr->operands[0]);
+  problem->constant_b = native_constant(step->instr->operands[1]);
   return NULL;
 }
 

@@ -4,7 +4,7 @@
 #define HLO_OPS_NATIVE_DOT_H
 
 #include "ops/dot.h"
-#include "ops/native.h"
+#include "ops/native_common.h"
 
 /* An operand as matrices. Steps are in elements of its own type. */
 typedef struct dot_matrices {
@@ -44,12 +44,5 @@ hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_proble
 const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to);
 /* Bytes that dot_order_run writes, 0 if the operand is used as it lies. */
 size_t dot_order_bytes(const dot_matrices_t *side);
-
-/* Offsets of scratch memory, one piece after the other, each aligned. */
-static inline size_t native_take(size_t *total_bytes, size_t size_bytes) {
-  size_t at = *total_bytes;
-  *total_bytes += (size_bytes + 63) / 64 * 64;
-  return at;
-}
 
 #endif

@@ -199,31 +199,16 @@ typedef struct dot_onednn_run {
   const dot_onednn_t *plan;
   const char *a, *b;
   char *c, *scratch;
-  hr_dtype_t from; /* while widening */
   bool refused;
 } dot_onednn_run_t;
 
-static void widen_part(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_onednn_run_t *r = context;
-  (void)worker;
-  hr_floats_to_f32(r->from, r->a + (size_t)begin * hr_dtype_bytes(r->from), (float *)r->c + begin, end - begin);
-}
-
-static const void *ready_input(const op_native_run_t *run, const dot_matrices_t *side, const dot_input_t *input,
-                               const void *from) {
+static const void *ready_input(const op_native_run_t *run, const matmul_types_t *types, const dot_matrices_t *side,
+                               const dot_input_t *input, const void *from) {
   char *scratch = run->scratch;
   from = dot_order_run(run->workers, side, from, scratch + input->ordered_at);
   if (!input->widened) return from;
-  dot_onednn_run_t widening = {.a = from, .c = scratch + input->widened_at, .from = side->dtype};
-  hr_workers_split(run->workers, side->count, 16384, widen_part, &widening);
+  native_widen(run->workers, types, side->dtype, from, side->count, scratch + input->widened_at);
   return scratch + input->widened_at;
-}
-
-static void narrow_part(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_onednn_run_t *r = context;
-  const matmul_types_t *types = &r->plan->problem->types;
-  (void)worker;
-  matmul_narrow(types, (char *)r->a + begin * 4, r->c + begin * (int64_t)hr_dtype_bytes(types->out), end - begin);
 }
 
 /* A task's operand, packed if it must be. */
@@ -257,8 +242,8 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, 
   const dot_onednn_t *plan = (const dot_onednn_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_onednn_run_t r = {.plan = plan, .scratch = run->scratch};
-  r.a = ready_input(run, &p->a, &plan->a, in[0]);
-  r.b = plan->packed_b ? NULL : ready_input(run, &p->b, &plan->b, in[1]);
+  r.a = ready_input(run, &p->types, &p->a, &plan->a, in[0]);
+  r.b = plan->packed_b ? NULL : ready_input(run, &p->types, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? r.scratch + plan->sums_at : out[0];
   if (p->flops < SPLIT_FLOPS)
     run_tasks(&r, 0, plan->tasks, 0);
@@ -266,8 +251,7 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, 
     hr_workers_for(run->workers, plan->tasks, 1, run_tasks, &r);
   if (r.refused) return onednn_refused();
   if (!plan->narrowed) return NULL;
-  dot_onednn_run_t narrowing = {.plan = plan, .a = r.c, .c = out[0]};
-  hr_workers_split(run->workers, p->batch * p->m * p->n, 16384, narrow_part, &narrowing);
+  native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
 }
 

@@ -19,6 +19,7 @@ typedef struct dot_small_job {
 #if defined(__x86_64__)
 #define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
 #define TILES_BYTES 64
+#define TILES_SUMS 16
 #define TILES_REAL float
 #define TILES_NAME(x) JOIN_NAME(f32_wide_, x)
 #include "ops/native_dot_tiles.h"
@@ -31,9 +32,11 @@ typedef struct dot_small_job {
 #undef TILES_NAME
 #undef TILES_TARGET
 #undef TILES_BYTES
+#undef TILES_SUMS
 
 #define TILES_TARGET __attribute__((target("avx2,fma")))
 #define TILES_BYTES 32
+#define TILES_SUMS 8
 #define TILES_REAL float
 #define TILES_NAME(x) JOIN_NAME(f32_middle_, x)
 #include "ops/native_dot_tiles.h"
@@ -46,10 +49,12 @@ typedef struct dot_small_job {
 #undef TILES_NAME
 #undef TILES_TARGET
 #undef TILES_BYTES
+#undef TILES_SUMS
 #endif
 
 #define TILES_TARGET
 #define TILES_BYTES 16
+#define TILES_SUMS 8
 #define TILES_REAL float
 #define TILES_NAME(x) JOIN_NAME(f32_narrow_, x)
 #include "ops/native_dot_tiles.h"
@@ -138,7 +143,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 }
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
-#define THIN_ROWS 8
+#define THIN_ROWS 16
 #define SPLIT_PRODUCTS 30000
 
 /* The four forms. False: none fits. */

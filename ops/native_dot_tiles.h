@@ -2,7 +2,8 @@
  *   TILES_NAME(x)   the name of function x in this instance
  *   TILES_TARGET    attributes of the functions
  *   TILES_REAL      float or double
- *   TILES_BYTES     of a vector */
+ *   TILES_BYTES     of a vector
+ *   TILES_SUMS      vectors of sums that the registers hold: 8 or 16 */
 
 #define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
 
@@ -49,13 +50,21 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
     int64_t left = job->m;                                                                                          \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                              \
       TILES_NAME(tile)(ROWS, VECS, job, a, b, c);                                                                   \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                              \
+      TILES_NAME(tile)(4, VECS, job, a, b, c);                                                                      \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                              \
       TILES_NAME(tile)(2, VECS, job, a, b, c);                                                                      \
     for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, job, a, b, c);            \
   }
+#if TILES_SUMS == 16
+STRIP(8, 2)
+STRIP(4, 4)
+STRIP(2, 8)
+#else
 STRIP(8, 1)
 STRIP(4, 2)
 STRIP(2, 4)
+#endif
 STRIP(1, 8)
 
 /* Columns [begin, end) of the product of a with rows of b that are dense. Few rows: wide strips, so that long stretches
@@ -67,8 +76,8 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
 #define STRIPS(VECS, MAX_ROWS)                                                                                      \
   for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
     TILES_NAME(strip##VECS)(job, a, b, c);
-  STRIPS(8, 1)
-  STRIPS(4, 3)
+  STRIPS(8, TILES_SUMS / 8)
+  STRIPS(4, TILES_SUMS / 4)
   STRIPS(2, INT64_MAX)
   STRIPS(1, INT64_MAX)
 #undef STRIPS

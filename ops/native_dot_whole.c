@@ -18,24 +18,14 @@ typedef struct dot_whole_run {
   const dot_whole_t *plan;
   const char *a, *b;
   char *c;
-  hr_dtype_t from;
 } dot_whole_run_t;
-
-static void widen_part(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_whole_run_t *r = context;
-  const matmul_types_t *types = &r->plan->problem->types;
-  (void)worker;
-  matmul_widen_to(types, r->from, r->a + begin * (int64_t)hr_dtype_bytes(r->from), end - begin,
-                  r->c + begin * types->element_bytes);
-}
 
 static const void *ready_input(const op_native_run_t *run, const dot_whole_t *plan, const dot_matrices_t *side,
                                bool widen, size_t ordered_at, size_t at, const void *from) {
   char *scratch = run->scratch;
   from = dot_order_run(run->workers, side, from, scratch + ordered_at);
   if (!widen) return from;
-  dot_whole_run_t widening = {.plan = plan, .a = from, .c = scratch + at, .from = side->dtype};
-  hr_workers_split(run->workers, side->count, 16384, widen_part, &widening);
+  native_widen(run->workers, &plan->problem->types, side->dtype, from, side->count, scratch + at);
   return scratch + at;
 }
 
@@ -56,14 +46,6 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static void narrow_part(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_whole_run_t *r = context;
-  const matmul_types_t *types = &r->plan->problem->types;
-  (void)worker;
-  matmul_narrow(types, (char *)r->a + begin * types->element_bytes,
-                r->c + begin * (int64_t)hr_dtype_bytes(types->out), end - begin);
-}
-
 static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
   const dot_whole_t *plan = (const dot_whole_t *)way;
   const dot_problem_t *p = plan->problem;
@@ -73,8 +55,7 @@ static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, v
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
   if (!plan->narrowed) return NULL;
-  dot_whole_run_t narrowing = {.plan = plan, .a = r.c, .c = out[0]};
-  hr_workers_split(run->workers, p->batch * p->m * p->n, 16384, narrow_part, &narrowing);
+  native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
   return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* Gather: places of the index array are dealt out to the workers; each finds the windows of some hundred places, then
- * copies them. Windows of one run of bytes, the usual rows of a table, are copied as that, with the rows to come already
- * on their way from memory. */
+ * copies them. Windows of one run of bytes, the usual rows of a table, are copied as that, with the rows to come
+ * already on their way from memory. */
 #include <string.h>
 
 #include "ops/native.h"
@@ -18,8 +18,8 @@ enum {
 typedef struct native_gather_plan {
   native_places_t places;
   loop_copy_t copy;
-  int64_t bytes;      /* of an element */
-  int64_t run_bytes;  /* of a window that is one run; 0: it is none */
+  int64_t bytes;     /* of an element */
+  int64_t run_bytes; /* of a window that is one run; 0: it is none */
   int64_t window_bytes;
   int workers;
 } native_gather_plan_t;
@@ -31,7 +31,7 @@ typedef struct gather_job {
   char *to;
 } gather_job_t;
 
-#define COPY_ELEMENTS(T)                                                                             \
+#define COPY_ELEMENTS(T) \
   for (int64_t i = 0; i < count; i++) ((T *)job->to)[other_at[i]] = ((const T *)job->from)[operand_at[i]]
 
 typedef struct wide {

@@ -9,7 +9,7 @@
 typedef struct native_places {
   window_places_t places;
   hr_dtype_t index_dtype;
-  bool clamps; /* gather: windows are moved inside; else those that do not fit have no place */
+  bool clamps;   /* gather: windows are moved inside; else those that do not fit have no place */
   int64_t count; /* of all windows */
 } native_places_t;
 

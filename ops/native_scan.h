@@ -1,5 +1,5 @@
-/* Running totals along one dimension: reduce-window whose window goes from the start of its line to the result's place, or
- * from there to the end; cumulative sums, products, maxima. */
+/* Running totals along one dimension: reduce-window whose window goes from the start of its line to the result's place,
+ * or from there to the end; cumulative sums, products, maxima. */
 #ifndef HLO_OPS_NATIVE_SCAN_H
 #define HLO_OPS_NATIVE_SCAN_H
 

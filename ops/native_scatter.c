@@ -1,5 +1,5 @@
-/* Scatter, in place of its first operands. Updates of one element go in their order whatever the number of workers, since
- * no two workers touch the same element:
+/* Scatter, in place of its first operands. Updates of one element go in their order whatever the number of workers,
+ * since no two workers touch the same element:
  *   - where windows have long rows, each worker takes all windows, but only its part of every row;
  *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
  *   - else one worker does everything.
@@ -17,10 +17,10 @@ NATIVE_OPTIMIZE
 
 enum {
   MAX_ARRAYS = 8,
-  BLOCK = 64,          /* elements of a strided row that are combined at once */
-  MIN_PART_BYTES = 256, /* of a row, that are worth a worker */
+  BLOCK = 64,            /* elements of a strided row that are combined at once */
+  MIN_PART_BYTES = 256,  /* of a row, that are worth a worker */
   MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
-  MIN_BYTES = 1 << 16,  /* of updates, from which on workers are called */
+  MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
   AHEAD = 4
 };
 
@@ -30,7 +30,7 @@ typedef struct native_scatter_plan {
   native_places_t places;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
   accumulate_plan_t body;
-  hlo_opcode_t op;    /* of a kernel */
+  hlo_opcode_t op; /* of a kernel */
   bool overwrite;
   int workers;
   scatter_split_t split;
@@ -124,17 +124,17 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
 
 /* --- windows of one element -------------------------------------------------------------------------------------- */
 
-#define EACH(T, expression)                                                     \
-  do {                                                                          \
-    T *to = (T *)job->to[0];                                                    \
-    const T *from = (const T *)job->from[0];                                    \
-    for (int64_t i = 0; i < count; i++) {                                       \
-      if (operand_at[i] < 0) continue;                                          \
-      T a = to[operand_at[i]], b = from[other_at[i]];                           \
-      (void)a;                                                                  \
-      to[operand_at[i]] = (T)(expression);                                      \
-    }                                                                           \
-    return true;                                                                \
+#define EACH(T, expression)                           \
+  do {                                                \
+    T *to = (T *)job->to[0];                          \
+    const T *from = (const T *)job->from[0];          \
+    for (int64_t i = 0; i < count; i++) {             \
+      if (operand_at[i] < 0) continue;                \
+      T a = to[operand_at[i]], b = from[other_at[i]]; \
+      (void)a;                                        \
+      to[operand_at[i]] = (T)(expression);            \
+    }                                                 \
+    return true;                                      \
   } while (0)
 
 /* The sums and overwrites that programs are full of; false if it is another body. */
@@ -190,7 +190,8 @@ static void scatter_part(const scatter_job_t *job, int part) {
         if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
     if (scatter_elements(job, operand_at, other_at, count)) continue;
     for (int64_t i = 0; i < count; i++) {
-      if (i + AHEAD < count) ask_for_row(job, operand_at[i + AHEAD] + (operand_at[i + AHEAD] < 0 ? 0 : begin), end - begin);
+      if (i + AHEAD < count)
+        ask_for_row(job, operand_at[i + AHEAD] + (operand_at[i + AHEAD] < 0 ? 0 : begin), end - begin);
       if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
     }
   }
@@ -223,8 +224,8 @@ static bool windows_are_apart(const native_places_t *places, const int64_t *size
   return true;
 }
 
-/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows of
- * windows that lie elsewhere in it would be cut elsewhere. */
+/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows
+ * of windows that lie elsewhere in it would be cut elsewhere. */
 static bool rows_are_whole(const native_places_t *places, const hlo_shape_t *operand, const int64_t *sizes,
                            int64_t row_count) {
   int64_t row = 1;

@@ -1,7 +1,7 @@
-/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits (radix.h) together with
- * their places, and the operands are then put into that order. A lone operand is not moved at all but made again out of
- * its sorted keys. Lines are dealt out to the workers; a long one is sorted by all of them. Lines whose elements are apart
- * are copied side by side first, a cache line of them at a time. Ties go as in the reference kernel. */
+/* Sort by numbers: the keys of a line become unsigned integers (sort_encode.h), sorted by digits (radix.h) together
+ * with their places, and the operands are then put into that order. A lone operand is not moved at all but made again
+ * out of its sorted keys. Lines are dealt out to the workers; a long one is sorted by all of them. Lines whose elements
+ * are apart are copied side by side first, a cache line of them at a time. Ties go as in the reference kernel. */
 #include <string.h>
 
 #include "ops/loops.h"
@@ -93,10 +93,9 @@ static void make_items(void *context, int64_t begin, int64_t end, int worker) {
 static void sort_line_items(sort_line_t *line) {
   const native_sort_plan_t *plan = line->plan;
   char *items = line->scratch + plan->items, *spare = line->items == items ? line->scratch + plan->spare : items;
-  line->items = plan->together
-                    ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare, plan->count,
-                                      line->scratch + plan->radix)
-                    : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
+  line->items = plan->together ? radix_sort_long(line->workers, plan->workers, plan->kind, line->items, spare,
+                                                 plan->count, line->scratch + plan->radix)
+                               : radix_sort(plan->kind, line->items, spare, plan->count, line->scratch + plan->radix);
 }
 
 /* By one more group, of higher significance: the sort is stable. */
@@ -192,35 +191,45 @@ static void list_order(sort_line_t *line) {
   line->order = order;
 }
 
-/* A sort that need not be stable: ties go as sort_ties.h says. */
-static void list_usual_order(sort_line_t *line) {
-  const native_sort_plan_t *plan = line->plan;
-  sort_item_t *ties = (sort_item_t *)(line->scratch + plan->ties);
-  uint64_t rank = 0, last = 0;
-  for (int64_t i = 0; i < plan->count; i++) {
-    const radix_pair_t *pair = (const radix_pair_t *)line->items + i;
-    uint64_t item = plan->kind == RADIX_PAIR ? 0 : ((const uint64_t *)line->items)[i];
-    uint64_t key = plan->kind == RADIX_PAIR ? pair->key : item >> 32;
-    int64_t index = plan->kind == RADIX_PAIR ? (int64_t)pair->index : (int64_t)(uint32_t)item;
-    rank += i > 0 && key != last;
-    last = key;
-    ties[index] = (sort_item_t){rank, index};
-  }
-  list_order(line);
-  if (rank == (uint64_t)plan->count - 1) return;
-  sort_items_unstably(ties, ties + plan->count, plan->count);
-  for (int64_t i = 0; i < plan->count; i++) ((uint32_t *)line->items)[i] = (uint32_t)ties[i].index;
+static uint64_t sorted_key(const sort_line_t *line, int64_t i) {
+  return line->plan->kind == RADIX_PAIR ? ((const radix_pair_t *)line->items)[i].key
+                                        : ((const uint64_t *)line->items)[i] >> 32;
 }
 
-#define MOVE(T)                                                                                       \
-  do {                                                                                                \
-    T *to = (T *)line->target;                                                                        \
-    const T *from = (const T *)line->from[line->operand];                                             \
-    for (int64_t i = begin; i < end; i++) to[i] = line->is_iota ? (T)order[i] : from[order[i]];       \
+static bool has_ties(const sort_line_t *line) {
+  for (int64_t i = 1; i < line->plan->count; i++)
+    if (sorted_key(line, i) == sorted_key(line, i - 1)) return true;
+  return false;
+}
+
+/* A sort that need not be stable: ties go as sort_ties.h says, which sorts once more, by ranks. */
+static void list_usual_order(sort_line_t *line) {
+  int64_t count = line->plan->count, rank = 0;
+  sort_item_t *ties = (sort_item_t *)(line->scratch + line->plan->ties);
+  if (!has_ties(line)) {
+    list_order(line);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t index = line->plan->kind == RADIX_PAIR ? (int64_t)((const radix_pair_t *)line->items)[i].index
+                                                   : (int64_t)(uint32_t)((const uint64_t *)line->items)[i];
+    rank += i > 0 && sorted_key(line, i) != sorted_key(line, i - 1);
+    ties[index] = (sort_item_t){(uint64_t)rank, index};
+  }
+  sort_items_unstably(ties, ties + count, count);
+  for (int64_t i = 0; i < count; i++) ((uint32_t *)line->items)[i] = (uint32_t)ties[i].index;
+  line->order = line->items;
+}
+
+#define MOVE(T)                                                                                 \
+  do {                                                                                          \
+    T *to = (T *)line->target;                                                                  \
+    const T *from = (const T *)line->from[line->operand];                                       \
+    for (int64_t i = begin; i < end; i++) to[i] = line->is_iota ? (T)order[i] : from[order[i]]; \
   } while (0)
-#define MOVE_PAIRS                                                                                    \
-  do {                                                                                                \
-    const char *from = line->from[line->operand];                                                     \
+#define MOVE_PAIRS                                                                                          \
+  do {                                                                                                      \
+    const char *from = line->from[line->operand];                                                           \
     for (int64_t i = begin; i < end; i++) memcpy(line->target + i * 16, from + (int64_t)order[i] * 16, 16); \
   } while (0)
 
@@ -308,8 +317,8 @@ static void sort_copied_lines(const sort_job_t *job, char *scratch, int64_t elem
     copy_lines(plan, k, (char *)job->in[k] + element * plan->bytes[k], copied[k], lines, false);
   }
   for (int64_t l = 0; l < lines; l++) {
-    sort_line_t line = {.plan = plan, .workers = job->workers, .from = (const char *const *)at, .to = at,
-                        .scratch = scratch};
+    sort_line_t line = {
+        .plan = plan, .workers = job->workers, .from = (const char *const *)at, .to = at, .scratch = scratch};
     for (int k = 0; k < plan->operands; k++) at[k] = copied[k] + l * plan->count * plan->bytes[k];
     sort_one_line(&line);
   }

@@ -1,7 +1,7 @@
-/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are running
- * totals (native_scan.h). Others are gone over result by result:
- *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of the
- *     rows under its window;
+/* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are
+ * running totals (native_scan.h). Others are gone over result by result:
+ *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of
+ * the rows under its window;
  *   - else the rows of elements under a row of results along the last dimension are combined first, then the places of
  *     the window along that row.
  * Floats of 16 bits and less are converted to f32 as wholes. */
@@ -11,12 +11,10 @@
 #include "ops/native.h"
 #include "ops/loops.h"
 #include "ops/native_scan.h"
-#include "ops/window_range.h"
+#include "ops/window_cells.h"
 
 enum {
-  MAX_PLACES = 1024,    /* of a window, beside those along a row */
-  MAX_TABLE = 1 << 20,  /* results along a dimension */
-  GRAIN = 1 << 14       /* combinations that are worth a worker */
+  GRAIN = 1 << 14 /* combinations that are worth a worker */
 };
 
 typedef struct native_window_plan {
@@ -26,13 +24,10 @@ typedef struct native_window_plan {
   int64_t in_count, out_count;
   bool scans;
   native_scan_t scan;
-  /* Dimensions that are gone over result by result, and what is done for each. */
-  int rank;
-  int64_t out_dims[HLO_MAX_RANK], in_strides[HLO_MAX_RANK], cover_steps[HLO_MAX_RANK], results;
-  const window_cover_t *covers[HLO_MAX_RANK]; /* per result; NULL: no window along this dimension */
-  int64_t lanes;                              /* elements of a row of results */
-  int64_t in_row, places;                     /* elements of a row of the operand; most rows under a result */
-  const window_hits_t *hits;                  /* per place along the row; NULL: rows are lanes */
+  window_cells_t cells;      /* dimensions that are gone over result by result */
+  int64_t lanes;             /* elements of a row of results */
+  int64_t in_row;            /* and of the operand */
+  const window_hits_t *hits; /* per place along the row; NULL: rows are lanes */
   int64_t hit_count;
   size_t row_bytes;         /* of scratch, per worker: at its start */
   size_t wide_in, wide_out; /* in the scratch */
@@ -47,27 +42,6 @@ typedef struct window_job {
 } window_job_t;
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
-
-/* Where the rows under result `index` start, in row-major order. */
-static int64_t list_rows(const native_window_plan_t *plan, const int64_t *index, int64_t *offsets) {
-  int64_t count = 1, filled;
-  offsets[0] = 0;
-  for (int d = 0; d < plan->rank; d++) {
-    if (!plan->covers[d]) {
-      for (int64_t p = 0; p < count; p++) offsets[p] += index[d] * plan->in_strides[d];
-      continue;
-    }
-    window_cover_t cover = plan->covers[d][index[d]];
-    int64_t step = plan->cover_steps[d] * plan->in_strides[d];
-    if (cover.count == 0) return 0;
-    filled = count * cover.count;
-    for (int64_t p = count - 1; p >= 0; p--) /* from the end, as the list grows into itself */
-      for (int64_t k = cover.count - 1; k >= 0; k--)
-        offsets[p * cover.count + k] = offsets[p] + cover.first * plan->in_strides[d] + k * step;
-    count = filled;
-  }
-  return count;
-}
 
 static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets, int64_t count) {
   const native_window_plan_t *plan = job->plan;
@@ -93,17 +67,12 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
 static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   const native_window_plan_t *plan = job->plan;
-  int64_t offsets[MAX_PLACES], index[HLO_MAX_RANK], rest = begin;
+  int64_t offsets[WINDOW_MAX_PLACES], index[HLO_MAX_RANK];
   int64_t row_bytes = plan->lanes * (int64_t)hr_dtype_bytes(plan->rows->dtype);
   char *scratch = job->scratch + (size_t)worker * plan->row_bytes;
-  for (int d = plan->rank - 1; d >= 0; d--) {
-    index[d] = rest % plan->out_dims[d];
-    rest /= plan->out_dims[d];
-  }
-  for (int64_t r = begin; r < end; r++) {
-    combine_rows(job, scratch, job->out + r * row_bytes, offsets, list_rows(plan, index, offsets));
-    for (int d = plan->rank - 1; d >= 0 && ++index[d] == plan->out_dims[d]; d--) index[d] = 0;
-  }
+  window_cells_at(&plan->cells, begin, index);
+  for (int64_t r = begin; r < end; r++, window_cells_next(&plan->cells, index))
+    combine_rows(job, scratch, job->out + r * row_bytes, offsets, window_cells_list(&plan->cells, index, offsets));
 }
 
 static void widen(void *context, int64_t begin, int64_t end, int worker) {
@@ -126,8 +95,8 @@ static void reduce_windows(const op_native_run_t *run, const window_job_t *job) 
     native_scan_run(&plan->scan, run->workers, run->scratch, job->in, job->init, job->out);
     return;
   }
-  int64_t work = plan->lanes * plan->places * (plan->hits ? plan->hit_count : 1) + 1;
-  hr_workers_for(native_workers(run, plan->workers), plan->results, GRAIN / work + 1, reduce_results, (void *)job);
+  int64_t work = plan->lanes * plan->cells.places * (plan->hits ? plan->hit_count : 1) + 1;
+  hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1, reduce_results, (void *)job);
 }
 
 static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
@@ -177,22 +146,6 @@ static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, co
   return true;
 }
 
-static hr_status_t plan_covers(hr_arena_t *arena, native_window_plan_t *plan, int d, const hlo_window_dim_t *w,
-                               int64_t n) {
-  window_cover_t *covers;
-  int64_t most = 0;
-  plan->cover_steps[d] = window_cover_step(w);
-  if (window_is_trivial(w)) return NULL;
-  HR_TRY(HR_NEW_ARRAY(arena, plan->out_dims[d], &covers));
-  for (int64_t o = 0; o < plan->out_dims[d]; o++) {
-    covers[o] = window_result_cover(w, o, n);
-    if (covers[o].count > most) most = covers[o].count;
-  }
-  plan->covers[d] = covers;
-  if (most > 1 && __builtin_mul_overflow(plan->places, most, &plan->places)) plan->places = INT64_MAX;
-  return NULL;
-}
-
 /* The places of the window along the last dimension that lie over anything. */
 static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_dim_t *w, int64_t n,
                             int64_t m) {
@@ -219,26 +172,15 @@ static bool can_be_row(const native_window_plan_t *plan) {
 static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_t *window,
                                 const hlo_shape_t *in, const hlo_shape_t *out, bool *out_possible) {
   int last = window->rank;
-  int64_t strides[HLO_MAX_RANK];
   *out_possible = false;
-  loop_dense_strides(in->rank, in->dims, 1, strides);
-  plan->lanes = plan->places = plan->results = 1;
+  plan->lanes = 1;
   while (last > 0 && window_is_trivial(&window->dims[last - 1])) plan->lanes *= in->dims[--last];
-  if (last == window->rank && last > 0 && window->dims[last - 1].size <= MAX_PLACES) {
+  if (last == window->rank && last > 0 && window->dims[last - 1].size <= WINDOW_MAX_PLACES) {
     last--;
     HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
     if (!can_be_row(plan)) return NULL;
   }
-  plan->rank = last;
-  for (int d = 0; d < last; d++) {
-    plan->out_dims[d] = out->dims[d];
-    plan->in_strides[d] = strides[d];
-    plan->results *= out->dims[d];
-    if (out->dims[d] > MAX_TABLE && !window_is_trivial(&window->dims[d])) return NULL;
-    HR_TRY(plan_covers(arena, plan, d, &window->dims[d], in->dims[d]));
-  }
-  *out_possible = plan->places <= MAX_PLACES;
-  return NULL;
+  return window_cells_plan(arena, window, last, in, out, &plan->cells, out_possible);
 }
 
 static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t dtype) {
@@ -252,7 +194,7 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
 
 static size_t plan_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
-  if (plan->hits && plan->places > 1) {
+  if (plan->hits && plan->cells.places > 1) {
     plan->row_bytes = ((size_t)plan->in_row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64;
     bytes = plan->row_bytes * (size_t)plan->workers;
   }

@@ -28,8 +28,8 @@ size_t radix_long_scratch_bytes(int workers);
 
 /* Sorts `count` items, ascending; either array may hold the result, which is returned. */
 void *radix_sort(radix_kind_t kind, void *items, void *spare, int64_t count, void *scratch);
-/* The same by all workers together, worth it from some ten thousands of items on. `parts` is how many workers the scratch
- * was made for. */
+/* The same by all workers together, worth it from some ten thousands of items on. `parts` is how many workers the
+ * scratch was made for. */
 void *radix_sort_long(hr_workers_t *workers, int parts, radix_kind_t kind, void *items, void *spare, int64_t count,
                       void *scratch);
 

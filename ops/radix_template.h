@@ -122,8 +122,9 @@ static void NAME(count_part)(void *context, int64_t begin, int64_t end, int work
   for (int64_t p = begin; p < end; p++) {
     int64_t from = split->count * p / split->parts, to = split->count * (p + 1) / split->parts;
     uint32_t *counts = split->counts + p * split->buckets;
+    uint64_t mask = (uint64_t)(split->buckets - 1);
     memset(counts, 0, (size_t)split->buckets * sizeof *counts);
-    for (int64_t i = from; i < to; i++) counts[KEY_OF(split->items[i]) >> split->shift & (uint64_t)(split->buckets - 1)]++;
+    for (int64_t i = from; i < to; i++) counts[KEY_OF(split->items[i]) >> split->shift & mask]++;
   }
 }
 

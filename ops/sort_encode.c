@@ -53,60 +53,52 @@ hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descend
 }
 
 /* Sign, then all bits of negative numbers, are turned round. */
-#define ENCODE_FLOATS(U, I, BITS)                                                    \
-  do {                                                                               \
-    const U *from = elements, sign = (U)1 << (BITS - 1), zero = (U)e->zero;          \
-    U infinity = (U)e->infinity, nan_key = (U)e->nan_key, flip = (U)e->flip;         \
-    if (e->infinity == UINT64_MAX) infinity = (U)~sign;                              \
-    for (int64_t i = 0; i < count; i++) {                                            \
-      U bits = from[i] == zero ? 0 : from[i];                                        \
-      U key = (U)(bits ^ ((U)((I)bits >> (BITS - 1)) | sign) ^ flip);                \
-      keys[i] = (U)(bits & (U)~sign) > infinity ? nan_key : key;                     \
-    }                                                                                \
+#define ENCODE_FLOATS(U, I, BITS)                                            \
+  do {                                                                       \
+    const U *from = elements, sign = (U)1 << (BITS - 1), zero = (U)e->zero;  \
+    U infinity = (U)e->infinity, nan_key = (U)e->nan_key, flip = (U)e->flip; \
+    if (e->infinity == UINT64_MAX) infinity = (U)~sign;                      \
+    for (int64_t i = 0; i < count; i++) {                                    \
+      U bits = from[i] == zero ? 0 : from[i];                                \
+      U key = (U)(bits ^ ((U)((I)bits >> (BITS - 1)) | sign) ^ flip);        \
+      keys[i] = (U)(bits & (U)~sign) > infinity ? nan_key : key;             \
+    }                                                                        \
   } while (0)
-#define ENCODE_INTEGERS(U)                                                         \
-  do {                                                                             \
-    const U *from = elements;                                                      \
-    for (int64_t i = 0; i < count; i++) keys[i] = (U)(from[i] ^ (U)e->flip);       \
+#define ENCODE_INTEGERS(U)                                                   \
+  do {                                                                       \
+    const U *from = elements;                                                \
+    for (int64_t i = 0; i < count; i++) keys[i] = (U)(from[i] ^ (U)e->flip); \
   } while (0)
 
-NATIVE_CLONES
-static void encode_floats(const sort_encoding_t *e, const void *elements, int64_t count, uint64_t *keys) {
-  switch (e->element_bytes) {
-    case 2: ENCODE_FLOATS(uint16_t, int16_t, 16); break;
-    case 4: ENCODE_FLOATS(uint32_t, int32_t, 32); break;
-    case 8: ENCODE_FLOATS(uint64_t, int64_t, 64); break;
+#define ENCODE_ALL(FUNCTION, KEY, CASE_8_FLOATS, CASE_8_INTEGERS)                             \
+  NATIVE_CLONES                                                                               \
+  void FUNCTION(const sort_encoding_t *e, const void *elements, int64_t count, KEY *keys) {   \
+    if (e->table) {                                                                           \
+      for (int64_t i = 0; i < count; i++) keys[i] = e->table[((const uint8_t *)elements)[i]]; \
+      return;                                                                                 \
+    }                                                                                         \
+    switch (e->element_bytes + (e->is_float ? 16 : 0)) {                                      \
+      case 1: ENCODE_INTEGERS(uint8_t); break;                                                \
+      case 2: ENCODE_INTEGERS(uint16_t); break;                                               \
+      case 4: ENCODE_INTEGERS(uint32_t); break;                                               \
+      case 8: CASE_8_INTEGERS; break;                                                         \
+      case 18: ENCODE_FLOATS(uint16_t, int16_t, 16); break;                                   \
+      case 20: ENCODE_FLOATS(uint32_t, int32_t, 32); break;                                   \
+      case 24: CASE_8_FLOATS; break;                                                          \
+    }                                                                                         \
   }
-}
 
-NATIVE_CLONES
-static void encode_integers(const sort_encoding_t *e, const void *elements, int64_t count, uint64_t *keys) {
-  switch (e->element_bytes) {
-    case 1: ENCODE_INTEGERS(uint8_t); break;
-    case 2: ENCODE_INTEGERS(uint16_t); break;
-    case 4: ENCODE_INTEGERS(uint32_t); break;
-    case 8: ENCODE_INTEGERS(uint64_t); break;
-  }
-}
+ENCODE_ALL(sort_encode_block, uint64_t, ENCODE_FLOATS(uint64_t, int64_t, 64), ENCODE_INTEGERS(uint64_t))
+ENCODE_ALL(sort_encode_block_32, uint32_t, , )
 
-void sort_encode_block(const sort_encoding_t *encoding, const void *elements, int64_t count, uint64_t *keys) {
-  if (encoding->table) {
-    for (int64_t i = 0; i < count; i++) keys[i] = encoding->table[((const uint8_t *)elements)[i]];
-  } else if (encoding->is_float) {
-    encode_floats(encoding, elements, count, keys);
-  } else {
-    encode_integers(encoding, elements, count, keys);
-  }
-}
-
-#define DECODE(K, U, I, BITS)                                                          \
-  do {                                                                                 \
-    U *to = elements, sign = (U)((U)1 << (BITS - 1)), flip = (U)e->flip;               \
+#define DECODE(K, U, I, BITS)                                                           \
+  do {                                                                                  \
+    U *to = elements, sign = (U)((U)1 << (BITS - 1)), flip = (U)e->flip;                \
     for (int64_t i = 0; i < count && !e->is_float; i++) to[i] = (U)((U)keys[i] ^ flip); \
-    for (int64_t i = 0; i < count && e->is_float; i++) {                               \
-      U bits = (U)((U)keys[i] ^ flip);                                                 \
-      to[i] = (U)(bits ^ ((U)~(U)((I)bits >> (BITS - 1)) | sign));                     \
-    }                                                                                  \
+    for (int64_t i = 0; i < count && e->is_float; i++) {                                \
+      U bits = (U)((U)keys[i] ^ flip);                                                  \
+      to[i] = (U)(bits ^ ((U) ~(U)((I)bits >> (BITS - 1)) | sign));                     \
+    }                                                                                   \
   } while (0)
 
 NATIVE_CLONES

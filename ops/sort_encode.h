@@ -25,8 +25,9 @@ typedef struct sort_encoding {
 /* one_nan: the bits of SORT_NANS_AS_ONE's. */
 hr_status_t sort_encoding_init(hr_arena_t *arena, hr_dtype_t dtype, bool descending, sort_nans_t nans, bool zeros_tie,
                                uint64_t one_nan, sort_encoding_t *encoding);
-/* keys[i] of `count` dense elements. */
+/* keys[i] of `count` dense elements; the second for encodings of at most 32 bits. */
 void sort_encode_block(const sort_encoding_t *encoding, const void *elements, int64_t count, uint64_t *keys);
+void sort_encode_block_32(const sort_encoding_t *encoding, const void *elements, int64_t count, uint32_t *keys);
 /* The element that a key was made of, if encoding->ties is false or the key is not that of a zero or NaN. */
 void sort_decode_32(const sort_encoding_t *encoding, const uint32_t *keys, int64_t count, void *elements);
 void sort_decode_64(const sort_encoding_t *encoding, const uint64_t *keys, int64_t count, void *elements);

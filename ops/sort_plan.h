@@ -15,19 +15,20 @@ typedef struct sort_line_key {
   int key_bytes;         /* of what the body gives */
 } sort_line_key_t;
 
-/* Keys that are sorted by together, as one integer: keys[first .. first + count - 1], the first the most significant. */
+/* Keys that are sorted by together, as one integer: keys[first .. first + count - 1], the first the most significant.
+ */
 typedef struct sort_group {
   int first, count;
 } sort_group_t;
 
 typedef struct native_sort_plan {
   int workers, operands;
-  const int64_t *bytes;          /* of an element, per operand */
-  int64_t count, inner, outer;   /* elements of a line, their distance, and groups of `inner` lines side by side */
-  int64_t block;                 /* lines that are copied side by side if inner > 1, else 1 */
-  bool together;                 /* all workers at one line */
+  const int64_t *bytes;        /* of an element, per operand */
+  int64_t count, inner, outer; /* elements of a line, their distance, and groups of `inner` lines side by side */
+  int64_t block;               /* lines that are copied side by side if inner > 1, else 1 */
+  bool together;               /* all workers at one line */
   bool stable;
-  bool decodes;                  /* one operand, made again out of its key */
+  bool decodes; /* one operand, made again out of its key */
   radix_kind_t kind;
   int key_count, group_count;
   sort_line_key_t keys[SORT_MAX_KEYS];

@@ -37,7 +37,7 @@ void window_places_init(window_places_t *places, const window_dims_t *dims, cons
 }
 
 int window_own_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
-                          int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
+                       int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
   int64_t operand_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);
   loop_dense_strides(other->rank, other->dims, 1, other_strides);

@@ -1,5 +1,6 @@
 /* Gather and scatter: where the windows of an index array lie. Each place of the array names, by a vector of start
- * indices, a window of the operand; the other array (gather's result, scatter's updates) has a window for each place. */
+ * indices, a window of the operand; the other array (gather's result, scatter's updates) has a window for each place.
+ */
 #ifndef HLO_OPS_WINDOW_PLACES_H
 #define HLO_OPS_WINDOW_PLACES_H
 

@@ -4,13 +4,17 @@
 
 #include "check/check.h"
 #include "ir/module.h"
-#include "plan/plan.h"
+#include "plan/flat.h"
 
 typedef struct compiler_options {
   int num_replicas, num_partitions; /* 0: as the module says */
   int world_size;                   /* processes that will run it, or other programs beside it */
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
+  bool compiled;                    /* for the compiled engine */
+  /* How many workers the compiled engine has; asked only for a program that is worth more than one. NULL: one. */
+  hr_status_t (*count_workers)(void *context, int *out_count);
+  void *workers_context;
   bool optimise;                    /* run the passes, for the compiled engine */
   const char *dump_dir;             /* where the passes leave the program's stages; NULL: nowhere */
 } compiler_options_t;
@@ -18,10 +22,12 @@ typedef struct compiler_options {
 typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
+  flat_plan_t *flat; /* NULL: for the reference engine */
+  double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 
-/* read → verify → grid → passes → plan → proof that the schedule completes. Takes the buffer's bytes as the program's
- * text; `path` is for messages.
+/* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the buffer's bytes as the
+ * program's text; `path` is for messages.
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);

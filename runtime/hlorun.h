@@ -45,6 +45,12 @@ typedef enum hlorun_world {
 
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
+typedef enum hlorun_engine {
+  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_REFERENCE,
+  HLORUN_ENGINE_COMPILED
+} hlorun_engine_t;
+
 typedef struct hlorun_client_options {
   size_t struct_size;  /* sizeof this struct, for later versions */
   hlorun_world_t world;
@@ -52,6 +58,7 @@ typedef struct hlorun_client_options {
   hlorun_bind_t bind;
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
+  hlorun_engine_t engine; /* of the programs that it loads */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -125,6 +132,14 @@ hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_ca
 /* Opens a shared library: its functions can be called by their names, and those that its
  * `void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers, by these. */
 hlorun_status_t hlorun_plugin_open(const char *path);
+
+/* What loading took and what running needs. */
+typedef struct hlorun_program_figures {
+  size_t struct_size;
+  double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
+  uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+} hlorun_program_figures_t;
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);

@@ -57,8 +57,6 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
 }
 
 static hr_status_t check_usage(const hr_options_t *options) {
-  if (hr_option_int(options, HR_OPTION_ENGINE, 0) == 1)
-    return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
   HR_TRY(cli_programs_check(options));
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
     return hr_error(HR_USAGE, "--steps and --epochs both say how long to run: give one");
@@ -71,10 +69,12 @@ static hr_status_t check_usage(const hr_options_t *options) {
 
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
+  static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
+  if (hr_option_is_given(options, HR_OPTION_ENGINE)) out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
 }
@@ -110,6 +110,7 @@ static hr_status_t load_program(run_t *run) {
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
+  if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
   return st;
 }

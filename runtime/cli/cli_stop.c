@@ -19,7 +19,16 @@ static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
 
 /* --- the plan --- */
 
-static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module) {
+static hr_status_t print_flat_plan(hr_text_t *text, const plan_t *plan) {
+  flat_options_t options = {.workers = 1};
+  flat_plan_t *flat;
+  HR_TRY(flat_plan_create(plan, &options, &flat));
+  flat_plan_print(text, flat);
+  flat_plan_destroy(flat);
+  return NULL;
+}
+
+static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module, bool is_flat) {
   compiler_options_t compiler = {.num_replicas = (int)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0),
                                  .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0)};
   int64_t replicas = compiler.num_replicas ? compiler.num_replicas : module->replica_count;
@@ -31,8 +40,12 @@ static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *m
   HR_TRY(compiler_choose_grid(module, &compiler, &grid));
   HR_TRY(plan_create(module, grid, &plan));
   hr_text_init(&text);
-  plan_print(&text, plan);
-  hr_status_t st = write_text(options, &text);
+  hr_status_t st = NULL;
+  if (is_flat)
+    st = print_flat_plan(&text, plan);
+  else
+    plan_print(&text, plan);
+  if (!st) st = write_text(options, &text);
   hr_text_deinit(&text);
   plan_destroy(plan);
   return st;
@@ -60,13 +73,14 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage, hl
   HR_TRY(pass_localise(module));
   if (is_word(stage, "localise")) return print_module(options, module);
   HR_TRY(pass_run_all(module, &passes));
-  return is_word(stage, "plan") ? print_plan(options, module) : print_module(options, module);
+  bool is_flat = is_word(stage, "flat");
+  return is_flat || is_word(stage, "plan") ? print_plan(options, module, is_flat) : print_module(options, module);
 }
 
 /* --- the command --- */
 
 static hr_status_t check_stage(const char *stage) {
-  static const char *const words[] = {"read", "verify", "localise", "passes", "plan"};
+  static const char *const words[] = {"read", "verify", "localise", "passes", "plan", "flat"};
   hr_text_t names;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (is_word(stage, words[i])) return NULL;
@@ -75,7 +89,7 @@ static hr_status_t check_stage(const char *stage) {
   pass_names_print(&names);
   hr_status_t st = hr_text_finish(&names);
   if (!st)
-    st = hr_error(HR_USAGE, "--stop-after %s: want read, verify, localise, passes, plan or a pass: %.*s", stage,
+    st = hr_error(HR_USAGE, "--stop-after %s: want read, verify, localise, passes, plan, flat or a pass: %.*s", stage,
                   (int)names.size, names.data);
   hr_text_deinit(&names);
   return st;

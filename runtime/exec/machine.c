@@ -229,6 +229,19 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
   return run_to_end(machine, machine->plan->bodies[computation->id], args, out_value);
 }
 
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
+                              hlo_value_t **out_value) {
+  plan_step_t alone = *step;
+  if (machine->options.current) atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
+  alone.op.last_use = last_use;
+  hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
+  hr_status_t st = run_kernel(machine, &alone, in, out_value);
+  hr_arena_rewind(&machine->scratch, mark);
+  return st;
+}
+
+op_env_t *exec_machine_env(exec_machine_t *machine) { return &machine->env; }
+void exec_machine_forget_probes(exec_machine_t *machine) { exec_probes_clear(&machine->probes); }
 const plan_t *exec_machine_plan(const exec_machine_t *machine) { return machine->plan; }
 const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) { return &machine->options; }
 

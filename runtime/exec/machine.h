@@ -45,6 +45,14 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
 hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes);
 hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *bytes);
 
+/* One step of the plan by its reference kernel, on values of the caller. `last_use` as in op_step_t: the kernel may
+ * overwrite these operands, and may move them out of `in`. *out_value is a new reference. */
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
+                              hlo_value_t **out_value);
+op_env_t *exec_machine_env(exec_machine_t *machine);
+/* Forgets what probes saw; a run of the entry does so by itself. */
+void exec_machine_forget_probes(exec_machine_t *machine);
+
 const plan_t *exec_machine_plan(const exec_machine_t *machine);
 const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine);
 

@@ -89,6 +89,10 @@ hlo_value_t *hlo_value_retain(hlo_value_t *value) {
 
 void hlo_value_release(hlo_value_t *value) {
   if (!value || __atomic_fetch_sub(&value->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  if (value->recycle) {
+    value->recycle(value);
+    return;
+  }
   for (int i = 0; i < value->element_count; i++) hlo_value_release(value->elements[i]);
   hr_buffer_release(value->buffer);
   hr_free(value);

@@ -19,6 +19,9 @@ struct hlo_value {
   void *data;          /* row-major, one element after the other; NULL for tuples and tokens */
   hr_buffer_t *buffer; /* keeps the data */
   hlo_value_t **elements;
+  /* Takes the value back when its last holder lets go, instead of freeing it; NULL: none. */
+  void (*recycle)(hlo_value_t *value);
+  void *recycle_context;
 };
 
 /* An array whose contents are not yet defined. Errors: NO_MEMORY. */

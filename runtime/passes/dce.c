@@ -2,19 +2,15 @@
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 
-/* Opening and closing a rewrite is what removes them. */
-static hr_status_t clean(hlo_computation_t *computation, bool *out_changed) {
-  pass_rewrite_t rewrite;
-  HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  HR_TRY(pass_rewrite_end(&rewrite, NULL));
-  if (computation->instrs.count != rewrite.old_count) *out_changed = true;
-  return NULL;
-}
-
 hr_status_t pass_dce(hlo_module_t *module, bool *out_changed) {
   size_t count = module->computations.count;
   HR_TRY(pass_computations_order(module));
   if (module->computations.count != count) *out_changed = true;
-  for (size_t c = 0; c < module->computations.count; c++) HR_TRY(clean(module->computations.data[c], out_changed));
+  for (size_t c = 0; c < module->computations.count; c++) {
+    hlo_computation_t *computation = module->computations.data[c];
+    count = computation->instrs.count;
+    HR_TRY(pass_remove_dead(computation));
+    if (computation->instrs.count != count) *out_changed = true;
+  }
   return NULL;
 }

@@ -13,7 +13,9 @@ enum {
 
 /* ---- what is folded ---- */
 
-static bool grows_by_nature(hlo_opcode_t op) { return op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RNG_BIT_GENERATOR; }
+static bool grows_by_nature(hlo_opcode_t op) {
+  return op == HLO_IOTA || op == HLO_BROADCAST || op == HLO_RNG_BIT_GENERATOR;
+}
 
 /* Values of the operands; false if one is not constant. */
 static bool constant_operands(const hlo_instr_t *instr, hlo_value_t **values, size_t *out_bytes) {

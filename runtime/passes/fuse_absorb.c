@@ -10,7 +10,8 @@ typedef struct fuse_candidate {
   uint8_t need;                /* where it needs it */
   bool good;                   /* it may take it */
   const fusion_space_t *space; /* what the cluster, a loop until now, runs over then; NULL: no change */
-  double at_element, at_index; /* evaluations by users at the same element, and at computed ones */
+  uint32_t at;                 /* at which index it is read as a SOURCE */
+  double evals;                /* and how often */
   double wasted;               /* by users */
 } fuse_candidate_t;
 
@@ -42,15 +43,17 @@ static hr_status_t candidate_of(absorber_t *absorb, fuse_cluster_t *cluster, fus
   return NULL;
 }
 
-/* Elements below an elementwise user are the same ones for all of them; other users look at elements of their own. */
-static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k, uint8_t need) {
+/* Elements that users evaluate at the same index are the same ones; users at other indices look at others. */
+static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, int k) {
   const hlo_instr_t *instr = user->instr;
-  if (!(need & FUSION_SOURCE)) return;
-  double evals = fuse_evals_below(instr, k, user->evals);
-  if (op_emits[instr->op] != EMIT_ELEMENTWISE)
-    candidate->at_index += evals;
-  else if (evals > candidate->at_element)
-    candidate->at_element = evals;
+  double count = (double)fusion_count(instr->shape), in_line = user->role & ~FUSION_SOURCE ? count : 0;
+  bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
+  uint32_t at = same_index ? user->at : fuse_index_below(instr, k);
+  double evals = same_index ? user->evals : fuse_evals_below(instr, k, user->evals + in_line);
+  if (candidate->at == at && evals <= candidate->evals) return;
+  if (candidate->at && candidate->at != at) at = fuse_index_mixed(instr);
+  candidate->evals = at == candidate->at ? evals : candidate->evals + evals;
+  candidate->at = at;
 }
 
 static hr_status_t note_use(absorber_t *absorb, const fuse_member_t *user) {
@@ -61,7 +64,7 @@ static hr_status_t note_use(absorber_t *absorb, const fuse_member_t *user) {
     uint8_t need = fusion_need(user->cluster->space, user->instr, user->role, k);
     candidate->good &= need != 0;
     candidate->need |= need;
-    count_evals(candidate, user, k, need);
+    if (need & FUSION_SOURCE) count_evals(candidate, user, k);
   }
   if (user->wasted > candidate->wasted) candidate->wasted = user->wasted;
   return NULL;
@@ -83,9 +86,9 @@ static hr_status_t note_uses(absorber_t *absorb) {
 }
 
 static double evals_of(const absorber_t *absorb, const fuse_candidate_t *candidate) {
-  double count = (double)fusion_count(absorb->producer->shape), evals = candidate->at_element + candidate->at_index;
-  if (count == 1) return 1;
-  return candidate->need & ~FUSION_SOURCE && evals < count ? count : evals;
+  double count = (double)fusion_count(absorb->producer->shape);
+  double in_line = candidate->need & ~FUSION_SOURCE ? count : 0;
+  return count == 1 ? 1 : in_line + candidate->evals;
 }
 
 /* --- may it? --- */
@@ -122,7 +125,8 @@ static bool runs_over(absorber_t *absorb, fuse_candidate_t *candidate, const hlo
 static hr_status_t keep_space(absorber_t *absorb, fuse_candidate_t *candidate, const fusion_space_t *space) {
   fusion_space_t *kept;
   candidate->need = FUSION_OUTER;
-  candidate->at_element = candidate->at_index = candidate->wasted = 0;
+  candidate->at = 0;
+  candidate->evals = candidate->wasted = 0;
   if (fuse_is_input(candidate->cluster)) return NULL;
   HR_TRY(HR_NEW(absorb->graph->arena, &kept));
   *kept = *space;
@@ -196,7 +200,7 @@ static bool has_room(const absorber_t *absorb, const fuse_candidate_t *candidate
 static hr_status_t look_at(absorber_t *absorb, fuse_candidate_t *candidate) {
   const hlo_instr_t *producer = absorb->producer;
   candidate->good &= op_emits[producer->op] != EMIT_UPDATE && has_room(absorb, candidate) &&
-                     !fuse_clobbers(absorb->graph, candidate->cluster, producer);
+                     !fuse_clobbers(candidate->cluster, producer, candidate->need);
   if (!candidate->good) return NULL;
   if (producer->op == HLO_REDUCE) return try_reduction(absorb, candidate, producer, &candidate->good);
   HR_TRY(foresee_reduction(absorb, candidate));
@@ -206,17 +210,33 @@ static hr_status_t look_at(absorber_t *absorb, fuse_candidate_t *candidate) {
 
 /* --- is it worth it? --- */
 
-/* What it costs to evaluate elements more often than once, here and above, and to have the code more than once. */
-static double waste_in(const absorber_t *absorb, const fuse_candidate_t *candidate, double copies) {
-  double count = (double)fusion_count(absorb->producer->shape), evals = evals_of(absorb, candidate);
-  double more = (evals > count ? evals - count : 0) + count * (copies - 1) / copies;
-  double code = copies > 1 && !absorb->transparent ? FUSE_COPY_NS : 0;
-  return candidate->wasted + more * fuse_element_ns(absorb->producer) + code;
+enum { MOST_CHAINED = 48 };
+
+/* An element of it with what it is computed from that nothing else uses: that would come along. */
+static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
+  double ns = fuse_element_ns(instr);
+  for (int k = 0; k < instr->operand_count && --*left > 0; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    bool alike = hlo_shape_is_array(operand->shape) && fusion_count(operand->shape) == fusion_count(instr->shape);
+    if (alike && fuse_is_fusible(graph, operand) && operand->op != HLO_REDUCE) ns += chain_ns(graph, operand, left);
+  }
+  return ns;
 }
 
+/* What it costs to evaluate elements more often than once, here and above, and to have the code more than once. */
+static double waste_in(const absorber_t *absorb, const fuse_candidate_t *candidate, double copies) {
+  double count = (double)fusion_count(absorb->producer->shape), more = evals_of(absorb, candidate) - count;
+  double code = copies > 1 && !absorb->transparent ? FUSE_COPY_NS : 0;
+  int left = count > FUSE_FEW_ELEMENTS ? MOST_CHAINED : 0;
+  if (more > 0) return candidate->wasted + more * chain_ns(absorb->graph, absorb->producer, &left) + code;
+  return candidate->wasted + count * (copies - 1) / copies * fuse_element_ns(absorb->producer) + code;
+}
+
+/* A function, more than once an element: only of a handful of elements. */
 static bool is_computed_often(const absorber_t *absorb, const fuse_candidate_t *candidate) {
-  double count = (double)fusion_count(absorb->producer->shape);
-  return fuse_is_expensive(absorb->producer) && evals_of(absorb, candidate) > 1.05 * count;
+  double count = (double)fusion_count(absorb->producer->shape), more = evals_of(absorb, candidate) - count;
+  if (!fuse_is_expensive(absorb->producer) || more <= 0.05 * count) return false;
+  return more * fuse_element_ns(absorb->producer) > FUSE_STEP_NS / 4;
 }
 
 /* As the only user: nothing is written nor read again, for the price of evaluating some elements more often. */
@@ -277,19 +297,19 @@ static void convert(absorber_t *absorb, fuse_candidate_t *candidate) {
   fuse_take_roles(absorb->graph, cluster, candidate->space);
   for (fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->role & FUSION_SOURCE) continue;
-    m->evals = (double)fusion_count(m->instr->shape);
-    m->wasted = 0;
+    m->evals = m->wasted = 0;
+    m->at = 0;
   }
 }
 
 static hr_status_t take(absorber_t *absorb, fuse_candidate_t *candidate, bool root, double copies) {
   fuse_cluster_t *cluster = candidate->cluster;
-  double evals = hlo_shape_is_tuple(absorb->producer->shape) ? 1 : evals_of(absorb, candidate);
   double wasted = hlo_shape_is_tuple(absorb->producer->shape) ? 0 : waste_in(absorb, candidate, copies);
   if (candidate->space) convert(absorb, candidate);
   HR_TRY(fuse_cluster_add(absorb->graph, cluster, absorb->producer, candidate->need, root));
   fuse_member_t *member = absorb->graph->nodes[absorb->producer->id].members;
-  member->evals = evals;
+  member->evals = candidate->evals;
+  member->at = candidate->at;
   member->wasted = wasted;
   cluster->turns |= fuse_turns(absorb->producer);
   return NULL;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "ops/emit.h"
 
 /* One cluster on its way to a body. */
@@ -85,22 +86,37 @@ static hr_status_t input_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
-/* What an operand is in the body: a member, a copy of something free, or a parameter. */
-static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, bool as_input, hlo_instr_t **out_copy) {
-  if (emit->made[instr->id] == emit->number && !as_input) {
-    *out_copy = emit->copies[instr->id];
-    return NULL;
-  }
+static bool is_known(const emitter_t *emit, const hlo_instr_t *instr) {
+  return emit->made[instr->id] == emit->number;
+}
+
+/* Something free, with all that it is made of. */
+static hr_status_t copy_free(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
   hlo_instr_t *operand = NULL;
-  if (!emit->graph->nodes[instr->id].free || as_input) {
-    HR_TRY(input_for(emit, instr, out_copy));
-    if (as_input) return NULL;
-  } else {
-    if (instr->operand_count) HR_TRY(value_for(emit, instr->operands[0], false, &operand));
-    *out_copy = copy_into(emit, instr, &operand);
+  if (!is_known(emit, instr)) {
+    if (instr->operand_count) HR_TRY(copy_free(emit, instr->operands[0], &operand));
+    if (!note_copy(emit, instr, copy_into(emit, instr, &operand))) return hlo_builder_finish(&emit->body);
   }
-  note_copy(emit, instr, *out_copy);
-  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What an operand is in the body: a member, a copy of something free, or a parameter. */
+static hr_status_t value_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  if (emit->graph->nodes[instr->id].free) return copy_free(emit, instr, out_copy);
+  if (!is_known(emit, instr)) {
+    hlo_instr_t *parameter;
+    HR_TRY(input_for(emit, instr, &parameter));
+    note_copy(emit, instr, parameter);
+  }
+  *out_copy = emit->copies[instr->id];
+  return NULL;
+}
+
+/* What is written over is a parameter always. */
+static hr_status_t updated_for(emitter_t *emit, hlo_instr_t *instr, hlo_instr_t **out_copy) {
+  bool free = emit->graph->nodes[instr->id].free;
+  return free ? input_for(emit, instr, out_copy) : value_for(emit, instr, out_copy);
 }
 
 static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
@@ -108,7 +124,7 @@ static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->operand_count, &operands));
   for (int k = 0; k < instr->operand_count; k++) {
     bool written_over = op_emits[instr->op] == EMIT_UPDATE && k == 0;
-    HR_TRY(value_for(emit, instr->operands[k], written_over, &operands[k]));
+    HR_TRY((written_over ? updated_for : value_for)(emit, instr->operands[k], &operands[k]));
   }
   hlo_instr_t *copy = copy_into(emit, instr, operands);
   note_copy(emit, instr, copy);
@@ -169,29 +185,40 @@ static hlo_instr_t *fusion_of(emitter_t *emit) {
   hlo_instr_t *fusion = hlo_build(builder, HLO_FUSION, body->root->shape, (int)emit->inputs.count, emit->inputs.data, 2,
                                   attrs, 1, &body);
   if (fusion) fusion->name = HR_STR("fusion");
-  if (fusion && !op_can_emit(fusion) && !builder->status)
-    builder->status = hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, emit->members.data[0], NULL,
-                                     "the fusion made of it has none of the forms of generated code");
   return fusion;
 }
 
 /* Root r is result `first`, or results from there on. */
-static hlo_instr_t *result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first) {
+static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_instr_t *root, int first,
+                             hlo_instr_t **out_result) {
   hlo_builder_t *builder = &emit->graph->rewrite->builder;
-  if (emit->results.count == 1) return fusion;
-  if (!hlo_shape_is_tuple(root->shape)) return hlo_build_element(builder, fusion, first);
-  hlo_instr_t *elements[8];
-  int count = root->shape->element_count < 8 ? root->shape->element_count : 8;
+  hlo_instr_t **elements;
+  int count = root->shape->element_count;
+  *out_result = emit->results.count == 1 ? fusion : NULL;
+  if (*out_result) return NULL;
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, count, &elements));
   for (int e = 0; e < count; e++) elements[e] = hlo_build_element(builder, fusion, first + e);
-  return hlo_build_tuple(builder, count, elements);
+  *out_result = hlo_shape_is_tuple(root->shape) ? hlo_build_tuple(builder, count, elements)
+                                                : hlo_build_element(builder, fusion, first);
+  return NULL;
+}
+
+/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay as they are. */
+static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
+  const hlo_instr_t *first = emit->members.data[0];
+  if (op_can_emit(fusion)) return true;
+  hr_log(HR_LOG_PLAN, HR_LOG_WARN, "the fusion of %.*s and %zu more has no form of generated code: not fused",
+         HR_STR_ARGS(first->name), emit->members.count - 1);
+  return false;
 }
 
 static hr_status_t replace_roots(emitter_t *emit) {
   int first = 0;
-  hlo_instr_t *fusion = fusion_of(emit);
+  hlo_instr_t *fusion = fusion_of(emit), *result = NULL;
+  if (fusion && !has_form(emit, fusion)) return NULL;
   for (size_t r = 0; r < emit->roots.count; r++) {
     hlo_instr_t *root = emit->roots.data[r];
-    hlo_instr_t *result = fusion ? result_at(emit, fusion, root, first) : NULL;
+    if (fusion) HR_TRY(result_at(emit, fusion, root, first, &result));
     HR_TRY(pass_replace(emit->graph->rewrite, root, result));
     first += hlo_shape_is_tuple(root->shape) ? root->shape->element_count : 1;
   }

@@ -50,7 +50,6 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   fuse_member_t *member;
   HR_TRY(HR_NEW(graph->arena, &member));
   *member = (fuse_member_t){.instr = instr, .cluster = cluster, .role = role, .root = root, .other = node->members};
-  member->evals = hlo_shape_is_tuple(instr->shape) ? 1 : (double)fusion_count(fusion_root_shape(instr));
   node->members = member;
   *cluster->last = member;
   cluster->last = &member->next;
@@ -237,6 +236,7 @@ static void unite_twins(fuse_graph_t *graph, fuse_member_t *from, fuse_member_t 
   *link = from->other;
   to->wasted = to->wasted > from->wasted ? to->wasted : from->wasted;
   to->evals += from->evals;
+  to->at = fuse_index_mixed(to->instr);
   if (from->root && !to->root) {
     to->root = true;
     move_homes(graph, to, to->cluster);
@@ -276,14 +276,19 @@ const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
   return instr;
 }
 
-bool fuse_clobbers(const fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *instr) {
-  (void)graph;
-  if (!cluster->update_count) return false;
-  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
-    if (op_emits[m->instr->op] != EMIT_UPDATE) continue;
-    const hlo_instr_t *over = fuse_bytes_of(m->instr->operands[0]);
-    for (int k = 0; k < instr->operand_count; k++)
-      if (fuse_bytes_of(instr->operands[k]) == over) return true;
+static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr, uint8_t role) {
+  const hlo_instr_t *over = fuse_bytes_of(update->operands[0]);
+  for (int k = 0; k < instr->operand_count; k++) {
+    if (fuse_bytes_of(instr->operands[k]) != over) continue;
+    bool same_array = instr->operands[k] == update->operands[0];
+    if (!same_array || role != FUSION_FULL || !fusion_reads_updated(update, instr)) return true;
   }
+  return false;
+}
+
+bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
+  if (!cluster->update_count) return false;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next)
+    if (op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr && update_clobbers(m->instr, instr, role)) return true;
   return false;
 }

@@ -16,7 +16,8 @@ struct fuse_member {
   fuse_cluster_t *cluster;
   uint8_t role;   /* fusion_role_t bits */
   bool root;      /* it is written to memory here */
-  double evals;   /* how many elements of it are evaluated in a run */
+  double evals;   /* as a SOURCE: how many elements of it are evaluated in a run */
+  uint32_t at;    /* and at which index: members with equal numbers are evaluated at the same elements */
   double wasted;  /* ns of evaluating it, and what uses it, more often than needed */
   fuse_member_t *next;  /* of the cluster; users before operands */
   fuse_member_t *other; /* of the same instruction */
@@ -59,6 +60,10 @@ typedef struct fuse_graph {
 
 extern const fusion_space_t fuse_loop_space;
 
+/* The `at` of what stands below an operand that is read at an index of its own; of several mixed ones; 0 is in line. */
+static inline uint32_t fuse_index_below(const hlo_instr_t *user, int k) { return user->id * 8 + (k < 6 ? k : 6) + 1; }
+static inline uint32_t fuse_index_mixed(const hlo_instr_t *instr) { return instr->id * 8 + 8; }
+
 /* Over a computation that a rewrite is open on. Errors: NO_MEMORY. */
 hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite);
 void fuse_graph_deinit(fuse_graph_t *graph);
@@ -88,7 +93,7 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
 uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr);
 /* The value behind reshapes and copies, which is the same bytes. */
 const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr);
-/* Does an update in the cluster write over what `instr` reads? */
-bool fuse_clobbers(const fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_instr_t *instr);
+/* Does an update in the cluster write over what `instr`, evaluated at `role`, reads otherwise than ops/emit.h allows? */
+bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role);
 
 #endif

@@ -8,10 +8,10 @@
 /* --- can two be one? --- */
 
 /* Does an update of one write over what the other reads? */
-static bool clobbers(const fuse_graph_t *graph, const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
+static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader) {
   if (!writer->update_count) return false;
   for (const fuse_member_t *m = reader->first; m; m = m->next)
-    if (fuse_clobbers(graph, writer, m->instr)) return true;
+    if (fuse_clobbers(writer, m->instr, 0)) return true;
   return false;
 }
 
@@ -29,7 +29,7 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
                         fuse_cluster_t **out_one) {
   fuse_cluster_t *from = earlier_of(graph, a, b), *to = from == a ? b : a;
   *out_one = NULL;
-  if (clobbers(graph, a, b) || clobbers(graph, b, a)) return NULL;
+  if (clobbers(a, b) || clobbers(b, a)) return NULL;
   if (!fuse_derive(graph, a, NULL, space) || !fuse_derive(graph, b, NULL, space)) return NULL;
   if (!fuse_bring_together(graph, from->id, to->id, false)) return NULL;
   fuse_cluster_join(graph, from, to);

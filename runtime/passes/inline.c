@@ -3,6 +3,8 @@
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 
+static bool is_call(const hlo_instr_t *instr) { return instr->op == HLO_CALL || instr->op == HLO_FUSION; }
+
 static hr_status_t inline_round(hlo_computation_t *computation, pass_inline_fn wanted, const void *context,
                                 bool *out_changed) {
   pass_rewrite_t rewrite;
@@ -10,7 +12,7 @@ static hr_status_t inline_round(hlo_computation_t *computation, pass_inline_fn w
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   for (uint32_t i = 0; i < rewrite.old_count && !st; i++) {
     hlo_instr_t *instr = pass_rewrite_visit(&rewrite, i);
-    if (instr && instr->op == HLO_CALL && wanted(instr, context))
+    if (instr && is_call(instr) && wanted(instr, context))
       st = pass_replace(&rewrite, instr, pass_clone_body(&rewrite, instr->called[0], instr->operands));
   }
   *out_changed = rewrite.changed;
@@ -29,11 +31,12 @@ static bool any_call(const hlo_instr_t *call, const void *context) {
 
 static bool has_calls(const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++)
-    if (computation->instrs.data[i]->op == HLO_CALL) return true;
+    if (is_call(computation->instrs.data[i])) return true;
   return false;
 }
 
-/* Callees come first, so what is put in has no calls any more: one round does for each computation. */
+/* Fusions that a program brings along are another compiler's: they are taken apart, and made anew for this one.
+ * Callees come first, so what is put in has no calls any more: one round does for each computation. */
 hr_status_t pass_inline_calls(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];

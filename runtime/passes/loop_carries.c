@@ -1,5 +1,5 @@
-/* Carries that a loop does not need: those that nothing reads in the end, constants, which the body gets as its own, and
- * counters that another counter equals. What the body hands on as it is, users take from before the loop. */
+/* Carries that a loop does not need: those that nothing reads in the end, constants, which the body gets as its own,
+ * and counters that another counter equals. What the body hands on as it is, users take from before the loop. */
 #include <string.h>
 
 #include "passes/loop_shape.h"

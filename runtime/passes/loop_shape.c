@@ -78,19 +78,20 @@ static bool find_step(const loop_t *loop, int k, int64_t *out_step) {
   return false;
 }
 
+static int64_t largest(hr_dtype_t dtype) {
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  int bits = hr_dtype_table[dtype].bits - is_signed;
+  return bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
+}
+
 /* Turns while start + n * step < limit; -1 if the counter would leave the range of its type before. */
 static int64_t count_up(hr_dtype_t dtype, int64_t start, int64_t step, int64_t limit) {
-  int64_t last, most = hr_dtype_class(dtype) == HR_CLASS_SIGNED || hr_dtype_table[dtype].bits < 64
-                           ? (int64_t)(UINT64_MAX >> (64 - hr_dtype_table[dtype].bits +
-                                                      (hr_dtype_class(dtype) == HR_CLASS_SIGNED)))
-                           : INT64_MAX;
+  int64_t last, distance;
   if (start >= limit) return 0;
-  if (step <= 0) return -1;
-  int64_t distance;
-  if (__builtin_sub_overflow(limit, start, &distance)) return -1;
+  if (step <= 0 || __builtin_sub_overflow(limit, start, &distance)) return -1;
   int64_t trips = (distance - 1) / step + 1;
-  if (__builtin_mul_overflow(trips, step, &last) || __builtin_add_overflow(last, start, &last) || last > most) return -1;
-  return trips;
+  bool overflow = __builtin_mul_overflow(trips, step, &last) || __builtin_add_overflow(last, start, &last);
+  return overflow || last > largest(dtype) ? -1 : trips;
 }
 
 /* Turns while `start + n * step DIRECTION limit` holds; counting down is counting up of the negated numbers. */
@@ -268,7 +269,8 @@ static hr_status_t fill(const rebuilder_t *rebuilder, pass_rewrite_t *inner, con
 }
 
 /* A new condition or body; its name is settled with all others. */
-static hr_status_t make_computation(rebuilder_t *rebuilder, const hlo_computation_t *from, hlo_computation_t **out_new) {
+static hr_status_t make_computation(rebuilder_t *rebuilder, const hlo_computation_t *from,
+                                    hlo_computation_t **out_new) {
   hlo_computation_t *computation;
   pass_rewrite_t inner;
   HR_TRY(hlo_computation_add(from->module, from->name, &computation));

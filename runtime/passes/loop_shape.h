@@ -27,7 +27,7 @@ hlo_instr_t *loop_init_known(const loop_t *loop, int k);
 /* Is it a constant, or so easily made of constants, that a body better has its own? */
 bool loop_is_easy(const hlo_instr_t *instr);
 
-/* Element `index` goes up by `step` each turn, from `start`, and decides alone when the loop ends: after `trips` turns. */
+/* Element `index` goes up by `step` each turn, from `start`, and alone decides that the loop ends after `trips` turns */
 typedef struct loop_counter {
   int index;
   int64_t start, step, trips;
@@ -51,8 +51,8 @@ typedef struct loop_change {
   hlo_instr_t *const *hoisted; /* instructions of the body that are computed before the loop ... */
   hlo_instr_t *const *values;  /* ... as these */
 } loop_change_t;
-/* Puts a new loop in the place of the old one. Elements that are gone may be read only if their value before the loop is
- * easy, and they are invariant; users of the loop see that value. Errors: NO_MEMORY. */
+/* Puts a new loop in the place of the old one. Elements that are gone may be read only if their value before the loop
+ * is easy, and they are invariant; users of the loop see that value. Errors: NO_MEMORY. */
 hr_status_t loop_rebuild(pass_rewrite_t *rewrite, const loop_t *loop, const loop_change_t *change);
 
 #endif

@@ -59,8 +59,8 @@ static hr_status_t unroll(pass_rewrite_t *rewrite, const loop_t *loop, int64_t t
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
   for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
   for (int64_t turn = 0; turn < trips; turn++) HR_TRY(run_turn(rewrite, loop, state));
-  return pass_replace(rewrite, loop->instr,
-                      hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL));
+  hlo_instr_t *end = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
+  return pass_replace(rewrite, loop->instr, end);
 }
 
 static hr_status_t unroll_computation(hlo_computation_t *computation, bool *out_changed) {

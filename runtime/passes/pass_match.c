@@ -55,6 +55,34 @@ static bool is_extreme(const hlo_instr_t *instr, bool highest) {
 bool pass_is_lowest(const hlo_instr_t *instr) { return is_extreme(instr, false); }
 bool pass_is_highest(const hlo_instr_t *instr) { return is_extreme(instr, true); }
 
+static bool is_sum_from_zero(const hlo_instr_t *reduce) {
+  hlo_opcode_t op;
+  return reduce->operand_count == 2 && pass_body_is_binary(reduce->called[0], &op) && op == HLO_ADD &&
+         pass_is_number(reduce->operands[1], 0);
+}
+
+/* A sum is -0 only if both terms are. */
+static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
+  double splat;
+  if (depth == 0 || instr->operand_count > 3) return false;
+  if (pass_splat_float(instr, &splat)) return splat != 0 || !signbit(splat);
+  const hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
+  const hlo_instr_t *y = instr->operand_count > 1 ? instr->operands[1] : NULL;
+  switch (instr->op) {
+    case HLO_ABS: case HLO_EXPONENTIAL: case HLO_LOGISTIC: case HLO_IOTA: return true;
+    case HLO_MULTIPLY: return x == y;
+    case HLO_REDUCE: return is_sum_from_zero(instr);
+    case HLO_CONVERT: return !hr_dtype_is_float(x->shape->dtype);
+    case HLO_ADD: return never_minus_zero(x, depth - 1) || never_minus_zero(y, depth - 1);
+    case HLO_SELECT: return never_minus_zero(y, depth - 1) && never_minus_zero(instr->operands[2], depth - 1);
+    case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_SQRT:
+      return never_minus_zero(x, depth - 1);
+    default: return false;
+  }
+}
+
+bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
+
 int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values) {
   while (instr->op == HLO_RESHAPE) instr = instr->operands[0];
   int64_t splat, count = hlo_shape_is_array(instr->shape) ? pass_count(instr->shape) : -1;
@@ -135,4 +163,26 @@ hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, h
                              const hlo_shape_t *shape) {
   return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, from->attr_count, from->attrs,
                    from->called_count, from->called);
+}
+
+static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
+  hlo_builder_t *outer = &rewrite->builder;
+  hlo_computation_t *sum = NULL;
+  if (!outer->status) outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
+  if (outer->status) return NULL;
+  hlo_builder_t builder = hlo_builder_at(sum, outer->line, outer->column);
+  hlo_instr_t *a = hlo_build_parameter(&builder, 0, hlo_shape_scalar(dtype));
+  hlo_instr_t *b = hlo_build_parameter(&builder, 1, hlo_shape_scalar(dtype));
+  sum->root = hlo_build_binary(&builder, HLO_ADD, a, b);
+  outer->status = hlo_builder_finish(&builder);
+  return sum;
+}
+
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims) {
+  hlo_computation_t *sum = x ? sum_of_two(rewrite, x->shape->dtype) : NULL;
+  if (!sum || rewrite->builder.status) return NULL;
+  hlo_instr_t *operands[] = {x, hlo_build_number(&rewrite->builder, 0, x->shape->dtype)};
+  hlo_attr_t attrs[] = {hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, count, dims),
+                        hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
+  return hlo_build(&rewrite->builder, HLO_REDUCE, NULL, 2, operands, 2, attrs, 1, &sum);
 }

@@ -15,6 +15,9 @@ bool pass_is_number(const hlo_instr_t *instr, double number);
 bool pass_is_lowest(const hlo_instr_t *instr);
 bool pass_is_highest(const hlo_instr_t *instr);
 
+/* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
+bool pass_never_minus_zero(const hlo_instr_t *instr);
+
 /* The integers of a constant of any rank, at most `most` of them; -1: it is none. */
 int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values);
 static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
@@ -35,6 +38,8 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);
 /* x in all elements of `shape`. */
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape);
+/* The sum over some dimensions, by a new computation at the end of the module's list: pass_computations_order later. */
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims);
 /* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
 hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape);

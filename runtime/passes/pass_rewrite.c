@@ -358,10 +358,18 @@ hr_status_t pass_rewrite_end(pass_rewrite_t *rewrite, hr_status_t st) {
   hr_status_t built = hlo_builder_finish(&rewrite->builder);
   st = st ? hr_status_join(st, built) : built;
   if (!st) st = note_new(rewrite);
-  if (!st) st = put_in_order(rewrite);
+  bool touched = rewrite->changed || rewrite->notes.count > rewrite->old_count;
+  if (!st && touched) st = put_in_order(rewrite);
   HR_VEC_FREE(&rewrite->notes);
   hr_arena_deinit(&rewrite->scratch);
   return st;
+}
+
+hr_status_t pass_remove_dead(hlo_computation_t *computation) {
+  pass_rewrite_t rewrite;
+  HR_TRY(pass_rewrite_begin(&rewrite, computation));
+  rewrite.changed = true;
+  return pass_rewrite_end(&rewrite, NULL);
 }
 
 /* ---- users ---- */

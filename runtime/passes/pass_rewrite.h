@@ -49,8 +49,10 @@ uint32_t pass_use_count(pass_rewrite_t *rewrite, const hlo_instr_t *instr);
 hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands);
 /* Copies all of `callee` but its parameters, for which `args` stand; NULL on the builder's failure. */
 hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *args);
-/* Puts the list in order, unless `st` is a failure already, and returns the first failure. */
+/* Puts the list in order if anything was done, unless `st` is a failure already, and returns the first failure. */
 hr_status_t pass_rewrite_end(pass_rewrite_t *rewrite, hr_status_t st);
+/* Removes what nothing needs. */
+hr_status_t pass_remove_dead(hlo_computation_t *computation);
 
 /* Who uses what, as it is now: users of instruction id are users[first[id]] up to users[first[id + 1]], in program
  * order, once for each operand. */

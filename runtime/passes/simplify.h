@@ -16,7 +16,10 @@ hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr);   /
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* slice, concatenate, pad, ... */
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* reshapes before elementwise ops */
-hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* dot, convolution */
-hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr);  /* tuples, copies, conditionals */
+hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* what is around convolutions */
+hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* dot, convolution as dot */
+hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
+hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* conditional, map */
+hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* tuples, copies, idle loops */
 
 #endif

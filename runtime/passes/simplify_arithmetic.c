@@ -34,12 +34,14 @@ static hlo_instr_t *gather_constants(pass_rewrite_t *rewrite, hlo_instr_t *instr
 
 /* ---- sums ---- */
 
-/* x + -0 is x; x + 0 is not, if x is -0. */
+/* x + -0 is x; x + 0 is not, where x is -0. */
 static hlo_instr_t *simplify_add(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   for (int k = 0; k < 2; k++) {
     hlo_instr_t *x = instr->operands[k], *y = instr->operands[1 - k];
     if (pass_is_number(y, is_float(instr) ? -0.0 : 0.0)) return x;
-    if (y->op == HLO_NEGATE && (is_integer(instr) || is_float(instr)))
+    if (is_float(instr) && pass_is_number(y, 0.0) && pass_never_minus_zero(x)) return x;
+    bool is_folded = y->op == HLO_NEGATE && pass_splat_of(y->operands[0]); /* soon: else it would go to and fro */
+    if (y->op == HLO_NEGATE && !is_folded && (is_integer(instr) || is_float(instr)))
       return build(rewrite, HLO_SUBTRACT, x, y->operands[0]);
   }
   return is_integer(instr) ? gather_constants(rewrite, instr) : NULL;

@@ -212,19 +212,6 @@ static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
              : NULL;
 }
 
-static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
-  hlo_builder_t *outer = &rewrite->builder;
-  hlo_computation_t *sum = NULL;
-  if (!outer->status) outer->status = hlo_computation_add(rewrite->computation->module, HR_STR("sum"), &sum);
-  if (outer->status) return NULL;
-  hlo_builder_t builder = hlo_builder_at(sum, outer->line, outer->column);
-  hlo_instr_t *a = hlo_build_parameter(&builder, 0, hlo_shape_scalar(dtype));
-  hlo_instr_t *b = hlo_build_parameter(&builder, 1, hlo_shape_scalar(dtype));
-  sum->root = hlo_build_binary(&builder, HLO_ADD, a, b);
-  outer->status = hlo_builder_finish(&builder);
-  return sum;
-}
-
 /* One number, or one per batch: a sum of products, which fuses with what is around it. */
 static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
@@ -234,16 +221,9 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype)) return NULL;
   if (!spreads_in_order(&sides[0]) || !spreads_in_order(&sides[1])) return NULL;
   hlo_instr_t *product = multiply_all(rewrite, dot, sides, wide);
-  hlo_computation_t *sum = product ? sum_of_two(rewrite, wide) : NULL;
-  const hlo_shape_t *shape = pass_shape(rewrite, wide, dot->shape->rank, dot->shape->dims);
   int64_t dims[HLO_MAX_RANK];
-  if (!sum || !shape) return NULL;
   for (int d = 0; d < sides[0].contracting.count; d++) dims[d] = dot->shape->rank + d;
-  hlo_instr_t *operands[] = {product, hlo_build_number(&rewrite->builder, 0, wide)};
-  hlo_attr_t attrs[] = {
-      hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, sides[0].contracting.count, dims),
-      hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1)};
-  hlo_instr_t *reduced = hlo_build(&rewrite->builder, HLO_REDUCE, shape, 2, operands, 2, attrs, 1, &sum);
+  hlo_instr_t *reduced = pass_build_sum(rewrite, product, (int)sides[0].contracting.count, dims);
   return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
 }
 

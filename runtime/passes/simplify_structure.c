@@ -20,15 +20,13 @@ static hlo_instr_t *simplify_tuple(hlo_instr_t *instr) {
   return whole && whole->shape->element_count == instr->operand_count ? whole : NULL;
 }
 
-/* The branch that is taken stands in the place of the conditional. A selector that is out of range takes the last. */
-static hlo_instr_t *simplify_conditional(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  int64_t selector;
-  int count = instr->called_count, branch;
-  if (!pass_is_scalar_constant(instr->operands[0]) || !pass_splat_int(instr->operands[0], &selector)) return NULL;
-  bool by_pred = instr->operands[0]->shape->dtype == HR_PRED;
-  branch = by_pred ? !selector : selector < 0 || selector >= count ? count - 1 : (int)selector;
-  if (instr->called[branch]->params.count != 1) return NULL;
-  return pass_clone_body(rewrite, instr->called[branch], &instr->operands[1 + branch]);
+/* What says something to a partitioner only. */
+static hlo_instr_t *simplify_custom_call(hlo_instr_t *instr) {
+  hr_str_t target = hlo_attr_str(instr, HLO_ATTR_CUSTOM_CALL_TARGET);
+  bool is_note = hr_str_is(target, "Sharding") || hr_str_is(target, "xla.sdy.FuncResultSharding");
+  return is_note && instr->operand_count == 1 && hlo_shape_equal(instr->shape, instr->operands[0]->shape)
+             ? instr->operands[0]
+             : NULL;
 }
 
 static hlo_instr_t *simplify_while(hlo_instr_t *instr) {
@@ -37,7 +35,7 @@ static hlo_instr_t *simplify_while(hlo_instr_t *instr) {
   return never ? instr->operands[0] : NULL;
 }
 
-hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+static hlo_instr_t *find_equal(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operand_count ? instr->operands[0] : NULL;
   switch (instr->op) {
     case HLO_GET_TUPLE_ELEMENT: return simplify_element(instr);
@@ -46,8 +44,16 @@ hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     case HLO_DOMAIN: return hlo_shape_is_array(x->shape) && layouts_equal(x->shape, instr->shape) ? x : NULL;
     case HLO_BITCAST:
       return hlo_shape_equal(x->shape, instr->shape) && layouts_equal(x->shape, instr->shape) ? x : NULL;
-    case HLO_CONDITIONAL: return simplify_conditional(rewrite, instr);
+    case HLO_CONDITIONAL:
+    case HLO_MAP: return simplify_choice(rewrite, instr);
+    case HLO_CUSTOM_CALL: return simplify_custom_call(instr);
     case HLO_WHILE: return simplify_while(instr);
     default: return NULL;
   }
+}
+
+/* These ops may also forget, or promise, sizes that are known only at run time: that is left to them. */
+hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *by = find_equal(rewrite, instr);
+  return by && hlo_shape_equal(by->shape, instr->shape) ? by : NULL;
 }

@@ -19,13 +19,14 @@ typedef struct row {
   const char *text;
 } row_t;
 
-#define CANONICAL(x)                                                                             \
-  "n" x " = pred[] compare(" x ", " x "), direction=NE\n e" x " = pred[] compare(" x ", zero), direction=EQ\n" \
+#define CANONICAL(x)                                                                 \
+  "n" x " = pred[] compare(" x ", " x "), direction=NE\n e" x " = pred[] compare(" x \
+  ", zero), direction=EQ\n"                                                          \
   "s" x " = f32[] select(e" x ", zero, " x ")\n k" x " = f32[] select(n" x ", qn, s" x ")\n"
-#define LESS_JAX(more)                                                                                        \
-  "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n" more                                           \
-  "qn = f32[] constant(nan)\n zero = f32[] constant(0)\n" CANONICAL("a") CANONICAL("b") \
-  "ROOT less = pred[] compare(ka, kb), direction=LT, type=TOTALORDER\n}\n"
+#define LESS_JAX(more)                                                   \
+  "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n" more      \
+  "qn = f32[] constant(nan)\n zero = f32[] constant(0)\n" CANONICAL("a") \
+      CANONICAL("b") "ROOT less = pred[] compare(ka, kb), direction=LT, type=TOTALORDER\n}\n"
 #define BINARY(type, op) \
   "body {\n a = " type "[] parameter(0)\n b = " type "[] parameter(1)\n ROOT r = " type "[] " op "(a, b)\n}\n"
 
@@ -52,8 +53,8 @@ static void fill(const hlo_shape_t *shape, int64_t limit, void *data) {
   for (int64_t i = 0; i < count; i++) {
     double number = -6;
     for (int k = 0; k < 12 && hr_dtype_is_float(shape->dtype); k++) number += rand() / (double)RAND_MAX;
-    uint64_t bits = hr_dtype_is_float(shape->dtype) ? hr_float_encode(shape->dtype, number)
-                                                    : (uint64_t)rand() % (uint64_t)limit;
+    uint64_t bits =
+        hr_dtype_is_float(shape->dtype) ? hr_float_encode(shape->dtype, number) : (uint64_t)rand() % (uint64_t)limit;
     memcpy((char *)data + (size_t)i * bytes, &bits, bytes);
   }
 }

@@ -57,7 +57,8 @@ typedef struct native_kernel {
 
 static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr, native_kernel_t *out_kernel) {
   const hlo_shape_t **in_shapes;
-  op_native_target_t target = {&env->plans, hr_workers_count(env->workers), native_at_end, env};
+  op_native_target_t target = {
+      .arena = &env->plans, .workers = hr_workers_count(env->workers), .at_end = native_at_end, .context = env};
   *out_kernel = (native_kernel_t){.native = op_natives[instr->op]};
   HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &in_shapes));
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
@@ -134,36 +135,52 @@ static inline double native_tolerance(hr_dtype_t dtype) {
   return real == HR_F64 ? 1e-12 : real == HR_F32 ? 1e-5 : real == HR_F16 ? 2e-3 : real == HR_BF16 ? 1e-2 : 0.3;
 }
 
-/* Runs `instr` both ways on random operands, natively twice. Returns false, with a message, if they differ; *declined
- * counts the kernels that would not. */
-static inline bool native_agrees(native_env_t *env, uint64_t *seed, const hlo_instr_t *instr, int *declined) {
-  hlo_value_t *values[8], *want = NULL, *got = NULL;
-  void *in[8], *out[1];
+/* Both ways on these operands, natively twice. `leaves` of the result are compared, at least one. Returns false, with a
+ * message, if they differ; *declined counts the kernels that would not. */
+static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr, hlo_value_t *const *values,
+                                    int *declined) {
+  hlo_value_t *want = NULL, *got[4];
+  void *in[8], *out[4];
   native_kernel_t kernel;
   bool fine = true;
-  for (int i = 0; i < instr->operand_count; i++) {
-    const hlo_shape_t *shape = instr->operands[i]->shape;
-    values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
-    native_fill(seed, values[i]);
-    in[i] = values[i]->data;
+  int leaves = hlo_shape_leaf_count(instr->shape);
+  for (int i = 0; i < instr->operand_count; i++) in[i] = values[i]->data;
+  for (int i = 0; i < leaves; i++) {
+    const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, i);
+    got[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+    out[i] = got[i]->data;
   }
-  got = kernel_value(instr->shape->dtype, instr->shape->rank, instr->shape->dims, NULL);
-  out[0] = got->data;
   hr_status_t st = native_prepare(env, instr, &kernel);
   if (!st && !kernel.step.plan) *declined += 1;
   if (!st && kernel.step.plan) {
     st = kernel_try(&env->k, instr, values, 0, &want);
-    for (int i = 0; i < 2 && !st; i++) {
-      memset(got->data, 0xff, hlo_value_bytes(got));
+    for (int run = 0; run < 2 && !st; run++) {
+      for (int i = 0; i < leaves; i++) memset(got[i]->data, 0xff, hlo_value_bytes(got[i]));
       st = native_run(env, &kernel, in, out);
-      double apart = st ? 0 : native_distance(want, got);
-      if (apart > native_tolerance(got->dtype)) fine = false, printf("\n    run %d is %g apart\n", i, apart);
+      for (int i = 0; i < leaves && !st; i++) {
+        double apart = native_distance(hlo_shape_is_tuple(instr->shape) ? want->elements[i] : want, got[i]);
+        if (apart > native_tolerance(got[i]->dtype))
+          fine = false, printf("\n    run %d, result %d is %g apart\n", run, i, apart);
+      }
     }
   }
   if (st) hr_status_print(stderr, st), hr_status_release(st), fine = false;
-  for (int i = 0; i < instr->operand_count; i++) hlo_value_release(values[i]);
-  hlo_value_release(want), hlo_value_release(got);
+  hlo_value_release(want);
+  for (int i = 0; i < leaves; i++) hlo_value_release(got[i]);
   native_env_forget(env);
+  return fine;
+}
+
+/* On random operands. */
+static inline bool native_agrees(native_env_t *env, uint64_t *seed, const hlo_instr_t *instr, int *declined) {
+  hlo_value_t *values[8];
+  for (int i = 0; i < instr->operand_count; i++) {
+    const hlo_shape_t *shape = instr->operands[i]->shape;
+    values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+    native_fill(seed, values[i]);
+  }
+  bool fine = native_agrees_on(env, instr, values, declined);
+  for (int i = 0; i < instr->operand_count; i++) hlo_value_release(values[i]);
   return fine;
 }
 

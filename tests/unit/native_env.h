@@ -96,7 +96,7 @@ static inline void native_run_once(const native_case_t *c, const op_native_t *na
 
 static inline void native_run_with(const native_case_t *c, int count, bool *out_accepted) {
   const op_native_t *native = op_natives[c->instr->op];
-  op_native_target_t target = {&c->k->module->arena, count, native_ignore_end, NULL};
+  op_native_target_t target = {.arena = &c->k->module->arena, .workers = count, .at_end = native_ignore_end};
   op_native_step_t step = {0};
   const hlo_shape_t *shapes[NATIVE_MAX_LEAVES];
   hr_workers_t *workers = NULL;
@@ -125,7 +125,8 @@ static inline bool native_check(kernel_env_t *k, double tolerance, hlo_opcode_t 
   return accepted;
 }
 
-/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal. */
+/* Random elements of any type with values that matter: zeros of both signs, NaNs, infinities, and many that are equal.
+ */
 static inline void native_fill(hlo_value_t *value, bool specials) {
   static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, -1, 1};
   hr_dtype_t real = hr_dtype_real(value->dtype);

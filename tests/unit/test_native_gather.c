@@ -149,7 +149,8 @@ static void check_scatter(const geometry_t *g, hlo_opcode_t op, hr_dtype_t dtype
                        kernel_value(dtype, g->other_rank, g->other_dims, NULL)};
   native_fill(in[0], true);
   native_fill(in[2], true);
-  CU_ASSERT_TRUE(native_check(&k, 0, HLO_SCATTER, kernel_shape(&k, dtype, g->rank, g->dims), 3, in, 6, attrs, 1, &body));
+  CU_ASSERT_TRUE(
+      native_check(&k, 0, HLO_SCATTER, kernel_shape(&k, dtype, g->rank, g->dims), 3, in, 6, attrs, 1, &body));
   for (int i = 0; i < 3; i++) hlo_value_release(in[i]);
   kernel_env_deinit(&k);
 }
@@ -170,13 +171,31 @@ static void scatters_in_parts(void) {
   srand(3);
   for (int round = 0; round < 24; round++) {
     const int64_t *s = shapes[round % 4];
-    geometry_t g = {.rank = 2, .dims = {s[0], s[1]}, .index_rank = 2, .index_dims_all = {s[2], 1}, .vector_dim = 1,
-                    .start_map = {0}, .starts = 1, .other_rank = 2, .other_dims = {s[2], s[1]}, .window_dims = {1},
-                    .windows = 1, .dropped_dims = {0}, .drops = 1};
+    geometry_t g = {.rank = 2,
+                    .dims = {s[0], s[1]},
+                    .index_rank = 2,
+                    .index_dims_all = {s[2], 1},
+                    .vector_dim = 1,
+                    .start_map = {0},
+                    .starts = 1,
+                    .other_rank = 2,
+                    .other_dims = {s[2], s[1]},
+                    .window_dims = {1},
+                    .windows = 1,
+                    .dropped_dims = {0},
+                    .drops = 1};
     if (round % 3 == 2) { /* windows of two rows, which overlap */
-      g = (geometry_t){.rank = 2, .dims = {s[0], s[1]}, .index_rank = 2, .index_dims_all = {s[2], 1}, .vector_dim = 1,
-                       .start_map = {0}, .starts = 1, .other_rank = 3, .other_dims = {s[2], 2, s[1]},
-                       .window_dims = {1, 2}, .windows = 2};
+      g = (geometry_t){.rank = 2,
+                       .dims = {s[0], s[1]},
+                       .index_rank = 2,
+                       .index_dims_all = {s[2], 1},
+                       .vector_dim = 1,
+                       .start_map = {0},
+                       .starts = 1,
+                       .other_rank = 3,
+                       .other_dims = {s[2], 2, s[1]},
+                       .window_dims = {1, 2},
+                       .windows = 2};
     }
     check_scatter(&g, round % 2 ? HLO_ADD : HLO_COPY, round % 5 ? HR_F32 : HR_BF16);
   }
@@ -191,14 +210,15 @@ static void scatters_pairs(void) {
   for (int p = 0; p < 4; p++) kernel_parameter(&k, body, p, p % 2 ? s32 : f32);
   hlo_instr_t **p = body->params.data;
   hlo_attr_t compare[] = {KERNEL_INT(DIRECTION, HLO_DIRECTION_GE), KERNEL_INT(TYPE, HLO_COMPARISON_FLOAT)};
-  hlo_instr_t *keep = kernel_instr(&k, body, HLO_COMPARE, hlo_shape_scalar(HR_PRED), 2, (hlo_instr_t *[]){p[0], p[2]}, 2,
-                                   compare, 0, NULL);
+  hlo_instr_t *keep = kernel_instr(&k, body, HLO_COMPARE, hlo_shape_scalar(HR_PRED), 2, (hlo_instr_t *[]){p[0], p[2]},
+                                   2, compare, 0, NULL);
   hlo_instr_t *a = kernel_instr(&k, body, HLO_SELECT, f32, 3, (hlo_instr_t *[]){keep, p[0], p[2]}, 0, NULL, 0, NULL);
   hlo_instr_t *b = kernel_instr(&k, body, HLO_SELECT, s32, 3, (hlo_instr_t *[]){keep, p[1], p[3]}, 0, NULL, 0, NULL);
   const hlo_shape_t *scalars[] = {f32, s32};
   kernel_instr(&k, body, HLO_TUPLE, kernel_tuple_shape(&k, 2, scalars), 2, (hlo_instr_t *[]){a, b}, 0, NULL, 0, NULL);
   hlo_value_t *in[] = {kernel_value(HR_F32, KERNEL_DIMS(50, 70), NULL), kernel_value(HR_S32, KERNEL_DIMS(50, 70), NULL),
-                       kernel_value(HR_S32, KERNEL_DIMS(400, 1), NULL), kernel_value(HR_F32, KERNEL_DIMS(400, 70), NULL),
+                       kernel_value(HR_S32, KERNEL_DIMS(400, 1), NULL),
+                       kernel_value(HR_F32, KERNEL_DIMS(400, 70), NULL),
                        kernel_value(HR_S32, KERNEL_DIMS(400, 70), NULL)};
   for (int i = 0; i < 5; i++) native_fill(in[i], false);
   for (int i = 0; i < 400; i++) ((int32_t *)in[2]->data)[i] = (int32_t)below(51);

@@ -20,9 +20,9 @@ static hlo_instr_t *compare(kernel_env_t *k, hlo_computation_t *body, int direct
 }
 
 static int plain_type(hr_dtype_t dtype) {
-  return hr_dtype_is_float(dtype) ? HLO_COMPARISON_FLOAT
-                                  : hr_dtype_class(dtype) == HR_CLASS_SIGNED ? HLO_COMPARISON_SIGNED
-                                                                             : HLO_COMPARISON_UNSIGNED;
+  return hr_dtype_is_float(dtype)                   ? HLO_COMPARISON_FLOAT
+         : hr_dtype_class(dtype) == HR_CLASS_SIGNED ? HLO_COMPARISON_SIGNED
+                                                    : HLO_COMPARISON_UNSIGNED;
 }
 
 /* select(x != x, nan, select(x == 0, 0, x)), as JAX writes it. */
@@ -99,8 +99,9 @@ static bool check_order(const order_t *order, int rank, const int64_t *dims, int
   return accepted;
 }
 
-static const hr_dtype_t types[] = {HR_PRED, HR_S4,  HR_S8,  HR_U8,  HR_S16, HR_U16,      HR_S32,        HR_U32,    HR_S64,
-                                   HR_U64,  HR_F16, HR_BF16, HR_F32, HR_F64, HR_F8E5M2,  HR_F8E4M3FNUZ, HR_F8E8M0FNU};
+static const hr_dtype_t types[] = {HR_PRED, HR_S4,  HR_S8,     HR_U8,         HR_S16,      HR_U16,
+                                   HR_S32,  HR_U32, HR_S64,    HR_U64,        HR_F16,      HR_BF16,
+                                   HR_F32,  HR_F64, HR_F8E5M2, HR_F8E4M3FNUZ, HR_F8E8M0FNU};
 #define TYPES (int)(sizeof types / sizeof *types)
 
 static void one_key_of_every_type(void) {
@@ -116,7 +117,7 @@ static void one_key_of_every_type(void) {
 }
 
 static void lines_along_any_dimension(void) {
-  static const int64_t sizes[][3] = {{1, 1, 1}, {3, 17, 2}, {1, 300, 1}, {2, 1, 5}, {40, 33, 3},
+  static const int64_t sizes[][3] = {{1, 1, 1}, {3, 17, 2}, {1, 300, 1}, {2, 1, 5},  {40, 33, 3},
                                      {0, 3, 2}, {2, 0, 3},  {7, 600, 5}, {20, 3, 40}};
   srand(2);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -163,14 +164,42 @@ static void declines_what_is_no_key(void) {
                NULL);
   hlo_value_t *value = kernel_value(HR_S32, KERNEL_DIMS(5), NULL);
   hlo_attr_t attr = KERNEL_INTS(DIMENSIONS, 0);
-  CU_ASSERT_FALSE(native_check(&k, 0, HLO_SORT, kernel_shape(&k, HR_S32, KERNEL_DIMS(5)), 1, &value, 1, &attr, 1, &body));
+  CU_ASSERT_FALSE(
+      native_check(&k, 0, HLO_SORT, kernel_shape(&k, HR_S32, KERNEL_DIMS(5)), 1, &value, 1, &attr, 1, &body));
   hlo_value_release(value);
   kernel_env_deinit(&k);
+}
+
+static void check_top(hr_dtype_t dtype, int64_t lines, int64_t count, int64_t top, bool largest, bool by_call) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_value_t *in = kernel_value(dtype, KERNEL_DIMS(lines, count), NULL);
+  native_fill(in, true);
+  const hlo_shape_t *parts[] = {kernel_shape(&k, dtype, KERNEL_DIMS(lines, top)),
+                                kernel_shape(&k, HR_S32, KERNEL_DIMS(lines, top))};
+  hlo_attr_t attrs[] = {KERNEL_INT(K, top), {.key = HLO_ATTR_LARGEST, .flag = largest}};
+  hlo_attr_t call[] = {{.key = HLO_ATTR_CUSTOM_CALL_TARGET, .text = HR_STR("TopK")}};
+  CU_ASSERT_TRUE(native_check(&k, 0, by_call ? HLO_CUSTOM_CALL : HLO_TOPK, kernel_tuple_shape(&k, 2, parts), 1, &in,
+                              by_call ? 1 : 2, by_call ? call : attrs, 0, NULL));
+  hlo_value_release(in);
+  kernel_env_deinit(&k);
+}
+
+static void selects(void) {
+  srand(5);
+  for (int round = 0; round < 200; round++) {
+    int64_t count = rand() % (round % 5 ? 300 : 9000), top = count ? rand() % (round % 3 ? 20 : count) : 0;
+    check_top(types[rand() % TYPES], rand() % 5, count, top > count ? count : top, rand() % 2, false);
+  }
+  check_top(HR_F32, 1, 100000, 10, true, true);
+  check_top(HR_F64, 1, 100001, 1000, true, false);
+  check_top(HR_S32, 3, 200000, 100, false, false);
 }
 
 CU_TestInfo suite_native_sort[] = {{"one key of every type", one_key_of_every_type},
                                    {"lines along any dimension", lines_along_any_dimension},
                                    {"several keys", several_keys},
                                    {"long lines", long_lines},
+                                   {"selects", selects},
                                    {"declines what is no key", declines_what_is_no_key},
                                    CU_TEST_INFO_NULL};

@@ -1,0 +1,58 @@
+#include "jit/llvm_api.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+
+llvm_api_t llvm_api;
+
+static const struct {
+  const char *name;
+  size_t offset; /* of the pointer in llvm_api_t */
+} functions[] = {
+#define LLVM_FUNCTION(name) {"LLVM" #name, offsetof(llvm_api_t, name)},
+#include "jit/llvm_api.def"
+#undef LLVM_FUNCTION
+};
+
+#define TEXT_OF(macro) TEXT_OF_EXPANDED(macro)
+#define TEXT_OF_EXPANDED(text) #text
+
+/* What LLVMInitializeNativeTarget and LLVMInitializeNativeAsmPrinter call. */
+static const char *const starters[] = {TEXT_OF(LLVM_NATIVE_TARGETINFO), TEXT_OF(LLVM_NATIVE_TARGET),
+                                       TEXT_OF(LLVM_NATIVE_TARGETMC), TEXT_OF(LLVM_NATIVE_ASMPRINTER)};
+
+static hr_status_t find_function(void *library, const char *name, void **out_address) {
+  *out_address = dlsym(library, name);
+  if (!*out_address) return hr_error(HR_UNAVAILABLE, HLORUN_LLVM_FILE " has no function '%s'", name);
+  return NULL;
+}
+
+static hr_status_t start_target(void *library) {
+  for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
+    void *address;
+    HR_TRY(find_function(library, starters[i], &address));
+    ((void (*)(void))address)();
+  }
+  return NULL;
+}
+
+static hr_status_t open_library(void) {
+  void *library = dlopen(HLORUN_LLVM_FILE, RTLD_LAZY | RTLD_LOCAL);
+  if (!library)
+    return hr_error(HR_UNAVAILABLE, "this program needs LLVM to be compiled, but " HLORUN_LLVM_FILE " cannot be "
+                    "opened (%s): install libllvm%d, or run with --engine reference", dlerror(), LLVM_VERSION_MAJOR);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    HR_TRY(find_function(library, functions[i].name, (void **)((char *)&llvm_api + functions[i].offset)));
+  return start_target(library);
+}
+
+hr_status_t llvm_load(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool loaded;
+  pthread_mutex_lock(&lock);
+  hr_status_t st = loaded ? NULL : open_library();
+  if (!st) loaded = true;
+  pthread_mutex_unlock(&lock);
+  return st;
+}

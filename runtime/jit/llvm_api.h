@@ -1,0 +1,32 @@
+/* LLVM, opened when the first kernel has to be compiled: a program that finds its kernels in the cache never pays for it
+ * (17 ms). Calls look like llvm()->BuildFAdd(...); to call another function of LLVM, add its row to llvm_api.def. */
+#ifndef JIT_LLVM_API_H
+#define JIT_LLVM_API_H
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "base/status.h"
+
+typedef struct llvm_api {
+#define LLVM_FUNCTION(name) __typeof__(LLVM##name) *name;
+#include "jit/llvm_api.def"
+#undef LLVM_FUNCTION
+} llvm_api_t;
+
+extern llvm_api_t llvm_api; /* filled by llvm_load; use llvm() */
+
+/* Opens the library and makes this machine's code generator known to it; later calls return at once. It stays open.
+ * Errors: UNAVAILABLE naming the package to install, or the function that the library lacks.
+ * Thread: any. */
+hr_status_t llvm_load(void);
+
+/* After llvm_load succeeded. */
+static inline const llvm_api_t *llvm(void) { return &llvm_api; }
+
+#endif

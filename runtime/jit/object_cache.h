@@ -1,0 +1,55 @@
+/* Compiled objects on disk, so that the second start of a program generates no code.
+ *
+ * Folder:   `--cache DIR`, else HLORUN_CACHE, else $XDG_CACHE_HOME/hlorun, else ~/.cache/hlorun; "none": no cache. It must
+ *           belong to this user and be writable by nobody else; else there is no cache, and a warning in the log. The
+ *           same goes for each file.
+ * Entries:  one file each, named by its key, ending in a checksum; written under a temporary name and renamed, so that
+ *           half a file is never read; a damaged one is removed and compiled again.
+ * Bound:    the files together hold at most `limit_bytes`; those whose last use is longest ago go first.
+ * Ranks:    of several processes that want the same missing entry one compiles while the others wait for it.
+ * A cache never fails a program: what goes wrong (disk full, no permission) is logged, and the code is compiled. */
+#ifndef JIT_OBJECT_CACHE_H
+#define JIT_OBJECT_CACHE_H
+
+#include "base/buffer.h"
+
+/* 128 bits that name an entry. */
+typedef struct jit_key {
+  uint64_t high, low;
+} jit_key_t;
+
+/* Hashes everything that decides the code: call jit_key_start, then jit_key_add for each piece, then jit_key_end. The
+ * host, the generator's version and LLVM's are in it from the start. */
+typedef struct jit_key_state {
+  uint64_t lanes[4];
+  uint64_t size_bytes;
+} jit_key_state_t;
+void jit_key_start(jit_key_state_t *state, const char *host);
+void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes);
+jit_key_t jit_key_end(const jit_key_state_t *state);
+
+typedef struct jit_cache jit_cache_t;
+
+typedef struct jit_cache_options {
+  const char *folder;   /* as given to --cache; NULL: as above */
+  uint64_t limit_bytes; /* 0: 512 MiB */
+  uint32_t wait_ms;     /* for another process that compiles the same; 0: 30 s */
+} jit_cache_options_t;
+
+/* *out_cache is NULL if there is no cache to use: all functions accept that. Errors: NO_MEMORY. */
+hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache);
+void jit_cache_close(jit_cache_t *cache);
+
+/* The object of a key, or *out_object = NULL if there is none. Then this process holds the key: it must call
+ * jit_cache_store or jit_cache_abandon for it, while others that ask for it wait. Errors: NO_MEMORY.
+ * Thread: one at a time for each cache. */
+hr_status_t jit_cache_find(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_object);
+void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes);
+void jit_cache_abandon(jit_cache_t *cache, jit_key_t key);
+
+typedef struct jit_cache_counts {
+  uint64_t found, missing, stored, waited, removed, damaged;
+} jit_cache_counts_t;
+jit_cache_counts_t jit_cache_counts(const jit_cache_t *cache);
+
+#endif

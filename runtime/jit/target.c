@@ -1,0 +1,156 @@
+#include "jit/target.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+#if defined(__x86_64__)
+
+/* The leaves of cpuid that name the processor and its features; LLVM looks at the same. */
+static const struct {
+  unsigned leaf, part;
+  bool with_eax; /* else eax holds no features */
+} leaves[] = {{1, 0, true}, {7, 0, false}, {7, 1, true}, {0x14, 0, false}, {0x19, 0, false}, {0x24, 0, false},
+              {0x80000001u, 0, false}, {0x80000008u, 0, false}, {13, 1, true}};
+
+/* Of leaf 1, ebx has the number of the core that runs, and bit 27 of ecx the system's; neither is a feature. */
+static uint64_t leaf_digest(unsigned leaf, unsigned part, bool with_eax) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) return 0;
+  if (leaf == 1) b = 0;
+  if (leaf == 13) b = c = d = 0;
+  if (leaf == 0x80000008u) c = d = 0;
+  if (!with_eax) a = 0;
+  uint64_t digest = 0xcbf29ce484222325u;
+  const unsigned words[4] = {a, b, c, d};
+  for (int i = 0; i < 4; i++) digest = (digest ^ words[i]) * 0x100000001b3u, digest ^= digest >> 29;
+  return digest;
+}
+
+static uint64_t enabled_states(void) {
+  unsigned a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (uint64_t)high << 32 | low;
+}
+
+static void describe_host(char *text, size_t size) {
+  unsigned a = 0, words[3] = {0};
+  uint64_t digest = enabled_states() & 0xe6; /* vector states that the system saves */
+  __get_cpuid(0, &a, &words[0], &words[2], &words[1]);
+  for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+    digest = digest * 0x9e3779b97f4a7c15u + leaf_digest(leaves[i].leaf, leaves[i].part, leaves[i].with_eax);
+  unsigned model = 0, b, c, d;
+  __get_cpuid(1, &model, &b, &c, &d);
+  snprintf(text, size, "x86_64 %.12s %x %016llx", (const char *)words, model, (unsigned long long)digest);
+}
+
+static void find_features(jit_target_t *target) {
+  __builtin_cpu_init();
+  bool has_512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  target->has_fma = __builtin_cpu_supports("fma");
+  target->vector_bytes = has_512 ? 64 : __builtin_cpu_supports("avx2") && target->has_fma ? 32 : 16;
+  unsigned a, b, c = 0, d;
+  target->has_f16 = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+/* Narrower vectors go with an older processor, so that what is tested is what would run there. */
+static void narrow(jit_target_t *target, int vector_bytes) {
+  if (vector_bytes < target->vector_bytes) target->vector_bytes = vector_bytes;
+  if (target->vector_bytes < 32) target->has_fma = target->has_f16 = false;
+  target->has_masks = target->vector_bytes == 64;
+  target->vector_count = target->has_masks ? 32 : 16;
+  target->has_gather = target->vector_bytes > 16;
+}
+
+#else
+
+static void describe_host(char *text, size_t size) {
+  unsigned long first = 0, second = 0;
+#if defined(__linux__)
+  first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+#endif
+  unsigned long long processor = 0;
+  FILE *file = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "r");
+  if (file && fscanf(file, "%llx", &processor) != 1) processor = 0;
+  if (file) fclose(file);
+#if defined(__aarch64__)
+  const char *name = "aarch64";
+#else
+  const char *name = "other";
+#endif
+  snprintf(text, size, "%s %llx %lx %lx", name, processor, first, second);
+}
+
+static void find_features(jit_target_t *target) {
+  target->vector_bytes = 16;
+  target->has_fma = target->has_f16 = true;
+}
+
+static void narrow(jit_target_t *target, int vector_bytes) {
+  (void)vector_bytes;
+  target->vector_count = 32;
+}
+
+#endif
+
+static jit_target_t host;
+
+static void find_host(void) {
+  const char *wanted = getenv("HLORUN_VECTOR");
+  int vector_bytes = wanted ? atoi(wanted) : 0;
+  find_features(&host);
+  narrow(&host, vector_bytes >= 16 ? vector_bytes : 64);
+  describe_host(host.host, sizeof host.host);
+  size_t size = strlen(host.host);
+  snprintf(host.host + size, sizeof host.host - size, " v%d", host.vector_bytes);
+}
+
+const jit_target_t *jit_target_host(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_host);
+  return &host;
+}
+
+/* What LLVM must not use although the processor has it. */
+static const char *withheld(const jit_target_t *target) {
+#if defined(__x86_64__)
+  if (target->vector_bytes == 32) return ",-avx512f,-avx10.1-256,-avx10.1-512";
+  if (target->vector_bytes < 32) return ",-avx,-fma,-f16c";
+#endif
+  (void)target;
+  return "";
+}
+
+static hr_status_t make_machine(const jit_target_t *target, const char *triple, LLVMTargetMachineRef *out_machine) {
+  LLVMTargetRef kind;
+  char *message = NULL, features[4096];
+  if (llvm()->GetTargetFromTriple(triple, &kind, &message)) {
+    hr_status_t st = hr_error(HR_UNSUPPORTED, "LLVM has no code generator for %s: %s", triple, message);
+    llvm()->DisposeMessage(message);
+    return st;
+  }
+  char *cpu = llvm()->GetHostCPUName(), *own = llvm()->GetHostCPUFeatures();
+  snprintf(features, sizeof features, "%s%s", own, withheld(target));
+  *out_machine = llvm()->CreateTargetMachine(kind, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                             LLVMCodeModelSmall);
+  llvm()->DisposeMessage(cpu);
+  llvm()->DisposeMessage(own);
+  if (!*out_machine) return hr_error(HR_UNSUPPORTED, "LLVM cannot generate code for %s", triple);
+  return NULL;
+}
+
+hr_status_t jit_target_machine_create(const jit_target_t *target, LLVMTargetMachineRef *out_machine) {
+  HR_TRY(llvm_load());
+  char *triple = llvm()->GetDefaultTargetTriple();
+  hr_status_t st = make_machine(target, triple, out_machine);
+  llvm()->DisposeMessage(triple);
+  return st;
+}

@@ -1,0 +1,28 @@
+/* The processor that code is made for: this machine's. What is asked here needs no LLVM, but for the target machine. */
+#ifndef JIT_TARGET_H
+#define JIT_TARGET_H
+
+#include <stdbool.h>
+
+#include "jit/llvm_api.h"
+
+typedef struct jit_target {
+  int vector_bytes;   /* of the widest vectors that pay: 64, 32 or 16 */
+  int vector_count;   /* of vector registers: 16 or 32 */
+  bool has_fma;       /* a * b + c, rounded once, is one instruction */
+  bool has_masks;     /* masked loads and stores cost no more than plain ones (AVX-512) */
+  bool has_gather;
+  bool has_f16;       /* conversions between f16 and f32 */
+  char host[192];     /* processor and features: code made under the same text runs here; for cache keys */
+} jit_target_t;
+
+/* This machine; HLORUN_VECTOR=16|32|64 makes vectors narrower, with the features that go with them. Thread: any. */
+const jit_target_t *jit_target_host(void);
+
+/* LLVM's view of the target, for code that object_loader.h can link (position independent, small model).
+ * Owner:  the caller disposes of it: llvm()->DisposeTargetMachine.
+ * Thread: a machine belongs to one thread at a time.
+ * Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator for it. */
+hr_status_t jit_target_machine_create(const jit_target_t *target, LLVMTargetMachineRef *out_machine);
+
+#endif
