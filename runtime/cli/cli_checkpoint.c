@@ -1,11 +1,13 @@
 #include "cli/cli_checkpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 
 #define EVERY 100      /* steps, unless --every says so */
 #define KEEP 2         /* checkpoints, unless --keep says so */
+#define LOCK_TRIES 100 /* times 0.1 s: what is left of a run that was killed may take a moment to end */
 #define PATIENCE_S 120 /* for the other processes' files to appear */
 
 struct cli_checkpoint {
@@ -27,6 +30,8 @@ struct cli_checkpoint {
   const char *folder;
   uint64_t every, keep;
   int rank, num_replicas, num_partitions;
+  int lock;     /* rank 0's: the folder is this run's; -1: none */
+  uint64_t run; /* a number that no other run has */
   tp_loop_t *loop;
   tp_work_t *work; /* the writing under way */
   atomic_bool stop;
@@ -44,7 +49,8 @@ static void final_folder(const cli_checkpoint_t *checkpoint, uint64_t step, path
 }
 
 static void writing_folder(const cli_checkpoint_t *checkpoint, path_t path) {
-  snprintf(path, PATH_MAX, "%s/writing-%012" PRIu64, checkpoint->folder, checkpoint->step);
+  snprintf(path, PATH_MAX, "%s/writing-%012" PRIu64 "-%016" PRIx64, checkpoint->folder, checkpoint->step,
+           checkpoint->run);
 }
 
 static hr_status_t failed(const char *path, const char *what) {
@@ -285,9 +291,38 @@ static hr_status_t read_values(const cli_checkpoint_t *checkpoint, const cli_man
   return st;
 }
 
+/* One run at a time: two of them would take each other's files away. */
+static hr_status_t lock_folder(cli_checkpoint_t *checkpoint) {
+  path_t path;
+  snprintf(path, sizeof path, "%.4000s/lock", checkpoint->folder);
+  checkpoint->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (checkpoint->lock < 0) return failed(path, "cannot be made");
+  for (int tries = 0; flock(checkpoint->lock, LOCK_EX | LOCK_NB); tries++) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return NULL; /* a file system without locks */
+    if (tries == LOCK_TRIES)
+      return hr_error(HR_UNAVAILABLE, "another run writes its checkpoints to %s", checkpoint->folder);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+  }
+  return NULL;
+}
+
+/* Rank 0 tells the others its number for this run. */
+static hr_status_t share_run(cli_checkpoint_t *checkpoint) {
+  hlorun_client_t *client = checkpoint->from.client;
+  struct timespec now;
+  if (checkpoint->rank) return hlorun_client_recv(client, 0, &checkpoint->run, sizeof checkpoint->run);
+  clock_gettime(CLOCK_REALTIME, &now);
+  checkpoint->run = ((uint64_t)now.tv_sec << 30 | (uint64_t)now.tv_nsec) ^ (uint64_t)getpid() << 40;
+  for (int r = 1; r < hlorun_client_world_size(client); r++)
+    HR_TRY(hlorun_client_send(client, r, &checkpoint->run, sizeof checkpoint->run));
+  return NULL;
+}
+
 hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **values, uint64_t *out_step) {
   *out_step = 0;
-  if (!checkpoint || !hr_option_is_given(checkpoint->from.options, HR_OPTION_RESUME)) return NULL;
+  if (!checkpoint) return NULL;
+  HR_TRY(share_run(checkpoint));
+  if (!hr_option_is_given(checkpoint->from.options, HR_OPTION_RESUME)) return NULL;
   cli_manifest_t manifest;
   hr_arena_t arena;
   bool same;
@@ -321,6 +356,7 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
   HR_TRY(make_folder(checkpoint->folder));
+  if (checkpoint->rank == 0) HR_TRY(lock_folder(checkpoint));
   if (checkpoint->rank == 0) remove_halves(checkpoint->folder);
   HR_TRY(hr_alloc_zeroed(checkpoint->from.carry->count * sizeof(hlo_value_t *), &values));
   checkpoint->values = values;
@@ -337,6 +373,7 @@ hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options, cli_c
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;
   checkpoint->from = *options;
+  checkpoint->lock = -1;
   checkpoint->folder = folder;
   checkpoint->every = hr_option_int(options->options, HR_OPTION_EVERY, EVERY);
   checkpoint->keep = hr_option_int(options->options, HR_OPTION_KEEP, KEEP);
@@ -357,6 +394,7 @@ void cli_checkpoint_destroy(cli_checkpoint_t *checkpoint) {
   hr_status_release(cli_checkpoint_finish(checkpoint));
   release_values(checkpoint);
   tp_loop_release(checkpoint->loop);
+  if (checkpoint->lock >= 0) close(checkpoint->lock);
   hr_free(checkpoint->values);
   hr_free(checkpoint);
 }

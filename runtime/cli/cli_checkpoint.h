@@ -6,7 +6,7 @@
  *                         manifest        the step, the grid, and each file's size and check sum; written last
  *
  * A checkpoint is written under another name and renamed when all of it is on the disk, by rank 0; so one that has its
- * name and agrees with its manifest is whole. DIR lies where all processes see it.
+ * name and agrees with its manifest is whole. DIR lies where all processes see it, and belongs to one run at a time.
  * --resume takes the newest whole one, in all processes alike; replica r of another number of replicas takes what replica
  * r modulo the old number had, which must then be the same in all old replicas. */
 #ifndef CLI_CHECKPOINT_H
