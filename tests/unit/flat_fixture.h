@@ -75,7 +75,7 @@ static inline hr_status_t fixture_run(const op_native_run_t *run, const void *pl
     FIXTURE_LOOP(float, adds ? a + b : a * b)
   } else {
     bool adds = code->op == HLO_ADD;
-    FIXTURE_LOOP(int32_t, adds ? a + b : a * b)
+    FIXTURE_LOOP(uint32_t, adds ? a + b : a * b)
   }
   return NULL;
 }
