@@ -46,7 +46,7 @@ typedef enum hlorun_world {
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
 typedef enum hlorun_engine {
-  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_DEFAULT, /* the compiled engine */
   HLORUN_ENGINE_REFERENCE,
   HLORUN_ENGINE_COMPILED
 } hlorun_engine_t;
