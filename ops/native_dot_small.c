@@ -5,7 +5,11 @@
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
  *
  * A product with a vector on the other side is one of these, turned over. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
 #pragma GCC optimize("fp-contract=fast")
+#endif
 #include "ops/native_dot.h"
 
 typedef struct dot_small_job {

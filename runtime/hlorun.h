@@ -128,6 +128,16 @@ typedef struct hlorun_program_figures {
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 
+/* --- functions of the caller's, which programs call by custom-call --- */
+/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a tuple.
+ * Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
+typedef void (*hlorun_custom_call_fn)(void *out, void **in);
+/* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
+/* Opens a shared library: its functions can be called by their names, and those that its
+ * `void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers, by these. */
+hlorun_status_t hlorun_plugin_open(const char *path);
+
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
 /* An array over the caller's bytes: dense, row-major, one element after the other; types below a byte take one byte an

@@ -1,5 +1,6 @@
 /* `hlorun run`: one program on the grid, once or for many steps. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,10 +65,17 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
+/* The code generator asks the variable; an option wins over it. */
+static void choose_cache(const hr_options_t *options) {
+  const char *folder = hr_option_text(options, HR_OPTION_CACHE);
+  if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
+}
+
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
+  choose_cache(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
@@ -87,6 +95,13 @@ static hr_status_t open_client(run_t *run) {
   return cli_signals_watch(run->client);
 }
 
+static hr_status_t open_plugins(const hr_options_t *options) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
+    HR_TRY(hlorun_plugin_open(given->text));
+  return NULL;
+}
+
 static hr_status_t load_program(run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -97,6 +112,7 @@ static hr_status_t load_program(run_t *run) {
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;

@@ -11,8 +11,8 @@
 #define FUSE_COPY_NS 3.0
 /* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */
 #define FUSE_FEW_ELEMENTS 1024
-/* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over the
- * row comes from memory, and one fusion saves nothing against two. */
+/* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over
+ * the row comes from memory, and one fusion saves nothing against two. */
 #define FUSE_ROW_BYTES (256 << 10)
 /* Clusters that touch less than this are mostly overhead: put side by side with others. More is worth a step. */
 #define FUSE_SMALL_BYTES (128 << 10)

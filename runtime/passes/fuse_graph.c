@@ -288,7 +288,9 @@ static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr,
 
 bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
   if (!cluster->update_count) return false;
-  for (const fuse_member_t *m = cluster->first; m; m = m->next)
-    if (op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr && update_clobbers(m->instr, instr, role)) return true;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    bool other_update = op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr;
+    if (other_update && update_clobbers(m->instr, instr, role)) return true;
+  }
   return false;
 }
