@@ -129,6 +129,7 @@ double math_error_f32(const math_reference_t *reference, float x, float y, float
   double want = reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y);
   double special = special_error(got, (float)want);
   if (special >= 0) return special;
+  if (got == (float)want) return 0.5;
   if (isinf(got) || isinf((float)want)) return fabs(want) >= 0x1.fffffep127 && fabs(got) >= 0x1.fffffep127 ? 1 : INFINITY;
   int exponent;
   frexp(want, &exponent);

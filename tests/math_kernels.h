@@ -39,7 +39,8 @@ extern const math_reference_t math_references[];
 extern const int math_reference_count;
 
 /* The exact result for element values x and y, and how far `got` is from it in units of the last place of its type;
- * infinite if one is a NaN, an infinity or a zero of another sign and the other is not. */
+ * infinite if one is a NaN, an infinity or a zero of another sign and the other is not. A nearest float counts as half a
+ * unit off. */
 double math_error_f32(const math_reference_t *reference, float x, float y, float got);
 double math_error_f64(const math_reference_t *reference, double x, double y, double got);
 

@@ -155,6 +155,55 @@ value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, valu
   return result;
 }
 
+/* A place on the stack for a vector, in the first block of the function. */
+static value_t stack_place(jit_code_t *c, value_t x) {
+  LLVMBasicBlockRef here = llvm()->GetInsertBlock(c->builder);
+  LLVMBasicBlockRef entry = llvm()->GetEntryBasicBlock(llvm()->GetBasicBlockParent(here));
+  LLVMValueRef first = llvm()->GetFirstInstruction(entry);
+  llvm()->PositionBuilder(c->builder, entry, first);
+  LLVMTypeRef type = llvm()->ArrayType(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
+  value_t place = llvm()->BuildAlloca(c->builder, type, "");
+  llvm()->PositionBuilderAtEnd(c->builder, here);
+  return place;
+}
+
+static value_t put_on_stack(jit_code_t *c, value_t x) {
+  value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
+  llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return place;
+}
+
+static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
+  return llvm()->BuildInBoundsGEP2(c->builder, element, place, &i, 1, "");
+}
+
+value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y) {
+  LLVMTypeRef element = jit_scalar_type(type_of(x)), types[2] = {element, element};
+  LLVMTypeRef signature = llvm()->FunctionType(element, types, y ? 2 : 1, false);
+  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
+  if (!function) function = llvm()->AddFunction(c->module, name, signature);
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
+  value_t places[2] = {put_on_stack(c, x), y ? put_on_stack(c, y) : NULL}, in[2];
+  LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
+  LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
+  LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  llvm()->BuildBr(c->builder, loop);
+  llvm()->PositionBuilderAtEnd(c->builder, loop);
+  value_t i = llvm()->BuildPhi(c->builder, i32, ""), next = llvm()->BuildAdd(c->builder, i, jit_int(i32, 1), "");
+  llvm()->AddIncoming(i, (value_t[]){jit_int(i32, 0), next}, (LLVMBasicBlockRef[]){from, loop}, 2);
+  for (int k = 0; k < (y ? 2 : 1); k++)
+    in[k] = llvm()->BuildLoad2(c->builder, element, lane_address(c, element, places[k], i), "");
+  value_t result = llvm()->BuildCall2(c->builder, signature, function, in, y ? 2 : 1, "");
+  llvm()->BuildStore(c->builder, result, lane_address(c, element, places[0], i));
+  value_t count = jit_int(i32, jit_lanes(type_of(x)));
+  llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
+  llvm()->PositionBuilderAtEnd(c->builder, end);
+  value_t all = llvm()->BuildLoad2(c->builder, type_of(x), places[0], "");
+  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return all;
+}
+
 /* --- logarithms ------------------------------------------------------------------------------------------------ */
 
 static math_log_parts_t normal_log_parts(jit_code_t *c, value_t x) {

@@ -115,6 +115,10 @@ typedef struct math_branch {
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition);
 value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare);
 
+/* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two: in a loop, which is
+ * little code. The builder ends in another block. */
+value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y);
+
 /* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
 value_t math_widen(jit_code_t *c, value_t x);
 value_t math_narrow(jit_code_t *c, value_t x);

@@ -74,11 +74,11 @@ typedef struct flat_result {
   int alias_param; /* COMPUTED: the argument of the same shape whose bytes it has if that was given away; -1: none */
 } flat_result_t;
 
-/* What a kernel's plan holds and the arena cannot free. */
+/* Something that a kernel's plan holds and the arena cannot free. */
 typedef struct flat_held {
-  struct flat_held *next;
   void (*destroy)(void *object);
   void *object;
+  struct flat_held *before;
 } flat_held_t;
 
 typedef struct flat_plan {
@@ -98,7 +98,7 @@ typedef struct flat_plan {
 typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
-  void *emitter_context;      /* op_native_target_t.emitter */
+  void *emitter_context;      /* its op_native_target_t.emitter */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.
