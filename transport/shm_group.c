@@ -41,7 +41,8 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
 }
 
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
-  if (!group->owner->machine_of || group->my_index < 0) {
+  bool is_open = group->owner->endpoint->groups != NULL; /* before, machines are still being found */
+  if (!is_open || !group->owner->machine_of || group->my_index < 0) {
     *out_group = NULL;
     return NULL;
   }

@@ -323,6 +323,8 @@ static hr_status_t check_all(bench_t *bench) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
+  if (bench->groups->shm && !bench->groups->world->shm && !bench->groups->world->spans_machines)
+    return hr_error(HR_MISMATCH, "the world shares memory, and does not use it");
   HR_TRY(check_progress(bench));
   /* Once warm, transfers allocate nothing. */
   bench->group = bench->groups->world;
