@@ -146,7 +146,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(plan_problem(target->arena, step, problem));
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
-  out->flops = problem->flops, out->bytes = bytes_of(step, problem);
+  out->flops = problem->flops * (problem->types.is_complex ? 4 : 1), out->bytes = bytes_of(step, problem);
   for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
   return NULL;
 }
