@@ -1,0 +1,13 @@
+/* The functions behind the rows of math_ops.def: each writes its op on x (and y) at the builder's place. */
+#ifndef JIT_MATH_EMIT_H
+#define JIT_MATH_EMIT_H
+
+#include "jit/code.h"
+
+#define MATH_1(op, name, ...) LLVMValueRef jit_emit_##name(jit_code_t *code, LLVMValueRef x);
+#define MATH_2(op, name, ...) LLVMValueRef jit_emit_##name(jit_code_t *code, LLVMValueRef x, LLVMValueRef y);
+#include "jit/math_ops.def"
+#undef MATH_1
+#undef MATH_2
+
+#endif

@@ -1,0 +1,272 @@
+#include "jit/math_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+value_t math_polynomial(jit_code_t *c, value_t x, const double *coefficients, int count) {
+  value_t sum = real(x, coefficients[count - 1]);
+  for (int i = count - 2; i >= 0; i--) sum = multiply_add(c, sum, x, real(x, coefficients[i]));
+  return sum;
+}
+
+value_t math_widen(jit_code_t *c, value_t x) {
+  LLVMTypeRef wide = jit_type_like(llvm()->DoubleTypeInContext(c->context), type_of(x));
+  return llvm()->BuildFPExt(c->builder, x, wide, "");
+}
+
+value_t math_narrow(jit_code_t *c, value_t x) {
+  LLVMTypeRef narrow = jit_type_like(llvm()->FloatTypeInContext(c->context), type_of(x));
+  return llvm()->BuildFPTrunc(c->builder, x, narrow, "");
+}
+
+/* AVX-512 has an instruction for x 2^n and one for a guess of 1 / x with 14 good bits, for whole registers. */
+static bool fills_register(const jit_code_t *c, value_t x) {
+  LLVMTypeRef type = type_of(x);
+  return c->target->vector_bytes == 64 && jit_lanes(type) * jit_element_bits(type) == 512;
+}
+
+static value_t masked_512(jit_code_t *c, const char *name, value_t *in, int count) {
+  LLVMTypeRef type = type_of(in[0]), mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type));
+  in[count] = llvm()->ConstNull(type);
+  in[count + 1] = llvm()->ConstAllOnes(mask);
+  char full[64];
+  snprintf(full, sizeof full, "llvm.x86.avx512.%s.%s.512", name, is_f64(in[0]) ? "pd" : "ps");
+  return jit_intrinsic_of(c, full, NULL, 0, in, count + 2);
+}
+
+value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
+  value_t in[3] = {x};
+  return fills_register(c, x) ? masked_512(c, "rsqrt14", in, 1) : NULL;
+}
+
+static value_t reciprocal(jit_code_t *c, value_t b) {
+  if (!fills_register(c, b)) return k_divide(c, 1, b);
+  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(b, 1);
+  for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
+    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
+  return guess;
+}
+
+value_t math_quotient(jit_code_t *c, value_t a, value_t b) {
+  if (!fills_register(c, a)) return divide(c, a, b);
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  return fused(c, inverse, fused(c, negate(c, b), first, a), first);
+}
+
+value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b, value_t b_low) {
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
+  return multiply_add(c, inverse, left, first);
+}
+
+/* Adding 1.5 * 2^23 (2^52) leaves the nearest integer in the low bits of the mantissa. */
+math_nearest_t math_nearest(jit_code_t *c, value_t x, double factor) {
+  double shifter = is_f64(x) ? 0x1.8p52 : 0x1.8p23;
+  value_t shifted = multiply_add_k(c, x, factor, real(x, shifter));
+  return (math_nearest_t){.real = add_k(c, shifted, -shifter), .bits = bits_of(c, shifted)};
+}
+
+value_t math_power_of_two(jit_code_t *c, value_t n, value_t like) {
+  value_t biased = bits_add(c, n, bits_k(n, exponent_bias(like)));
+  return from_bits(c, bits_left(c, biased, mantissa_bits(like)), like);
+}
+
+/* r = x - n ln 2, and what rounding it takes. */
+static math_nearest_t reduce_exp(jit_code_t *c, value_t x, value_t *out_r, value_t *out_low) {
+  math_nearest_t n = math_nearest(c, x, 0x1.71547652b82fep0);
+  /* The first part of ln 2 has few bits, so that its product with n is exact. */
+  double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
+  value_t exact = multiply_add_k(c, n.real, -first, x);
+  *out_r = multiply_add_k(c, n.real, -rest, exact);
+  if (out_low) *out_low = multiply_add_k(c, n.real, -rest, sub(c, exact, *out_r));
+  return n;
+}
+
+math_exp_parts_t math_exp_parts(jit_code_t *c, value_t x, bool brief) {
+  value_t r;
+  math_nearest_t n = reduce_exp(c, x, &r, NULL);
+  value_t p = brief       ? POLYNOMIAL(c, r, math_exp_brief)
+              : is_f64(x) ? POLYNOMIAL(c, r, math_exp_f64)
+                          : POLYNOMIAL(c, r, math_exp_f32);
+  return (math_exp_parts_t){.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
+}
+
+math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
+  bool with_low = is_f64(x) && !brief;
+  value_t r, low;
+  math_nearest_t n = reduce_exp(c, x, &r, with_low ? &low : NULL);
+  value_t p = brief       ? POLYNOMIAL(c, r, math_expm1_brief)
+              : is_f64(x) ? POLYNOMIAL(c, r, math_expm1_f64)
+                          : POLYNOMIAL(c, r, math_expm1_f32);
+  math_exp_parts_t parts = {.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
+  if (!with_low) return parts;
+  value_t tail = multiply_add(c, mul(c, r, r), p, multiply_add(c, r, low, low));
+  parts.q = add(c, r, tail);
+  parts.q_low = add(c, sub(c, r, parts.q), tail);
+  return parts;
+}
+
+value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
+  if (fills_register(c, x)) {
+    value_t in[5] = {x, n.real, llvm()->ConstNull(type_of(x))};
+    LLVMTypeRef mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type_of(x)));
+    in[3] = llvm()->ConstAllOnes(mask);
+    in[4] = llvm()->ConstInt(llvm()->Int32TypeInContext(c->context), 4, false); /* rounding: as is */
+    const char *name = is_f64(x) ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512";
+    return jit_intrinsic_of(c, name, NULL, 0, in, 5);
+  }
+  /* In two halves, neither of which leaves the range: only the last product rounds. */
+  int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
+  value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);
+  value_t scaled = mul(c, x, math_power_of_two(c, half, x));
+  return mul(c, scaled, math_power_of_two(c, bits_sub(c, whole, half), x));
+}
+
+value_t math_exp(jit_code_t *c, value_t x, bool brief) {
+  value_t limited = is_f64(x) ? limit(c, x, -746, 710) : limit(c, x, -104, 89);
+  math_exp_parts_t parts = math_exp_parts(c, limited, brief);
+  return math_scale(c, add_k(c, parts.q, 1), parts.n);
+}
+
+/* --- branches ---------------------------------------------------------------------------------------------------- */
+
+static value_t any_lane(jit_code_t *c, value_t condition) {
+  if (llvm()->GetTypeKind(type_of(condition)) != LLVMVectorTypeKind) return condition;
+  return jit_intrinsic(c, "llvm.vector.reduce.or", type_of(condition), &condition, 1);
+}
+
+math_branch_t math_branch_if_any(jit_code_t *c, value_t condition) {
+  math_branch_t branch = {.condition = condition, .from = llvm()->GetInsertBlock(c->builder)};
+  LLVMValueRef function = llvm()->GetBasicBlockParent(branch.from);
+  LLVMBasicBlockRef rare = llvm()->AppendBasicBlockInContext(c->context, function, "");
+  branch.done = llvm()->AppendBasicBlockInContext(c->context, function, "");
+  llvm()->BuildCondBr(c->builder, any_lane(c, condition), rare, branch.done);
+  llvm()->PositionBuilderAtEnd(c->builder, rare);
+  return branch;
+}
+
+value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare) {
+  value_t values[2] = {usual, choose(c, branch.condition, rare, usual)};
+  LLVMBasicBlockRef blocks[2] = {branch.from, llvm()->GetInsertBlock(c->builder)};
+  llvm()->BuildBr(c->builder, branch.done);
+  llvm()->PositionBuilderAtEnd(c->builder, branch.done);
+  value_t result = llvm()->BuildPhi(c->builder, type_of(usual), "");
+  llvm()->AddIncoming(result, values, blocks, 2);
+  return result;
+}
+
+/* A place on the stack for a vector, in the first block of the function. */
+static value_t stack_place(jit_code_t *c, value_t x) {
+  LLVMBasicBlockRef here = llvm()->GetInsertBlock(c->builder);
+  LLVMBasicBlockRef entry = llvm()->GetEntryBasicBlock(llvm()->GetBasicBlockParent(here));
+  LLVMValueRef first = llvm()->GetFirstInstruction(entry);
+  llvm()->PositionBuilder(c->builder, entry, first);
+  LLVMTypeRef type = llvm()->ArrayType(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
+  value_t place = llvm()->BuildAlloca(c->builder, type, "");
+  llvm()->PositionBuilderAtEnd(c->builder, here);
+  return place;
+}
+
+static value_t put_on_stack(jit_code_t *c, value_t x) {
+  value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
+  llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return place;
+}
+
+static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
+  return llvm()->BuildInBoundsGEP2(c->builder, element, place, &i, 1, "");
+}
+
+value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y) {
+  LLVMTypeRef element = jit_scalar_type(type_of(x)), types[2] = {element, element};
+  LLVMTypeRef signature = llvm()->FunctionType(element, types, y ? 2 : 1, false);
+  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
+  if (!function) function = llvm()->AddFunction(c->module, name, signature);
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
+  value_t places[2] = {put_on_stack(c, x), y ? put_on_stack(c, y) : NULL}, in[2];
+  LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
+  LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
+  LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  llvm()->BuildBr(c->builder, loop);
+  llvm()->PositionBuilderAtEnd(c->builder, loop);
+  value_t i = llvm()->BuildPhi(c->builder, i32, ""), next = llvm()->BuildAdd(c->builder, i, jit_int(i32, 1), "");
+  llvm()->AddIncoming(i, (value_t[]){jit_int(i32, 0), next}, (LLVMBasicBlockRef[]){from, loop}, 2);
+  for (int k = 0; k < (y ? 2 : 1); k++)
+    in[k] = llvm()->BuildLoad2(c->builder, element, lane_address(c, element, places[k], i), "");
+  value_t result = llvm()->BuildCall2(c->builder, signature, function, in, y ? 2 : 1, "");
+  llvm()->BuildStore(c->builder, result, lane_address(c, element, places[0], i));
+  value_t count = jit_int(i32, jit_lanes(type_of(x)));
+  llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
+  llvm()->PositionBuilderAtEnd(c->builder, end);
+  value_t all = llvm()->BuildLoad2(c->builder, type_of(x), places[0], "");
+  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return all;
+}
+
+/* --- logarithms ------------------------------------------------------------------------------------------------ */
+
+static math_log_parts_t normal_log_parts(jit_code_t *c, value_t x) {
+  int mantissa = mantissa_bits(x);
+  value_t bits = bits_of(c, x);
+  value_t over = bits_sub(c, bits, bits_k(bits, is_f64(x) ? 0x3fe6a09e667f3bcd : 0x3f3504f3)); /* sqrt(1/2) */
+  value_t k = bits_right(c, over, mantissa);
+  math_log_parts_t parts = {.k_bits = k, .m = from_bits(c, bits_sub(c, bits, bits_left(c, k, mantissa)), x)};
+  if (is_f64(x)) { /* no conversion of 64-bit integers before AVX-512: through the mantissa of 2^52 + 2^51 */
+    value_t shifted = bits_add(c, k, bits_k(k, 0x4338000000000000));
+    parts.k = add_k(c, from_bits(c, shifted, x), -0x1.8p52);
+  } else
+    parts.k = llvm()->BuildSIToFP(c->builder, k, type_of(x), "");
+  return parts;
+}
+
+math_log_parts_t math_log_parts(jit_code_t *c, value_t x) {
+  value_t is_tiny = is_less_k(c, x, is_f64(x) ? 0x1p-1022 : 0x1p-126);
+  double up = is_f64(x) ? 0x1p54 : 0x1p24, lost = is_f64(x) ? -54 : -24;
+  math_log_parts_t parts = normal_log_parts(c, choose(c, is_tiny, mul_k(c, x, up), x));
+  parts.k = choose(c, is_tiny, add_k(c, parts.k, lost), parts.k);
+  return parts;
+}
+
+/* k ln 2 + log(1 + f) */
+static value_t log_sum(jit_code_t *c, value_t k, value_t f, bool brief) {
+  bool wide = is_f64(f);
+  double first = wide ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = wide ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
+  value_t square = mul(c, f, f), low = mul_k(c, k, rest);
+  if (!wide) {
+    value_t p = POLYNOMIAL(c, f, math_log_f32);
+    value_t tail = multiply_add(c, mul(c, square, f), p, low);
+    tail = multiply_add_k(c, square, -0.5, tail);
+    return multiply_add_k(c, k, first, add(c, f, tail));
+  }
+  value_t s = math_quotient(c, f, add_k(c, f, 2)), z = mul(c, s, s), half = mul_k(c, square, 0.5);
+  value_t p = brief ? POLYNOMIAL(c, z, math_log_brief) : POLYNOMIAL(c, z, math_log_f64);
+  value_t tail = multiply_add(c, s, multiply_add(c, z, p, half), low);
+  return multiply_add_k(c, k, first, sub(c, f, sub(c, half, tail)));
+}
+
+/* The logarithm of x if that is positive and finite, else what it is there. */
+static value_t log_specials(jit_code_t *c, value_t x, value_t result) {
+  value_t special = choose_k(c, is_less_k(c, x, 0), NAN, choose_k(c, is_equal_k(c, x, 0), -INFINITY, x));
+  return choose(c, both(c, is_more_k(c, x, 0), is_less_k(c, x, INFINITY)), result, special);
+}
+
+value_t math_log(jit_code_t *c, value_t x, bool brief) {
+  math_log_parts_t parts = math_log_parts(c, x);
+  return log_specials(c, x, log_sum(c, parts.k, add_k(c, parts.m, -1), brief));
+}
+
+/* What 1 + high loses by rounding, scaled like the mantissa, is added to it. */
+value_t math_log1p(jit_code_t *c, value_t high, value_t low, bool brief) {
+  value_t sum = add_k(c, high, 1), part = add_k(c, sum, -1);
+  value_t lost = add(c, sub(c, real(high, 1), sub(c, sum, part)), sub(c, high, part));
+  if (low) lost = add(c, lost, low);
+  math_log_parts_t parts = normal_log_parts(c, sum);
+  value_t largest = bits_k(parts.k_bits, exponent_bias(high) - 1);
+  value_t is_small = llvm()->BuildICmp(c->builder, LLVMIntSLT, parts.k_bits, largest, "");
+  value_t k = choose(c, is_small, parts.k_bits, largest);
+  value_t down = math_power_of_two(c, bits_sub(c, bits_k(k, 0), k), high);
+  value_t f = multiply_add(c, lost, down, add_k(c, parts.m, -1));
+  value_t result = log_specials(c, sum, log_sum(c, parts.k, f, brief));
+  return choose(c, is_less_k(c, magnitude(c, high), is_f64(high) ? 0x1p-54 : 0x1p-25), high, result);
+}

@@ -1,0 +1,56 @@
+/* Ops whose results are exact: rounding, signs, the larger and the smaller, remainders. */
+#include <math.h>
+
+#include "jit/math_emit.h"
+#include "jit/math_parts.h"
+
+value_t jit_emit_ceil(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.ceil", x); }
+value_t jit_emit_floor(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.floor", x); }
+value_t jit_emit_round_nearest_even(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.rint", x); }
+value_t jit_emit_sqrt(jit_code_t *c, value_t x) { return square_root(c, x); }
+
+/* The truncated number, and one more where a half or more was cut. */
+value_t jit_emit_round_nearest_afz(jit_code_t *c, value_t x) {
+  value_t whole = intrinsic_1(c, "llvm.trunc", x), cut = magnitude(c, sub(c, x, whole));
+  value_t is_up = compare(c, LLVMRealOGE, cut, real(x, 0.5));
+  value_t more = with_sign_of(c, choose(c, is_up, real(x, 1), real(x, 0)), x);
+  return with_sign_of(c, add(c, whole, more), x);
+}
+
+value_t jit_emit_sign(jit_code_t *c, value_t x) {
+  value_t one = with_sign_of(c, real(x, 1), x);
+  return choose(c, either(c, is_equal_k(c, x, 0), is_nan(c, x)), x, one);
+}
+
+value_t jit_emit_is_finite(jit_code_t *c, value_t x) { return is_less_k(c, magnitude(c, x), INFINITY); }
+
+/* Of equal numbers the bits are combined, which tells -0 from +0. */
+value_t jit_emit_maximum(jit_code_t *c, value_t x, value_t y) {
+  value_t larger = choose(c, either(c, compare(c, LLVMRealOGT, x, y), is_nan(c, x)), x, y);
+  value_t equal = llvm()->BuildAnd(c->builder, bits_of(c, x), bits_of(c, y), "");
+  return choose(c, compare(c, LLVMRealOEQ, x, y), from_bits(c, equal, x), larger);
+}
+value_t jit_emit_minimum(jit_code_t *c, value_t x, value_t y) {
+  value_t smaller = choose(c, either(c, compare(c, LLVMRealOLT, x, y), is_nan(c, x)), x, y);
+  value_t equal = llvm()->BuildOr(c->builder, bits_of(c, x), bits_of(c, y), "");
+  return choose(c, compare(c, LLVMRealOEQ, x, y), from_bits(c, equal, x), smaller);
+}
+
+/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the next
+ * integer leaves a remainder of the wrong sign, to which one divisor more is added. */
+static value_t near_remainder(jit_code_t *c, value_t a, value_t b) {
+  value_t whole = intrinsic_1(c, "llvm.trunc", divide(c, a, b));
+  value_t left = fused(c, negate(c, whole), b, a);
+  left = choose(c, is_less_k(c, left, 0), add(c, left, b), left);
+  return choose(c, compare(c, LLVMRealOGE, left, b), sub(c, left, b), left);
+}
+
+/* The other ones by the C library. */
+value_t jit_emit_remainder(jit_code_t *c, value_t x, value_t y) {
+  bool wide = is_f64(x);
+  value_t a = magnitude(c, x), b = magnitude(c, y), near = with_sign_of(c, near_remainder(c, a, b), x);
+  value_t is_middling = both(c, is_more_k(c, b, wide ? 0x1p-960 : 0x1p-100), is_less_k(c, b, wide ? 0x1p900 : 0x1p90));
+  value_t is_near = both(c, is_middling, is_less(c, a, mul_k(c, b, wide ? 0x1p52 : 0x1p23)));
+  math_branch_t branch = math_branch_if_any(c, llvm()->BuildNot(c->builder, is_near, ""));
+  return math_branch_end(c, branch, near, math_call_by_lane(c, wide ? "fmod" : "fmodf", x, y));
+}

@@ -1,0 +1,147 @@
+#include "math_kernels.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+bool math_op_is_binary(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_ATAN2:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_POWER:
+    case HLO_REMAINDER: return true;
+    default: return false;
+  }
+}
+
+static LLVMValueRef element_at(jit_code_t *code, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef i) {
+  return llvm()->BuildInBoundsGEP2(code->builder, type, array, &i, 1, "");
+}
+
+static LLVMValueRef load(jit_code_t *code, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef i) {
+  LLVMTypeRef element = jit_scalar_type(type);
+  LLVMValueRef value = llvm()->BuildLoad2(code->builder, type, element_at(code, element, array, i), "");
+  llvm()->SetAlignment(value, (unsigned)jit_element_bits(type) / 8);
+  return value;
+}
+
+static void write_step(jit_code_t *code, const math_kernel_t *kernel, LLVMValueRef function, LLVMValueRef i) {
+  LLVMTypeRef element = kernel->is_f64 ? llvm()->DoubleTypeInContext(code->context)
+                                       : llvm()->FloatTypeInContext(code->context);
+  LLVMTypeRef type = jit_vector_type(element, kernel->lanes);
+  LLVMValueRef x = load(code, type, llvm()->GetParam(function, 0), i), y = NULL;
+  if (math_op_is_binary(kernel->op)) y = load(code, type, llvm()->GetParam(function, 1), i);
+  LLVMValueRef result = jit_math_emit(code, kernel->op, x, y);
+  LLVMTypeRef kept = element;
+  if (kernel->op == HLO_IS_FINITE) {
+    kept = llvm()->Int8TypeInContext(code->context);
+    result = llvm()->BuildZExt(code->builder, result, jit_type_like(kept, type), "");
+  }
+  LLVMValueRef place = element_at(code, kept, llvm()->GetParam(function, 2), i);
+  llvm()->SetAlignment(llvm()->BuildStore(code->builder, result, place), (unsigned)jit_element_bits(kept) / 8);
+}
+
+static void write_loop(jit_code_t *code, const math_kernel_t *kernel, LLVMValueRef function) {
+  LLVMTypeRef i64 = llvm()->Int64TypeInContext(code->context);
+  LLVMBasicBlockRef entry = llvm()->AppendBasicBlockInContext(code->context, function, "");
+  LLVMBasicBlockRef body = llvm()->AppendBasicBlockInContext(code->context, function, "");
+  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(code->context, function, "");
+  LLVMValueRef count = llvm()->GetParam(function, 3), zero = jit_int(i64, 0);
+  llvm()->PositionBuilderAtEnd(code->builder, entry);
+  llvm()->BuildCondBr(code->builder, llvm()->BuildICmp(code->builder, LLVMIntSGT, count, zero, ""), body, end);
+  llvm()->PositionBuilderAtEnd(code->builder, body);
+  LLVMValueRef i = llvm()->BuildPhi(code->builder, i64, "");
+  write_step(code, kernel, function, i);
+  LLVMValueRef next = llvm()->BuildNSWAdd(code->builder, i, jit_int(i64, kernel->lanes), "");
+  LLVMValueRef from[2] = {zero, next};
+  LLVMBasicBlockRef blocks[2] = {entry, llvm()->GetInsertBlock(code->builder)};
+  llvm()->AddIncoming(i, from, blocks, 2);
+  llvm()->BuildCondBr(code->builder, llvm()->BuildICmp(code->builder, LLVMIntSLT, next, count, ""), body, end);
+  llvm()->PositionBuilderAtEnd(code->builder, end);
+  llvm()->BuildRetVoid(code->builder);
+}
+
+static hr_status_t build_kernel(void *context, int index, jit_code_t *code) {
+  const math_kernel_t *kernel = (const math_kernel_t *)context + index;
+  LLVMTypeRef pointer = llvm()->PointerTypeInContext(code->context, 0);
+  LLVMTypeRef in[4] = {pointer, pointer, pointer, llvm()->Int64TypeInContext(code->context)};
+  LLVMTypeRef signature = llvm()->FunctionType(llvm()->VoidTypeInContext(code->context), in, 4, false);
+  LLVMValueRef function = llvm()->AddFunction(code->module, "kernel", signature);
+  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "nounwind", 0);
+  write_loop(code, kernel, function);
+  return NULL;
+}
+
+static hr_status_t load_kernel(math_kernel_t *kernel, const hr_buffer_t *bytes) {
+  kernel->object_bytes = hr_buffer_size(bytes);
+  HR_TRY(jit_object_load(hr_buffer_data(bytes), hr_buffer_size(bytes), &kernel->object));
+  return jit_object_find(kernel->object, "kernel", (void **)&kernel->run);
+}
+
+hr_status_t math_kernels_compile(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers,
+                                 hr_buffer_t **out_objects) {
+  jit_compile_options_t options = {.workers = workers, .target = target};
+  return jit_compile_modules(&options, count, build_kernel, kernels, out_objects);
+}
+
+hr_status_t math_kernels_make(math_kernel_t *kernels, int count, const jit_target_t *target, hr_workers_t *workers) {
+  hr_buffer_t **objects;
+  HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *objects, (void **)&objects));
+  hr_status_t st = math_kernels_compile(kernels, count, target, workers, objects);
+  for (int i = 0; i < count && !st; i++) st = load_kernel(&kernels[i], objects[i]);
+  for (int i = 0; i < count; i++) hr_buffer_release(objects[i]);
+  hr_free(objects);
+  return st;
+}
+
+void math_kernels_free(math_kernel_t *kernels, int count) {
+  for (int i = 0; i < count; i++) jit_object_unload(kernels[i].object);
+}
+
+/* --- references ------------------------------------------------------------------------------------------------ */
+
+static double logistic(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
+static long double long_logistic(long double x) { return x >= 0 ? 1 / (1 + expl(-x)) : expl(x) / (1 + expl(x)); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+static long double long_rsqrt(long double x) { return 1 / sqrtl(x); }
+
+#define ONE(op, name) {HLO_##op, #name, name, name##l, NULL, NULL}
+#define TWO(op, name) {HLO_##op, #name, NULL, NULL, name, name##l}
+const math_reference_t math_references[] = {
+    ONE(EXPONENTIAL, exp), ONE(EXPONENTIAL_MINUS_ONE, expm1), ONE(LOG, log), ONE(LOG_PLUS_ONE, log1p),
+    {HLO_LOGISTIC, "logistic", logistic, long_logistic, NULL, NULL}, ONE(TANH, tanh), ONE(ERF, erf),
+    ONE(SINE, sin), ONE(COSINE, cos), ONE(TAN, tan), ONE(SINH, sinh), ONE(COSH, cosh), ONE(ASINH, asinh),
+    ONE(ACOSH, acosh), ONE(ATANH, atanh), ONE(ASIN, asin), ONE(ACOS, acos), ONE(ATAN, atan), ONE(CBRT, cbrt),
+    {HLO_RSQRT, "rsqrt", rsqrt, long_rsqrt, NULL, NULL}, TWO(POWER, pow), TWO(ATAN2, atan2),
+};
+const int math_reference_count = sizeof math_references / sizeof *math_references;
+
+/* 0 if both are the same special value, else infinite; -1 if neither is special. */
+static double special_error(double got, double want) {
+  if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0 : INFINITY;
+  if (got == want && (isinf(want) || want == 0)) return !signbit(got) == !signbit(want) ? 0 : INFINITY;
+  return -1;
+}
+
+/* Of a result that overflows, infinity and the largest number are one unit apart. */
+double math_error_f32(const math_reference_t *reference, float x, float y, float got) {
+  double want = reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y);
+  double special = special_error(got, (float)want);
+  if (special >= 0) return special;
+  if (got == (float)want) return 0.5;
+  if (isinf(got) || isinf((float)want)) return fabs(want) >= 0x1.fffffep127 && fabs(got) >= 0x1.fffffep127 ? 1 : INFINITY;
+  int exponent;
+  frexp(want, &exponent);
+  return fabs(ldexp(got - want, 24 - (exponent < -125 ? -125 : exponent)));
+}
+
+double math_error_f64(const math_reference_t *reference, double x, double y, double got) {
+  long double want = reference->of_f64 ? reference->of_f64(x) : reference->of_two_f64(x, y);
+  double special = special_error(got, (double)want), most = 0x1.fffffffffffffp1023;
+  if (special >= 0) return special;
+  if (isinf(got) || isinf((double)want)) return fabsl(want) >= most && fabs(got) >= most ? 1 : INFINITY;
+  int exponent;
+  frexpl(want, &exponent);
+  return (double)fabsl(ldexpl(got - want, 53 - (exponent < -1021 ? -1021 : exponent)));
+}
