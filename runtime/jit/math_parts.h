@@ -1,5 +1,6 @@
-/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values are floats or doubles,
- * scalars or vectors; those called `bits` are integers of the same width. Constants take the type of the other operand. */
+/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values are floats or
+ * doubles, scalars or vectors; those called `bits` are integers of the same width. Constants take the type of the
+ * other operand. */
 #ifndef JIT_MATH_PARTS_H
 #define JIT_MATH_PARTS_H
 
