@@ -13,6 +13,8 @@ typedef struct op_body op_body_t;
  * calls, fusions, tuples, constants and identities inside it are flattened away. */
 hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computation, const op_body_t **out_body);
 
+/* Does it run in lanes? Then op_body_run needs no environment, and may be called from several threads. */
+bool op_body_is_flat(const op_body_t *body);
 int op_body_param_count(const op_body_t *body);
 int op_body_result_count(const op_body_t *body);
 hr_dtype_t op_body_param_dtype(const op_body_t *body, int k);

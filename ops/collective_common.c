@@ -9,7 +9,8 @@ hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **
   HR_TRY(op_group_members(env->scratch, step->instr, env->num_replicas, env->num_partitions, env->rank, &members));
   *out_group = NULL;
   if (members.my_index < 0) return NULL;
-  if (members.size > 1) return env->group(env, members.size, members.ranks, out_group);
+  int64_t stream = hlo_attr_int(step->instr, HLO_ATTR_CHANNEL_ID);
+  if (members.size > 1) return env->group(env, members.size, members.ranks, stream, out_group);
   op_group_t *alone;
   HR_TRY(HR_NEW(env->scratch, &alone));
   *alone = (op_group_t){.size = 1, .ranks = members.ranks};
@@ -35,28 +36,20 @@ hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_blo
   return NULL;
 }
 
-hr_status_t coll_permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
-                         op_request_t **out_request) {
+hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                         const op_block_t *recv, op_request_t **out_request) {
   if (to == env->rank && from == env->rank)
     copy_bytes(recv->data, send->data, recv->size_bytes);
   else if (to >= 0 || from >= 0)
-    return env->permute(env, to, send, from, recv, out_request);
+    return env->permute(env, stream, to, send, from, recv, out_request);
   return NULL;
 }
 
-hr_status_t coll_window_room(op_env_t *env, coll_window_t *window, op_request_t ***out_request) {
-  op_request_t **slot = &window->requests[window->next++ % COLL_WINDOW], *oldest = *slot;
-  *slot = NULL;
-  *out_request = slot;
-  return oldest ? env->wait(env, oldest) : NULL;
-}
-
-hr_status_t coll_window_end(op_env_t *env, coll_window_t *window, hr_status_t st) {
-  for (unsigned i = 0; i < COLL_WINDOW; i++) {
-    op_request_t *request = window->requests[(window->next + i) % COLL_WINDOW];
-    if (request) st = hr_status_join(st, env->wait(env, request));
-  }
-  return st;
+hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
+                          const op_block_t *recvs) {
+  op_request_t **request;
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return coll_all_to_all(env, group, sends, recvs, request);
 }
 
 /* --- blocks of arrays --- */
@@ -99,34 +92,24 @@ coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) 
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
-static void release_all(int count, hlo_value_t **values) {
-  for (int k = 0; k < count; k++) hlo_value_release(values[k]);
-}
-
-hr_status_t coll_create(op_env_t *env, const hlo_shape_t *shape, int count, hlo_value_t ***out_values) {
+hr_status_t coll_create(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t ***out_values) {
   hlo_value_t **values;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, count, &values));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &values));
   hr_status_t st = NULL;
   for (int k = 0; k < count && !st; k++) {
     const hlo_shape_t *one = hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
     st = hlo_value_array(one->dtype, one->rank, one->dims, &values[k]);
   }
-  if (st)
-    release_all(count, values);
-  else
-    *out_values = values;
+  if (!st) st = coll_set_value(transfer, shape, count, values);
+  for (int k = 0; k < count; k++) hlo_value_release(values[k]);
+  if (!st) *out_values = values;
   return st;
 }
 
-hr_status_t coll_finish(const hlo_shape_t *shape, hr_status_t st, int count, hlo_value_t **values,
-                        hlo_value_t **out_value) {
-  if (!st && !hlo_shape_is_tuple(shape)) {
-    *out_value = values[0];
-    return NULL;
-  }
-  if (!st) st = hlo_value_tuple(count, values, out_value);
-  release_all(count, values);
-  return st;
+hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values) {
+  if (hlo_shape_is_tuple(shape)) return hlo_value_tuple(count, values, &transfer->value);
+  transfer->value = hlo_value_retain(values[0]);
+  return NULL;
 }
 
 /* The operands as the first element of a start's value has them. */
@@ -137,15 +120,16 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in, 
   return NULL;
 }
 
-hr_status_t coll_finish_start(const op_step_t *step, hlo_value_t *const *in, hlo_value_t *results,
-                              hlo_value_t **out_value) {
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
+                       hlo_value_t **out_value) {
   enum { MOST = 8 };
   int count = step->out_shape->element_count;
-  hlo_value_t *parts[MOST] = {NULL, results};
-  hr_status_t st = count > MOST ? hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MOST)
-                                : operands_part(step, in, &parts[0]);
+  hlo_value_t *parts[MOST] = {NULL};
+  if (count > MOST) return hlo_error(step->instr, NULL, "%d elements, want at most %d", count, MOST);
+  hr_status_t st = op_transfer_start(env, step, step->instr, begin, step->out_shape->elements[1], in, &parts[1]);
+  if (!st) st = operands_part(step, in, &parts[0]);
   for (int k = 2; k < count && !st; k++) st = hlo_value_zeros(step->out_shape->elements[k], &parts[k]);
   if (!st) st = hlo_value_tuple(count, parts, out_value);
-  release_all(count > MOST ? 2 : count, parts);
+  for (int k = 0; k < count; k++) hlo_value_release(parts[k]);
   return st;
 }

@@ -4,6 +4,7 @@
 
 #include "ops/group_mode.h"
 #include "ops/loops.h"
+#include "ops/transfers.h"
 
 /* This process's group for the instruction; NULL if it is in none. */
 hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **out_group);
@@ -12,19 +13,11 @@ hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *
                             op_request_t **out_request);
 hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
                             op_request_t **out_request);
-hr_status_t coll_permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
-                         op_request_t **out_request);
-
-/* Several transfers under way at once, so that small ones do not wait for each other; a full window waits for its
- * oldest. */
-#define COLL_WINDOW 8
-typedef struct coll_window {
-  op_request_t *requests[COLL_WINDOW];
-  unsigned next;
-} coll_window_t;
-hr_status_t coll_window_room(op_env_t *env, coll_window_t *window, op_request_t ***out_request);
-/* Waits for all; passes `st` on if it is a failure. */
-hr_status_t coll_window_end(op_env_t *env, coll_window_t *window, hr_status_t st);
+hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                         const op_block_t *recv, op_request_t **out_request);
+/* An all-to-all as one more request of the transfer. */
+hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
+                          const op_block_t *recvs);
 
 /* An array seen as [outer, parts, inner]: dimension `dimension` cut into parts. */
 typedef struct coll_cut {
@@ -46,13 +39,13 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
-/* New arrays of `shape`, which is one array or a tuple of `count`; list in env->scratch. All or nothing. */
-hr_status_t coll_create(op_env_t *env, const hlo_shape_t *shape, int count, hlo_value_t ***out_values);
-/* One array or a tuple, as `shape` says, of values whose references are taken, also when `st` is a failure. */
-hr_status_t coll_finish(const hlo_shape_t *shape, hr_status_t st, int count, hlo_value_t **values,
-                        hlo_value_t **out_value);
-/* The value of a -start op: (operands, results, contexts...). Takes the reference of `results`. */
-hr_status_t coll_finish_start(const op_step_t *step, hlo_value_t *const *in, hlo_value_t *results,
-                              hlo_value_t **out_value);
+/* New arrays of `shape`, which is one array or a tuple of `count`, as the results of a transfer. The list lives in its
+ * arena. */
+hr_status_t coll_create(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t ***out_values);
+/* transfer->value out of `values`, as `shape` says: one array or a tuple. Retains them. */
+hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values);
+/* A -start whose value is (operands, results, contexts...). */
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
+                       hlo_value_t **out_value);
 
 #endif

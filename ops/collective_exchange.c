@@ -25,130 +25,152 @@ static hr_status_t run_partition_id(op_env_t *env, const op_step_t *step, hlo_va
 }
 const op_kernel_t kernel_partition_id = {NULL, run_partition_id};
 
+/* --- parts that arrive one after the other --- */
+
+typedef struct arrival { /* what is to be interleaved when it has arrived */
+  bool packed;
+  coll_cut_t cut;
+  void *parts;
+} arrival_t;
+
+static hr_status_t unpack_all(op_env_t *env, op_transfer_t *transfer) {
+  (void)env;
+  const arrival_t *arrivals = transfer->context;
+  hlo_value_t *value = transfer->value;
+  int count = value->dtype == HR_TUPLE ? value->element_count : 1;
+  for (int k = 0; k < count; k++)
+    if (arrivals[k].packed)
+      coll_unpack(&arrivals[k].cut, arrivals[k].parts, value->dtype == HR_TUPLE ? value->elements[k]->data : value->data);
+  return NULL;
+}
+
+static hr_status_t new_arrivals(op_transfer_t *transfer, int count, arrival_t **out_arrivals) {
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, count, out_arrivals));
+  transfer->context = *out_arrivals;
+  transfer->finish = unpack_all;
+  return NULL;
+}
+
 /* --- all-gather --- */
 
 /* Concatenation in dimension 0 is what arrives anyway; in another one the members' parts are interleaved afterwards. */
 static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_group_t *group, const hlo_value_t *in,
-                              hlo_value_t *out) {
+                              hlo_value_t *out, op_transfer_t *transfer, arrival_t *arrival) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
-  coll_cut_t cut = coll_cut_of(out->dtype, out->rank, out->dims, dimension, group->size);
+  op_request_t **request;
   size_t bytes = hlo_value_bytes(in);
   if (bytes * (size_t)group->size != hlo_value_bytes(out))
     return hlo_error(step->instr, "all_gather C6", "%zu bytes of each of %d members, want %zu in all", bytes,
                      group->size, hlo_value_bytes(out));
-  void *arriving = out->data;
-  if (cut.outer > 1) HR_TRY(hr_arena_alloc(env->scratch, hlo_value_bytes(out), &arriving));
-  op_request_t *request = NULL;
-  HR_TRY(coll_all_gather(env, group, in->data, bytes, arriving, &request));
-  if (request) HR_TRY(env->wait(env, request));
-  if (cut.outer > 1) coll_unpack(&cut, arriving, out->data);
-  return NULL;
+  arrival->cut = coll_cut_of(out->dtype, out->rank, out->dims, dimension, group->size);
+  arrival->packed = arrival->cut.outer > 1;
+  arrival->parts = out->data;
+  if (arrival->packed) HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(out), &arrival->parts));
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
 
-static hr_status_t gather_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                              hlo_value_t **out_value) {
+static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, "all_gather C3", "process %d is in no group", env->rank);
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
-  HR_TRY(coll_create(env, shape, operands.count, &outs));
-  hr_status_t st = NULL;
-  for (int k = 0; k < operands.count && !st; k++) st = gather_one(env, step, group, operands.values[k], outs[k]);
-  return coll_finish(shape, st, operands.count, outs, out_value);
+  arrival_t *arrivals;
+  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  HR_TRY(new_arrivals(transfer, operands.count, &arrivals));
+  for (int k = 0; k < operands.count; k++)
+    HR_TRY(gather_one(env, step, group, operands.values[k], outs[k], transfer, &arrivals[k]));
+  return NULL;
 }
 
 static hr_status_t run_all_gather(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
-  return gather_all(env, step, step->out_shape, in, out_value);
+  return op_transfer_run(env, step, begin_all_gather, in, out_value);
 }
 const op_kernel_t kernel_all_gather = {NULL, run_all_gather};
 
-/* Starts complete the transfer: values are plain arrays, and nothing runs between the two halves that could hide it.
- * An engine that overlaps transfers splits the two where the request is waited for. */
 static hr_status_t run_all_gather_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                         hlo_value_t **out_value) {
-  hlo_value_t *results;
-  HR_TRY(gather_all(env, step, step->out_shape->elements[1], in, &results));
-  return coll_finish_start(step, in, results, out_value);
+  return coll_start(env, step, begin_all_gather, in, out_value);
 }
 const op_kernel_t kernel_all_gather_start = {NULL, run_all_gather_start};
 
 /* all-reduce-start has its result's shape; the others are (operands, results, ...). */
 static hr_status_t run_collective_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                        hlo_value_t **out_value) {
-  (void)env;
   bool is_result = step->instr->op == HLO_ALL_REDUCE_DONE;
-  *out_value = hlo_value_retain(is_result ? in[0] : in[0]->elements[1]);
+  HR_TRY(op_transfer_done(env, step->instr->operands[0], out_value));
+  if (!*out_value) *out_value = hlo_value_retain(is_result ? in[0] : in[0]->elements[1]);
   return NULL;
 }
 const op_kernel_t kernel_collective_done = {NULL, run_collective_done};
 
 /* --- all-to-all --- */
 
-static hr_status_t new_blocks(op_env_t *env, int count, op_block_t **out_sends, op_block_t **out_recvs) {
-  HR_TRY(HR_NEW_ARRAY(env->scratch, count, out_sends));
-  return HR_NEW_ARRAY(env->scratch, count, out_recvs);
-}
-
-static hr_status_t exchange(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs) {
-  op_request_t *request = NULL;
-  HR_TRY(coll_all_to_all(env, group, sends, recvs, &request));
-  return request ? env->wait(env, request) : NULL;
+static hr_status_t new_blocks(op_transfer_t *transfer, int count, op_block_t **out_sends, op_block_t **out_recvs) {
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, count, out_sends));
+  return HR_NEW_ARRAY(transfer->arena, count, out_recvs);
 }
 
 /* Operand k goes to member k, result k comes from it. */
 static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                                     const coll_operands_t *operands, hlo_value_t **outs) {
+                                     const coll_operands_t *operands, hlo_value_t **outs, op_transfer_t *transfer) {
   if (operands->count != group->size)
     return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count, group->size);
   op_block_t *sends, *recvs;
-  HR_TRY(new_blocks(env, group->size, &sends, &recvs));
+  HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   for (int k = 0; k < group->size; k++) {
     sends[k] = (op_block_t){operands->values[k]->data, hlo_value_bytes(operands->values[k])};
     recvs[k] = (op_block_t){outs[k]->data, hlo_value_bytes(outs[k])};
   }
-  return exchange(env, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs);
 }
 
 /* The operand is cut along the dimension; what arrives is put together along it. */
 static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op_group_t *group, const hlo_value_t *in,
-                                  hlo_value_t *out) {
+                                  hlo_value_t *out, op_transfer_t *transfer) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   if (in->dims[dimension] % group->size || hlo_value_bytes(in) != hlo_value_bytes(out))
     return hlo_error(step->instr, "all_to_all C2", "dimension %ld has %ld elements, want a multiple of %d",
                      (long)dimension, (long)in->dims[dimension], group->size);
-  coll_cut_t cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size);
-  size_t bytes = coll_part_bytes(&cut);
-  void *leaving = in->data, *arriving = out->data;
-  if (cut.outer > 1) {
-    HR_TRY(hr_arena_alloc(env->scratch, hlo_value_bytes(in), &leaving));
-    HR_TRY(hr_arena_alloc(env->scratch, hlo_value_bytes(in), &arriving));
-    coll_pack(&cut, in->data, leaving);
+  arrival_t *arrival;
+  HR_TRY(new_arrivals(transfer, 1, &arrival));
+  *arrival = (arrival_t){.cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size), .parts = out->data};
+  arrival->packed = arrival->cut.outer > 1;
+  size_t bytes = coll_part_bytes(&arrival->cut);
+  void *leaving = in->data;
+  if (arrival->packed) {
+    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &leaving));
+    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &arrival->parts));
+    coll_pack(&arrival->cut, in->data, leaving);
   }
   op_block_t *sends, *recvs;
-  HR_TRY(new_blocks(env, group->size, &sends, &recvs));
+  HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   for (int k = 0; k < group->size; k++) {
     sends[k] = (op_block_t){(char *)leaving + (size_t)k * bytes, bytes};
-    recvs[k] = (op_block_t){(char *)arriving + (size_t)k * bytes, bytes};
+    recvs[k] = (op_block_t){(char *)arrival->parts + (size_t)k * bytes, bytes};
   }
-  HR_TRY(exchange(env, group, sends, recvs));
-  if (cut.outer > 1) coll_unpack(&cut, arriving, out->data);
-  return NULL;
+  return coll_exchange(env, transfer, group, sends, recvs);
 }
 
-static hr_status_t run_all_to_all(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                  hlo_value_t **out_value) {
+static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, "all_to_all C6", "process %d is in no group", env->rank);
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
-  HR_TRY(coll_create(env, step->out_shape, operands.count, &outs));
-  bool by_parts = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).count > 0;
-  hr_status_t st = by_parts ? exchange_parts(env, step, group, operands.values[0], outs[0])
-                            : exchange_operands(env, step, group, &operands, outs);
-  return coll_finish(step->out_shape, st, operands.count, outs, out_value);
+  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  if (hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).count > 0)
+    return exchange_parts(env, step, group, operands.values[0], outs[0], transfer);
+  return exchange_operands(env, step, group, &operands, outs, transfer);
+}
+
+static hr_status_t run_all_to_all(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                  hlo_value_t **out_value) {
+  return op_transfer_run(env, step, begin_all_to_all, in, out_value);
 }
 const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
@@ -171,9 +193,9 @@ static hr_status_t find_root(const op_step_t *step, const op_group_t *group, hlo
 }
 
 static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root, const hlo_value_t *in,
-                                 hlo_value_t *out) {
+                                 hlo_value_t *out, op_transfer_t *transfer) {
   op_block_t *sends, *recvs;
-  HR_TRY(new_blocks(env, group->size, &sends, &recvs));
+  HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
   if (root == group->my_index) {
     for (int k = 0; k < group->size; k++)
       if (k != root) sends[k] = (op_block_t){in->data, hlo_value_bytes(in)};
@@ -181,20 +203,24 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
   } else {
     recvs[root] = (op_block_t){out->data, hlo_value_bytes(out)};
   }
-  return exchange(env, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs);
+}
+
+static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                   hlo_value_t *const *in, op_transfer_t *transfer) {
+  const op_group_t *group;
+  int root, count;
+  hlo_value_t **outs;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_value_zeros(shape, &transfer->value);
+  HR_TRY(find_root(step, group, in, &root, &count));
+  HR_TRY(coll_create(transfer, shape, count, &outs));
+  for (int k = 0; k < count; k++) HR_TRY(broadcast_one(env, group, root, in[k], outs[k], transfer));
+  return NULL;
 }
 
 static hr_status_t run_collective_broadcast(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                             hlo_value_t **out_value) {
-  const op_group_t *group;
-  int root, count;
-  HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_value_zeros(step->out_shape, out_value);
-  HR_TRY(find_root(step, group, in, &root, &count));
-  hlo_value_t **outs;
-  HR_TRY(coll_create(env, step->out_shape, count, &outs));
-  hr_status_t st = NULL;
-  for (int k = 0; k < count && !st; k++) st = broadcast_one(env, group, root, in[k], outs[k]);
-  return coll_finish(step->out_shape, st, count, outs, out_value);
+  return op_transfer_run(env, step, begin_broadcast, in, out_value);
 }
 const op_kernel_t kernel_collective_broadcast = {NULL, run_collective_broadcast};

@@ -4,12 +4,22 @@
 #include "ops/collective_common.h"
 
 typedef struct partners {
-  int to, from; /* -1: none */
+  int to, from;   /* -1: none */
+  int64_t stream; /* equal channels and pairs meet in order, others as they like */
 } partners_t;
+
+static int64_t stream_of(const hlo_instr_t *instr) {
+  const hlo_int_lists_t *pairs = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
+  uint64_t stream = (uint64_t)hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
+  for (int64_t i = 0; pairs && i < pairs->count; i++)
+    stream = hr_hash_bytes(pairs->lists[i].data, (size_t)pairs->lists[i].count * sizeof(int64_t), stream + 1);
+  return (int64_t)stream;
+}
 
 static partners_t partners_of(const op_env_t *env, const op_step_t *step) {
   partners_t partners;
   op_permute_partners(step->instr, env->num_replicas, env->num_partitions, env->rank, &partners.to, &partners.from);
+  partners.stream = stream_of(step->instr);
   return partners;
 }
 
@@ -18,33 +28,27 @@ static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_
                             op_request_t **out_request) {
   op_block_t send = {in->data, hlo_value_bytes(in)}, recv = {out->data, hlo_value_bytes(out)};
   if (partners.from < 0 && recv.size_bytes) memset(out->data, 0, recv.size_bytes);
-  return coll_permute(env, partners.to, &send, partners.from, &recv, out_request);
+  return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
 
-static hr_status_t move_all(op_env_t *env, partners_t partners, const coll_operands_t *operands, hlo_value_t **outs,
-                            coll_window_t *window) {
-  for (int k = 0; k < operands->count; k++) {
+static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
+                               op_transfer_t *transfer) {
+  coll_operands_t operands = coll_operands_of(step, in);
+  partners_t partners = partners_of(env, step);
+  hlo_value_t **outs;
+  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  for (int k = 0; k < operands.count; k++) {
     op_request_t **request;
-    HR_TRY(coll_window_room(env, window, &request));
-    HR_TRY(move_one(env, partners, operands->values[k], outs[k], request));
+    HR_TRY(op_transfer_room(env, transfer, &request));
+    HR_TRY(move_one(env, partners, operands.values[k], outs[k], request));
   }
   return NULL;
 }
 
-static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                               hlo_value_t **out_value) {
-  coll_operands_t operands = coll_operands_of(step, in);
-  hlo_value_t **outs;
-  HR_TRY(coll_create(env, shape, operands.count, &outs));
-  coll_window_t window = {0};
-  hr_status_t st = move_all(env, partners_of(env, step), &operands, outs, &window);
-  st = coll_window_end(env, &window, st);
-  return coll_finish(shape, st, operands.count, outs, out_value);
-}
-
 /* --- in place: (input, output, input offsets, output offsets) ---
  * Slice i of the input, at this process's input offsets, goes to the target, which puts it into its output at its own
- * output offsets. Where nobody sends, the output stays as it is. Offsets are clamped as those of dynamic-slice are. */
+ * output offsets. Where nobody sends, the output stays as it is. Slices arrive beside the output and are put
+ * into it, in order, when all are there. Offsets are clamped as those of dynamic-slice are. */
 
 typedef struct slice {
   int rank;
@@ -111,59 +115,68 @@ static void copy_slice(const slice_t *slice, hlo_value_t *array, char *dense, bo
   loop_copy_run(&copy, into_array ? at : dense, into_array ? dense : at);
 }
 
+typedef struct moved {
+  slice_t arriving;
+  void *dense; /* NULL: nothing arrives */
+} moved_t;
+
 static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t partners, hlo_value_t *const *in,
-                              int64_t i, hlo_value_t *out) {
-  slice_t leaving, arriving;
+                              int64_t i, moved_t *moved, op_transfer_t *transfer) {
+  slice_t leaving;
   void *from = NULL, *to = NULL;
+  op_request_t **request;
   HR_TRY(slice_of(step, in[0], in[2], i, &leaving));
-  HR_TRY(slice_of(step, out, in[3], i, &arriving));
+  HR_TRY(slice_of(step, transfer->value, in[3], i, &moved->arriving));
   size_t bytes = slice_bytes(&leaving);
-  HR_TRY(hr_arena_alloc(env->scratch, bytes, &from));
-  HR_TRY(hr_arena_alloc(env->scratch, bytes, &to));
+  HR_TRY(hr_arena_alloc(transfer->arena, bytes, &from));
+  HR_TRY(hr_arena_alloc(transfer->arena, bytes, &to));
   if (partners.to >= 0) copy_slice(&leaving, in[0], from, false);
-  op_request_t *request = NULL;
-  HR_TRY(coll_permute(env, partners.to, &(op_block_t){from, bytes}, partners.from, &(op_block_t){to, bytes}, &request));
-  if (request) HR_TRY(env->wait(env, request));
-  if (partners.from >= 0) copy_slice(&arriving, out, to, true);
+  if (partners.from >= 0) moved->dense = to;
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return coll_permute(env, partners.stream, partners.to, &(op_block_t){from, bytes}, partners.from,
+                      &(op_block_t){to, bytes}, request);
+}
+
+static hr_status_t place_slices(op_env_t *env, op_transfer_t *transfer) {
+  (void)env;
+  for (const moved_t *moved = transfer->context; moved->arriving.sizes; moved++)
+    if (moved->dense) copy_slice(&moved->arriving, transfer->value, moved->dense, true);
   return NULL;
 }
 
 static hr_status_t permute_in_place(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                    hlo_value_t **out_value) {
+                                    op_transfer_t *transfer) {
   const hlo_int_lists_t *slices = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
+  moved_t *moved;
   if (step->instr->operand_count != 4 || in[1]->dtype == HR_TUPLE)
     return hlo_unsupported(step->instr, "an in-place permute of tuples");
-  hlo_value_t *out;
-  HR_TRY(op_reuse_or_copy(env, step, in, 1, &out));
-  hr_status_t st = NULL;
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, slices->count + 1, &moved));
+  HR_TRY(op_reuse_or_copy(env, step, in, 1, &transfer->value));
+  transfer->context = moved;
+  transfer->finish = place_slices;
   partners_t partners = partners_of(env, step);
-  for (int64_t i = 0; i < slices->count && !st; i++) st = move_slice(env, step, partners, in, i, out);
-  if (st)
-    hlo_value_release(out);
-  else
-    *out_value = out;
-  return st;
+  for (int64_t i = 0; i < slices->count; i++)
+    HR_TRY(move_slice(env, step, partners, in, i, &moved[i], transfer));
+  return NULL;
 }
 
 /* --- the kernels --- */
 
-static hr_status_t permute(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                           hlo_value_t **out_value) {
+static hr_status_t begin_permute(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                 hlo_value_t *const *in, op_transfer_t *transfer) {
   const hlo_int_lists_t *slices = hlo_attr_lists(step->instr, HLO_ATTR_PERMUTE_SLICE_SIZES);
-  if (slices && slices->count) return permute_in_place(env, step, in, out_value);
-  return permute_all(env, step, shape, in, out_value);
+  if (slices && slices->count) return permute_in_place(env, step, in, transfer);
+  return permute_all(env, step, shape, in, transfer);
 }
 
 static hr_status_t run_collective_permute(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                           hlo_value_t **out_value) {
-  return permute(env, step, step->out_shape, in, out_value);
+  return op_transfer_run(env, step, begin_permute, in, out_value);
 }
 const op_kernel_t kernel_collective_permute = {NULL, run_collective_permute};
 
 static hr_status_t run_collective_permute_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                                 hlo_value_t **out_value) {
-  hlo_value_t *results;
-  HR_TRY(permute(env, step, step->out_shape->elements[1], in, &results));
-  return coll_finish_start(step, in, results, out_value);
+  return coll_start(env, step, begin_permute, in, out_value);
 }
 const op_kernel_t kernel_collective_permute_start = {NULL, run_collective_permute_start};

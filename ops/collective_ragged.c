@@ -4,7 +4,8 @@
  * Offsets and sizes count rows (dimension 0). Each of the four lists has n entries for each member, member after
  * member (n = 1 mostly): entries k * n ... of the first three are about what goes to member k, those of recv_sizes
  * about what comes from it. The rest of the output stays as it is.
- * The receiver does not know the offsets, so two exchanges are needed: one for offsets and sizes, one for rows. */
+ * The receiver does not know the offsets, so two exchanges are needed, which are under way together: one for offsets
+ * and sizes, one for rows, as many as recv_sizes says. */
 #include <string.h>
 
 #include "ops/collective_common.h"
@@ -16,11 +17,13 @@ typedef struct piece { /* as the sender tells the receiver */
 typedef struct ragged {
   const op_step_t *step;
   const op_group_t *group;
-  hlo_value_t *const *in;
+  hlo_value_t *in[6];
   hlo_value_t *out;
   int64_t each; /* pieces per pair of processes */
   size_t row_bytes;
   piece_t *leaving, *arriving; /* group->size * each */
+  op_block_t *sends, *recvs;   /* of the rows */
+  op_transfer_t *transfer;
 } ragged_t;
 
 static int64_t entry(const ragged_t *ragged, int operand, int64_t i) {
@@ -51,7 +54,10 @@ static hr_status_t read_lists(ragged_t *ragged) {
   return NULL;
 }
 
-static hr_status_t check_arriving(const ragged_t *ragged) {
+/* What the senders say is compared with recv_sizes before the rows are waited for: the message then says which. */
+static hr_status_t check_pieces(op_env_t *env, op_transfer_t *transfer) {
+  (void)env;
+  const ragged_t *ragged = transfer->context;
   const hlo_instr_t *instr = ragged->step->instr;
   for (int64_t i = 0; i < ragged->group->size * ragged->each; i++) {
     const piece_t *piece = &ragged->arriving[i];
@@ -66,33 +72,34 @@ static hr_status_t check_arriving(const ragged_t *ragged) {
   return NULL;
 }
 
-static hr_status_t exchange(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs) {
-  op_request_t *request = NULL;
-  HR_TRY(coll_all_to_all(env, group, sends, recvs, &request));
-  return request ? env->wait(env, request) : NULL;
-}
-
-static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged, op_block_t *sends, op_block_t *recvs) {
+static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   size_t bytes = (size_t)ragged->each * sizeof(piece_t);
+  op_block_t *sends, *recvs;
+  HR_TRY(HR_NEW_ARRAY(ragged->transfer->arena, ragged->group->size, &sends));
+  HR_TRY(HR_NEW_ARRAY(ragged->transfer->arena, ragged->group->size, &recvs));
   for (int k = 0; k < ragged->group->size; k++) {
     sends[k] = (op_block_t){ragged->leaving + k * ragged->each, bytes};
     recvs[k] = (op_block_t){ragged->arriving + k * ragged->each, bytes};
   }
-  return exchange(env, ragged->group, sends, recvs);
+  return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs);
 }
 
-static size_t rows_bytes(const ragged_t *ragged, const piece_t *pieces) {
+/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found later. */
+static size_t rows_bytes(const ragged_t *ragged, int operand, int k) {
   int64_t rows = 0;
-  for (int64_t i = 0; i < ragged->each; i++) rows += pieces[i].rows;
+  for (int64_t i = 0; i < ragged->each; i++) {
+    int64_t each = entry(ragged, operand, k * ragged->each + i);
+    if (each > 0 && each <= ragged->in[operand == 5]->dims[0]) rows += each;
+  }
   return (size_t)rows * ragged->row_bytes;
 }
 
 /* The rows for member k, one piece after the other. */
-static hr_status_t pack_rows(op_env_t *env, const ragged_t *ragged, int k, op_block_t *out_block) {
+static hr_status_t pack_rows(const ragged_t *ragged, int k, op_block_t *out_block) {
   const piece_t *pieces = ragged->leaving + k * ragged->each;
   void *memory;
-  *out_block = (op_block_t){NULL, rows_bytes(ragged, pieces)};
-  HR_TRY(hr_arena_alloc(env->scratch, out_block->size_bytes, &memory));
+  *out_block = (op_block_t){NULL, rows_bytes(ragged, 3, k)};
+  HR_TRY(hr_arena_alloc(ragged->transfer->arena, out_block->size_bytes, &memory));
   char *to = out_block->data = memory;
   for (int64_t i = 0; i < ragged->each; i++) {
     size_t bytes = (size_t)pieces[i].rows * ragged->row_bytes;
@@ -112,47 +119,57 @@ static void unpack_rows(const ragged_t *ragged, int k, const char *from) {
   }
 }
 
-static hr_status_t exchange_rows(op_env_t *env, ragged_t *ragged, op_block_t *sends, op_block_t *recvs) {
-  int size = ragged->group->size;
-  for (int k = 0; k < size; k++) {
+static hr_status_t exchange_rows(op_env_t *env, ragged_t *ragged) {
+  for (int k = 0; k < ragged->group->size; k++) {
     void *memory;
-    recvs[k].size_bytes = rows_bytes(ragged, ragged->arriving + k * ragged->each);
-    HR_TRY(hr_arena_alloc(env->scratch, recvs[k].size_bytes, &memory));
-    recvs[k].data = memory;
-    HR_TRY(pack_rows(env, ragged, k, &sends[k]));
+    ragged->recvs[k].size_bytes = rows_bytes(ragged, 5, k);
+    HR_TRY(hr_arena_alloc(ragged->transfer->arena, ragged->recvs[k].size_bytes, &memory));
+    ragged->recvs[k].data = memory;
+    HR_TRY(pack_rows(ragged, k, &ragged->sends[k]));
   }
-  HR_TRY(exchange(env, ragged->group, sends, recvs));
-  for (int k = 0; k < size; k++) unpack_rows(ragged, k, recvs[k].data);
+  return coll_exchange(env, ragged->transfer, ragged->group, ragged->sends, ragged->recvs);
+}
+
+static hr_status_t place_rows(op_env_t *env, op_transfer_t *transfer) {
+  (void)env;
+  const ragged_t *ragged = transfer->context;
+  for (int k = 0; k < ragged->group->size; k++) unpack_rows(ragged, k, ragged->recvs[k].data);
   return NULL;
 }
 
-static hr_status_t run_exchanges(op_env_t *env, ragged_t *ragged) {
-  op_block_t *sends, *recvs;
-  HR_TRY(HR_NEW_ARRAY(env->scratch, ragged->in[2]->count, &ragged->leaving));
-  HR_TRY(HR_NEW_ARRAY(env->scratch, ragged->in[2]->count, &ragged->arriving));
-  HR_TRY(HR_NEW_ARRAY(env->scratch, ragged->group->size, &sends));
-  HR_TRY(HR_NEW_ARRAY(env->scratch, ragged->group->size, &recvs));
+static hr_status_t begin_exchanges(op_env_t *env, ragged_t *ragged) {
+  hr_arena_t *arena = ragged->transfer->arena;
+  HR_TRY(HR_NEW_ARRAY(arena, ragged->in[2]->count, &ragged->leaving));
+  HR_TRY(HR_NEW_ARRAY(arena, ragged->in[2]->count, &ragged->arriving));
+  HR_TRY(HR_NEW_ARRAY(arena, ragged->group->size, &ragged->sends));
+  HR_TRY(HR_NEW_ARRAY(arena, ragged->group->size, &ragged->recvs));
   HR_TRY(read_lists(ragged));
-  HR_TRY(exchange_pieces(env, ragged, sends, recvs));
-  HR_TRY(check_arriving(ragged));
-  return exchange_rows(env, ragged, sends, recvs);
+  HR_TRY(exchange_pieces(env, ragged));
+  return exchange_rows(env, ragged);
+}
+
+static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
+                                op_transfer_t *transfer) {
+  (void)shape;
+  const op_group_t *group;
+  ragged_t *ragged;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_error(step->instr, NULL, "process %d is in no group", env->rank);
+  HR_TRY(HR_NEW(transfer->arena, &ragged));
+  HR_TRY(op_reuse_or_copy(env, step, in, 1, &transfer->value));
+  size_t row_bytes = hr_dtype_bytes(in[0]->dtype);
+  for (int d = 1; d < in[0]->rank; d++) row_bytes *= (size_t)in[0]->dims[d];
+  *ragged = (ragged_t){.step = step, .group = group, .out = transfer->value, .row_bytes = row_bytes,
+                       .transfer = transfer};
+  for (int k = 0; k < 6; k++) ragged->in[k] = in[k];
+  transfer->context = ragged;
+  transfer->arrived = check_pieces;
+  transfer->finish = place_rows;
+  return begin_exchanges(env, ragged);
 }
 
 static hr_status_t run_ragged_all_to_all(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                          hlo_value_t **out_value) {
-  const op_group_t *group;
-  HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, NULL, "process %d is in no group", env->rank);
-  size_t row_bytes = hr_dtype_bytes(in[0]->dtype);
-  for (int d = 1; d < in[0]->rank; d++) row_bytes *= (size_t)in[0]->dims[d];
-  hlo_value_t *out;
-  HR_TRY(op_reuse_or_copy(env, step, in, 1, &out));
-  ragged_t ragged = {.step = step, .group = group, .in = in, .out = out, .row_bytes = row_bytes};
-  hr_status_t st = run_exchanges(env, &ragged);
-  if (st)
-    hlo_value_release(out);
-  else
-    *out_value = out;
-  return st;
+  return op_transfer_run(env, step, begin_ragged, in, out_value);
 }
 const op_kernel_t kernel_ragged_all_to_all = {NULL, run_ragged_all_to_all};

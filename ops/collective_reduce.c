@@ -6,6 +6,7 @@
 
 #include "ops/body.h"
 #include "ops/collective_common.h"
+#include "ops/fast_sum.h"
 
 #define BLOCK 1024 /* elements widened at a time */
 
@@ -14,6 +15,7 @@ typedef struct reduction {
   hr_dtype_t dtype;           /* of the elements that travel */
   const op_body_t *body;
   const ew_kernel_t *binary;  /* if the body is one plain op */
+  fast_sum_fn fast;           /* the same for the commonest; may be NULL */
   bool wide;                  /* a plain sum of a narrow float type */
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
@@ -39,6 +41,7 @@ static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtyp
   reduction->body = body;
   reduction->dtype = op_body_param_dtype(body, 0);
   if (!op_body_is_binary(body, &op, &reduction->binary)) reduction->binary = NULL;
+  reduction->fast = reduction->binary ? fast_sum_of(op, reduction->dtype) : NULL;
   bool is_narrow = reduction->dtype == HR_BF16 || reduction->dtype == HR_F16;
   reduction->wide = reduction->binary && op == HLO_ADD && is_narrow;
   HR_TRY(prepare_convert(arena, from, reduction->dtype, &reduction->convert_in));
@@ -73,14 +76,21 @@ typedef struct reducer_context {
   const reduction_t *reduction;
 } reducer_context_t;
 
+static hr_status_t combine_elements(void *context, void *out, const void *a, const void *b, int64_t count) {
+  const reduction_t *reduction = ((const reducer_context_t *)context)->reduction;
+  const void *ins[] = {a, b};
+  if (reduction->fast)
+    reduction->fast(out, a, b, count);
+  else
+    ew_kernel_run(reduction->binary, count, ins, (const int64_t[]){1, 1}, out);
+  return NULL;
+}
+
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   const void *ins[] = {acc, in};
   int64_t steps[] = {1, 1};
-  if (of->reduction->binary) {
-    ew_kernel_run(of->reduction->binary, count, ins, steps, acc);
-    return NULL;
-  }
+  if (of->reduction->binary) return combine_elements(context, acc, acc, in, count);
   hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
   hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
   hr_arena_rewind(of->env->scratch, mark);
@@ -106,11 +116,14 @@ static void narrow(void *context, const void *acc, void *out, int64_t count) {
   hr_floats_from_f32(((const reducer_context_t *)context)->reduction->dtype, acc, out, count);
 }
 
-static hr_status_t new_reducer(op_env_t *env, const reduction_t *reduction, op_reducer_t *out_reducer) {
+static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction_t *reduction,
+                               op_reducer_t *out_reducer) {
   reducer_context_t *context;
-  HR_TRY(HR_NEW(env->scratch, &context));
+  HR_TRY(HR_NEW(arena, &context));
   *context = (reducer_context_t){env, reduction};
   *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
+                                .any_thread = reduction->binary != NULL,
+                                .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;
@@ -129,87 +142,145 @@ static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t dtype, co
   return NULL;
 }
 
+/* An array of these sizes where the peers can read it, if there is such memory. */
+static hr_status_t new_travelling(op_env_t *env, hr_dtype_t dtype, const hlo_value_t *like, hlo_value_t **out_value) {
+  hr_buffer_t *buffer = NULL;
+  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)like->count * hr_dtype_bytes(dtype), &buffer));
+  if (!buffer) return hlo_value_array(dtype, like->rank, like->dims, out_value);
+  hr_status_t st = hlo_value_over(dtype, like->rank, like->dims, buffer, 0, out_value);
+  hr_buffer_release(buffer);
+  return st;
+}
+
 /* Operand k as an array of its own, in the type in which it is combined. */
 static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                const coll_operands_t *operands, int k, const reduction_t *reduction,
                                hlo_value_t **out_value) {
   hlo_value_t *operand = operands->values[k];
-  if (reduction->convert_in) return convert_value(reduction->convert_in, reduction->dtype, operand, out_value);
-  if (operands->values == in) return op_reuse_or_copy(env, step, in, k, out_value);
-  HR_TRY(hlo_value_array(operand->dtype, operand->rank, operand->dims, out_value));
-  if (operand->count) memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
+  if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in && hlo_value_is_exclusive(operand))
+    return op_reuse_or_copy(env, step, in, k, out_value);
+  HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
+  if (reduction->convert_in)
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
+                  (*out_value)->data);
+  else if (operand->count)
+    memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
   return NULL;
 }
 
-static hr_status_t convert_result(const reduction_t *reduction, hr_dtype_t dtype, hlo_value_t **value) {
-  if (!reduction->convert_out) return NULL;
-  hlo_value_t *converted;
-  HR_TRY(convert_value(reduction->convert_out, dtype, *value, &converted));
-  hlo_value_release(*value);
-  *value = converted;
+/* Reductions under way: in the type that travels, and as the results will be. */
+typedef struct reducing {
+  const reduce_plan_t *plan;
+  hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
+  bool is_for_other; /* of a collective-reduce: the results belong to another member */
+} reducing_t;
+
+static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
+  (void)env;
+  const reducing_t *reducing = transfer->context;
+  for (int k = 0; k < reducing->plan->count; k++) {
+    const ew_kernel_t *convert = reducing->plan->reductions[k].convert_out;
+    hlo_value_t *from = reducing->travelling[k], *to = reducing->results[k];
+    if (reducing->is_for_other)
+      memset(to->data, 0, hlo_value_bytes(to));
+    else if (convert)
+      ew_kernel_run(convert, from->count, (const void *const[]){from->data}, (const int64_t[]){1}, to->data);
+  }
   return NULL;
 }
 
-static hr_status_t start_all(op_env_t *env, const reduce_plan_t *plan, const op_group_t *group, hlo_value_t **values,
-                             coll_window_t *window) {
-  for (int k = 0; k < plan->count && group->size > 1; k++) {
+static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan, reducing_t **out_reducing) {
+  reducing_t *reducing;
+  HR_TRY(HR_NEW(transfer->arena, &reducing));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->travelling));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->results));
+  reducing->plan = plan;
+  transfer->context = reducing;
+  transfer->finish = finish_reductions;
+  *out_reducing = reducing;
+  return NULL;
+}
+
+/* The place of result k, whose travelling form is there; what travels is kept until the end. */
+static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape, int k) {
+  hlo_value_t *travelling = reducing->travelling[k];
+  HR_TRY(op_transfer_keep(transfer, travelling));
+  reducing->results[k] = travelling;
+  if (!reducing->plan->reductions[k].convert_out) return NULL;
+  HR_TRY(hlo_value_array(shape_at(shape, k)->dtype, travelling->rank, travelling->dims, &reducing->results[k]));
+  return op_transfer_keep(transfer, reducing->results[k]);
+}
+
+static hr_status_t start_reductions(op_env_t *env, const reducing_t *reducing, const op_group_t *group,
+                                    op_transfer_t *transfer) {
+  for (int k = 0; k < reducing->plan->count && group->size > 1; k++) {
     op_reducer_t reducer;
     op_request_t **request;
-    HR_TRY(new_reducer(env, &plan->reductions[k], &reducer));
-    HR_TRY(coll_window_room(env, window, &request));
-    HR_TRY(env->all_reduce(env, group, values[k]->data, values[k]->count, &reducer, request));
+    hlo_value_t *value = reducing->travelling[k];
+    HR_TRY(new_reducer(env, transfer->arena, &reducing->plan->reductions[k], &reducer));
+    HR_TRY(op_transfer_room(env, transfer, &request));
+    HR_TRY(env->all_reduce(env, group, value->data, value->count, &reducer, request));
   }
   return NULL;
 }
 
 /* Reduces the operands in place; all are made before any transfer starts, for one may be another's copy. */
-static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const op_group_t *group, hlo_value_t *const *in,
-                              hlo_value_t **values) {
+static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
+                              hlo_value_t *const *in, bool is_for_other, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   coll_operands_t operands = coll_operands_of(step, in);
-  for (int k = 0; k < plan->count; k++)
-    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], &values[k]));
-  coll_window_t window = {0};
-  HR_TRY(coll_window_end(env, &window, start_all(env, plan, group, values, &window)));
-  for (int k = 0; k < plan->count; k++)
-    HR_TRY(convert_result(&plan->reductions[k], shape_at(step->out_shape, k)->dtype, &values[k]));
-  return NULL;
+  reducing_t *reducing;
+  HR_TRY(new_reducing(transfer, plan, &reducing));
+  reducing->is_for_other = is_for_other;
+  for (int k = 0; k < plan->count; k++) {
+    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], &reducing->travelling[k]));
+    HR_TRY(make_result(transfer, reducing, shape, k));
+  }
+  HR_TRY(coll_set_value(transfer, shape, plan->count, reducing->results));
+  return start_reductions(env, reducing, group, transfer);
+}
+
+static hr_status_t begin_all_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                    hlo_value_t *const *in, op_transfer_t *transfer) {
+  const op_group_t *group;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
+  return reduce_all(env, step, shape, group, in, false, transfer);
 }
 
 static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
-  const reduce_plan_t *plan = step->plan;
-  const op_group_t *group;
-  hlo_value_t **values;
-  HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
-  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
-  hr_status_t st = reduce_all(env, step, group, in, values);
-  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+  return op_transfer_run(env, step, begin_all_reduce, in, out_value);
 }
 const op_kernel_t kernel_all_reduce = {prepare_reduce, run_all_reduce};
-const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce}; /* the value is the result's */
+
+/* The value is the result's. */
+static hr_status_t run_all_reduce_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                        hlo_value_t **out_value) {
+  return op_transfer_start(env, step, step->instr, begin_all_reduce, step->out_shape, in, out_value);
+}
+const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce_start};
 
 /* --- collective-reduce --- */
 
 /* The reduction belongs to the root: the first member, or the one that the last operand names by its place in the
  * group. What the others get is not defined; it is zeros here. */
-static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                                         hlo_value_t **out_value) {
+static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                           hlo_value_t *const *in, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   const op_group_t *group;
-  hlo_value_t **values;
   HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_value_zeros(step->out_shape, out_value);
+  if (!group) return hlo_value_zeros(shape, &transfer->value);
   bool dynamic = hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
   int64_t root = dynamic ? hlo_value_int_at(in[plan->count], 0) : 0;
   if (root < 0 || root >= group->size)
     return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
-  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
-  hr_status_t st = reduce_all(env, step, group, in, values);
-  for (int k = 0; k < plan->count && !st && root != group->my_index; k++)
-    memset(values[k]->data, 0, hlo_value_bytes(values[k]));
-  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+  return reduce_all(env, step, shape, group, in, root != group->my_index, transfer);
+}
+
+static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                         hlo_value_t **out_value) {
+  return op_transfer_run(env, step, begin_collective_reduce, in, out_value);
 }
 const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_reduce};
 
@@ -217,7 +288,8 @@ const op_kernel_t kernel_collective_reduce = {prepare_reduce, run_collective_red
 
 /* Member k's part of `in` (all of it for a group of one), reduced into `out`, both in the type that travels. */
 static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_group_t *group,
-                                 const reduction_t *reduction, const hlo_value_t *in, hlo_value_t *out) {
+                                 const reduction_t *reduction, const hlo_value_t *in, hlo_value_t *out,
+                                 op_transfer_t *transfer) {
   int64_t dimension = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0];
   if (in->count != out->count * group->size)
     return hlo_error(step->instr, "reduce_scatter C8", "%ld elements to %ld in a group of %d", (long)in->count,
@@ -229,49 +301,46 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   coll_cut_t cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size);
   void *parts = in->data;
   if (cut.outer > 1) {
-    HR_TRY(hr_arena_alloc(env->scratch, hlo_value_bytes(in), &parts));
+    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &parts));
     coll_pack(&cut, in->data, parts);
   }
   op_reducer_t reducer;
-  op_request_t *request = NULL;
-  HR_TRY(new_reducer(env, reduction, &reducer));
-  HR_TRY(env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, &request));
-  return env->wait(env, request);
+  op_request_t **request;
+  HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 
-static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const op_group_t *group, hlo_value_t *operand,
-                               int k, hlo_value_t **out_value) {
-  const reduction_t *reduction = &((const reduce_plan_t *)step->plan)->reductions[k];
-  const hlo_shape_t *shape = shape_at(step->out_shape, k);
-  hlo_value_t *in = NULL, *out = NULL;
-  hr_status_t st = NULL;
-  if (reduction->convert_in)
-    st = convert_value(reduction->convert_in, reduction->dtype, operand, &in);
-  else
-    in = hlo_value_retain(operand);
-  if (!st) st = hlo_value_array(reduction->dtype, shape->rank, shape->dims, &out);
-  if (!st) st = scatter_parts(env, step, group, reduction, in, out);
-  if (!st) st = convert_result(reduction, shape->dtype, &out);
-  hlo_value_release(in);
-  if (st)
-    hlo_value_release(out);
-  else
-    *out_value = out;
-  return st;
+static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
+                               hlo_value_t *operand, int k, reducing_t *reducing, op_transfer_t *transfer) {
+  const reduction_t *reduction = &reducing->plan->reductions[k];
+  const hlo_shape_t *result = shape_at(shape, k);
+  hlo_value_t *in = operand;
+  if (reduction->convert_in) {
+    HR_TRY(convert_value(reduction->convert_in, reduction->dtype, operand, &in));
+    HR_TRY(op_transfer_keep(transfer, in));
+  }
+  HR_TRY(hlo_value_array(reduction->dtype, result->rank, result->dims, &reducing->travelling[k]));
+  HR_TRY(make_result(transfer, reducing, shape, k));
+  return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
+}
+
+static hr_status_t begin_reduce_scatter(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                        hlo_value_t *const *in, op_transfer_t *transfer) {
+  const reduce_plan_t *plan = step->plan;
+  const op_group_t *group;
+  reducing_t *reducing;
+  HR_TRY(coll_group(env, step, &group));
+  if (!group) return hlo_error(step->instr, "reduce_scatter C4", "process %d is in no group", env->rank);
+  HR_TRY(new_reducing(transfer, plan, &reducing));
+  coll_operands_t operands = coll_operands_of(step, in);
+  for (int k = 0; k < plan->count; k++)
+    HR_TRY(scatter_one(env, step, shape, group, operands.values[k], k, reducing, transfer));
+  return coll_set_value(transfer, shape, plan->count, reducing->results);
 }
 
 static hr_status_t run_reduce_scatter(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                       hlo_value_t **out_value) {
-  const reduce_plan_t *plan = step->plan;
-  const op_group_t *group;
-  hlo_value_t **values;
-  HR_TRY(coll_group(env, step, &group));
-  if (!group) return hlo_error(step->instr, "reduce_scatter C4", "process %d is in no group", env->rank);
-  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &values));
-  coll_operands_t operands = coll_operands_of(step, in);
-  hr_status_t st = NULL;
-  for (int k = 0; k < plan->count && !st; k++)
-    st = scatter_one(env, step, group, operands.values[k], k, &values[k]);
-  return coll_finish(step->out_shape, st, plan->count, values, out_value);
+  return op_transfer_run(env, step, begin_reduce_scatter, in, out_value);
 }
 const op_kernel_t kernel_reduce_scatter = {prepare_reduce, run_reduce_scatter};

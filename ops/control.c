@@ -1,5 +1,5 @@
 /* Ops that pass whole values around: tuples, calls, loops, branches, asynchronous wrappers. */
-#include "ops/op.h"
+#include "ops/transfers.h"
 
 static hr_status_t run_identity(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env, (void)step;
@@ -104,13 +104,15 @@ static hr_status_t make_start_value(op_env_t *env, const op_step_t *step, hlo_va
   return st;
 }
 
-/* The wrapped computation runs at the start; the done picks its result up. */
+/* The wrapped computation runs at the start, and the done picks its result up; but a collective only begins. */
 static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                    hlo_value_t **out_value) {
   hlo_value_t *operands, *result;
   HR_TRY(hlo_value_tuple(step->instr->operand_count, in, &operands));
+  env->starting = op_wrapped_collective(step->instr) ? step->instr : NULL;
   hr_status_t st =
       call_with_operands(env, step, in, 0, step->instr->operand_count, step->instr->called[0], &result);
+  env->starting = NULL;
   if (st) {
     hlo_value_release(operands);
     return st;
@@ -119,9 +121,18 @@ static hr_status_t run_async_start(op_env_t *env, const op_step_t *step, hlo_val
 }
 const op_kernel_t kernel_async_start = {NULL, run_async_start};
 
+/* A collective that is the computation's root hands its own value over; other roots were made around it. */
 static hr_status_t run_async_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                   hlo_value_t **out_value) {
-  (void)env, (void)step;
+  const hlo_instr_t *start = step->instr->operands[0];
+  hlo_value_t *value;
+  while (start->op == HLO_ASYNC_UPDATE) start = start->operands[0];
+  HR_TRY(op_transfer_done(env, start, &value));
+  if (value && op_wrapped_collective(start) == start->called[0]->root) {
+    *out_value = value;
+    return NULL;
+  }
+  hlo_value_release(value);
   *out_value = hlo_value_retain(in[0]->elements[1]);
   return NULL;
 }

@@ -3,16 +3,22 @@
 #include <string.h>
 
 #include "ops/actual_sizes.h"
+#include "ops/custom_host.h"
 
-#define CUSTOM_CALL(target, kernel, note) extern const op_kernel_t custom_##kernel;
+#define CUSTOM_CALL(target, kernel, native, note) \
+  extern const op_kernel_t custom_##kernel;       \
+  extern const op_native_t native_custom_##native;
 #include "ops/custom_calls.def"
 #undef CUSTOM_CALL
 
 static const op_custom_call_t table[] = {
-#define CUSTOM_CALL(target, kernel, note) {target, &custom_##kernel, note},
+#define CUSTOM_CALL(target, kernel, native, note) {target, &custom_##kernel, &native_custom_##native, note},
 #include "ops/custom_calls.def"
 #undef CUSTOM_CALL
 };
+
+/* What somebody registered, under any name that is not in the table. */
+static const op_custom_call_t users_own = {"", &custom_host, &native_custom_none, ""};
 
 #define TABLE_COUNT ((int)(sizeof table / sizeof *table))
 
@@ -31,7 +37,7 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
   if (target.size > size && memcmp(target.data + target.size - size, suffix, size) == 0) stem.size -= size;
   for (int i = 0; i < TABLE_COUNT; i++)
     if (matches(table[i].target, target) || matches(table[i].target, stem)) return &table[i];
-  return NULL;
+  return custom_host_find(target) ? &users_own : NULL;
 }
 
 bool op_custom_call_is_identity(const hlo_instr_t *instr) {
@@ -164,3 +170,31 @@ static hr_status_t run_custom_call(op_env_t *env, const op_step_t *step, hlo_val
 }
 
 const op_kernel_t kernel_custom_call = {prepare_custom_call, run_custom_call};
+
+/* --- native kernels ---------------------------------------------------------------------------------------------- */
+
+const op_native_t native_custom_none = {"none", NULL, NULL};
+
+typedef struct native_call_plan {
+  const op_native_t *native;
+  const void *plan;
+} native_call_plan_t;
+
+static hr_status_t prepare_native_call(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const op_custom_call_t *call = op_custom_call_find(op_custom_call_target(step->instr));
+  native_call_plan_t *plan;
+  if (!call || !call->native->prepare) return NULL;
+  HR_TRY(call->native->prepare(target, step, out));
+  if (!out->plan) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  *plan = (native_call_plan_t){call->native, out->plan};
+  out->plan = plan;
+  return NULL;
+}
+
+static hr_status_t run_native_call(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_call_plan_t *plan = plan_;
+  return plan->native->run(run, plan->plan, in, out);
+}
+
+const op_native_t native_custom_call = {"custom call", prepare_native_call, run_native_call};

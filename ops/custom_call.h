@@ -1,15 +1,16 @@
 /* Custom calls: functions that a program names by a string. The table is custom_calls.def; a target is one row and one
- * kernel, which is an op_kernel_t like any op's.
+ * kernel, which is an op_kernel_t like any op's, and maybe a native one.
  * Source: JAX and XLA, as they run on CPUs. */
 #ifndef HLO_OPS_CUSTOM_CALL_H
 #define HLO_OPS_CUSTOM_CALL_H
 
 #include "ops/mlir_dict.h"
-#include "ops/op.h"
+#include "ops/native.h"
 
 typedef struct op_custom_call {
   const char *target; /* '?' stands for any one character; "_ffi" may follow */
   const op_kernel_t *kernel;
+  const op_native_t *native; /* its prepare is NULL where there is none */
   const char *note; /* for targets that are refused or skipped: why, and what to do about it */
 } op_custom_call_t;
 

@@ -171,7 +171,7 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
       plan->inner *= x->dims[d];
   plan->count = x->dims[dim];
   plan->k = step->out_shape->elements[0]->dims[dim];
-  plan->key = (sort_key_t){NULL, x->dtype, orders_descending(step->instr), true};
+  plan->key = (sort_key_t){NULL, NULL, x->dtype, orders_descending(step->instr), true};
   *out_plan = plan;
   return NULL;
 }

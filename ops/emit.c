@@ -1,5 +1,7 @@
 #include "ops/emit.h"
 
+#include "ops/fusion_form.h"
+
 const op_emit_t op_emits[HLO_OPCODE_COUNT] = {
 #define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) EMIT_##emit,
 #include "ops/ops.def"
@@ -32,21 +34,35 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
 
 /* What the table cannot say. */
 static bool form_is_emitted(const hlo_instr_t *instr) {
+  fusion_space_t space;
   switch (instr->op) {
     case HLO_BITCAST:
       return instr->shape->dtype == instr->operands[0]->shape->dtype && hlo_layout_is_default(instr->shape->layout) &&
              hlo_layout_is_default(instr->operands[0]->shape->layout);
     case HLO_BITCAST_CONVERT: return instr->shape->rank == instr->operands[0]->shape->rank;
     case HLO_CONSTANT: return instr->literal != NULL;
+    case HLO_REDUCE: return fusion_space_of(instr, &space);
     default: return op_emits[instr->op] != EMIT_NONE;
   }
+}
+
+static bool has_form(const hlo_computation_t *body) {
+  hr_arena_t arena;
+  fusion_form_t form;
+  hr_arena_init(&arena);
+  hr_status_t st = fusion_form_find(&arena, body, &form);
+  bool found = !st && form.space.kind != FUSION_NONE;
+  hr_status_release(st);
+  hr_arena_deinit(&arena);
+  return found;
 }
 
 bool op_can_emit(const hlo_instr_t *instr) {
   if (!shape_is_emitted(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!shape_is_emitted(instr->operands[k]->shape)) return false;
-  if (instr->op == HLO_FUSION) return computation_is_emitted(instr->called[0], false);
+  if (instr->op == HLO_FUSION)
+    return computation_is_emitted(instr->called[0], false) && has_form(instr->called[0]);
   for (int c = 0; c < instr->called_count; c++)
     if (!computation_is_emitted(instr->called[c], true)) return false;
   return form_is_emitted(instr);

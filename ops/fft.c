@@ -1,12 +1,9 @@
 /* fft by FFTW. The last one to three dimensions are transformed, all others are a batch. A real transform of several
  * dimensions is real in the last and complex in the others. Inverses are scaled by one over the product of lengths.
  * Source: StableHLO spec, fft. */
-#include <pthread.h>
 #include <string.h>
 
-#include <fftw3.h>
-
-#include "base/dl.h"
+#include "ops/fftw.h"
 #include "ops/op.h"
 
 #define FFT_MAX_DIMS 3
@@ -19,29 +16,6 @@ typedef struct fft_plan {
   int64_t batch, in_last, out_last; /* sizes of the last dimension in operand and result */
   int64_t rows;                     /* lines along the last dimension in all */
 } fft_plan_t;
-
-/* FFTW's functions: those for floats are the same with other pointer types. Planning is not safe from two threads. */
-typedef struct fft_library {
-  fftw_plan (*dft)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, int, unsigned);
-  fftw_plan (*dft_r2c)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, unsigned);
-  fftw_plan (*dft_c2r)(int, const fftw_iodim64 *, int, const fftw_iodim64 *, void *, void *, unsigned);
-  void (*execute)(fftw_plan);
-  void (*destroy_plan)(fftw_plan);
-} fft_library_t;
-
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
-
-static hr_status_t fft_library(bool is_double, fft_library_t *out_library) {
-  static const char *const names[2][5] = {{"fftwf_plan_guru64_dft", "fftwf_plan_guru64_dft_r2c",
-                                           "fftwf_plan_guru64_dft_c2r", "fftwf_execute", "fftwf_destroy_plan"},
-                                          {"fftw_plan_guru64_dft", "fftw_plan_guru64_dft_r2c",
-                                           "fftw_plan_guru64_dft_c2r", "fftw_execute", "fftw_destroy_plan"}};
-  void **slots[5] = {(void **)&out_library->dft, (void **)&out_library->dft_r2c, (void **)&out_library->dft_c2r,
-                     (void **)&out_library->execute, (void **)&out_library->destroy_plan};
-  for (int i = 0; i < 5; i++)
-    HR_TRY(hr_dl_symbol(is_double ? HR_LIBRARY_FFTW : HR_LIBRARY_FFTWF, names[is_double][i], slots[i]));
-  return NULL;
-}
 
 static hr_status_t fft_types(const op_step_t *step, fft_plan_t *plan) {
   hr_dtype_t in = step->in_shapes[0]->dtype, out = step->out_shape->dtype;
@@ -94,17 +68,17 @@ static hr_status_t prepare_fft(hr_arena_t *arena, const op_step_t *step, const v
   return NULL;
 }
 
-static hr_status_t execute(const fft_library_t *library, fftw_plan transform) {
+static hr_status_t execute(const fftw_library_t *library, fftw_plan transform) {
   if (!transform) return hr_error(HR_UNSUPPORTED, "FFTW has no plan for a transform of this size");
   library->execute(transform);
-  pthread_mutex_lock(&planner);
+  fftw_lock();
   library->destroy_plan(transform);
-  pthread_mutex_unlock(&planner);
+  fftw_unlock();
   return NULL;
 }
 
 /* Complex transforms in place over the first `rank` transformed dimensions of [batch][lengths...][last]. */
-static hr_status_t transform_complex(const fft_library_t *library, const fft_plan_t *plan, int rank, int64_t last,
+static hr_status_t transform_complex(const fftw_library_t *library, const fft_plan_t *plan, int rank, int64_t last,
                                      int sign, void *data) {
   fftw_iodim64 dims[FFT_MAX_DIMS], many[2];
   int64_t stride = last;
@@ -114,19 +88,19 @@ static hr_status_t transform_complex(const fft_library_t *library, const fft_pla
   many[0] = (fftw_iodim64){plan->batch, stride, stride};
   many[1] = (fftw_iodim64){last, 1, 1};
   if (rank == plan->rank) dims[rank - 1] = (fftw_iodim64){last, 1, 1};
-  pthread_mutex_lock(&planner);
+  fftw_lock();
   fftw_plan transform = library->dft(rank, dims, rank == plan->rank ? 1 : 2, many, data, data, sign, FFTW_ESTIMATE);
-  pthread_mutex_unlock(&planner);
+  fftw_unlock();
   return execute(library, transform);
 }
 
 /* Lines along the last dimension between real and half-complex. */
-static hr_status_t transform_real(const fft_library_t *library, const fft_plan_t *plan, void *in, void *out) {
+static hr_status_t transform_real(const fftw_library_t *library, const fft_plan_t *plan, void *in, void *out) {
   bool forward = plan->type == HLO_FFT_TYPE_RFFT;
   fftw_iodim64 line = {plan->lengths[plan->rank - 1], 1, 1}, many = {plan->rows, plan->in_last, plan->out_last};
-  pthread_mutex_lock(&planner);
+  fftw_lock();
   fftw_plan transform = (forward ? library->dft_r2c : library->dft_c2r)(1, &line, 1, &many, in, out, FFTW_ESTIMATE);
-  pthread_mutex_unlock(&planner);
+  fftw_unlock();
   return execute(library, transform);
 }
 
@@ -157,7 +131,7 @@ static void scale(const fft_plan_t *plan, hlo_value_t *out) {
       ((float *)out->data)[i] *= (float)factor;
 }
 
-static hr_status_t inverse_real(op_env_t *env, const fft_library_t *library, const fft_plan_t *plan,
+static hr_status_t inverse_real(op_env_t *env, const fftw_library_t *library, const fft_plan_t *plan,
                                 const hlo_value_t *in, hlo_value_t *out) {
   void *copy;
   HR_TRY(hr_arena_copy(env->scratch, in->data, hlo_value_bytes(in), &copy));
@@ -167,12 +141,12 @@ static hr_status_t inverse_real(op_env_t *env, const fft_library_t *library, con
 }
 
 static hr_status_t transform(op_env_t *env, const fft_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
-  fft_library_t library;
+  fftw_library_t library;
   if (in->count == 0 || out->count == 0) {
     memset(out->data, 0, hlo_value_bytes(out));
     return NULL;
   }
-  HR_TRY(fft_library(plan->is_double, &library));
+  HR_TRY(fftw_library_open(plan->is_double, &library));
   switch (plan->type) {
     case HLO_FFT_TYPE_RFFT:
       HR_TRY(transform_real(&library, plan, in->data, out->data)); /* FFTW keeps the input of this one */

@@ -112,6 +112,22 @@ void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk) {
   for (int k = 0; k < nest->operand_count; k++) walk->at[k] += offsets[k];
 }
 
+int64_t loop_row_total(const loop_nest_t *nest) {
+  int64_t rows = nest->empty ? 0 : 1;
+  for (int d = 0; d < nest->rank; d++) rows *= nest->dims[d];
+  return rows;
+}
+
+loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n) {
+  loop_walk_t walk = {.live = !nest->empty};
+  for (int d = nest->rank - 1; d >= 0; d--) {
+    walk.index[d] = n % nest->dims[d];
+    n /= nest->dims[d];
+    for (int k = 0; k < nest->operand_count; k++) walk.at[k] += walk.index[d] * nest->strides[k][d];
+  }
+  return walk;
+}
+
 #define MIN_CROSS 4 /* shorter sides are not worth a tile */
 
 /* Takes the dimension along which the source is dense out of the nest, if rows are dense in the destination only. */
@@ -215,6 +231,19 @@ void loop_copy_run(const loop_copy_t *copy, void *to, const void *from) {
     else
       loop_copy_row(row.at[0], row.at[1], nest->row_count, nest->row_strides[0], nest->row_strides[1],
                     copy->element_bytes);
+  }
+}
+
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end) {
+  const loop_nest_t *nest = &copy->nest;
+  loop_walk_t walk = loop_walk_at(nest, begin);
+  for (int64_t row = begin; row < end; row++, loop_walk_next(nest, &walk)) {
+    char *to_row = (char *)to + walk.at[0];
+    const char *from_row = (const char *)from + walk.at[1];
+    if (copy->cross_count)
+      copy_tiles(copy, to_row, from_row);
+    else
+      loop_copy_row(to_row, from_row, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
   }
 }
 

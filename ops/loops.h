@@ -54,6 +54,9 @@ typedef struct loop_walk {
 
 loop_walk_t loop_walk_first(const loop_nest_t *nest);
 void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk);
+/* Rows of the nest, and the walk as it is at row number n: for workers that start in the middle. */
+int64_t loop_row_total(const loop_nest_t *nest);
+loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n);
 
 /* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
 void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides);
@@ -70,6 +73,8 @@ typedef struct loop_copy {
 void loop_copy_init(loop_copy_t *copy, int element_bytes, int rank, const int64_t *dims, const int64_t *to_strides,
                     const int64_t *from_strides);
 void loop_copy_run(const loop_copy_t *copy, void *to, const void *from);
+/* Rows begin .. end - 1 of its nest (of loop_row_total): for workers that each do a part. */
+void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end);
 /* One row of it: count elements, strides in bytes. */
 void loop_copy_row(void *to, const void *from, int64_t count, int64_t to_stride, int64_t from_stride,
                    int element_bytes);

@@ -257,6 +257,18 @@ static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_d
   }
 }
 
+void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count, void *to) {
+  int parts = types->parts;
+  if (parts == 2 && !hr_dtype_is_complex(dtype))
+    memset(to, 0, (size_t)count * (size_t)types->element_bytes); /* imaginary parts */
+  if (hr_dtype_is_complex(dtype)) count *= 2, parts = 1;
+  hr_dtype_t part = hr_dtype_real(dtype);
+  if (hr_dtype_is_float(part) && part != HR_F64)
+    widen_floats(part, from, count, types->real, parts, to);
+  else
+    widen_numbers(part, from, count, types->real, parts, to);
+}
+
 hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
                          int64_t count, const void **out_data) {
   if (matmul_is_widened(types, dtype)) {
@@ -267,14 +279,7 @@ hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dt
   void *to;
   HR_TRY(hr_size_product((size_t)count, (size_t)types->element_bytes, &bytes));
   HR_TRY(hr_arena_alloc(scratch, bytes, &to));
-  int parts = types->parts;
-  if (parts == 2 && !hr_dtype_is_complex(dtype)) memset(to, 0, bytes); /* imaginary parts */
-  if (hr_dtype_is_complex(dtype)) count *= 2, parts = 1;
-  hr_dtype_t part = hr_dtype_real(dtype);
-  if (hr_dtype_is_float(part) && part != HR_F64)
-    widen_floats(part, from, count, types->real, parts, to);
-  else
-    widen_numbers(part, from, count, types->real, parts, to);
+  matmul_widen_to(types, dtype, from, count, to);
   *out_data = to;
   return NULL;
 }

@@ -25,6 +25,8 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
 /* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the scratch arena. */
 hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
                          int64_t count, const void **out_data);
+/* The same into the caller's memory, also where no other type is needed. */
+void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count, void *to);
 /* Results, `count` dense elements, from the widened type to the program's; `from` may be overwritten. Floats become
  * integers by truncation within the type's range, complex numbers real ones by leaving the imaginary part out. */
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);

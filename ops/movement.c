@@ -3,6 +3,7 @@
 
 #include "ops/loops.h"
 #include "ops/op.h"
+#include "ops/pad_range.h"
 
 /* Transpose, broadcast, reverse and slice: one strided read of operand 0 in the order of the result. */
 typedef struct move_plan {
@@ -155,20 +156,6 @@ typedef struct pad_plan {
   bool fill;                      /* something is left to the padding value */
 } pad_plan_t;
 
-/* One dimension: element i of the operand goes to place low + i * step of the result if there is such a place. Numbers
- * are the program's, so that sums and products are taken wide. */
-static void pad_range(int64_t in_size, int64_t out_size, hlo_padding_dim_t pad, int64_t *out_first, int64_t *out_count,
-                      int64_t *out_step, int64_t *out_place) {
-  __int128 step = (__int128)pad.interior + 1, low = pad.low;
-  __int128 first = low >= 0 ? 0 : (-low + step - 1) / step;
-  __int128 past = low >= out_size ? 0 : ((__int128)out_size - 1 - low) / step + 1;
-  if (past > in_size) past = in_size;
-  *out_count = past > first ? (int64_t)(past - first) : 0;
-  *out_first = *out_count ? (int64_t)first : 0;
-  *out_step = *out_count > 1 ? (int64_t)step : 1;
-  *out_place = *out_count ? (int64_t)(low + first * step) : 0;
-}
-
 static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   const hlo_padding_t *padding = hlo_attr_padding(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
@@ -181,7 +168,7 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
   bool empty = dense_count(in) == 0 || dense_count(out) == 0;
   for (int d = 0; d < out->rank; d++) {
     int64_t first, place, pad_step;
-    pad_range(in->dims[d], out->dims[d], padding->dims[d], &first, &counts[d], &pad_step, &place);
+    pad_range(in->dims[d], out->dims[d], &padding->dims[d], &first, &counts[d], &pad_step, &place);
     empty |= counts[d] == 0;
     plan->fill |= counts[d] < out->dims[d];
     if (empty) continue;

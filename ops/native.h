@@ -19,6 +19,7 @@ typedef struct op_native_target {
   /* Things that a plan holds and the arena cannot free: called in reverse order when the program is destroyed. */
   hr_status_t (*at_end)(void *context, void (*destroy)(void *object), void *object);
   void *context;
+  void *emitter; /* of the kernel that stands for generated code; NULL for others */
 } op_native_target_t;
 
 /* What prepare decided. */
@@ -38,6 +39,11 @@ typedef struct op_native_run {
   void *scratch;
   op_env_t *env;         /* place on the grid, peers, cancelling */
 } op_native_run_t;
+
+/* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per worker. */
+static inline hr_workers_t *native_workers(const op_native_run_t *run, int planned) {
+  return hr_workers_count(run->workers) <= planned ? run->workers : NULL;
+}
 
 struct op_native {
   const char *name; /* for traces and plans: "oneDNN matmul" */

@@ -9,6 +9,7 @@
 #include "ir/module.h"
 
 typedef struct op_env op_env_t;
+typedef struct op_transfers op_transfers_t;
 
 /* One instruction as it is about to run. */
 typedef struct op_step {
@@ -48,6 +49,9 @@ typedef struct op_group {
 typedef struct op_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
+  /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
+  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;
   /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
    * narrow() rounds them once at the end. acc_bytes 0: accumulators are elements, and the rest is unused. */
@@ -69,6 +73,9 @@ struct op_env {
   void *comm;   /* of the implementer of the collective functions */
   void *feeds;  /* of the implementer of feeds */
   void *channels; /* of the implementer of channels */
+  op_transfers_t *transfers; /* between a -start and its -done: of ops/transfers.h, which makes it */
+  const hlo_instr_t *starting; /* an async-start whose computation's collective is to begin, not to complete */
+  bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */
@@ -84,7 +91,9 @@ struct op_env {
 
   /* Collectives. The calls start a transfer; wait() completes it. Data stays valid until then. Every member of a
    * group makes the same calls in the same order. */
-  hr_status_t (*group)(op_env_t *env, int size, const int *ranks, const op_group_t **out_group);
+  /* `stream`: calls of one stream come in the same order on every member; those of different ones (an instruction's
+   * channel id) need not. */
+  hr_status_t (*group)(op_env_t *env, int size, const int *ranks, int64_t stream, const op_group_t **out_group);
   /* Member k's `in` (equal sizes) arrives at out + k * size_bytes. */
   hr_status_t (*all_gather)(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
                             op_request_t **out_request);
@@ -98,9 +107,15 @@ struct op_env {
   hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
                             op_request_t **out_request);
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
-  hr_status_t (*permute)(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
-                         op_request_t **out_request);
+  hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                         const op_block_t *recv, op_request_t **out_request);
+  /* Memory for an array that an all_reduce will take: its peers may read it where it is. NULL, or a NULL buffer: any
+   * memory will do. */
+  hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
+  /* From now on transfers move while the program computes. May be NULL. */
+  hr_status_t (*move_by_itself)(op_env_t *env);
+  void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for
    * one that needs no waiting. The environment holds `value` and `into` until then, so that nothing is copied. A process

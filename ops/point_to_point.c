@@ -14,7 +14,7 @@ static hr_status_t with_token(hlo_value_t *value, hlo_value_t **out_value) {
 
 static hr_status_t run_infeed(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)in;
-  if (!env->infeed) return hlo_unsupported(step->instr, "nothing feeds this program");
+  if (!env->infeed) return hlo_unsupported(step->instr, "nothing feeds this program: --infeed says what does");
   hlo_value_t *value;
   HR_TRY(env->infeed(env, step->instr, step->instr->shape->elements[0], &value));
   return with_token(value, out_value);
@@ -22,7 +22,7 @@ static hr_status_t run_infeed(op_env_t *env, const op_step_t *step, hlo_value_t 
 const op_kernel_t kernel_infeed = {NULL, run_infeed};
 
 static hr_status_t run_outfeed(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
-  if (!env->outfeed) return hlo_unsupported(step->instr, "nothing takes what this program feeds out");
+  if (!env->outfeed) return hlo_unsupported(step->instr, "nothing takes what this program feeds out: --outfeed says what does");
   HR_TRY(env->outfeed(env, step->instr, in[0]));
   return hlo_value_token(out_value);
 }

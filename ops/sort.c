@@ -201,7 +201,7 @@ static hr_status_t prepare_topk(hr_arena_t *arena, const op_step_t *step, const 
   plan->k = step->out_shape->elements[0]->dims[in->rank - 1];
   if (plan->k > plan->count)
     return hlo_error(step->instr, NULL, "k is %ld, want at most %ld", (long)plan->k, (long)plan->count);
-  plan->key = (sort_key_t){NULL, in->dtype, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), true};
+  plan->key = (sort_key_t){NULL, NULL, in->dtype, hlo_attr_bool(step->instr, HLO_ATTR_LARGEST), true};
   *out_plan = plan;
   return NULL;
 }

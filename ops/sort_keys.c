@@ -78,7 +78,7 @@ static hr_status_t add_key(hr_arena_t *arena, const hlo_computation_t *comparato
   *computation = *comparator;
   computation->root = (hlo_instr_t *)key;
   sort_key_t *added = &keys->keys[keys->count++];
-  *added = (sort_key_t){NULL, key->shape->dtype, descending, total};
+  *added = (sort_key_t){NULL, key, key->shape->dtype, descending, total};
   return op_body_prepare(arena, computation, &added->body);
 }
 

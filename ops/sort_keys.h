@@ -14,6 +14,7 @@
 
 typedef struct sort_key {
   const op_body_t *body; /* the key from the comparator's parameters, of which it reads one side's */
+  const hlo_instr_t *expression; /* the instruction of the comparator that it is the value of */
   hr_dtype_t dtype;
   bool descending;
   bool total; /* order of floats: total (-NaN < -inf < ... < NaN); else the two zeros tie and NaNs come last */

@@ -1,9 +1,12 @@
 #include "compiler.h"
 
+#include <time.h>
+
 #include "check/check.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
 #include "passes/localise.h"
+#include "passes/pipeline.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -83,6 +86,49 @@ hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid
   return st;
 }
 
+#define PARALLEL_BYTES (32 << 10)
+
+/* Does some instruction touch so many bytes that several workers are sooner done with it? */
+static bool is_worth_workers(const hlo_module_t *module) {
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      for (int leaf = hlo_shape_leaf_count(instr->shape); leaf-- > 0;) {
+        const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, leaf);
+        int64_t bytes = (int64_t)hr_dtype_bytes(shape->dtype);
+        for (int d = 0; d < shape->rank; d++)
+          if (__builtin_mul_overflow(bytes, shape->dims[d], &bytes)) return true;
+        if (bytes >= PARALLEL_BYTES) return true;
+      }
+    }
+  return false;
+}
+
+/* What no flat plan can hold is left to the reference engine. */
+static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
+  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .emitter_context = program->jit};
+  HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
+  if (!program->flat->is_reference) return jit_finish(program->jit);
+  flat_plan_destroy(program->flat);
+  program->flat = NULL;
+  return NULL;
+}
+
+static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
+  hr_workers_t *workers = NULL;
+  jit_cache_options_t cache = {.folder = options->cache_dir};
+  jit_options_t jit = {.dump_to = options->dump_dir};
+  if (!options->compiled) return NULL;
+  if (options->start_workers && is_worth_workers(program->module))
+    HR_TRY(options->start_workers(options->workers_context, &workers));
+  HR_TRY(jit_cache_open(&cache, &jit.cache));
+  jit.workers = workers;
+  hr_status_t st = jit_create(&jit, &program->jit);
+  if (!st) st = make_flat_plan(program, workers);
+  jit_cache_close(jit.cache);
+  return st;
+}
+
 /* One of several programs is proved with the others, when it meets them (prove.h). */
 static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
   check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
@@ -90,16 +136,39 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
+static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
+  pass_options_t passes = {.dump_dir = options->dump_dir};
+  return options->compiled ? pass_run_all(module, &passes) : NULL;
+}
+
+/* Seconds since *since, which becomes now. */
+static double lap_s(struct timespec *since) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double took = (double)(now.tv_sec - since->tv_sec) + 1e-9 * (double)(now.tv_nsec - since->tv_nsec);
+  *since = now;
+  return took;
+}
+
 static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                               compiled_program_t *program) {
   plan_grid_t grid;
+  struct timespec since;
+  clock_gettime(CLOCK_MONOTONIC, &since);
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
+  program->read_s = lap_s(&since);
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
+  HR_TRY(optimise(program->module, options));
+  program->passes_s = lap_s(&since);
   HR_TRY(plan_create(program->module, grid, &program->plan));
-  return prove_alone(program->module, options, grid);
+  HR_TRY(prove_alone(program->module, options, grid));
+  program->plan_s = lap_s(&since);
+  HR_TRY(make_code(options, program));
+  program->code_s = lap_s(&since);
+  return NULL;
 }
 
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
@@ -122,6 +191,8 @@ hr_status_t compile_file(const char *path, const compiler_options_t *options, co
 }
 
 void compiled_program_deinit(compiled_program_t *program) {
+  flat_plan_destroy(program->flat);
+  jit_destroy(program->jit);
   plan_destroy(program->plan);
   hlo_module_destroy(program->module);
   *program = (compiled_program_t){0};

@@ -4,21 +4,32 @@
 
 #include "check/check.h"
 #include "ir/module.h"
-#include "plan/plan.h"
+#include "jit/jit.h"
+#include "plan/flat.h"
 
 typedef struct compiler_options {
   int num_replicas, num_partitions; /* 0: as the module says */
   int world_size;                   /* processes that will run it, or other programs beside it */
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
+  bool compiled;                    /* for the compiled engine */
+  /* The compiled engine's workers (NULL: one alone), asked for only by a program that is worth more than one. */
+  hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
+  void *workers_context;
+  const char *cache_dir;            /* of compiled code; NULL: the default one; "none" */
+  const char *dump_dir;             /* where the stages of the program are left; NULL: nowhere */
 } compiler_options_t;
 
 typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
+  flat_plan_t *flat; /* NULL: for the reference engine */
+  jit_t *jit;        /* the code that the flat plan's steps run; NULL: none */
+  double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 
-/* read → verify → grid → plan → proof that the schedule completes. Takes the buffer's bytes as the program's text; `path` is for messages.
+/* read → verify → grid → passes → plan → proof that the schedule completes → flat plan. Takes the buffer's bytes as the
+ * program's text; `path` is for messages.
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);

@@ -2,6 +2,7 @@
 #include "hlorun.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,10 +12,14 @@
 #include "exec/agree_groups.h"
 #include "exec/channels.h"
 #include "exec/comm.h"
+#include "exec/compiled.h"
+#include "exec/feeds.h"
 #include "exec/machine.h"
+#include "exec/pool.h"
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
+#include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
 #include "transport/transport.h"
@@ -26,12 +31,14 @@ struct hlorun_client {
   exec_comm_t comm;
   exec_cancel_t cancel;
   char cancel_reason[256];
+  exec_pool_t pool;
   /* What uses the endpoint does so in turn, in the order of the calls. */
   pthread_mutex_t mutex;
   pthread_cond_t turn_ended;
   uint64_t next_ticket, now_serving;
   /* Watchdog of waits: when the step counter last moved. */
   atomic_ulong progress;
+  _Atomic(const hlo_instr_t *) current; /* that runs */
   unsigned long progress_seen;
   double progress_seen_s;
 };
@@ -40,10 +47,13 @@ struct hlorun_program {
   int references;
   hlorun_client_t *client;
   compiled_program_t compiled;
-  exec_machine_t *machine;
+  exec_machine_t *machine;     /* of the reference engine, or */
+  exec_compiled_t *fast;       /* of the compiled one */
   exec_channels_t *channels;
+  exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
+  bool *all_params; /* true for each */
 };
 
 struct hlorun_execution {
@@ -98,6 +108,8 @@ static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpo
   return tp_single_open(out_endpoint);
 }
 
+static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
+
 static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
                                hlorun_client_t **out_client) {
   void *memory;
@@ -111,6 +123,10 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
     hr_free(client);
     return st;
   }
+  exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
+                                                      .bind = binds[options->bind],
+                                                      .local_rank = endpoint->local_rank,
+                                                      .local_size = endpoint->local_size});
   pthread_mutex_init(&client->mutex, NULL);
   pthread_cond_init(&client->turn_ended, NULL);
   endpoint->interrupted = interrupt_wait;
@@ -122,7 +138,6 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
 /* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it, and
  * is spared the look at the machine. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
-  static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
   HR_TRY(topo_share_create(endpoint->local_rank, endpoint->local_size, &share));
@@ -163,6 +178,7 @@ static void client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client-
 
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_pool_deinit(&client->pool);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   pthread_mutex_destroy(&client->mutex);
@@ -180,6 +196,12 @@ void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
     atomic_store(&client->cancel.reason, client->cancel_reason);
   }
   pthread_mutex_unlock(&client->mutex);
+}
+
+void hlorun_client_print_state(hlorun_client_t *client) {
+  char text[512];
+  exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
+  fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
 }
 
 static uint64_t take_ticket(hlorun_client_t *client) {
@@ -258,6 +280,8 @@ static hr_status_t describe_interface(hlorun_program_t *program) {
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
   HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
   HR_TRY(HR_NEW_ARRAY(arena, program->result_count, &program->result_shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->all_params));
+  memset(program->all_params, true, (size_t)program->param_count);
   for (int p = 0; p < entry_params; p++) {
     const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
     for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
@@ -295,21 +319,36 @@ static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unprove
 static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
   exec_channels_attach(env, program->channels);
+  exec_feeds_attach(env, program->feeds);
   return exec_comm_attach(env, &program->client->comm);
+}
+
+/* HLORUN_CHECK=1 */
+static bool is_checking(void) {
+  const char *text = getenv("HLORUN_CHECK");
+  return text && *text && strcmp(text, "0") != 0;
 }
 
 static hr_status_t make_machine(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
+  exec_compiled_options_t fast = {.check = is_checking()};
   exec_machine_options_t options = {.rank = client->endpoint->rank,
                                     .rng_seed = client->options.seed,
                                     .cancel = &client->cancel,
                                     .progress = &client->progress,
+                                    .current = &client->current,
                                     .interrupted = interrupt_wait,
                                     .interrupted_context = client,
                                     .attach_comm = attach_peers,
                                     .comm_context = program};
-  return exec_machine_create(program->compiled.plan, &options, &program->machine);
+  if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
+  fast.machine = options;
+  if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
+  return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
 }
+
+/* Signature of compiler_options_t.start_workers. */
+static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
 
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
@@ -317,10 +356,16 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .num_partitions = options->num_partitions,
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
-                                 .unproved = options->unproved};
+                                 .unproved = options->unproved,
+                                 .compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED,
+                                 .start_workers = start_workers,
+                                 .workers_context = &program->client->pool};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
+                                .infeed = options->infeed, .outfeed = options->outfeed};
+  HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   return make_machine(program);
 }
 
@@ -361,10 +406,14 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
+
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
+  exec_compiled_destroy(program->fast);
   exec_channels_destroy(program->channels);
+  exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);
@@ -410,6 +459,23 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   for (int d = 0; fits && d < rank; d++) fits = sizes[d] == shape->dims[d];
   return fits;
 }
+
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+  const compiled_program_t *compiled = &program->compiled;
+  *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
+                                            .read_s = compiled->read_s,
+                                            .passes_s = compiled->passes_s,
+                                            .plan_s = compiled->plan_s,
+                                            .code_s = compiled->code_s,
+                                            .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
+}
+
+/* --- custom calls --- */
+
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  return custom_host_register(target, fn);
+}
+hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }
 
 /* --- buffers --- */
 
@@ -479,10 +545,21 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
   return st;
 }
 
+/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
+static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                            hlorun_buffer_t **results) {
+  hr_status_t st = exec_compiled_run(program->fast, args, donate, results);
+  bool has_results = !st;
+  st = exec_channels_end(program->channels, st);
+  for (int r = 0; st && has_results && r < program->result_count; r++) hlo_value_release(results[r]);
+  return st;
+}
+
 /* Runs in its turn. Takes the references in `leaves` over. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
   void *memory;
   hlo_value_t *root;
+  if (program->fast) return run_fast(program, leaves, program->all_params, results);
   hr_status_t st =
       hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
   if (st) {
@@ -525,9 +602,17 @@ static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *co
 hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
                                hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
+  hr_status_t st;
+  if (program->fast) {
+    HR_TRY(check_arguments(program, args));
+    await_turn(program->client, take_ticket(program->client));
+    st = run_fast(program, args, donate, results);
+    end_turn(program->client);
+    return st;
+  }
   HR_TRY(take_arguments(program, args, donate, &leaves));
   await_turn(program->client, take_ticket(program->client));
-  hr_status_t st = run_program(program, leaves, results);
+  st = run_program(program, leaves, results);
   end_turn(program->client);
   hr_free(leaves);
   return st;

@@ -45,6 +45,12 @@ typedef enum hlorun_world {
 
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
+typedef enum hlorun_engine {
+  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_REFERENCE,
+  HLORUN_ENGINE_COMPILED
+} hlorun_engine_t;
+
 typedef struct hlorun_client_options {
   size_t struct_size;  /* sizeof this struct, for later versions */
   hlorun_world_t world;
@@ -52,6 +58,7 @@ typedef struct hlorun_client_options {
   hlorun_bind_t bind;
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
+  hlorun_engine_t engine; /* of the programs that it loads */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -66,6 +73,8 @@ int hlorun_client_rank(const hlorun_client_t *client);
 int hlorun_client_world_size(const hlorun_client_t *client);
 /* Makes executions under way and to come fail with CANCELLED and this reason. Safe from signal-handling threads. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
+/* Says on standard error what this process is doing, and whom it waits for. From any thread, at any time. */
+void hlorun_client_print_state(hlorun_client_t *client);
 /* Waits for all processes of the client's world. */
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */
@@ -80,6 +89,8 @@ typedef struct hlorun_program_options {
   int num_partitions; /* 0: from the module */
   bool mpmd;          /* other processes may run other programs; all of them say so */
   bool unproved;      /* load it even if its schedule gets stuck */
+  const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH, tcp:PORT,
+                                   tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica and partition. NULL: nothing */
 } hlorun_program_options_t;
 void hlorun_program_options_init(hlorun_program_options_t *options);
 
@@ -92,6 +103,8 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
                                           size_t size_bytes, const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* Waits until all that it fed out is written, and ends its outfeed. */
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);
 int hlorun_program_num_replicas(const hlorun_program_t *program);
 int hlorun_program_num_partitions(const hlorun_program_t *program);
@@ -106,6 +119,24 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
  * parameter (or result) `index` a part of a global array of `rank` sizes `dims`? Then gives the part's place in it. */
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
                           int64_t *out_starts);
+
+/* What loading took and what running needs. */
+typedef struct hlorun_program_figures {
+  size_t struct_size;
+  double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
+  uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+} hlorun_program_figures_t;
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
+
+/* --- functions of the caller's, which programs call by custom-call --- */
+/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a tuple.
+ * Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
+typedef void (*hlorun_custom_call_fn)(void *out, void **in);
+/* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
+/* Opens a shared library: its functions can be called by their names, and those that its
+ * `void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers, by these. */
+hlorun_status_t hlorun_plugin_open(const char *path);
 
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);

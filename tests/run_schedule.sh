@@ -30,7 +30,7 @@ check_pattern 1f1b 8 --microbatches 16
 check_pattern interleaved-1f1b 2 --chunks 3
 check_pattern interleaved-1f1b 4
 check_pattern zero-bubble 3
-check_pattern ring-allreduce 2
+check_pattern ring-all-reduce 2
 check_pattern ring-allreduce 7
 check_pattern halo 3
 check_pattern halo 6 --turns 5

@@ -2,6 +2,7 @@
 # `hlorun check` on schedules. The programs in tests/cases/schedule say in their first lines what is expected:
 #   // CHECK: VERDICT TEXT        as planned: sound, deadlock, misuse or unproved, and a text that the report holds
 #   // ANY ORDER: VERDICT TEXT    the same of all orders        // BUFFERED N: VERDICT TEXT    with N messages in flight
+#   // RUN N                      what N processes compute is in the .npz beside it
 # The examples of examples/check are held to what their page says. Then random schedules, which an explorer of its own
 # judges too: SCHEDULES=N says how many.
 set -u
@@ -74,6 +75,29 @@ for form in dot svg html; do
   if grep -q "send-done %sent.1" "$work/picture.$form"; then pass; else fail "picture as $form" "$work/picture.$form"; fi
 done
 expect_exit "picture of an unknown form" 2 "$hlorun" check --graph "$work/picture.gif" "$page/head_to_head.hlo"
+
+# What is sound runs to its end.
+leak_check_off
+for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
+  name=$(basename "$program" .hlo)
+  ranks=$(sed -n 's,^// RUN ,,p' "$program")
+  expect_exit "run, $name" 0 "$hlorun" -n "$ranks" --timeout 20 --expect "$cases/$name.npz" "$program"
+done
+leak_check_on
+
+# Asked by a signal, each process says what it does; then the time is over, and the first says who waits for whom.
+leak_check_off
+"$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 </dev/null &
+asked=$!
+sleep 2
+kill -USR1 "$asked"
+wait "$asked"
+echo "exit code $?" >>"$work/out"
+for text in "rank 0 waits in %sent.1 (send-done), for rank 1 to receive on channel 1" \
+            "rank 1 waits in %sent.2 (send-done), for rank 0 to receive on channel 2" "a cycle of waiting" "exit code 6"; do
+  if grep -qF "$text" "$work/out"; then pass; else fail "asked what it waits for: $text" "$work/out"; fi
+done
+leak_check_on
 
 # A program that would get stuck is refused before it runs.
 leak_check_off

@@ -23,7 +23,7 @@ static hr_status_t send_to_children(tp_request_t *request) {
   return NULL;
 }
 
-static hr_status_t start_broadcast(tp_request_t *request) {
+hr_status_t tp_broadcast_tree(tp_request_t *request) {
   int size = request->group->size, root = (int)request->count;
   int relative = (request->group->my_index - root + size) % size;
   if (relative == 0) return send_to_children(request);
@@ -58,12 +58,8 @@ hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_by
   request->out = data;
   request->size_bytes = size_bytes;
   request->count = root;
-  hr_status_t st = start_broadcast(request);
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
+  hr_status_t st = group->size > 1 ? tp_algorithm_start(TP_BROADCAST, request, size_bytes) : NULL;
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request) {
@@ -71,9 +67,5 @@ hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
   hr_status_t st = start_barrier(request);
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
+  return tp_request_started(st, request, out_request);
 }

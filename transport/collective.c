@@ -1,50 +1,104 @@
 /* The entry points: arguments go into a request, the table says which algorithm starts it. */
 #include "transport/collective.h"
 
-#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "transport/request.h"
+#include "transport/shm_group.h"
+
+typedef enum where { ANYWHERE, ONE_MACHINE } where_t;
 
 typedef struct algorithm {
   tp_collective_t collective;
   const char *name;
   tp_algorithm_fn start;
-  size_t max_bytes;
-  int max_ranks;
+  where_t where;
+  size_t most_bytes;
+  double (*cost)(double p, double n);
 } algorithm_t;
 
+#define ALGORITHM(collective, name, start, where, most_bytes, cost) \
+  static double cost_of_##start(double p, double n) {               \
+    (void)p, (void)n;                                               \
+    return cost;                                                    \
+  }
+#include "transport/algorithms.def"
+#undef ALGORITHM
+
 static const algorithm_t algorithms[] = {
-#define ALGORITHM(collective, name, start, max_bytes, max_ranks) {TP_##collective, name, start, max_bytes, max_ranks},
+#define ALGORITHM(collective, name, start, where, most_bytes, cost) \
+  {TP_##collective, name, start, where, most_bytes, cost_of_##start},
 #include "transport/algorithms.def"
 #undef ALGORITHM
 };
+#define ALGORITHM_COUNT (sizeof algorithms / sizeof *algorithms)
+
+static const struct {
+  const char *name, *variable;
+} collectives[TP_COLLECTIVE_COUNT] = {
+    [TP_ALL_REDUCE] = {"all-reduce", "HLORUN_ALLREDUCE"},   [TP_REDUCE_SCATTER] = {"reduce-scatter", "HLORUN_REDUCESCATTER"},
+    [TP_ALL_GATHER] = {"all-gather", "HLORUN_ALLGATHER"},   [TP_ALL_TO_ALL] = {"all-to-all", "HLORUN_ALLTOALL"},
+    [TP_BROADCAST] = {"broadcast", "HLORUN_BROADCAST"},     [TP_PERMUTE] = {"permute", "HLORUN_PERMUTE"}};
+
+void tp_algorithms_from_environment(tp_groups_t *groups) {
+  const char *info = getenv("HLORUN_COLL_INFO");
+  for (int c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    const char *forced = getenv(collectives[c].variable);
+    if (forced && *forced) groups->forced[c] = forced;
+  }
+  groups->explains = info && *info && strcmp(info, "0") != 0;
+}
+
+static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes) {
+  bool here = row->where == ANYWHERE || (group->shm && group->size <= TP_SHM_MEMBERS);
+  return row->collective == collective && here && bytes <= row->most_bytes;
+}
+
+/* NULL: none fits. A name that is forced counts where it can do the transfer; where it cannot, it is an error, but for
+ * those of shared memory, which groups across machines cannot use. */
+static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes) {
+  const char *forced = group->owner->forced[collective];
+  const algorithm_t *best = NULL;
+  double least = 0;
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
+    const algorithm_t *row = &algorithms[i];
+    if (!can_do(row, collective, group, bytes) || (forced && strcmp(forced, row->name) != 0)) continue;
+    double cost = row->cost(group->size, (double)bytes);
+    if (!best || cost < least) best = row, least = cost;
+  }
+  return best;
+}
+
+/* Once for each size that doubles, on the first member. */
+static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes, const algorithm_t *chosen) {
+  int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
+  if (group->my_index || group->explained[collective] >> size_class & 1) return;
+  group->explained[collective] |= UINT64_C(1) << size_class;
+  char text[512];
+  int used = snprintf(text, sizeof text, "hlorun: %s of %zu bytes on %d ranks: %s", collectives[collective].name, bytes,
+                      group->size, chosen->name);
+  const char *separator = group->owner->forced[collective] ? " (forced" : " (us";
+  for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
+    if (!can_do(&algorithms[i], collective, group, bytes)) continue;
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f", separator, algorithms[i].name,
+                     algorithms[i].cost(group->size, (double)bytes));
+    separator = ",";
+  }
+  fprintf(stderr, "%s)\n", text);
+}
 
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes) {
-  const char *forced = request->groups->forced[collective];
-  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
-    const algorithm_t *row = &algorithms[i];
-    if (row->collective != collective) continue;
-    bool fits = forced ? strcmp(forced, row->name) == 0
-                       : bytes <= row->max_bytes && request->group->size <= row->max_ranks;
-    if (fits) return row->start(request);
-  }
-  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this collective", forced ? forced : "");
-}
-
-/* Hands the request to the caller, or undoes it if it could not be started. */
-static hr_status_t started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
-}
-
-/* Bytes that a rank meets when everybody sends `size_bytes` to everybody. */
-static size_t bytes_met(const tp_group_t *group, size_t size_bytes) {
-  size_t bytes;
-  return __builtin_mul_overflow((size_t)group->size, size_bytes, &bytes) ? SIZE_MAX : bytes;
+  tp_group_t *group = request->group;
+  tp_shm_group_t *shared;
+  HR_TRY(tp_shm_group_of(group, &shared));
+  const algorithm_t *row = choose(collective, group, bytes);
+  if (!row)
+    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", group->owner->forced[collective],
+                    collectives[collective].name, collectives[collective].variable);
+  if (group->owner->explains) explain(collective, group, bytes, row);
+  return row->start(request);
 }
 
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request) {
@@ -54,8 +108,8 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   request->in = in;
   request->size_bytes = size_bytes;
   request->out = out;
-  hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, bytes_met(group, size_bytes)) : NULL;
-  return started(st, request, out_request);
+  hr_status_t st = size_bytes ? tp_algorithm_start(TP_ALL_GATHER, request, size_bytes) : NULL;
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const tp_reducer_t *reducer,
@@ -67,10 +121,11 @@ hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const t
   request->out = inout;
   request->count = count;
   request->reducer = *reducer;
+  request->own_thread = !reducer->any_thread;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
-    st = tp_algorithm_start(TP_ALL_REDUCE, request, bytes_met(group, (size_t)count * reducer->element_bytes));
-  return started(st, request, out_request);
+    st = tp_algorithm_start(TP_ALL_REDUCE, request, (size_t)count * reducer->element_bytes);
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
@@ -82,13 +137,14 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, 
   request->out = out;
   request->count = count;
   request->reducer = *reducer;
+  request->own_thread = !reducer->any_thread;
   size_t bytes = (size_t)count * reducer->element_bytes;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
-    st = tp_algorithm_start(TP_REDUCE_SCATTER, request, bytes_met(group, bytes));
+    st = tp_algorithm_start(TP_REDUCE_SCATTER, request, (size_t)group->size * bytes);
   else if (bytes)
     memmove(out, in, bytes);
-  return started(st, request, out_request);
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
@@ -98,10 +154,28 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
   HR_TRY(tp_request_new(group->owner, group, &request));
   request->sends = sends;
   request->recvs = recvs;
-  return started(tp_algorithm_start(TP_ALL_TO_ALL, request, SIZE_MAX), request, out_request);
+  return tp_request_started(tp_algorithm_start(TP_ALL_TO_ALL, request, 0), request, out_request);
 }
 
-static hr_status_t start_permute(tp_request_t *request, int to, const tp_block_t *send, int from,
+/* What goes to, or comes from, one rank: in shared memory if both see it. Nothing at all needs no transfer. */
+static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer, const tp_block_t *block) {
+  tp_groups_t *groups = request->groups;
+  tp_shm_group_t *pipe = NULL;
+  int self = groups->endpoint->rank;
+  const char *forced = groups->forced[TP_PERMUTE];
+  if (!block->size_bytes) return NULL;
+  if (!forced || strcmp(forced, "message") != 0)
+    HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
+  if (pipe)
+    tp_permute_shm(request, pipe, sends, block);
+  else if (sends)
+    HR_TRY(tp_request_send_to(request, peer, block->data, block->size_bytes));
+  else
+    HR_TRY(tp_request_recv_from(request, peer, block->data, block->size_bytes, -1));
+  return NULL;
+}
+
+static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to, const tp_block_t *send, int from,
                                  const tp_block_t *recv) {
   int self = request->groups->endpoint->rank;
   if (to == self && from == self) {
@@ -110,14 +184,22 @@ static hr_status_t start_permute(tp_request_t *request, int to, const tp_block_t
     if (send->size_bytes) memmove(recv->data, send->data, send->size_bytes);
     return NULL;
   }
-  if (from >= 0) HR_TRY(tp_request_recv_from(request, from, recv->data, recv->size_bytes, -1));
-  if (to >= 0) HR_TRY(tp_request_send_to(request, to, send->data, send->size_bytes));
+  if (from >= 0) HR_TRY(start_half(request, stream, false, from, recv));
+  if (to >= 0) HR_TRY(start_half(request, stream, true, to, send));
   return NULL;
 }
 
-hr_status_t tp_permute(tp_groups_t *groups, int to, const tp_block_t *send, int from, const tp_block_t *recv,
-                       tp_request_t **out_request) {
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
+                       const tp_block_t *recv, tp_request_t **out_request) {
   tp_request_t *request;
   HR_TRY(tp_request_new(groups, NULL, &request));
-  return started(start_permute(request, to, send, from, recv), request, out_request);
+  if (stream) request->tag |= (uint32_t)(hr_hash_bytes(&stream, sizeof stream, 7) >> 9) % TP_TAG_CLASS_PERMUTE;
+  return tp_request_started(start_permute(request, stream, to, send, from, recv), request, out_request);
 }
+
+void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner) {
+  *out_owner = groups->shm;
+  return groups->shm ? tp_shm_alloc(groups->shm, size_bytes) : NULL;
+}
+
+void tp_free(void *owner, void *memory) { tp_shm_free(owner, memory); }

@@ -17,11 +17,19 @@
 typedef struct tp_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool any_thread; /* it may be called by any thread, one at a time */
+  /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
   size_t element_bytes;
   size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
   void (*widen)(void *context, const void *in, void *acc, int64_t count);
   void (*narrow)(void *context, const void *acc, void *out, int64_t count);
 } tp_reducer_t;
+
+/* Memory where transfers with processes of this machine find their data without copying: arrays to be all-reduced are
+ * best made in it. NULL: there is none (any memory will do). Any thread; it may be freed after tp_close. */
+void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
+void tp_free(void *owner, void *memory);
 
 typedef struct tp_block { /* bytes to or from one member */
   void *data;
@@ -43,14 +51,18 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request);
 /* Done when every member has started it. */
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request);
-/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need to call. */
-hr_status_t tp_permute(tp_groups_t *groups, int to, const tp_block_t *send, int from, const tp_block_t *recv,
-                       tp_request_t **out_request);
+/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need to call. Those between
+ * two ranks meet in the order of the calls, for each stream of its own. */
+hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
+                       const tp_block_t *recv, tp_request_t **out_request);
 
 /* Moves a transfer on as far as it goes without waiting. Frees the request when it is done, or when it failed. */
 hr_status_t tp_request_test(tp_request_t *request, bool *out_done);
 /* Until it is done, or the endpoint is interrupted; frees the request. Accepts NULL. */
 hr_status_t tp_request_wait(tp_request_t *request);
+/* Moves every transfer of the endpoint on, as far as it goes without waiting. Any wait does so too: what one rank waits
+ * for may need another's part in a transfer that nobody waits for there yet. */
+void tp_requests_move(tp_groups_t *groups);
 /* Gives it up. Accepts NULL. */
 void tp_request_cancel(tp_request_t *request);
 

@@ -1,6 +1,6 @@
 /* Process groups: ordered lists of ranks that do collectives together. Made once and kept: equal lists give the same
- * group. A group's messages carry tags of their own, made from the list and a count of its transfers, so transfers of
- * different groups do not mix even when they are under way at the same time.
+ * group. A group's messages carry tags of their own, made from the list, its stream and a count of its transfers, so
+ * transfers of different groups do not mix even when they are under way at the same time.
  * Thread: that of the endpoint. */
 #ifndef TP_GROUP_H
 #define TP_GROUP_H
@@ -10,6 +10,22 @@
 
 typedef struct tp_request tp_request_t;
 
+/* Memory that is kept from transfer to transfer. */
+typedef struct tp_space {
+  char *data;
+  size_t size_bytes;
+} tp_space_t;
+
+typedef enum tp_collective {
+  TP_ALL_REDUCE,
+  TP_REDUCE_SCATTER,
+  TP_ALL_GATHER,
+  TP_ALL_TO_ALL,
+  TP_BROADCAST,
+  TP_PERMUTE,
+  TP_COLLECTIVE_COUNT
+} tp_collective_t;
+
 typedef struct tp_group {
   tp_groups_t *owner;
   int size;
@@ -17,33 +33,37 @@ typedef struct tp_group {
   const int *ranks; /* in listed order */
   uint32_t tag_base;
   uint32_t transfers; /* started so far */
+  int64_t stream;
+  uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
+  bool looked_for_shm;
+  struct tp_shm_group *shm; /* NULL: it has no memory in common */
 } tp_group_t;
-
-typedef enum tp_collective {
-  TP_ALL_REDUCE,
-  TP_REDUCE_SCATTER,
-  TP_ALL_GATHER,
-  TP_ALL_TO_ALL,
-  TP_COLLECTIVE_COUNT
-} tp_collective_t;
 
 /* All groups of one endpoint, and the memory that its transfers reuse. */
 struct tp_groups {
   tp_endpoint_t *endpoint;
   hr_map_t by_ranks;
+  tp_space_t key; /* of the group that is looked for */
   hr_arena_t arena;
   tp_group_t *world; /* all ranks in order */
+  struct tp_progress *progress; /* NULL: nothing moves by itself */
+  uint64_t moves; /* counts what moved, of any transfer */
+  struct tp_shm *shm; /* NULL: this rank shares no memory with others */
+  hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   tp_request_t *free_requests;
+  tp_request_t *active; /* all that have not been waited for: any wait moves all of them on */
   /* For tests and measurements: the name of the algorithm to use whatever the size (NULL: choose), and what direct
    * reductions do in one round (0: choose; at least one element). */
   const char *forced[TP_COLLECTIVE_COUNT];
   size_t segment_bytes;
+  bool explains; /* HLORUN_COLL_INFO */
 };
 
 /* Made on the first call; they end with the endpoint. */
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);
 
-/* Errors: INVALID for a rank outside the world or listed twice. */
-hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, tp_group_t **out_group);
+/* `stream`: transfers of one stream start in the same order on all members; those of different streams (an instruction's
+ * channel id) need not. Errors: INVALID for a rank outside the world or listed twice. */
+hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, int64_t stream, tp_group_t **out_group);
 
 #endif

@@ -39,7 +39,6 @@ typedef struct mpi_endpoint {
   uint32_t tag_mask; /* of the tags that this MPI can carry */
   bool must_finalize;
   bool out_of_step; /* a transfer failed or was given up: peers may wait for what will never come */
-  bool crowded; /* more ranks than processors here: spinning would take the time of the rank that is waited for */
   char host_name[256];
   tp_message_t *free_messages;
 } mpi_endpoint_t;
@@ -201,7 +200,7 @@ static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool
 }
 
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
-  uint32_t spins = self_of(endpoint)->crowded ? 0 : SPINS;
+  uint32_t spins = endpoint->crowded ? 0 : SPINS;
   if (polls < spins) return;
   if (polls < spins + YIELDS) {
     sched_yield();
@@ -302,7 +301,11 @@ static void find_place(mpi_endpoint_t *self) {
   }
   if (gethostname(self->host_name, sizeof self->host_name - 1)) strcpy(self->host_name, "?");
   endpoint->host = self->host_name;
-  self->crowded = endpoint->local_size > processor_count();
+  endpoint->crowded = endpoint->local_size > processor_count();
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  endpoint->one_thread = provided < MPI_THREAD_SERIALIZED;
+  endpoint->shares_memory = true;
 }
 
 /* Tags cut off at the top may coincide; messages then match in the order in which they were sent, as programs must

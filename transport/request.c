@@ -1,11 +1,31 @@
 #include "transport/request.h"
 
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "base/mem.h"
+#include "transport/progress.h"
+#include "transport/shm_group.h"
+
+/* --- delays --- */
+
+static uint32_t delay_most_ms;
+
+void tp_delay_starts(uint32_t most_ms) { delay_most_ms = most_ms; }
+
+static void delay_start(int rank) {
+  static _Thread_local unsigned seed;
+  if (!seed) seed = (unsigned)getpid() * 31 + (unsigned)rank + 1;
+  uint64_t us = (uint64_t)delay_most_ms * 1000 * (uint64_t)rand_r(&seed) / RAND_MAX;
+  nanosleep(&(struct timespec){(time_t)(us / 1000000), (long)(us % 1000000) * 1000}, NULL);
+}
 
 /* --- the pool --- */
 
-hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
+  if (delay_most_ms) delay_start(groups->endpoint->rank);
   if (request) {
     groups->free_requests = request->next_free;
   } else {
@@ -16,12 +36,35 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
   *request = (tp_request_t){.groups = groups, .group = group, .posted = request->posted,
                             .posted_capacity = request->posted_capacity, .scratch = request->scratch,
                             .gathered = request->gathered, .tag = TP_TAG_CLASS_PERMUTE};
+  request->next_active = groups->active;
+  request->link = &groups->active;
+  if (request->next_active) request->next_active->link = &request->next_active;
+  groups->active = request;
   if (group) request->tag = group->tag_base | group->transfers++ % (1u << TP_TAG_COUNT_BITS);
   *out_request = request;
   return NULL;
 }
 
+hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
+  tp_progress_lock(groups);
+  hr_status_t st = take_request(groups, group, out_request);
+  if (st) tp_progress_unlock(groups);
+  return st;
+}
+
+hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
+  tp_groups_t *groups = request->groups;
+  if (st)
+    tp_request_cancel(request);
+  else
+    *out_request = request;
+  tp_progress_unlock(groups);
+  return st;
+}
+
 static void request_free(tp_request_t *request) {
+  *request->link = request->next_active;
+  if (request->next_active) request->next_active->link = request->link;
   request->next_free = request->groups->free_requests;
   request->groups->free_requests = request;
 }
@@ -120,6 +163,7 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
       return NULL;
     }
     request->awaited++;
+    request->groups->moves++;
     HR_TRY(st);
     if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
   }
@@ -129,6 +173,13 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
 }
 
 static hr_status_t advance(tp_request_t *request, bool *out_done) {
+  if (request->poll) {
+    bool shared;
+    HR_TRY(request->poll(request, &shared));
+    HR_TRY(test_round(request, out_done));
+    *out_done = *out_done && shared;
+    return *out_done && request->finish ? request->finish(request) : NULL;
+  }
   for (;;) {
     HR_TRY(test_round(request, out_done));
     if (!*out_done) return NULL;
@@ -138,37 +189,85 @@ static hr_status_t advance(tp_request_t *request, bool *out_done) {
   }
 }
 
+static void drop_messages(tp_request_t *request) {
+  tp_endpoint_t *endpoint = request->groups->endpoint;
+  for (int i = request->awaited; i < request->posted_count; i++)
+    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  request->awaited = request->posted_count = 0;
+  tp_shm_give_up(request);
+}
+
+/* As far as it goes without waiting. */
+static void move_on(tp_request_t *request) {
+  if (request->over) return;
+  request->status = advance(request, &request->over);
+  if (!request->status) return;
+  request->over = true;
+  drop_messages(request);
+}
+
+static hr_status_t test_request(tp_request_t *request, bool *out_done) {
+  move_on(request);
+  *out_done = request->over;
+  if (!request->over) return NULL;
+  hr_status_t st = request->status;
+  request->status = NULL;
+  request_free(request);
+  return st;
+}
+
 hr_status_t tp_request_test(tp_request_t *request, bool *out_done) {
-  hr_status_t st = advance(request, out_done);
-  if (st) {
-    tp_request_cancel(request);
-    *out_done = true;
-  } else if (*out_done) {
-    request_free(request);
-  }
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = test_request(request, out_done);
+  tp_progress_unlock(groups);
   return st;
 }
 
 void tp_request_cancel(tp_request_t *request) {
   if (!request) return;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  for (int i = request->awaited; i < request->posted_count; i++)
-    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  drop_messages(request);
+  hr_status_release(request->status);
+  request->status = NULL;
   request_free(request);
+  tp_progress_unlock(groups);
 }
 
-hr_status_t tp_request_wait(tp_request_t *request) {
-  if (!request) return NULL;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
+void tp_requests_move_from(tp_groups_t *groups, bool own_thread) {
+  for (tp_request_t *request = groups->active; request; request = request->next_active)
+    if (own_thread || !request->own_thread) move_on(request);
+}
+
+void tp_requests_move(tp_groups_t *groups) {
+  tp_progress_lock(groups);
+  tp_requests_move_from(groups, true);
+  tp_progress_unlock(groups);
+}
+
+static hr_status_t wait_for(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  tp_endpoint_t *endpoint = groups->endpoint;
   bool done = false;
   for (uint32_t polls = 0;; polls++) {
-    HR_TRY(tp_request_test(request, &done));
+    HR_TRY(test_request(request, &done));
     if (done) return NULL;
     hr_status_t st = endpoint->interrupted ? endpoint->interrupted(endpoint->interrupted_context) : NULL;
     if (st) {
       tp_request_cancel(request);
       return st;
     }
+    tp_requests_move_from(groups, true);
     endpoint->vtable->rest(endpoint, polls);
   }
+}
+
+hr_status_t tp_request_wait(tp_request_t *request) {
+  if (!request) return NULL;
+  tp_groups_t *groups = request->groups;
+  tp_progress_lock(groups);
+  hr_status_t st = wait_for(request);
+  tp_progress_unlock(groups);
+  return st;
 }

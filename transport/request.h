@@ -20,11 +20,6 @@ typedef struct tp_posted {
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
 
-/* Memory that is kept from transfer to transfer. */
-typedef struct tp_space {
-  char *data;
-  size_t size_bytes;
-} tp_space_t;
 /* Room for `count` times `each` bytes; what was there is lost. */
 hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each);
 
@@ -41,11 +36,37 @@ typedef struct tp_fold {
   int folded;        /* members so far */
 } tp_fold_t;
 
+/* A transfer's place in shared memory (shm_group.h). */
+typedef struct tp_shm_turn tp_shm_turn_t;
+struct tp_shm_turn {
+  tp_request_t *request;
+  struct tp_shm_group *group; /* NULL: not in shared memory */
+  hr_status_t (*step)(tp_shm_turn_t *turn, bool *out_done);
+  uint32_t number;     /* of the group's transfers */
+  bool begun, over;
+  bool eager;          /* its note may still be read: it tells its size later */
+  uint64_t base;       /* the group's steps before it */
+  uint64_t steps;      /* done by this process */
+  uint64_t wanted;     /* what it waits for last */
+  size_t size_bytes, chunk_bytes;
+  struct tp_shm_staging *stage;
+  char *stage_memory;
+  int64_t round, rounds; /* the algorithm's */
+  int seen;              /* members that have done seen_steps */
+  uint64_t seen_steps;
+  unsigned idle_polls;
+  int64_t looked_ms;
+};
+
 struct tp_request {
   tp_groups_t *groups;
   tp_group_t *group; /* NULL for permutes */
   uint32_t tag;
   tp_request_t *next_free;
+  tp_request_t *next_active, **link; /* among the active ones */
+  bool own_thread;            /* only the endpoint's thread moves it on */
+  bool over;                  /* nothing is left to do but to tell */
+  hr_status_t status;         /* how it ended */
 
   tp_posted_t *posted;
   int posted_count, posted_capacity;
@@ -54,6 +75,8 @@ struct tp_request {
   hr_status_t (*arrived)(tp_request_t *request, int part); /* may be NULL */
   hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
   hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
+  hr_status_t (*poll)(tp_request_t *request, bool *out_done); /* instead of rounds of messages; may be NULL */
+  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
 
   tp_space_t scratch;
   tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
@@ -68,7 +91,10 @@ struct tp_request {
   tp_fold_t fold;
 };
 
+/* A new request is active until it is freed. It comes with the lock of progress.h, which tp_request_started gives back. */
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request);
+/* Hands the request to the caller, or undoes it if it could not be started. */
+hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request);
 /* Posts a message from or to a member; one of 0 bytes is none. */
 hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_t size_bytes, int part);
@@ -78,6 +104,8 @@ hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, si
 /* The two ends of a message whose sender is done only when the receiver has started. One of 0 bytes travels too. */
 hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes);
+/* tp_requests_move, by the endpoint's own thread or by another. */
+void tp_requests_move_from(tp_groups_t *groups, bool own_thread);
 /* Frees the memory of all requests of the pool. */
 void tp_requests_deinit(tp_groups_t *groups);
 
@@ -90,10 +118,12 @@ hr_status_t tp_fold_end(tp_fold_t *fold);
 
 /* An algorithm starts `request`, whose arguments are set. */
 typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
-#define ALGORITHM(collective, name, start, max_bytes, max_ranks) hr_status_t start(tp_request_t *request);
+#define ALGORITHM(collective, name, start, where, most_bytes, cost) hr_status_t start(tp_request_t *request);
 #include "transport/algorithms.def"
 #undef ALGORITHM
-/* Starts the algorithm that fits a transfer in which a rank meets `bytes` bytes. */
+/* What HLORUN_ALLREDUCE and its like, and HLORUN_COLL_INFO, say. */
+void tp_algorithms_from_environment(tp_groups_t *groups);
+/* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 
 #endif

@@ -22,11 +22,7 @@ static hr_status_t start(tp_groups_t *groups, post_fn post, int rank, uint32_t c
   request->tag = TP_TAG_CLASS_CHANNEL | channel;
   hr_status_t st = count ? NULL : post(request, rank, &nothing);
   for (int i = 0; i < count && !st; i++) st = post(request, rank, &blocks[i]);
-  if (st)
-    tp_request_cancel(request);
-  else
-    *out_request = request;
-  return st;
+  return tp_request_started(st, request, out_request);
 }
 
 hr_status_t tp_channel_send(tp_groups_t *groups, int to, uint32_t channel, const tp_block_t *blocks, int count,

@@ -46,6 +46,9 @@ struct tp_endpoint {
   int rank, world_size;
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
+  bool crowded;        /* more ranks than processors here: spinning would take the time of the rank that is waited for */
+  bool one_thread;     /* only ever one thread may use it */
+  bool shares_memory;  /* ranks of one machine are processes that may share memory */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */
   /* Asked between polls of a wait; a failure ends the wait with it (signals, time-outs). May be NULL. */
@@ -66,6 +69,9 @@ int tp_launcher_rank(void); /* 0 without a launcher */
 hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);
 /* A world of one: no peers, no threads. */
 hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
+
+/* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none does. */
+void tp_delay_starts(uint32_t most_ms);
 
 /* Ends an endpoint and what belongs to it; accepts NULL. `failed` as in tp_vtable_t; the job then ends with
  * exit_code. */

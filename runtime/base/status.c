@@ -82,6 +82,7 @@ hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_p
   va_start(args, format);
   status->message = format_text(format, args);
   va_end(args);
+  if (innermost && innermost->locate) innermost->locate(innermost);
   if (!pos && innermost) pos = &innermost->pos;
   if (pos && pos->source) {
     status->path = pos->source->path ? strdup(pos->source->path) : NULL;

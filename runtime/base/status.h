@@ -39,6 +39,10 @@ typedef struct hr_where {
   const char *instruction;
   hr_pos_t pos;
   struct hr_where *outer;
+  /* For loops that have no time to write the place down: fills in the fields above from `at` when a failure asks for
+   * them. NULL: they are always up to date. */
+  void (*locate)(struct hr_where *where);
+  const void *at;
 } hr_where_t;
 
 void hr_where_push(hr_where_t *where);

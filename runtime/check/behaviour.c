@@ -4,6 +4,7 @@
 
 #include "check/evaluate.h"
 #include "ops/placement.h"
+#include "ops/transfers.h"
 
 #define EVENTS_MOST 50000000   /* of one process, unless the caller wants fewer */
 #define STEPS_MOST 20000000    /* turns of loops and calls followed in one process, as above */
@@ -429,7 +430,7 @@ static hr_status_t walk_call(invocation_t *in, const hlo_instr_t *instr, check_v
 
 /* (operands, result): what an asynchronous start gives. */
 static hr_status_t walk_async_start(invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
-  const hlo_instr_t *collective = check_wrapped_collective(instr);
+  const hlo_instr_t *collective = op_wrapped_collective(instr);
   check_value_t pair[2] = {{.kind = CHECK_UNKNOWN, .cause = instr}, {.kind = CHECK_UNKNOWN}};
   if (collective) {
     HR_TRY(add_start(in, instr, collective, CHECK_JOIN));

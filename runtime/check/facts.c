@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "check/check_value.h"
 #include "ir/print_parts.h"
+#include "ops/transfers.h"
 #include "plan/order.h"
 
 /* --- what communicates --- */
@@ -18,24 +19,11 @@ bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr) {
   if (instr->op == HLO_ASYNC_DONE || instr->op == HLO_ASYNC_UPDATE) {
     const hlo_instr_t *start = instr;
     while (start->op != HLO_ASYNC_START && start->operand_count) start = start->operands[0];
-    return instr->op == HLO_ASYNC_DONE && check_wrapped_collective(start);
+    return instr->op == HLO_ASYNC_DONE && op_wrapped_collective(start);
   }
   for (int i = 0; i < instr->called_count && hlo_op_is(instr->op, OP_CONTROL); i++)
     if (facts->communicates[instr->called[i]->id]) return true;
   return false;
-}
-
-const hlo_instr_t *check_wrapped_collective(const hlo_instr_t *instr) {
-  if (instr->op != HLO_ASYNC_START || !instr->called_count) return NULL;
-  const hlo_computation_t *body = instr->called[0];
-  const hlo_instr_t *found = NULL;
-  for (size_t i = 0; i < body->instrs.count; i++) {
-    const hlo_instr_t *inner = body->instrs.data[i];
-    if (inner->op == HLO_PARAMETER || inner->op == HLO_TUPLE || inner->op == HLO_GET_TUPLE_ELEMENT) continue;
-    if (found || !hlo_op_is(inner->op, OP_COLLECTIVE) || hlo_op_is(inner->op, OP_START)) return NULL;
-    found = inner;
-  }
-  return found;
 }
 
 static void find_communication(check_facts_t *facts) {

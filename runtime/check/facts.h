@@ -33,8 +33,6 @@ bool check_is_communication(const hlo_instr_t *instr);
 bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr);
 /* Must `a` come before `b`, both communicating instructions of one computation? */
 bool check_is_before(const check_facts_t *facts, const hlo_instr_t *a, const hlo_instr_t *b);
-/* An asynchronous wrapper around a single collective stands for the collective's start: gives the collective. */
-const hlo_instr_t *check_wrapped_collective(const hlo_instr_t *instr);
 
 /* Equal for instructions that compute the same of the same operands, also in different modules. */
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash);

@@ -64,7 +64,7 @@ static hr_status_t report_alone(hlorun_client_t *client, const char *report, siz
   return st ? st : cli_reported(HR_CANCELLED);
 }
 
-static hr_status_t work_one(hlorun_client_t *client, const char *report, const cli_tolerance_t *tolerance,
+static hr_status_t work_one(hlorun_client_t *client, const char *report, const hlo_tolerance_t *tolerance,
                             const cli_case_t *one, size_t index, bool *out_of_step) {
   hr_text_t text;
   hr_text_init(&text);
@@ -83,7 +83,7 @@ static hr_status_t announce(const char *report) {
 }
 
 hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
-                           const cli_tolerance_t *tolerance, const cli_case_t *cases, size_t count) {
+                           const hlo_tolerance_t *tolerance, const cli_case_t *cases, size_t count) {
   hlorun_client_t *client = NULL;
   bool out_of_step = false;
   hr_status_t st = hlorun_client_create(client_options, &client);

@@ -20,6 +20,6 @@ hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *
 
 /* The worker's side: runs the cases with this launch's peers and reports each. */
 hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *client_options,
-                           const cli_tolerance_t *tolerance, const cli_case_t *cases, size_t count);
+                           const hlo_tolerance_t *tolerance, const cli_case_t *cases, size_t count);
 
 #endif

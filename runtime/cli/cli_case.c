@@ -137,7 +137,7 @@ static hr_status_t inspect(cli_case_t *one) {
 }
 
 static hr_status_t add_case(hr_arena_t *arena, const char *program, const char *arrays, cli_cases_t *cases) {
-  cli_case_t one = {.arrays = arrays, .tolerance = cli_tolerance_default()};
+  cli_case_t one = {.arrays = arrays, .tolerance = hlo_tolerance_default()};
   HR_TRY(hr_arena_cstr(arena, hr_str_from(program), &one.program));
   HR_TRY(inspect(&one));
   HR_VEC_PUSH(cases, one);

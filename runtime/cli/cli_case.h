@@ -5,14 +5,14 @@
 #define CLI_CASE_H
 
 #include "base/vec.h"
-#include "cli/cli_compare.h"
+#include "cli/cli_tolerance.h"
 #include "hlorun.h"
 
 typedef struct cli_case {
   const char *program, *arrays; /* paths; arrays NULL: it checks itself */
   int replicas, partitions;     /* as a directive says; 0: as the program says */
   int world;                    /* processes */
-  cli_tolerance_t tolerance;    /* of directives */
+  hlo_tolerance_t tolerance;    /* of directives */
 } cli_case_t;
 
 typedef HR_VEC(cli_case_t) cli_cases_t;
@@ -25,7 +25,7 @@ typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
 
 /* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`, a line for each
  * array that differs. Collective. *out_of_step: as cli_load_program's; the client is of no more use. */
-cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const cli_tolerance_t *tolerance,
+cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step);
 
 /* Does the text hold check ops, or calls of them? */

@@ -9,7 +9,7 @@
 typedef struct case_run {
   hlorun_client_t *client;
   const cli_case_t *one;
-  cli_tolerance_t tolerance;
+  hlo_tolerance_t tolerance;
   hr_arena_t arena;
   hlorun_program_t *program;
   cli_interface_t interface;
@@ -18,7 +18,7 @@ typedef struct case_run {
 } case_run_t;
 
 /* Directives say more than defaults, options more than directives. */
-static cli_tolerance_t merge(cli_tolerance_t directive, const cli_tolerance_t *option) {
+static hlo_tolerance_t merge(hlo_tolerance_t directive, const hlo_tolerance_t *option) {
   if (option->rtol >= 0) directive.rtol = option->rtol;
   if (option->atol >= 0) directive.atol = option->atol;
   if (option->ulp >= 0) directive.ulp = option->ulp;
@@ -90,7 +90,7 @@ static hr_status_t run_checks(case_run_t *run, hr_text_t *text) {
   return st;
 }
 
-cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const cli_tolerance_t *tolerance,
+cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step) {
   case_run_t run = {.client = client, .one = one, .tolerance = merge(one->tolerance, tolerance)};
   hr_status_t st = one->arrays ? run_and_compare(&run, text) : run_checks(&run, text);

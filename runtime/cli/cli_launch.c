@@ -85,7 +85,7 @@ static volatile sig_atomic_t launched_pid, interrupted;
 /* What a terminal sends reaches mpirun as well; what somebody sent to this process alone is handed on. */
 static void hand_on(int signal_number, siginfo_t *info, void *context) {
   (void)context;
-  interrupted = signal_number;
+  if (signal_number != SIGUSR1) interrupted = signal_number;
   if (info->si_code <= 0 && launched_pid > 0) kill(launched_pid, signal_number);
 }
 
@@ -94,6 +94,7 @@ static void catch_signals(void) {
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
+  sigaction(SIGUSR1, &action, NULL); /* mpirun passes it on: each process says what it waits for */
 }
 
 static _Noreturn void become(char *const *words) {

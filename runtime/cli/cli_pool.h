@@ -11,7 +11,7 @@ typedef struct cli_pool_options {
   int jobs;
   double timeout_s; /* of each case */
   hlorun_client_options_t client;
-  cli_tolerance_t tolerance;
+  hlo_tolerance_t tolerance;
 } cli_pool_options_t;
 
 /* Runs cases[chosen[0..count)], calling `outcome` as each ends. Errors: what `outcome` returns; CANCELLED after a

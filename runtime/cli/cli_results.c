@@ -127,14 +127,14 @@ hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int cou
 /* --- comparing --- */
 
 static void add_line(hr_text_t *text, const cli_expectation_t *expectation, int k, const hlo_value_t *result,
-                     const hlo_value_t *want, const cli_difference_t *difference) {
+                     const hlo_value_t *want, const hlo_difference_t *difference) {
   hr_text_printf(text, "out%d", k);
   if (expectation->mark_rank) hr_text_printf(text, "@%d", expectation->rank);
   hr_text_add_char(text, ' ');
   print_dims(text, result);
   hr_text_add_str(text, ": ");
   if (difference) {
-    cli_difference_print(text, result, want, difference);
+    hlo_difference_print(text, result, want, difference);
   } else {
     hr_text_add_str(text, "want ");
     print_dims(text, want);
@@ -147,9 +147,9 @@ static hr_status_t compare_one(const cli_expectation_t *expectation, int k, cons
   hlo_value_t *want;
   HR_TRY(cli_value_from_npz(expectation->npz, &(cli_slot_t){interface, true, k}, expectation->rank, &want));
   if (!want) return NULL;
-  cli_difference_t difference = {0};
-  bool same_dims = cli_same_dims(result, want);
-  if (same_dims) cli_compare(result, want, &expectation->tolerance, &difference);
+  hlo_difference_t difference = {0};
+  bool same_dims = hlo_value_same_dims(result, want);
+  if (same_dims) hlo_compare(result, want, &expectation->tolerance, &difference);
   bool is_bad = !same_dims || difference.bad_count;
   *bad += is_bad;
   if (is_bad || expectation->all_lines)

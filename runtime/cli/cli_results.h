@@ -3,7 +3,7 @@
 #ifndef CLI_RESULTS_H
 #define CLI_RESULTS_H
 
-#include "cli/cli_compare.h"
+#include "cli/cli_tolerance.h"
 #include "cli/cli_interface.h"
 
 /* A readable form: "f32[2,2] {{1, 2}, {3, 4}}", long dimensions elided. */
@@ -18,7 +18,7 @@ typedef struct cli_expectation {
   int rank;
   bool mark_rank; /* lines say "out0@3" */
   bool all_lines; /* lines for arrays within tolerance, too */
-  cli_tolerance_t tolerance;
+  hlo_tolerance_t tolerance;
 } cli_expectation_t;
 
 /* Compares this process's results, adding lines to `text`. *out_bad: how many arrays are out of tolerance.

@@ -18,6 +18,7 @@
 #include "cli/cli_results.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_stats.h"
+#include "cli/cli_stop.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -54,8 +55,6 @@ static hr_status_t check_writable(const hr_options_t *options, hr_option_id_t id
 }
 
 static hr_status_t check_usage(const hr_options_t *options) {
-  if (hr_option_int(options, HR_OPTION_ENGINE, 0) == 1)
-    return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
   HR_TRY(cli_programs_check(options));
   if (hr_option_is_given(options, HR_OPTION_STEPS) && hr_option_is_given(options, HR_OPTION_EPOCHS))
     return hr_error(HR_USAGE, "--steps and --epochs both say how long to run: give one");
@@ -74,11 +73,13 @@ static void choose_cache(const hr_options_t *options) {
 
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
+  static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
   choose_cache(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
+  if (hr_option_is_given(options, HR_OPTION_ENGINE)) out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
 }
@@ -93,6 +94,13 @@ static hr_status_t open_client(run_t *run) {
   return cli_signals_watch(run->client);
 }
 
+static hr_status_t open_plugins(const hr_options_t *options) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
+    HR_TRY(hlorun_plugin_open(given->text));
+  return NULL;
+}
+
 static hr_status_t load_program(run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -100,10 +108,14 @@ static hr_status_t load_program(run_t *run) {
   options.num_partitions = (int)hr_option_int(run->options, HR_OPTION_NUM_PARTITIONS, 0);
   options.mpmd = cli_programs_are_several(run->options) && run->world > 1;
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
+  options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
+  options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
+  if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
   return st;
 }
@@ -248,6 +260,7 @@ static hr_status_t finish(run_t *run) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *expect = hr_option_text(options, HR_OPTION_EXPECT);
   const char *stats = hr_option_text(options, HR_OPTION_STATS), *curve = hr_option_text(options, HR_OPTION_CURVE);
   print_summary(run);
+  HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)
@@ -287,6 +300,7 @@ static void release_run(run_t *run, int exit_code) {
 hr_status_t cli_run(const cli_arguments_t *arguments) {
   const hr_options_t *options = &arguments->options;
   int processes;
+  if (hr_option_is_given(options, HR_OPTION_STOP_AFTER)) return cli_stop(options);
   HR_TRY(check_usage(options));
   HR_TRY(cli_launch_needed(options, &processes));
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);

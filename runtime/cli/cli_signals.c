@@ -15,10 +15,13 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 
 static struct {
   tp_loop_t *loop;
-  tp_source_t *sources[WATCHED_COUNT], *grace;
+  tp_source_t *sources[WATCHED_COUNT], *grace, *teller;
   hlorun_client_t *client;
   atomic_int caught;
 } watcher;
+
+/* On the loop thread, whatever the program is doing. */
+static void tell_state(void *context) { hlorun_client_print_state(context); }
 
 static void end_now(void *context) {
   (void)context;
@@ -42,7 +45,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   HR_TRY(tp_loop_acquire(&watcher.loop));
   for (size_t i = 0; i < WATCHED_COUNT; i++)
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i], &watcher.sources[i]));
-  return NULL;
+  return tp_loop_signal(watcher.loop, SIGUSR1, tell_state, client, &watcher.teller);
 }
 
 void cli_signals_unwatch(void) {
@@ -50,6 +53,8 @@ void cli_signals_unwatch(void) {
     tp_source_stop(watcher.sources[i]);
     watcher.sources[i] = NULL;
   }
+  tp_source_stop(watcher.teller);
+  watcher.teller = NULL;
   tp_source_stop(watcher.grace);
   watcher.grace = NULL;
   tp_loop_release(watcher.loop);

@@ -35,8 +35,14 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
   getrusage(RUSAGE_SELF, &usage);
   size_t count = stats->step_s.count;
   const double *times = stats->step_s.data;
-  cli_figures_t figures = {
-      .compile_s = stats->compile_s, .executions = count, .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
+  cli_figures_t figures = {.compile_s = stats->compile_s,
+                           .read_s = stats->program.read_s,
+                           .passes_s = stats->program.passes_s,
+                           .plan_s = stats->program.plan_s,
+                           .code_s = stats->program.code_s,
+                           .executions = count,
+                           .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
+                           .arena_bytes = stats->program.arena_bytes};
   if (!count) return figures;
   figures.first_s = figures.best_s = times[0];
   for (size_t i = 0; i < count; i++) {
@@ -49,11 +55,15 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
 }
 
 static void print_figures(hr_text_t *text, const cli_figures_t *f, const char *indent) {
-  hr_text_printf(text, "%s\"compile_s\": %.9g,\n%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n",
-                 indent, f->compile_s, indent, f->first_s, indent, f->best_s, indent, f->median_s);
+  hr_text_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n", indent, f->compile_s,
+                 indent, f->read_s, indent, f->passes_s);
+  hr_text_printf(text, "%s\"plan_s\": %.9g,\n%s\"code_s\": %.9g,\n", indent, f->plan_s, indent, f->code_s);
+  hr_text_printf(text, "%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n", indent, f->first_s,
+                 indent, f->best_s, indent, f->median_s);
   hr_text_printf(text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent, f->total_s,
                  indent, (unsigned long long)f->executions, indent, f->steps_per_s);
-  hr_text_printf(text, "%s\"peak_rss_bytes\": %llu", indent, (unsigned long long)f->peak_rss_bytes);
+  hr_text_printf(text, "%s\"peak_rss_bytes\": %llu,\n%s\"arena_bytes\": %llu", indent,
+                 (unsigned long long)f->peak_rss_bytes, indent, (unsigned long long)f->arena_bytes);
 }
 
 /* A step is done when the slowest process has done it. */
@@ -61,12 +71,17 @@ static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
   cli_figures_t all = ranks[0];
   for (int r = 1; r < count; r++) {
     all.compile_s = fmax(all.compile_s, ranks[r].compile_s);
+    all.read_s = fmax(all.read_s, ranks[r].read_s);
+    all.passes_s = fmax(all.passes_s, ranks[r].passes_s);
+    all.plan_s = fmax(all.plan_s, ranks[r].plan_s);
+    all.code_s = fmax(all.code_s, ranks[r].code_s);
     all.first_s = fmax(all.first_s, ranks[r].first_s);
     all.best_s = fmax(all.best_s, ranks[r].best_s);
     all.median_s = fmax(all.median_s, ranks[r].median_s);
     all.total_s = fmax(all.total_s, ranks[r].total_s);
     all.steps_per_s = fmin(all.steps_per_s, ranks[r].steps_per_s);
     if (ranks[r].peak_rss_bytes > all.peak_rss_bytes) all.peak_rss_bytes = ranks[r].peak_rss_bytes;
+    if (ranks[r].arena_bytes > all.arena_bytes) all.arena_bytes = ranks[r].arena_bytes;
   }
   return all;
 }

@@ -8,6 +8,7 @@
 
 typedef struct cli_stats {
   double compile_s;
+  hlorun_program_figures_t program;
   HR_VEC(double) step_s; /* each execution */
 } cli_stats_t;
 
@@ -15,8 +16,9 @@ void cli_stats_deinit(cli_stats_t *stats);
 
 /* Figures of one process. Times in seconds. */
 typedef struct cli_figures {
-  double compile_s, first_s, best_s, median_s, total_s, steps_per_s;
-  uint64_t executions, peak_rss_bytes;
+  double compile_s, read_s, passes_s, plan_s, code_s; /* compile_s: all of loading, the next ones its parts */
+  double first_s, best_s, median_s, total_s, steps_per_s;
+  uint64_t executions, peak_rss_bytes, arena_bytes;
 } cli_figures_t;
 cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 

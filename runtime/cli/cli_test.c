@@ -187,15 +187,13 @@ static hr_status_t print_counts(const test_t *test) {
 
 static hr_status_t work(test_t *test, const char *report) {
   hlorun_client_options_t client;
-  cli_tolerance_t tolerance = cli_tolerance_from_options(test->options);
+  hlo_tolerance_t tolerance = cli_tolerance_from_options(test->options);
   HR_TRY(cli_client_options(test->options, &client));
   return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
 }
 
 static hr_status_t test_all(test_t *test) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
-  if (hr_option_int(test->options, HR_OPTION_ENGINE, 0) == 1)
-    return hr_error(HR_UNSUPPORTED, "--engine compiled: this build has the reference engine only");
   if (!report && tp_launcher_world_size() > 1)
     return hr_error(HR_USAGE, "test starts the processes of its cases itself: run it without mpirun or srun");
   HR_TRY(find_cases(test));

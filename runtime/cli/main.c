@@ -89,12 +89,17 @@ static void fill_standard_streams(void) {
 
 /* --- the environment --- */
 
+#define DELAY_MOST_MS 10000
+
 static hr_status_t apply_fault(const char *text) {
   uint64_t n;
   if (!text) return NULL;
-  if (strncmp(text, "alloc:", 6) || !hr_parse_u64(text + 6, &n))
-    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N", text);
-  hr_mem_fail_at(n);
+  if (strncmp(text, "alloc:", 6) == 0 && hr_parse_u64(text + 6, &n))
+    hr_mem_fail_at(n);
+  else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= DELAY_MOST_MS)
+    tp_delay_starts((uint32_t)n);
+  else
+    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d", text, DELAY_MOST_MS);
   return NULL;
 }
 

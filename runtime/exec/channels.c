@@ -6,6 +6,7 @@
 #include "exec/channel_ends.h"
 #include "exec/pending.h"
 #include "ops/placement.h"
+#include "transport/progress.h"
 #include "transport/tp_channel.h"
 
 #define FEW_BLOCKS 8 /* lists up to this length live on the C stack */
@@ -106,6 +107,7 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   HR_TRY(refuse_host(instr));
   const exec_route_t *route = find_route(channels, instr);
   if (!route) return NULL;
+  HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
   HR_TRY(blocks_of(env, value, few, &blocks, &count));
   HR_TRY(tp_channel_send(channels->comm->groups, route->to, route->number, blocks, count, &request));
@@ -132,6 +134,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
     fill_with_zeros(into);
     return NULL;
   }
+  HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
   HR_TRY(blocks_of(env, into, few, &blocks, &count));
   HR_TRY(tp_channel_recv(channels->comm->groups, route->from, route->number, blocks, count, &request));
@@ -146,9 +149,11 @@ static hr_status_t finish_transfer(exec_channels_t *channels, exec_transfer_t *t
   int peer = transfer->peer;
   channels->comm->waits_in = start;
   channels->comm->waits_for = peer;
+  channels->comm->waits = true;
   hr_status_t st = tp_request_wait((tp_request_t *)transfer->request);
   channels->comm->waits_in = NULL;
   channels->comm->waits_for = -1;
+  channels->comm->waits = false;
   exec_pending_remove(&channels->pending, transfer);
   return hr_status_note(st, "while waiting for rank %d to %s on channel %ld what %%%.*s %s", peer,
                         start->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(start, HLO_ATTR_CHANNEL_ID),

@@ -1,6 +1,9 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "transport/progress.h"
+
+#define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
 
 /* --- groups --- */
 
@@ -16,10 +19,11 @@ static hr_status_t resolve(exec_comm_t *comm, tp_group_t *group, const op_group_
   return NULL;
 }
 
-static hr_status_t find_group(op_env_t *env, int size, const int *ranks, const op_group_t **out_group) {
+static hr_status_t find_group(op_env_t *env, int size, const int *ranks, int64_t stream,
+                              const op_group_t **out_group) {
   exec_comm_t *comm = env->comm;
   tp_group_t *group;
-  HR_TRY(tp_group_get(comm->groups, size, ranks, &group));
+  HR_TRY(tp_group_get(comm->groups, size, ranks, stream, &group));
   *out_group = hr_map_get(&comm->resolved, (hr_str_t){(const char *)&group, sizeof group});
   return *out_group ? NULL : resolve(comm, group, out_group);
 }
@@ -29,7 +33,8 @@ static hr_status_t find_group(op_env_t *env, int size, const int *ranks, const o
 static tp_request_t **as_request(op_request_t **out_request) { return (tp_request_t **)out_request; }
 
 static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
-  return (tp_reducer_t){.reduce = reducer->reduce, .context = reducer->context,
+  return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
+                        .context = reducer->context, .any_thread = reducer->any_thread,
                         .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
                         .widen = reducer->widen, .narrow = reducer->narrow};
 }
@@ -65,16 +70,41 @@ static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_b
   return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, as_request(out_request));
 }
 
-static hr_status_t permute(op_env_t *env, int to, const op_block_t *send, int from, const op_block_t *recv,
-                           op_request_t **out_request) {
+static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
+                           const op_block_t *recv, op_request_t **out_request) {
   exec_comm_t *comm = env->comm;
-  return tp_permute(comm->groups, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
+  return tp_permute(comm->groups, stream, to, (const tp_block_t *)send, from, (const tp_block_t *)recv,
                     as_request(out_request));
 }
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
+  exec_comm_t *comm = env->comm;
+  comm->waits = true;
+  hr_status_t st = tp_request_wait((tp_request_t *)request);
+  comm->waits = false;
+  return st;
+}
+
+static hr_status_t move_by_itself(op_env_t *env) { return tp_progress_begin(((exec_comm_t *)env->comm)->groups); }
+
+static void free_shared(void *owner, void *data, size_t size_bytes) {
+  (void)size_bytes;
+  tp_free(owner, data);
+}
+
+static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer) {
+  exec_comm_t *comm = env->comm;
+  void *owner, *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
+  *out_buffer = NULL;
+  if (!memory) return NULL;
+  hr_status_t st = hr_buffer_wrap(memory, size_bytes, true, free_shared, owner, out_buffer);
+  if (st) tp_free(owner, memory);
+  return st;
+}
+
+static void give_up(op_env_t *env, op_request_t *request) {
   (void)env;
-  return tp_request_wait((tp_request_t *)request);
+  tp_request_cancel((tp_request_t *)request);
 }
 
 hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
@@ -86,6 +116,9 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->all_to_all = all_to_all;
   env->permute = permute;
   env->wait = wait_for;
+  env->give_up = give_up;
+  env->move_by_itself = move_by_itself;
+  env->shared_memory = shared_memory;
   return NULL;
 }
 
@@ -125,13 +158,13 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {(void *)bytes, size_bytes};
-  return finish(tp_permute(comm->groups, to, &block, -1, NULL, &request), &request);
+  return finish(tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {bytes, size_bytes};
-  return finish(tp_permute(comm->groups, -1, NULL, from, &block, &request), &request);
+  return finish(tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
 }
 
 /* --- life --- */
@@ -142,6 +175,7 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   hr_arena_init(&comm->arena);
   comm->waits_in = NULL;
   comm->waits_for = -1;
+  comm->waits = false;
   comm->gave_up = false;
   return NULL;
 }

@@ -10,6 +10,7 @@ typedef struct exec_comm {
   hr_map_t resolved;   /* op_group_t by the address of its tp_group_t */
   hr_arena_t arena;
   const hlo_instr_t *waits_in; /* the start of the transfer that is being waited for; NULL: none */
+  bool waits;                  /* for a transfer */
   int waits_for;               /* its other end; -1: none */
   bool gave_up;                /* it has waited too long, and said so */
 } exec_comm_t;

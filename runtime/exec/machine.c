@@ -6,6 +6,7 @@
 #include "exec/parallel.h"
 #include "exec/probes.h"
 #include "ops/placement.h"
+#include "ops/transfers.h"
 
 #define FEW_OPERANDS 8 /* lists up to this length live on the C stack */
 
@@ -95,6 +96,8 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
 
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
   HR_TRY(check_cancelled(&machine->env));
+  if (machine->options.current)
+    atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
   if (machine->options.progress) atomic_fetch_add_explicit(machine->options.progress, 1, memory_order_relaxed);
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hlo_value_t *few[FEW_OPERANDS], **in = few;
@@ -156,16 +159,40 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
   return run_body(machine, body, args, out_value);
 }
 
+/* Transfers that were started and not waited for end with the run. */
+static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
+                              hlo_value_t **out_value) {
+  hlo_value_t *value = NULL;
+  hr_status_t st = op_transfers_end(&machine->env, run_body(machine, body, args, &value));
+  if (st)
+    hlo_value_release(value);
+  else
+    *out_value = value;
+  return st;
+}
+
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value) {
   exec_probes_clear(&machine->probes);
-  return run_body(machine, machine->plan->entry, args, out_value);
+  return run_to_end(machine, machine->plan->entry, args, out_value);
 }
 
 hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
                               hlo_value_t **out_value) {
-  return run_body(machine, machine->plan->bodies[computation->id], args, out_value);
+  return run_to_end(machine, machine->plan->bodies[computation->id], args, out_value);
 }
 
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
+                              hlo_value_t **out_value) {
+  plan_step_t alone = *step;
+  alone.op.last_use = last_use;
+  hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
+  hr_status_t st = run_kernel(machine, &alone, in, out_value);
+  hr_arena_rewind(&machine->scratch, mark);
+  return st;
+}
+
+op_env_t *exec_machine_env(exec_machine_t *machine) { return &machine->env; }
+void exec_machine_forget_probes(exec_machine_t *machine) { exec_probes_clear(&machine->probes); }
 const plan_t *exec_machine_plan(const exec_machine_t *machine) { return machine->plan; }
 const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine) { return &machine->options; }
 
@@ -211,6 +238,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
   exec_probes_clear(&machine->probes);
+  op_transfers_destroy(&machine->env);
   hr_arena_deinit(&machine->scratch);
   hr_arena_deinit(&machine->kept);
   hr_free(machine);

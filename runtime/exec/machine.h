@@ -19,6 +19,7 @@ typedef struct exec_machine_options {
   const plan_grid_t *grid; /* NULL: the plan's */
   uint64_t rng_seed;
   exec_cancel_t *cancel;   /* may be NULL */
+  _Atomic(const hlo_instr_t *) *current; /* set to the instruction that runs, for reports; may be NULL */
   atomic_ulong *progress;  /* counted up with every step, for watchdogs; may be NULL */
   /* Asked now and then while a step waits for threads of its own: a failure ends it (time-outs). May be NULL. */
   hr_status_t (*interrupted)(void *context);
@@ -38,6 +39,14 @@ hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_va
 /* The same for another computation that the plan has. */
 hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
                               hlo_value_t **out_value);
+
+/* One step of the plan by its reference kernel, on values of the caller. `last_use` as in op_step_t: the kernel may
+ * overwrite these operands, and may move them out of `in`. *out_value is a new reference. */
+hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
+                              hlo_value_t **out_value);
+op_env_t *exec_machine_env(exec_machine_t *machine);
+/* Forgets what probes saw; a run of the entry does so by itself. */
+void exec_machine_forget_probes(exec_machine_t *machine);
 
 const plan_t *exec_machine_plan(const exec_machine_t *machine);
 const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine);

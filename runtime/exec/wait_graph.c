@@ -140,3 +140,16 @@ hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s) {
   hr_arena_deinit(&arena);
   return hr_status_join(st, no_memory);
 }
+
+void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into, size_t size) {
+  const hlo_instr_t *waits_in = comm->waits_in;
+  if (!current) {
+    snprintf(into, size, "is outside of its program");
+    return;
+  }
+  int used = snprintf(into, size, "%s %%%.*s (%s)", comm->waits ? "waits in" : "is at", HR_STR_ARGS(current->name),
+                      hlo_op_name(current->op));
+  if (waits_in && used > 0 && (size_t)used < size)
+    snprintf(into + used, size - (size_t)used, ", for rank %d to %s on channel %ld", comm->waits_for,
+             waits_in->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(waits_in, HLO_ATTR_CHANNEL_ID));
+}

@@ -80,6 +80,7 @@ struct hlo_computation {
   hr_str_t execution_thread; /* empty: main */
   bool is_fusion;            /* body of a fusion */
   bool is_async_wrapper;     /* hidden body of an OP-start */
+  uint8_t purity;            /* of passes/: what is known of its effects; 0: nothing yet */
   uint32_t line, column;
 };
 

@@ -89,6 +89,10 @@ hlo_value_t *hlo_value_retain(hlo_value_t *value) {
 
 void hlo_value_release(hlo_value_t *value) {
   if (!value || __atomic_fetch_sub(&value->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  if (value->recycle) {
+    value->recycle(value);
+    return;
+  }
   for (int i = 0; i < value->element_count; i++) hlo_value_release(value->elements[i]);
   hr_buffer_release(value->buffer);
   hr_free(value);
@@ -171,4 +175,24 @@ int64_t hlo_value_int_at(const hlo_value_t *value, int64_t index) {
     case 4: return is_signed ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
     default: return *(const int64_t *)at;
   }
+}
+
+static hr_status_t copy_tuple(const hlo_value_t *value, hlo_value_t **out_value) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(((size_t)value->element_count + 1) * sizeof(hlo_value_t *), &memory));
+  hlo_value_t **elements = memory;
+  hr_status_t st = NULL;
+  for (int i = 0; i < value->element_count && !st; i++) st = hlo_value_copy(value->elements[i], &elements[i]);
+  if (!st) st = hlo_value_tuple(value->element_count, elements, out_value);
+  for (int i = 0; i < value->element_count; i++) hlo_value_release(elements[i]);
+  hr_free(elements);
+  return st;
+}
+
+hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value) {
+  if (value->dtype == HR_TOKEN) return hlo_value_token(out_value);
+  if (value->dtype == HR_TUPLE) return copy_tuple(value, out_value);
+  HR_TRY(hlo_value_array(value->dtype, value->rank, value->dims, out_value));
+  if (value->count) memcpy((*out_value)->data, value->data, hlo_value_bytes(value));
+  return NULL;
 }

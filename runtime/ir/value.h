@@ -19,6 +19,9 @@ struct hlo_value {
   void *data;          /* row-major, one element after the other; NULL for tuples and tokens */
   hr_buffer_t *buffer; /* keeps the data */
   hlo_value_t **elements;
+  /* Takes the value back when its last holder lets go, instead of freeing it; NULL: none. */
+  void (*recycle)(hlo_value_t *value);
+  void *recycle_context;
 };
 
 /* An array whose contents are not yet defined. Errors: NO_MEMORY. */
@@ -33,6 +36,9 @@ hr_status_t hlo_value_tuple(int count, hlo_value_t *const *elements, hlo_value_t
 hr_status_t hlo_value_token(hlo_value_t **out_value);
 /* All-zero value of a static shape, tuples included. */
 hr_status_t hlo_value_zeros(const hlo_shape_t *shape, hlo_value_t **out_value);
+
+/* The same bits in memory of their own; of a tuple too. */
+hr_status_t hlo_value_copy(const hlo_value_t *value, hlo_value_t **out_value);
 
 hlo_value_t *hlo_value_retain(hlo_value_t *value);
 void hlo_value_release(hlo_value_t *value); /* accepts NULL */

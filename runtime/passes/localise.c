@@ -203,8 +203,8 @@ static hr_status_t find_markers(localiser_t *pass, bool **out_marked) {
   return NULL;
 }
 
-static bool is_marked(const hlo_computation_t *callee, const void *context) {
-  return ((const bool *)context)[callee->id];
+static bool is_marked(const hlo_instr_t *call, const void *context) {
+  return call->op == HLO_CALL && ((const bool *)context)[call->called[0]->id] && !hlo_attr_bool(call, HLO_ATTR_IS_COMPOSITE);
 }
 
 static int64_t largest_mesh(const localiser_t *pass) {

@@ -1,4 +1,5 @@
 /* Exchange patterns among equal ranks. Values are small numbers, so that the results are exact in every float type. */
+#include <ctype.h>
 #include <string.h>
 
 #include "schedule/schedule_make.h"
@@ -163,11 +164,21 @@ const schedule_pattern_t schedule_patterns[] = {
     {"1f1b", "pipeline: one forward, one backward, as soon as there is a gradient", pattern_1f1b},
     {"interleaved-1f1b", "the same with several stages on each rank", pattern_interleaved},
     {"zero-bubble", "pipeline: weight gradients fill the waits", pattern_zero_bubble},
-    {"ring-allreduce", "reduce-scatter and all-gather round a ring", pattern_ring_all_reduce},
+    {"ring-all-reduce", "reduce-scatter and all-gather round a ring", pattern_ring_all_reduce},
     {"halo", "exchange of neighbours in a row, in a loop", pattern_halo},
     {"all-to-all", "every rank sends to every other", pattern_all_to_all},
 };
 const size_t schedule_pattern_count = sizeof schedule_patterns / sizeof *schedule_patterns;
+
+/* Dashes and case are a matter of taste: "1F1B", "ring-allreduce". */
+static bool is_called(const char *name, const char *given) {
+  do {
+    while (*name == '-') name++;
+    while (*given == '-' || *given == '_') given++;
+    if (*name != tolower((unsigned char)*given)) return false;
+  } while (*name++ && *given++);
+  return true;
+}
 
 static hr_status_t unknown_pattern(const char *name) {
   hr_status_t st = hr_error(HR_USAGE, "there is no schedule called '%s'", name);
@@ -182,7 +193,7 @@ hr_status_t schedule_generate(const char *pattern, const schedule_gen_options_t 
   *out_expected = (schedule_results_t){0};
   HR_TRY(schedule_init(out_schedule, options->ranks, "f32[4]"));
   for (size_t i = 0; i < schedule_pattern_count; i++)
-    if (!strcmp(schedule_patterns[i].name, pattern)) found = &schedule_patterns[i];
+    if (is_called(schedule_patterns[i].name, pattern)) found = &schedule_patterns[i];
   if (!found) return unknown_pattern(pattern);
   if (options->ranks < 1 || options->ranks > MAKE_MAX_RANKS || options->microbatches < 1 ||
       options->microbatches > 4096 || options->chunks < 1 || options->chunks > 64 || options->steps < 0)

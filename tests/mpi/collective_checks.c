@@ -1,9 +1,13 @@
 #include "tests/mpi/collective_checks.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
+#include "transport/progress.h"
+#include "transport/request.h"
 
 #define LONGEST 20001 /* elements: several segments of a direct reduction */
 #define SEGMENT_BYTES 4096
@@ -149,23 +153,30 @@ static hr_status_t check_counts(bench_t *bench, check_fn check) {
   return NULL;
 }
 
-static hr_status_t check_group(bench_t *bench) {
-  const char **forced = bench->groups->forced;
-  static const char *const all_gathers[] = {NULL, "direct", "bruck", "ring"};
-  static const char *const all_reduces[] = {NULL, "gather", "direct"};
-  for (int g = 0; g < 4; g++) {
-    forced[TP_ALL_GATHER] = all_gathers[g];
-    HR_TRY(check_counts(bench, check_all_gather));
-    for (int r = 0; r < 3; r++) {
-      forced[TP_ALL_REDUCE] = all_reduces[r];
-      HR_TRY(check_counts(bench, check_all_reduce));
-      HR_TRY(check_counts(bench, check_wide_all_reduce));
-    }
+/* By each algorithm of a collective that works here, NULL being what the size suggests. */
+static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective, const char *const *names,
+                                    check_fn check) {
+  const char **forced = &bench->groups->forced[collective];
+  hr_status_t st = NULL;
+  for (; *names && !st; names++) {
+    if (!strcmp(*names, "shm") && !bench->group->shm) continue;
+    *forced = strcmp(*names, "any") ? *names : NULL;
+    st = check_counts(bench, check);
   }
-  forced[TP_ALL_GATHER] = forced[TP_ALL_REDUCE] = NULL;
-  HR_TRY(check_counts(bench, check_reduce_scatter));
-  HR_TRY(check_counts(bench, check_all_to_all));
-  return check_counts(bench, check_broadcast);
+  *forced = NULL;
+  return st;
+}
+
+static hr_status_t check_group(bench_t *bench) {
+  static const char *const all_gathers[] = {"any", "direct", "bruck", "ring", "shm", NULL};
+  static const char *const all_reduces[] = {"any", "gather", "direct", "shm", NULL};
+  static const char *const two[] = {"any", "direct", NULL}, *const broadcasts[] = {"any", "tree", NULL};
+  HR_TRY(check_algorithms(bench, TP_ALL_GATHER, all_gathers, check_all_gather));
+  HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce));
+  HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_wide_all_reduce));
+  HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_reduce_scatter));
+  HR_TRY(check_algorithms(bench, TP_ALL_TO_ALL, two, check_all_to_all));
+  return check_algorithms(bench, TP_BROADCAST, broadcasts, check_broadcast);
 }
 
 /* --- the groups --- */
@@ -174,7 +185,7 @@ static hr_status_t check_group(bench_t *bench) {
 static hr_status_t check_reversed(bench_t *bench) {
   int ranks[64], size = bench->groups->endpoint->world_size;
   for (int k = 0; k < size; k++) ranks[k] = size - 1 - k;
-  HR_TRY(tp_group_get(bench->groups, size, ranks, &bench->group));
+  HR_TRY(tp_group_get(bench->groups, size, ranks, 0, &bench->group));
   return check_group(bench);
 }
 
@@ -182,9 +193,9 @@ static hr_status_t check_reversed(bench_t *bench) {
 static hr_status_t check_halves(bench_t *bench) {
   int ranks[64], count = 0, size = bench->groups->endpoint->world_size;
   for (int k = bench->groups->endpoint->rank % 2; k < size; k += 2) ranks[count++] = k;
-  HR_TRY(tp_group_get(bench->groups, count, ranks, &bench->group));
+  HR_TRY(tp_group_get(bench->groups, count, ranks, 0, &bench->group));
   tp_group_t *again;
-  HR_TRY(tp_group_get(bench->groups, count, ranks, &again));
+  HR_TRY(tp_group_get(bench->groups, count, ranks, 0, &again));
   if (again != bench->group) return hr_error(HR_MISMATCH, "equal rank lists gave two groups");
   return check_group(bench);
 }
@@ -211,30 +222,81 @@ static hr_status_t check_overlap(bench_t *bench) {
   return NULL;
 }
 
-/* A shift by one to ranks that exist, so the ends have one side only; then a round of everybody. */
-static hr_status_t check_permute(bench_t *bench) {
-  int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
-  double out = element(rank, 1), in = -1;
-  tp_block_t send = {&out, sizeof out}, recv = {&in, sizeof in};
+static hr_status_t shift(bench_t *bench, int64_t count, int to, int from) {
   tp_request_t *request = NULL;
-  int to = rank + 1 < size ? rank + 1 : -1;
-  HR_TRY(run(tp_permute(bench->groups, to, &send, rank - 1, &recv, &request), &request));
-  double want = rank ? element(rank - 1, 1) : -1;
-  if (in != want) return wrong(bench, "permute", 1, 0, in, want);
-  HR_TRY(run(tp_permute(bench->groups, (rank + 1) % size, &send, (rank + size - 1) % size, &recv, &request), &request));
-  want = element((rank + size - 1) % size, 1);
-  return in == want ? NULL : wrong(bench, "cyclic permute", 1, 0, in, want);
+  int rank = bench->groups->endpoint->rank;
+  tp_block_t send = {bench->a, (size_t)count * sizeof(double)}, recv = {bench->b, send.size_bytes};
+  for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i), bench->b[i] = -1;
+  HR_TRY(run(tp_permute(bench->groups, 0, to, &send, from, &recv, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double want = from < 0 ? -1 : element(from, i);
+    if (bench->b[i] != want) return wrong(bench, "permute", count, i, bench->b[i], want);
+  }
+  return NULL;
+}
+
+/* A shift by one to ranks that exist, so the ends have one side only; then a round of everybody. */
+static hr_status_t check_shifts(bench_t *bench, int64_t count) {
+  int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
+  HR_TRY(shift(bench, count, rank + 1 < size ? rank + 1 : -1, rank - 1));
+  return shift(bench, count, (rank + 1) % size, (rank + size - 1) % size);
+}
+
+static hr_status_t check_permute(bench_t *bench) {
+  static const char *const permutes[] = {"any", "message", NULL};
+  return check_algorithms(bench, TP_PERMUTE, permutes, check_shifts);
 }
 
 static hr_status_t check_bad_groups(bench_t *bench) {
   int twice[] = {0, 0}, outside[] = {0, bench->groups->endpoint->world_size};
   tp_group_t *group;
-  hr_status_t first = tp_group_get(bench->groups, 2, twice, &group);
-  hr_status_t second = tp_group_get(bench->groups, 2, outside, &group);
+  hr_status_t first = tp_group_get(bench->groups, 2, twice, 0, &group);
+  hr_status_t second = tp_group_get(bench->groups, 2, outside, 0, &group);
   bool refused = hr_status_code(first) == HR_INVALID && hr_status_code(second) == HR_INVALID;
   hr_status_release(first);
   hr_status_release(second);
   return refused ? NULL : hr_error(HR_MISMATCH, "a group with a rank twice or outside the world was accepted");
+}
+
+/* --- progress --- */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Computes until the transfer is over, which nobody here looks after, or until it is late. The flag is read as whoever
+ * holds no lock may read it: it only ever becomes true. */
+static double compute_until_over(const tp_request_t *request) {
+  double start = now_s(), last = start;
+  volatile double sum = 0;
+  while (!__atomic_load_n(&request->over, __ATOMIC_ACQUIRE) && last - start < 10) {
+    for (int i = 0; i < 1000; i++) sum += i;
+    if (request->groups->endpoint->crowded) sched_yield();
+    last = now_s();
+  }
+  return last - start;
+}
+
+/* A transfer of several rounds, and of more than one message between two ranks, ends while the ranks compute. */
+static hr_status_t check_progress(bench_t *bench) {
+  tp_groups_t *groups = bench->groups;
+  tp_request_t *request = NULL;
+  tp_reducer_t reducer = double_sum;
+  int rank = groups->endpoint->rank;
+  if (groups->endpoint->world_size == 1) return NULL;
+  reducer.any_thread = true;
+  HR_TRY(tp_progress_begin(groups));
+  for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = element(rank, i);
+  HR_TRY(tp_all_reduce(groups->world, bench->a, LONGEST, &reducer, &request));
+  double computed = compute_until_over(request);
+  HR_TRY(tp_request_wait(request));
+  for (int64_t i = 0; i < LONGEST; i++)
+    if (bench->a[i] != listed_sum(groups->world, i))
+      return wrong(bench, "all-reduce beside computing", LONGEST, i, bench->a[i], listed_sum(groups->world, i));
+  if (computed < 10) return NULL;
+  return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
 }
 
 static hr_status_t check_all(bench_t *bench) {
@@ -245,6 +307,7 @@ static hr_status_t check_all(bench_t *bench) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
+  HR_TRY(check_progress(bench));
   /* Once warm, transfers allocate nothing. */
   bench->group = bench->groups->world;
   size_t before = hr_mem_total_allocations();

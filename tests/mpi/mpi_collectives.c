@@ -1,7 +1,10 @@
 /* Every collective algorithm over MPI, on however many ranks mpirun starts.
  *   mpi_collectives          the checks of collective_checks.c
  *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with exit code 5
+ *   mpi_collectives die      rank 1 is killed: the others notice, each for itself
+ *   mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
  *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit code 6 */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +19,33 @@ static hr_status_t wait_for_rank_that_fails(tp_groups_t *groups) {
   tp_request_t *request;
   HR_TRY(tp_barrier(groups->world, &request));
   return tp_request_wait(request);
+}
+
+static hr_status_t wait_for_rank_that_dies(tp_groups_t *groups) {
+  tp_request_t *request;
+  char *all, byte = 0;
+  HR_TRY(tp_barrier(groups->world, &request));
+  HR_TRY(tp_request_wait(request));
+  if (groups->endpoint->rank == 1) raise(SIGKILL);
+  HR_TRY(HR_NEW_ARRAY(&groups->arena, groups->endpoint->world_size, &all));
+  HR_TRY(tp_all_gather(groups->world, &byte, 1, all, &request));
+  return tp_request_wait(request);
+}
+
+static hr_status_t add_nothing(void *context, void *acc, const void *in, int64_t count) {
+  (void)context, (void)acc, (void)in, (void)count;
+  return NULL;
+}
+
+/* Everybody stays until all have found out. */
+static hr_status_t reduce_other_sizes(tp_groups_t *groups) {
+  static char bytes[100000];
+  tp_reducer_t reducer = {.reduce = add_nothing, .element_bytes = 1};
+  tp_request_t *request;
+  HR_TRY(tp_all_reduce(groups->world, bytes, groups->endpoint->rank == 1 ? 50000 : 100000, &reducer, &request));
+  hr_status_t st = tp_request_wait(request);
+  sleep(1);
+  return st;
 }
 
 static hr_status_t impatient(void *context) {
@@ -36,6 +66,8 @@ static hr_status_t run(tp_endpoint_t *endpoint, const char *what) {
   tp_groups_t *groups;
   HR_TRY(tp_groups_of(endpoint, &groups));
   if (!strcmp(what, "fail")) return wait_for_rank_that_fails(groups);
+  if (!strcmp(what, "die")) return wait_for_rank_that_dies(groups);
+  if (!strcmp(what, "sizes")) return reduce_other_sizes(groups);
   if (!strcmp(what, "sleep")) return wait_for_rank_that_sleeps(groups);
   return check_collectives(groups);
 }

@@ -22,4 +22,23 @@ while read -r program line; do
   # shellcheck disable=SC2086 # the line is meant to be split
   case "$program" in '' | '#'*) ;; *) run_line "$program" $line ;; esac
 done <"$source_dir/tests/mpi/testlist"
+
+# A process that is killed, and an mpirun that leaves it to the others to find out: each says who is gone, soon.
+killed() {
+  local got=0 started=$SECONDS
+  timeout -k 5 30 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" die >"$work/out" 2>&1 </dev/null || got=$?
+  echo "exit code $got after $((SECONDS - started)) s" >>"$work/out"
+  if [ $((SECONDS - started)) -le 10 ] && [ "$(grep -c 'rank 1 has ended' "$work/out")" -ge 1 ]; then
+    pass
+  else
+    fail "a killed process" "$work/out"
+  fi
+}
+killed
+
+# Ranks that make believe that they sit on several machines share memory only with some.
+HLORUN_NODE_SIZE=2
+export HLORUN_NODE_SIZE
+run_line mpi_collectives 5 60 0
+unset HLORUN_NODE_SIZE
 finish

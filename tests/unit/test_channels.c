@@ -63,7 +63,7 @@ enum { MOST = 8 };
 typedef struct member {
   hlorun_client_t *client;
   const char *text;
-  bool mpmd;
+  bool mpmd, unproved;
   float got[4];
   hr_code_t code;
 } member_t;
@@ -73,6 +73,7 @@ static void *run_member(void *context) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   options.mpmd = member->mpmd;
+  options.unproved = member->unproved;
   hlorun_program_t *program = NULL;
   hlorun_buffer_t *results[16] = {NULL};
   hlorun_status_t st = hlorun_program_load_bytes(member->client, "m.hlo", member->text, strlen(member->text), &options,
@@ -180,22 +181,22 @@ static void test_branches(void) {
 
 /* --- schedules --- */
 
-static void run_schedule(schedule_t *schedule, member_t *members, double timeout_s) {
+static void run_schedule(schedule_t *schedule, bool unproved, member_t *members, double timeout_s) {
   hr_text_t texts[MOST];
   for (int r = 0; r < schedule->rank_count; r++) {
     hr_text_init(&texts[r]);
     CHECK_OK(schedule_to_hlo(schedule, r, &texts[r]));
-    members[r] = (member_t){.text = texts[r].data, .mpmd = true};
+    members[r] = (member_t){.text = texts[r].data, .mpmd = true, .unproved = unproved};
   }
   run_members(members, schedule->rank_count, timeout_s);
   for (int r = 0; r < schedule->rank_count; r++) hr_text_deinit(&texts[r]);
 }
 
-static void run_text(const char *text, member_t *members, double timeout_s) {
+static void run_text(const char *text, bool unproved, member_t *members, double timeout_s) {
   schedule_t schedule;
   hr_source_t source = {"schedule.txt", text, strlen(text)};
   CHECK_OK(schedule_read(&source, &schedule));
-  run_schedule(&schedule, members, timeout_s);
+  run_schedule(&schedule, unproved, members, timeout_s);
   schedule_deinit(&schedule);
 }
 
@@ -209,16 +210,20 @@ static void test_order(void) {
            "rank 1: recv-start z 0 on d; recv-start x 0 on c; recv-start y 0 on c\n"
            "  recv-done x 0 on c; recv-done y 0 on c; recv-done z 0 on d\n"
            "  ten = const 10; y = mul y ten; x = add x y; output x\n",
-           members, 20);
+           false, members, 20);
   CU_ASSERT_EQUAL(members[0].code, HR_OK);
   CU_ASSERT_EQUAL(members[1].code, HR_OK);
   CU_ASSERT_EQUAL(members[1].got[0], 21);
 }
 
-/* Nothing is buffered: sends that wait for each other get stuck, and are given up. */
+/* Nothing is buffered: sends that wait for each other are refused at load, or else get stuck, and are given up. */
 static void test_deadlock(void) {
+  static const char text[] = "ranks 2\nrank 0: send a 1; recv b 1\n output b\nrank 1: send b 0; recv a 0\n output a\n";
   member_t members[MOST];
-  run_text("ranks 2\nrank 0: send a 1; recv b 1\n output b\nrank 1: send b 0; recv a 0\n output a\n", members, 0.3);
+  run_text(text, false, members, 20);
+  CU_ASSERT_EQUAL(members[0].code, HR_DISAGREE);
+  CU_ASSERT_EQUAL(members[1].code, HR_DISAGREE);
+  run_text(text, true, members, 0.3);
   CU_ASSERT(members[0].code == HR_DEADLINE || members[0].code == HR_CANCELLED);
   CU_ASSERT(members[1].code == HR_DEADLINE || members[1].code == HR_CANCELLED);
 }
@@ -230,7 +235,7 @@ static void test_patterns(void) {
     schedule_results_t expected;
     member_t members[MOST];
     CHECK_OK(schedule_generate(schedule_patterns[p].name, &options, &schedule, &expected));
-    run_schedule(&schedule, members, 20);
+    run_schedule(&schedule, false, members, 20);
     for (int r = 0; r < 3; r++) {
       size_t first = 0;
       while (first < expected.count && expected.data[first].rank != r) first++;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli_compare.h"
+#include "cli/cli_tolerance.h"
 #include "unit.h"
 
 static hlo_value_t *floats(hr_dtype_t dtype, int count, const double *numbers) {
@@ -17,9 +17,9 @@ static hlo_value_t *floats(hr_dtype_t dtype, int count, const double *numbers) {
   return value;
 }
 
-static cli_difference_t compare(hlo_value_t *got, hlo_value_t *want, cli_tolerance_t tolerance) {
-  cli_difference_t difference;
-  cli_compare(got, want, &tolerance, &difference);
+static hlo_difference_t compare(hlo_value_t *got, hlo_value_t *want, hlo_tolerance_t tolerance) {
+  hlo_difference_t difference;
+  hlo_compare(got, want, &tolerance, &difference);
   hlo_value_release(got);
   hlo_value_release(want);
   return difference;
@@ -29,46 +29,46 @@ static cli_difference_t compare(hlo_value_t *got, hlo_value_t *want, cli_toleran
   floats((dtype), (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (const double[]){__VA_ARGS__})
 
 static void test_defaults_by_type(void) {
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-10), FLOATS(HR_F64, 1), cli_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-8), FLOATS(HR_F64, 1), cli_tolerance_default()).bad_count, 1);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.0001), FLOATS(HR_F32, 1), cli_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.001), FLOATS(HR_F32, 1), cli_tolerance_default()).bad_count, 1);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_BF16, 1.0078125), FLOATS(HR_BF16, 1), cli_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.125), FLOATS(HR_F8E4M3FN, 1), cli_tolerance_default()).bad_count, 0);
-  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.25), FLOATS(HR_F8E4M3FN, 1), cli_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-10), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F64, 1 + 1e-8), FLOATS(HR_F64, 1), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.0001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 1.001), FLOATS(HR_F32, 1), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_BF16, 1.0078125), FLOATS(HR_BF16, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.125), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default()).bad_count, 0);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F8E4M3FN, 1.25), FLOATS(HR_F8E4M3FN, 1), hlo_tolerance_default()).bad_count, 1);
 }
 
 /* atol is a share of the largest magnitude that is expected. */
 static void test_absolute_tolerance(void) {
-  cli_difference_t d = compare(FLOATS(HR_F32, 1e-5, 1), FLOATS(HR_F32, 0, 1), cli_tolerance_default());
+  hlo_difference_t d = compare(FLOATS(HR_F32, 1e-5, 1), FLOATS(HR_F32, 0, 1), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst, 0);
   CU_ASSERT_DOUBLE_EQUAL(d.atol, 1e-4, 1e-12);
-  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), cli_tolerance_default());
+  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 1);
-  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), (cli_tolerance_t){-1, 1e-2, -1});
+  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), (hlo_tolerance_t){-1, 1e-2, -1});
   CU_ASSERT_EQUAL(d.bad_count, 0);
-  d = compare(FLOATS(HR_F32, 1.0000001, 1), FLOATS(HR_F32, 1, 1), (cli_tolerance_t){0, 0, -1});
+  d = compare(FLOATS(HR_F32, 1.0000001, 1), FLOATS(HR_F32, 1, 1), (hlo_tolerance_t){0, 0, -1});
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
 
 static void test_special_values(void) {
-  cli_difference_t d =
-      compare(FLOATS(HR_F32, NAN, INFINITY, -0.0), FLOATS(HR_F32, -NAN, INFINITY, 0), cli_tolerance_default());
+  hlo_difference_t d =
+      compare(FLOATS(HR_F32, NAN, INFINITY, -0.0), FLOATS(HR_F32, -NAN, INFINITY, 0), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst, -1);
-  d = compare(FLOATS(HR_F32, NAN, -INFINITY, 1), FLOATS(HR_F32, 1, INFINITY, NAN), cli_tolerance_default());
+  d = compare(FLOATS(HR_F32, NAN, -INFINITY, 1), FLOATS(HR_F32, 1, INFINITY, NAN), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 3);
-  d = compare(FLOATS(HR_F32, INFINITY), FLOATS(HR_F32, 3e38), cli_tolerance_default());
+  d = compare(FLOATS(HR_F32, INFINITY), FLOATS(HR_F32, 3e38), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
 
 static void test_steps_of_numbers(void) {
-  cli_difference_t d = compare(FLOATS(HR_F32, 1, nextafterf(nextafterf(2, 3), 3)), FLOATS(HR_F32, 1, 2),
-                               (cli_tolerance_t){-1, -1, 2});
+  hlo_difference_t d = compare(FLOATS(HR_F32, 1, nextafterf(nextafterf(2, 3), 3)), FLOATS(HR_F32, 1, 2),
+                               (hlo_tolerance_t){-1, -1, 2});
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
-  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)), (cli_tolerance_t){-1, -1, 1});
+  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)), (hlo_tolerance_t){-1, -1, 1});
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
@@ -80,12 +80,12 @@ static void test_integers_are_exact(void) {
   CHECK_OK(hlo_value_array(HR_U64, 1, dims, &want));
   memcpy(got->data, (uint64_t[]){UINT64_MAX, 5}, 16);
   memcpy(want->data, (uint64_t[]){UINT64_MAX - 1, 5}, 16);
-  cli_difference_t d;
-  cli_tolerance_t exact = cli_tolerance_default(), loose = {-1, 1, -1};
-  cli_compare(got, want, &exact, &d);
+  hlo_difference_t d;
+  hlo_tolerance_t exact = hlo_tolerance_default(), loose = {-1, 1, -1};
+  hlo_compare(got, want, &exact, &d);
   CU_ASSERT_EQUAL(d.bad_count, 1);
   CU_ASSERT_EQUAL(d.worst, 0);
-  cli_compare(got, want, &loose, &d);
+  hlo_compare(got, want, &loose, &d);
   CU_ASSERT_EQUAL(d.bad_count, 0);
   hlo_value_release(got);
   hlo_value_release(want);
@@ -98,9 +98,9 @@ static void test_complex_parts(void) {
   CHECK_OK(hlo_value_array(HR_C64, 1, dims, &want));
   memcpy(got->data, (float[]){1, 2, 3, 4}, 16);
   memcpy(want->data, (float[]){1, 2, 3, 5}, 16);
-  cli_difference_t d;
-  cli_tolerance_t tolerance = cli_tolerance_default();
-  cli_compare(got, want, &tolerance, &d);
+  hlo_difference_t d;
+  hlo_tolerance_t tolerance = hlo_tolerance_default();
+  hlo_compare(got, want, &tolerance, &d);
   CU_ASSERT_EQUAL(d.bad_count, 1);
   CU_ASSERT_EQUAL(d.worst, 1);
   hlo_value_release(got);

@@ -1,20 +1,11 @@
-#include "cli/cli_compare.h"
+#include "ir/compare.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "ir/print.h"
 
-cli_tolerance_t cli_tolerance_default(void) { return (cli_tolerance_t){-1, -1, -1}; }
-
-cli_tolerance_t cli_tolerance_from_options(const hr_options_t *options) {
-  cli_tolerance_t tolerance = cli_tolerance_default();
-  tolerance.rtol = hr_option_real(options, HR_OPTION_RTOL, -1);
-  tolerance.atol = hr_option_real(options, HR_OPTION_ATOL, -1);
-  const hr_option_given_t *ulp = hr_option_find(options, HR_OPTION_ULP);
-  if (ulp) tolerance.ulp = (int64_t)ulp->integer;
-  return tolerance;
-}
+hlo_tolerance_t hlo_tolerance_default(void) { return (hlo_tolerance_t){-1, -1, -1}; }
 
 /* Half a step of the narrow types: two of them next to each other pass by the ulp rule in any case. */
 static double default_rtol(hr_dtype_t part) {
@@ -77,7 +68,7 @@ typedef struct judgement {
 } judgement_t;
 
 static judgement_t judge_float(hr_dtype_t part, const hlo_value_t *got, const hlo_value_t *want, int64_t i,
-                               const cli_tolerance_t *tolerance, const cli_difference_t *applied) {
+                               const hlo_tolerance_t *tolerance, const hlo_difference_t *applied) {
   double g = number_at(part, got->data, i), w = number_at(part, want->data, i);
   if (g == w || (isnan(g) && isnan(w))) return (judgement_t){0, 0};
   if (isnan(g) || isnan(w)) return (judgement_t){INFINITY, UINT64_MAX};
@@ -99,12 +90,12 @@ static judgement_t judge_int(const hlo_value_t *got, const hlo_value_t *want, in
   return (judgement_t){atol > 0 ? (double)distance / atol : 2 * (double)distance, UINT64_MAX};
 }
 
-void cli_compare(const hlo_value_t *got, const hlo_value_t *want, const cli_tolerance_t *tolerance,
-                 cli_difference_t *out_difference) {
+void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tolerance_t *tolerance,
+                 hlo_difference_t *out_difference) {
   hr_dtype_t part = hr_dtype_real(got->dtype);
   int parts = hr_dtype_is_complex(got->dtype) ? 2 : 1;
   bool floats = hr_dtype_is_float(part);
-  cli_difference_t result = {.worst = -1, .rtol = fmax(tolerance->rtol, 0), .atol = fmax(tolerance->atol, 0)};
+  hlo_difference_t result = {.worst = -1, .rtol = fmax(tolerance->rtol, 0), .atol = fmax(tolerance->atol, 0)};
   if (floats && tolerance->ulp < 0) {
     if (tolerance->rtol < 0) result.rtol = default_rtol(part);
     if (tolerance->atol < 0) result.atol = result.rtol * largest_magnitude(part, want->data, want->count * parts);
@@ -141,8 +132,8 @@ static void print_element(hr_text_t *text, const hlo_value_t *value, int64_t i) 
   hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype));
 }
 
-void cli_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
-                          const cli_difference_t *difference) {
+void hlo_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
+                          const hlo_difference_t *difference) {
   if (difference->worst < 0) {
     hr_text_add_str(text, "equal");
     return;
@@ -161,7 +152,7 @@ void cli_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_val
     hr_text_printf(text, " (rtol %.3g, atol %.3g)", difference->rtol, difference->atol);
 }
 
-bool cli_same_dims(const hlo_value_t *a, const hlo_value_t *b) {
+bool hlo_value_same_dims(const hlo_value_t *a, const hlo_value_t *b) {
   if (a->rank != b->rank) return false;
   for (int d = 0; d < a->rank; d++)
     if (a->dims[d] != b->dims[d]) return false;

@@ -1,0 +1,17 @@
+/* How native kernels are compiled for the machine that they will run on: functions marked NATIVE_CLONES exist once for
+ * AVX-512, once for AVX2 and once for the least machine, and the loader chooses. Loops in them are written plainly, for
+ * the compiler to make vector code of; NATIVE_OPTIMIZE, at the head of a file, lets it try as hard as it can. */
+#ifndef HLO_OPS_NATIVE_CPU_H
+#define HLO_OPS_NATIVE_CPU_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define NATIVE_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define NATIVE_OPTIMIZE _Pragma("GCC optimize(\"O3\")")
+#else
+#define NATIVE_CLONES
+#define NATIVE_OPTIMIZE
+#endif
+
+#define NATIVE_INLINE static inline __attribute__((always_inline))
+
+#endif

@@ -1,0 +1,160 @@
+/* dot in the compiled engine: where the matrices lie, and by which way they are multiplied.
+ *
+ *   floats of 32 bits and fewer   small products and vectors by own loops, the rest by oneDNN, in bf16 where it is bf16
+ *   f64 and complex               BLAS
+ *   integers                      oneDNN for bytes, else the reference's blocks
+ *
+ * Each is split over the workers by matrices of the batch or by rows. */
+#include "ops/native_dot.h"
+
+#include <string.h>
+
+/* One step for all dimensions of a group, if there is one; 0 where only dimensions of size 1 are. */
+static bool group_step(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *group, int64_t *out_step) {
+  int64_t next = 0; /* stride that the next dimension outwards must have; 0: none seen yet */
+  *out_step = 0;
+  for (int i = group->count - 1; i >= 0; i--) {
+    int d = group->dims[i];
+    if (shape->dims[d] == 1) continue;
+    if (next && strides[d] != next) return false;
+    if (!next) *out_step = strides[d];
+    next = strides[d] * shape->dims[d];
+  }
+  return true;
+}
+
+static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
+  int64_t size = 1;
+  for (int i = 0; i < group->count; i++) size *= shape->dims[group->dims[i]];
+  return size;
+}
+
+/* Start of every matrix of the batch: the last dimension of the group varies fastest. */
+static hr_status_t fill_starts(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
+                               const dims_group_t *batch, dot_matrices_t *side) {
+  int64_t count = group_size(shape, batch), *starts;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &starts));
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rest = i;
+    for (int g = batch->count - 1; g >= 0; g--) {
+      int64_t size = shape->dims[batch->dims[g]];
+      starts[i] += rest % size * strides[batch->dims[g]];
+      rest /= size;
+    }
+  }
+  side->starts = starts;
+  if (!group_step(shape, strides, batch, &side->batch_step)) side->batch_step = -1;
+  return NULL;
+}
+
+/* Brings all dimensions into the order of the groups. */
+static void plan_order(const hlo_shape_t *shape, const int64_t *strides, const dims_group_t *const *groups,
+                       dot_matrices_t *side) {
+  int64_t dims[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], bytes = (int64_t)hr_dtype_bytes(side->dtype);
+  int rank = 0;
+  for (int g = 0; g < 3; g++)
+    for (int i = 0; i < groups[g]->count; i++) {
+      int d = groups[g]->dims[i];
+      if (shape->dims[d] == 1) continue;
+      dims[rank] = shape->dims[d];
+      from[rank++] = strides[d] * bytes;
+    }
+  loop_dense_strides(rank, dims, bytes, to);
+  side->ordered = true;
+  side->slices = rank ? dims[0] : 1;
+  side->slice_to_bytes = rank ? to[0] : 0, side->slice_from_bytes = rank ? from[0] : 0;
+  loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
+}
+
+/* groups: batch, rows, columns. */
+static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const dims_group_t *const *groups,
+                             dot_matrices_t *side) {
+  int64_t strides[HLO_MAX_RANK], rows = group_size(shape, groups[1]), columns = group_size(shape, groups[2]);
+  side->dtype = shape->dtype;
+  HR_TRY(hlo_shape_count(shape, &side->count));
+  loop_dense_strides(shape->rank, shape->dims, 1, strides);
+  bool fits = group_step(shape, strides, groups[1], &side->row_step) &
+              group_step(shape, strides, groups[2], &side->col_step);
+  if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
+  if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
+  if (fits && (side->row_step == 1 || side->col_step == 1))
+    return fill_starts(arena, shape, strides, groups[0], side);
+  int64_t batch = group_size(shape, groups[0]), *starts;
+  HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
+  for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
+  plan_order(shape, strides, groups, side);
+  side->starts = starts;
+  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
+  return NULL;
+}
+
+static void order_slices(void *context, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const struct {
+    const dot_matrices_t *side;
+    const char *from;
+    char *to;
+  } *work = context;
+  for (int64_t i = begin; i < end; i++)
+    loop_copy_run(&work->side->slice, work->to + i * work->side->slice_to_bytes,
+                  work->from + i * work->side->slice_from_bytes);
+}
+
+const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to) {
+  struct {
+    const dot_matrices_t *side;
+    const char *from;
+    char *to;
+  } work = {side, from, to};
+  if (!side->ordered) return from;
+  int64_t each = side->count / (side->slices ? side->slices : 1);
+  hr_workers_split(workers, side->slices, 1 + 16384 / (each + 1), order_slices, &work);
+  return to;
+}
+
+size_t dot_order_bytes(const dot_matrices_t *side) {
+  return side->ordered ? (size_t)side->count * hr_dtype_bytes(side->dtype) : 0;
+}
+
+static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
+  dot_groups_t g;
+  const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
+  HR_TRY(matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype, &problem->types));
+  HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
+  problem->batch = group_size(lhs, &g.lhs_batch), problem->m = group_size(lhs, &g.lhs_free);
+  problem->k = group_size(lhs, &g.lhs_contracting), problem->n = group_size(rhs, &g.rhs_free);
+  HR_TRY(dot_check_result(step, problem->batch, problem->m, problem->n));
+  problem->flops = 2.0 * (double)problem->batch * (double)problem->m * (double)problem->n * (double)problem->k;
+  if (problem->flops == 0) return NULL;
+  HR_TRY(plan_side(arena, lhs, (const dims_group_t *[]){&g.lhs_batch, &g.lhs_free, &g.lhs_contracting}, &problem->a));
+  HR_TRY(plan_side(arena, rhs, (const dims_group_t *[]){&g.rhs_batch, &g.rhs_contracting, &g.rhs_free}, &problem->b));
+  problem->constant_a = native_constant(step->instr->operands[0]);
+  problem->constant_b = native_constant(step->instr->operands[1]);
+  return NULL;
+}
+
+static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
+  int64_t results = problem->batch * problem->m * problem->n;
+  return (double)problem->a.count * (double)hr_dtype_bytes(problem->a.dtype) +
+         (double)problem->b.count * (double)hr_dtype_bytes(problem->b.dtype) +
+         (double)results * (double)hr_dtype_bytes(step->out_shape->dtype);
+}
+
+static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_blas, dot_prepare_whole};
+  dot_problem_t *problem;
+  if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
+  HR_TRY(HR_NEW(target->arena, &problem));
+  HR_TRY(plan_problem(target->arena, step, problem));
+  if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
+  out->flops = problem->flops, out->bytes = bytes_of(step, problem);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
+  return NULL;
+}
+
+static hr_status_t run_native_dot(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+  const dot_way_t *way = plan;
+  return way->run(run, way, in, out);
+}
+
+const op_native_t native_dot = {"dot", prepare_native_dot, run_native_dot};

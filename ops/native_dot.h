@@ -1,0 +1,48 @@
+/* dot in the compiled engine: a batch of matrix products c = a b, [m][k] times [k][n], each way of computing it in a file
+ * of its own. native_dot.c works out where the matrices lie and chooses. */
+#ifndef HLO_OPS_NATIVE_DOT_H
+#define HLO_OPS_NATIVE_DOT_H
+
+#include "ops/dot.h"
+#include "ops/native_common.h"
+
+/* An operand as matrices. Steps are in elements of its own type. */
+typedef struct dot_matrices {
+  hr_dtype_t dtype;
+  int64_t count;           /* elements in all */
+  const int64_t *starts;   /* of each matrix of the batch */
+  int64_t batch_step;      /* between neighbouring matrices, where that is always the same; else -1 */
+  int64_t row_step, col_step;
+  /* Dimensions that cannot be walked by one step are brought into order first, in parallel over the outermost one. */
+  bool ordered;
+  loop_copy_t slice; /* one entry of the outermost dimension */
+  int64_t slices, slice_to_bytes, slice_from_bytes;
+} dot_matrices_t;
+
+typedef struct dot_problem {
+  matmul_types_t types;
+  int64_t batch, m, n, k;
+  dot_matrices_t a, b; /* c is dense: [batch][m][n] */
+  const void *constant_a, *constant_b; /* their elements, where they are known; else NULL */
+  double flops;
+} dot_problem_t;
+
+/* A way: fills in *out, or leaves out->plan NULL. Plans start with how they are run. */
+typedef struct dot_way {
+  const char *name;
+  hr_status_t (*run)(const op_native_run_t *run, const struct dot_way *way, void *const *in, void *const *out);
+} dot_way_t;
+typedef hr_status_t (*dot_prepare_fn)(const op_native_target_t *target, const dot_problem_t *problem,
+                                      op_native_step_t *out);
+
+hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_blas(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+
+/* The operand in order: itself, or written to `to` (dense, of the same type). */
+const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to);
+/* Bytes that dot_order_run writes, 0 if the operand is used as it lies. */
+size_t dot_order_bytes(const dot_matrices_t *side);
+
+#endif

@@ -1,0 +1,195 @@
+/* Products that are too small for a library, or too thin: vectors times matrices are bound by memory, and an own loop
+ * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64.
+ *
+ *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
+ *   rows      rows of a are dense and b is one dense vector: a sum along each row
+ *
+ * A product with a vector on the other side is one of these, turned over. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include "ops/native_dot.h"
+
+typedef struct dot_small_job {
+  const void *a, *b;
+  void *c;
+  int64_t m, n, k;
+  int64_t a_row, a_col, b_row, c_row; /* steps in elements; columns of b and c are dense */
+} dot_small_job_t;
+
+#define JOIN_NAME(a, b) a##b
+#if defined(__x86_64__)
+#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define TILES_BYTES 64
+#define TILES_SUMS 16
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_wide_, x)
+#include "ops/native_dot_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_wide_, x)
+#include "ops/native_dot_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TILES_TARGET
+#undef TILES_BYTES
+#undef TILES_SUMS
+
+#define TILES_TARGET __attribute__((target("avx2,fma")))
+#define TILES_BYTES 32
+#define TILES_SUMS 8
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_middle_, x)
+#include "ops/native_dot_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_middle_, x)
+#include "ops/native_dot_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TILES_TARGET
+#undef TILES_BYTES
+#undef TILES_SUMS
+#endif
+
+#define TILES_TARGET
+#define TILES_BYTES 16
+#define TILES_SUMS 8
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_narrow_, x)
+#include "ops/native_dot_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_narrow_, x)
+#include "ops/native_dot_tiles.h"
+
+/* Does units [begin, end): columns, or rows. */
+typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
+
+static dot_small_fn choose_loop(bool is_double, bool by_rows) {
+#if defined(__x86_64__)
+  static const dot_small_fn wide[2][2] = {{f32_wide_columns, f32_wide_rows}, {f64_wide_columns, f64_wide_rows}};
+  static const dot_small_fn middle[2][2] = {{f32_middle_columns, f32_middle_rows},
+                                            {f64_middle_columns, f64_middle_rows}};
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    return wide[is_double][by_rows];
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return middle[is_double][by_rows];
+#endif
+  static const dot_small_fn narrow[2][2] = {{f32_narrow_columns, f32_narrow_rows},
+                                            {f64_narrow_columns, f64_narrow_rows}};
+  return narrow[is_double][by_rows];
+}
+
+typedef struct dot_small {
+  dot_way_t way;
+  const dot_problem_t *problem;
+  dot_small_fn loop;
+  dot_small_job_t job; /* without addresses */
+  bool exchanged;      /* the job's a is the program's b */
+  int64_t units, unit_grain; /* columns or rows of one product */
+  bool split;          /* over the units, else over the matrices of the batch */
+  int64_t batch_grain;
+} dot_small_t;
+
+typedef struct dot_small_run {
+  const dot_small_t *plan;
+  const char *a, *b;
+  char *c;
+  dot_small_job_t job; /* when units are split */
+} dot_small_run_t;
+
+static dot_small_job_t job_of(const dot_small_run_t *r, int64_t matrix) {
+  const dot_small_t *plan = r->plan;
+  const dot_problem_t *p = plan->problem;
+  int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
+  dot_small_job_t job = plan->job;
+  const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
+  job.a = plan->exchanged ? b : a, job.b = plan->exchanged ? a : b;
+  job.c = r->c + matrix * p->m * p->n * each;
+  return job;
+}
+
+static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_small_run_t *r = context;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    dot_small_job_t job = job_of(r, i);
+    r->plan->loop(&job, 0, r->plan->units);
+  }
+}
+
+static void run_units(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_small_run_t *r = context;
+  const dot_small_t *plan = r->plan;
+  (void)worker;
+  end *= plan->unit_grain;
+  plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
+}
+
+static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+  const dot_small_t *plan = (const dot_small_t *)way;
+  dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
+  if (!plan->split) {
+    hr_workers_split(run->workers, plan->problem->batch, plan->batch_grain, run_matrices, &r);
+    return NULL;
+  }
+  for (int64_t i = 0; i < plan->problem->batch; i++) {
+    r.job = job_of(&r, i);
+    hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units, &r);
+  }
+  return NULL;
+}
+
+#define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
+#define THIN_ROWS 16
+#define SPLIT_PRODUCTS 30000
+
+/* The four forms. False: none fits. */
+static bool plan_job(const dot_problem_t *p, dot_small_t *plan, bool *out_by_rows) {
+  const dot_matrices_t *a = &p->a, *b = &p->b;
+  bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
+  *out_by_rows = false;
+  if (a->ordered || b->ordered) return false;
+  plan->job = (dot_small_job_t){.m = p->m, .n = p->n, .k = p->k, .c_row = p->n};
+  plan->job.a_row = a->row_step, plan->job.a_col = a->col_step, plan->job.b_row = b->row_step;
+  plan->units = p->n;
+  if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
+    *out_by_rows = true, plan->units = p->m, plan->job.c_row = 1;
+  } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
+    *out_by_rows = plan->exchanged = true;
+    plan->job.a_row = b->col_step, plan->job.c_row = 1;
+  } else if (p->n == 1 && a->row_step == 1) {
+    plan->exchanged = true, plan->units = p->m;
+    plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
+    plan->job.a_row = 0, plan->job.a_col = b->row_step;
+  } else if (b->col_step != 1 || (p->m > THIN_ROWS && !tiny)) {
+    return false;
+  }
+  return true;
+}
+
+hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+  const matmul_types_t *t = &problem->types;
+  dot_small_t *plan;
+  bool by_rows;
+  if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->way = (dot_way_t){"loops", run_small};
+  plan->problem = problem;
+  if (!plan_job(problem, plan, &by_rows)) return NULL;
+  plan->loop = choose_loop(t->out == HR_F64, by_rows);
+  double products = problem->flops / 2, each = products / (double)problem->batch;
+  plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
+  plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
+  int64_t share = (plan->units + target->workers - 1) / target->workers;
+  plan->unit_grain = by_rows ? share : (share + 127) / 128 * 128;
+  if (plan->unit_grain < 1) plan->unit_grain = 1;
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,114 @@
+/* The loops of native_dot_small.c for one width of vectors. Included once per width, with
+ *   TILES_NAME(x)   the name of function x in this instance
+ *   TILES_TARGET    attributes of the functions
+ *   TILES_REAL      float or double
+ *   TILES_BYTES     of a vector
+ *   TILES_SUMS      vectors of sums that the registers hold: 8 or 16 */
+
+#define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
+
+typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
+typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
+
+/* c[rows][vecs * LANES] = a b, with all of it in registers: rows and vecs are constants where this is called. */
+TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(
+    int rows, int vecs, const dot_small_job_t *job, const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+  TILES_NAME(acc) sums[8][8] = {0};
+  for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
+    TILES_NAME(acc) line[8];
+#pragma GCC unroll 8
+    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+      TILES_REAL factor = a[r * job->a_row];
+#pragma GCC unroll 8
+      for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)(c + r * job->c_row))[v] = sums[r][v];
+}
+
+/* Columns that do not fill a vector, one row at a time. */
+TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const dot_small_job_t *job,
+                                          const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+  for (int64_t r = 0; r < rows; r++, a += job->a_row, c += job->c_row) {
+    TILES_REAL sums[LANES] = {0};
+    const TILES_REAL *x = a, *line = b;
+    for (int64_t p = 0; p < job->k; p++, x += job->a_col, line += job->b_row)
+      for (int64_t j = 0; j < columns; j++) sums[j] += *x * line[j];
+    for (int64_t j = 0; j < columns; j++) c[j] = sums[j];
+  }
+}
+
+/* All rows for `vecs` vectors of columns. */
+#define STRIP(VECS, ROWS)                                                                                           \
+  TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, const TILES_REAL *a,                 \
+                                                   const TILES_REAL *b, TILES_REAL *c) {                            \
+    int64_t left = job->m;                                                                                          \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                              \
+      TILES_NAME(tile)(ROWS, VECS, job, a, b, c);                                                                   \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                              \
+      TILES_NAME(tile)(4, VECS, job, a, b, c);                                                                      \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                              \
+      TILES_NAME(tile)(2, VECS, job, a, b, c);                                                                      \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, job, a, b, c);            \
+  }
+#if TILES_SUMS == 16
+STRIP(8, 2)
+STRIP(4, 4)
+STRIP(2, 8)
+#else
+STRIP(8, 1)
+STRIP(4, 2)
+STRIP(2, 4)
+#endif
+STRIP(1, 8)
+
+/* Columns [begin, end) of the product of a with rows of b that are dense. Few rows: wide strips, so that long stretches
+ * of b are read; many: narrow ones, which use every element of b more often. */
+TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  const TILES_REAL *a = job->a, *b = (const TILES_REAL *)job->b + begin;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin;
+  int64_t left = end - begin;
+#define STRIPS(VECS, MAX_ROWS)                                                                                      \
+  for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
+    TILES_NAME(strip##VECS)(job, a, b, c);
+  STRIPS(8, TILES_SUMS / 8)
+  STRIPS(4, TILES_SUMS / 4)
+  STRIPS(2, INT64_MAX)
+  STRIPS(1, INT64_MAX)
+#undef STRIPS
+  if (left) TILES_NAME(rest)(job->m, left, job, a, b, c);
+}
+
+TILES_TARGET static inline __attribute__((always_inline)) TILES_REAL TILES_NAME(sum)(TILES_NAME(acc) x) {
+  TILES_REAL sum = 0;
+  for (int i = 0; i < LANES; i++) sum += x[i];
+  return sum;
+}
+
+/* c[i] = row i of a, dense, times the dense vector b, for rows [begin, end). */
+TILES_TARGET static void TILES_NAME(rows)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  const TILES_REAL *x = job->b;
+  TILES_REAL *c = job->c;
+  for (int64_t i = begin; i < end; i++) {
+    const TILES_REAL *row = (const TILES_REAL *)job->a + i * job->a_row;
+    TILES_NAME(acc) sums[4] = {0};
+    int64_t p = 0;
+    for (; p + 4 * LANES <= job->k; p += 4 * LANES)
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; v++)
+        sums[v] += ((const TILES_NAME(vec) *)(row + p))[v] * ((const TILES_NAME(vec) *)(x + p))[v];
+    for (; p + LANES <= job->k; p += LANES)
+      sums[0] += *(const TILES_NAME(vec) *)(row + p) * *(const TILES_NAME(vec) *)(x + p);
+    TILES_REAL total = TILES_NAME(sum)((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (; p < job->k; p++) total += row[p] * x[p];
+    c[i * job->c_row] = total;
+  }
+}
+
+#undef STRIP
+#undef LANES

@@ -1,0 +1,93 @@
+/* Products of whole numbers, in blocks as the reference does them, by rows over the workers. */
+#include "ops/native_dot.h"
+
+#define ROW_UNIT 6
+#define SPLIT_PRODUCTS 100000
+
+typedef struct dot_whole {
+  dot_way_t way;
+  const dot_problem_t *problem;
+  int64_t unit, parts; /* rows of a task, tasks of a matrix */
+  matmul_space_t **spaces; /* one a worker */
+  bool widen_a, widen_b, narrowed;
+  int element_bytes;
+  size_t a_ordered_at, b_ordered_at, a_at, b_at, sums_at;
+} dot_whole_t;
+
+typedef struct dot_whole_run {
+  const dot_whole_t *plan;
+  const char *a, *b;
+  char *c;
+} dot_whole_run_t;
+
+static const void *ready_input(const op_native_run_t *run, const dot_whole_t *plan, const dot_matrices_t *side,
+                               bool widen, size_t ordered_at, size_t at, const void *from) {
+  char *scratch = run->scratch;
+  from = dot_order_run(run->workers, side, from, scratch + ordered_at);
+  if (!widen) return from;
+  native_widen(run->workers, &plan->problem->types, side->dtype, from, side->count, scratch + at);
+  return scratch + at;
+}
+
+static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_whole_run_t *r = context;
+  const dot_whole_t *plan = r->plan;
+  const dot_problem_t *p = plan->problem;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t matrix = task / plan->parts, row = task % plan->parts * plan->unit;
+    matmul_job_t job = {.real = p->types.real, .m = plan->unit, .n = p->n, .k = p->k, .c_row = p->n, .c_col = 1};
+    if (job.m > p->m - row) job.m = p->m - row;
+    job.a = r->a + (p->a.starts[matrix] + row * p->a.row_step) * plan->element_bytes;
+    job.a_row = p->a.row_step, job.a_col = p->a.col_step;
+    job.b = r->b + p->b.starts[matrix] * plan->element_bytes;
+    job.b_row = p->b.row_step, job.b_col = p->b.col_step;
+    job.c = r->c + (matrix * p->m + row) * p->n * plan->element_bytes;
+    matmul_run(&job, plan->spaces[worker]);
+  }
+}
+
+static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+  const dot_whole_t *plan = (const dot_whole_t *)way;
+  const dot_problem_t *p = plan->problem;
+  dot_whole_run_t r = {.plan = plan};
+  r.a = ready_input(run, plan, &p->a, plan->widen_a, plan->a_ordered_at, plan->a_at, in[0]);
+  r.b = ready_input(run, plan, &p->b, plan->widen_b, plan->b_ordered_at, plan->b_at, in[1]);
+  r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
+  hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
+  if (!plan->narrowed) return NULL;
+  native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
+  return NULL;
+}
+
+static void plan_scratch(dot_whole_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  size_t each = (size_t)plan->element_bytes, total = 0;
+  plan->a_ordered_at = native_take(&total, dot_order_bytes(&p->a));
+  plan->b_ordered_at = native_take(&total, dot_order_bytes(&p->b));
+  plan->a_at = native_take(&total, plan->widen_a ? (size_t)p->a.count * each : 0);
+  plan->b_at = native_take(&total, plan->widen_b ? (size_t)p->b.count * each : 0);
+  plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
+  out->scratch_bytes = total;
+}
+
+hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+  const matmul_types_t *types = &problem->types;
+  dot_whole_t *plan;
+  if (types->is_complex) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->way = (dot_way_t){"blocks", run_whole};
+  plan->problem = problem;
+  plan->element_bytes = types->element_bytes;
+  plan->widen_a = !matmul_is_widened(types, types->lhs), plan->widen_b = !matmul_is_widened(types, types->rhs);
+  plan->narrowed = !matmul_is_widened(types, types->out);
+  bool split = problem->flops / 2 > SPLIT_PRODUCTS && problem->batch < 4 * target->workers;
+  int64_t parts = split ? target->workers : 1, rows = (problem->m + parts - 1) / parts;
+  plan->unit = split ? (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : problem->m;
+  plan->parts = (problem->m + plan->unit - 1) / plan->unit;
+  HR_TRY(HR_NEW_ARRAY(target->arena, target->workers, &plan->spaces));
+  for (int w = 0; w < target->workers; w++)
+    HR_TRY(matmul_space_new(target->arena, types->real, plan->unit, problem->n, problem->k, &plan->spaces[w]));
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,321 @@
+/* fft by FFTW with plans that are kept, in passes along one dimension each, split over the workers.
+ *
+ *   rows      along the last dimension, which is dense: some lines at a time
+ *   columns   along another one: some neighbouring lines are copied side by side, transformed there and copied back,
+ *             since FFTW is ten times slower on lines whose elements lie a power of two apart
+ *
+ * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It scales inverses too. */
+#include <string.h>
+
+#include "ops/fftw.h"
+#include "ops/native_common.h"
+
+#define FFT_MAX_DIMS 3
+#define ROW_BYTES 65536 /* of the lines transformed by one call */
+#define COLUMNS 16      /* lines copied at once: two cache lines of every row for c64 */
+#define PAD_BYTES 64    /* between them, so that they do not share the places of one cache line */
+#define SPLIT_ELEMENTS 4096
+
+/* The same transform of many lines, and of one. */
+typedef struct fft_lines {
+  fftw_plan many, one;
+  int64_t count; /* lines of `many` */
+} fft_lines_t;
+
+typedef struct fft_columns {
+  fft_lines_t lines;
+  int64_t outer, length, inner; /* the array as three dimensions; the lines lie along the middle one */
+} fft_columns_t;
+
+typedef struct fft_native {
+  fftw_library_t library;
+  hlo_enum_FFT_TYPE_t type;
+  int64_t element_bytes; /* of a complex one */
+  int column_passes;
+  fft_columns_t columns[FFT_MAX_DIMS - 1];
+  fft_lines_t rows;
+  int64_t row_count, in_last, out_last, last_length;
+  double scale;
+  size_t copy_at, worker_at, worker_bytes;
+} fft_native_t;
+
+typedef struct fft_run {
+  const fft_native_t *plan;
+  const fft_columns_t *columns; /* of this pass */
+  const char *from;
+  char *to;
+  char *workers; /* scratch memory of worker 0 */
+} fft_run_t;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static bool is_double(const fft_native_t *plan) { return plan->element_bytes == 16; }
+
+static char *worker_space(const fft_run_t *r, int worker) {
+  return r->workers + (size_t)worker * r->plan->worker_bytes;
+}
+
+/* --- columns --- */
+
+static int64_t padded_length(const fft_native_t *plan, int64_t length) {
+  return length + PAD_BYTES / plan->element_bytes;
+}
+
+/* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
+#define DEFINE_TURNS(NAME, T)                                                                                        \
+  static void NAME##_gather(const T *from, int64_t step, int64_t length, int64_t count, T *to, int64_t to_step) {     \
+    for (int64_t i = 0; i < length; i += 8)                                                                          \
+      for (int64_t c = 0; c < count; c++)                                                                            \
+        for (int64_t j = i; j < least(i + 8, length); j++) to[c * to_step + j] = from[j * step + c];                  \
+  }                                                                                                                  \
+  static void NAME##_scatter(const T *from, int64_t from_step, int64_t length, int64_t count, T *to, int64_t step) {  \
+    for (int64_t i = 0; i < length; i += 8)                                                                          \
+      for (int64_t j = i; j < least(i + 8, length); j++)                                                             \
+        for (int64_t c = 0; c < count; c++) to[j * step + c] = from[c * from_step + j];                               \
+  }
+typedef struct pair {
+  double re, im;
+} pair_t;
+DEFINE_TURNS(single, double)
+DEFINE_TURNS(twice, pair_t)
+
+static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_native_t *plan = r->plan;
+  const fft_columns_t *c = r->columns;
+  int64_t blocks = (c->inner + COLUMNS - 1) / COLUMNS, each = plan->element_bytes;
+  int64_t step = padded_length(plan, c->length);
+  char *space = worker_space(r, worker);
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % blocks * COLUMNS, count = least(COLUMNS, c->inner - first);
+    int64_t at = (task / blocks * c->length * c->inner + first) * each;
+    if (is_double(plan))
+      twice_gather((const pair_t *)(r->from + at), c->inner, c->length, count, (pair_t *)space, step);
+    else
+      single_gather((const double *)(r->from + at), c->inner, c->length, count, (double *)space, step);
+    if (count == COLUMNS) plan->library.execute_dft(c->lines.many, space, space);
+    for (int64_t i = 0; i < count && count < COLUMNS; i++)
+      plan->library.execute_dft(c->lines.one, space + i * step * each, space + i * step * each);
+    if (is_double(plan))
+      twice_scatter((const pair_t *)space, step, c->length, count, (pair_t *)(r->to + at), c->inner);
+    else
+      single_scatter((const double *)space, step, c->length, count, (double *)(r->to + at), c->inner);
+  }
+}
+
+/* --- rows --- */
+
+/* A line that comes from a real one has a real first element, and a real middle one if its length is even; what else
+ * stands there is ignored. */
+static void drop_imaginary(const fft_native_t *plan, char *line) {
+  int64_t last = plan->last_length % 2 == 0 ? plan->in_last - 1 : 0, half = plan->element_bytes / 2;
+  memset(line + half, 0, (size_t)half);
+  memset(line + last * plan->element_bytes + half, 0, (size_t)half);
+}
+
+static void scale_reals(const fft_native_t *plan, void *data, int64_t count) {
+  float factor = (float)plan->scale;
+  for (int64_t i = 0; i < count && is_double(plan); i++) ((double *)data)[i] *= plan->scale;
+  for (int64_t i = 0; i < count && !is_double(plan); i++) ((float *)data)[i] *= factor;
+}
+
+/* `count` lines, at most those of one call, by `transform`. */
+static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row, int64_t count, char *space) {
+  const fft_native_t *plan = r->plan;
+  int64_t each = plan->element_bytes, real = each / 2;
+  bool real_in = plan->type == HLO_FFT_TYPE_RFFT, real_out = plan->type == HLO_FFT_TYPE_IRFFT;
+  const char *from = r->from + row * plan->in_last * (real_in ? real : each);
+  char *to = r->to + row * plan->out_last * (real_out ? real : each);
+  if (real_in) {
+    plan->library.execute_r2c(transform, (void *)from, to);
+  } else if (real_out) {
+    memcpy(space, from, (size_t)(count * plan->in_last * each));
+    for (int64_t i = 0; i < count; i++) drop_imaginary(plan, space + i * plan->in_last * each);
+    plan->library.execute_c2r(transform, space, to);
+  } else {
+    plan->library.execute_dft(transform, (void *)from, to);
+  }
+  if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
+}
+
+static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_lines_t *lines = &r->plan->rows;
+  char *space = worker_space(r, worker);
+  int64_t row = begin;
+  for (; row + lines->count <= end && lines->many; row += lines->count)
+    transform_rows(r, lines->many, row, lines->count, space);
+  for (; row < end; row++) transform_rows(r, lines->one, row, 1, space);
+}
+
+/* --- all passes --- */
+
+static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from, void *to) {
+  const fft_columns_t *c = r->columns = &r->plan->columns[pass];
+  int64_t tasks = c->outer * ((c->inner + COLUMNS - 1) / COLUMNS);
+  r->from = from, r->to = to;
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * COLUMNS), run_columns, r);
+}
+
+static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
+  const fft_native_t *plan = r->plan;
+  r->from = from, r->to = to;
+  hr_workers_split(workers, plan->row_count, 1 + SPLIT_ELEMENTS / plan->last_length, run_rows, r);
+}
+
+static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const fft_native_t *plan = plan_;
+  char *scratch = run->scratch;
+  fft_run_t r = {.plan = plan, .workers = scratch + plan->worker_at};
+  if (plan->type != HLO_FFT_TYPE_IRFFT) {
+    pass_rows(run->workers, &r, in[0], out[0]);
+    for (int i = 0; i < plan->column_passes; i++) pass_columns(run->workers, &r, i, out[0], out[0]);
+    return NULL;
+  }
+  const void *from = in[0];
+  for (int i = 0; i < plan->column_passes; i++, from = scratch + plan->copy_at)
+    pass_columns(run->workers, &r, i, from, scratch + plan->copy_at);
+  pass_rows(run->workers, &r, from, out[0]);
+  return NULL;
+}
+
+/* --- planning --- */
+
+typedef struct fft_made {
+  fftw_library_t library;
+  fftw_plan plan;
+} fft_made_t;
+
+static void destroy_made(void *object) {
+  const fft_made_t *made = object;
+  fftw_lock();
+  if (made->plan) made->library.destroy_plan(made->plan);
+  fftw_unlock();
+}
+
+/* How the lines of a call lie. */
+typedef struct fft_form {
+  hlo_enum_FFT_TYPE_t type; /* of the lines */
+  int64_t length, count, in_step, out_step; /* steps between lines, in elements of each side */
+  bool in_place, unaligned;
+} fft_form_t;
+
+/* Planning by estimate does not touch the arrays, but wants them aligned as they will be. */
+static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) {
+  static _Alignas(64) char in[64], out[64];
+  fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
+  unsigned flags = FFTW_ESTIMATE | (f->unaligned ? FFTW_UNALIGNED : 0);
+  void *to = f->in_place ? in : out;
+  if (f->type == HLO_FFT_TYPE_RFFT) return library->dft_r2c(1, &line, 1, &many, in, to, flags);
+  if (f->type == HLO_FFT_TYPE_IRFFT) return library->dft_c2r(1, &line, 1, &many, in, to, flags);
+  return library->dft(1, &line, 1, &many, in, to, f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, flags);
+}
+
+static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library, const fft_form_t *form,
+                              fftw_plan *out_plan) {
+  fft_made_t *made;
+  HR_TRY(HR_NEW(target->arena, &made));
+  made->library = *library;
+  HR_TRY(target->at_end(target->context, destroy_made, made));
+  fftw_lock();
+  made->plan = make_lines(library, form);
+  fftw_unlock();
+  *out_plan = made->plan;
+  return NULL;
+}
+
+static hr_status_t plan_lines(const op_native_target_t *target, const fftw_library_t *library, fft_form_t form,
+                              fft_lines_t *lines) {
+  lines->count = form.count;
+  HR_TRY(keep_lines(target, library, &form, &lines->many));
+  form.count = 1;
+  return keep_lines(target, library, &form, &lines->one);
+}
+
+static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
+  bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
+  int64_t inner = sizes[rank - 1], total = plan->row_count * inner;
+  for (int t = rank - 2; t >= 0; t--) {
+    fft_columns_t *c = &plan->columns[plan->column_passes++];
+    *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
+    inner *= sizes[t];
+    int64_t step = padded_length(plan, c->length);
+    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, COLUMNS, step, step, true,
+                       c->length * plan->element_bytes % 16 != 0};
+    HR_TRY(plan_lines(target, &plan->library, form, &c->lines));
+  }
+  return NULL;
+}
+
+static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
+  int64_t each = plan->element_bytes, real = each / 2, count = ROW_BYTES / (plan->last_length * each);
+  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? real : each);
+  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? real : each);
+  if (count > plan->row_count) count = plan->row_count;
+  fft_form_t form = {plan->type, plan->last_length, count > 1 ? count : 1, plan->in_last, plan->out_last, false,
+                     in_bytes % 16 != 0 || out_bytes % 16 != 0};
+  return plan_lines(target, &plan->library, form, &plan->rows);
+}
+
+static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
+  size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
+  bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
+  plan->copy_at = native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
+  if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
+  for (int i = 0; i < plan->column_passes; i++) {
+    size_t block = (size_t)(COLUMNS * padded_length(plan, plan->columns[i].length)) * bytes;
+    if (block > each) each = block;
+  }
+  plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
+  return total + plan->worker_bytes * (size_t)target->workers;
+}
+
+/* Sizes as the reference kernel wants them; it reports what is wrong. */
+static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank, int64_t *sizes) {
+  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
+  hr_ints_t lengths = hlo_attr_ints(step->instr, HLO_ATTR_FFT_LENGTH);
+  int rank = (int)lengths.count;
+  if (rank < 1 || rank > FFT_MAX_DIMS || rank > in->rank || in->rank != out->rank) return false;
+  plan->in_last = in->dims[in->rank - 1], plan->out_last = out->dims[out->rank - 1];
+  plan->last_length = lengths.data[rank - 1];
+  plan->row_count = 1;
+  for (int d = 0; d < in->rank - 1; d++) plan->row_count *= in->dims[d];
+  for (int t = 0; t < rank; t++) sizes[t] = lengths.data[t];
+  sizes[rank - 1] = plan->type == HLO_FFT_TYPE_RFFT ? plan->out_last : plan->in_last;
+  plan->scale = 1;
+  for (int t = 0; t < rank && (plan->type == HLO_FFT_TYPE_IFFT || plan->type == HLO_FFT_TYPE_IRFFT); t++)
+    plan->scale /= (double)lengths.data[t];
+  *out_rank = rank;
+  return plan->row_count > 0 && plan->in_last > 0 && plan->out_last > 0 && plan->last_length > 0;
+}
+
+static bool plans_exist(const fft_native_t *plan) {
+  bool exist = plan->rows.many && plan->rows.one;
+  for (int i = 0; i < plan->column_passes; i++)
+    exist = exist && plan->columns[i].lines.many && plan->columns[i].lines.one;
+  return exist;
+}
+
+static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  fft_native_t *plan;
+  int rank;
+  int64_t sizes[FFT_MAX_DIMS];
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->type = (hlo_enum_FFT_TYPE_t)hlo_attr_enum(step->instr, HLO_ATTR_FFT_TYPE);
+  plan->element_bytes = hr_dtype_real(step->in_shapes[0]->dtype) == HR_F64 ? 16 : 8;
+  if (!read_sizes(step, plan, &rank, sizes)) return NULL;
+  hr_status_t missing = fftw_library_open(is_double(plan), &plan->library);
+  hr_status_release(missing);
+  if (missing) return NULL;
+  HR_TRY(plan_rows(target, plan));
+  HR_TRY(plan_columns(target, plan, rank, sizes));
+  if (!plans_exist(plan)) return NULL;
+  double points = (double)plan->row_count * (double)plan->last_length;
+  for (double size = 1; size < points; size *= 2) out->flops += 5 * points;
+  out->bytes = (double)plan->row_count * (double)(plan->in_last + plan->out_last) * (double)plan->element_bytes;
+  out->scratch_bytes = plan_scratch(target, plan);
+  out->plan = plan;
+  return NULL;
+}
+
+const op_native_t native_fft = {"FFTW", prepare_fft, run_fft};

@@ -1,0 +1,112 @@
+/* Gather: places of the index array are dealt out to the workers; each finds the windows of some hundred places, then
+ * copies them. Windows of one run of bytes, the usual rows of a table, are copied as that, with the rows to come
+ * already on their way from memory. */
+#include <string.h>
+
+#include "ops/native.h"
+#include "ops/native_cpu.h"
+#include "ops/native_places.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  GRAIN = 1 << 15, /* bytes of windows that are worth a worker */
+  AHEAD = 4,       /* windows whose bytes are asked for before they are copied */
+  LINES_AHEAD = 16 /* cache lines of each, at most */
+};
+
+typedef struct native_gather_plan {
+  native_places_t places;
+  loop_copy_t copy;
+  int64_t bytes;     /* of an element */
+  int64_t run_bytes; /* of a window that is one run; 0: it is none */
+  int64_t window_bytes;
+  int workers;
+} native_gather_plan_t;
+
+typedef struct gather_job {
+  const native_gather_plan_t *plan;
+  const char *from;
+  const void *indices;
+  char *to;
+} gather_job_t;
+
+#define COPY_ELEMENTS(T) \
+  for (int64_t i = 0; i < count; i++) ((T *)job->to)[other_at[i]] = ((const T *)job->from)[operand_at[i]]
+
+typedef struct wide {
+  uint64_t low, high;
+} wide_t;
+
+NATIVE_CLONES
+static bool copy_elements(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
+  if (job->plan->run_bytes != job->plan->bytes) return false;
+  switch (job->plan->bytes) {
+    case 1: COPY_ELEMENTS(uint8_t); break;
+    case 2: COPY_ELEMENTS(uint16_t); break;
+    case 4: COPY_ELEMENTS(uint32_t); break;
+    case 8: COPY_ELEMENTS(uint64_t); break;
+    case 16: COPY_ELEMENTS(wide_t); break;
+  }
+  return true;
+}
+
+static void ask_for(const char *window, int64_t bytes) {
+  for (int64_t b = 0; b < bytes && b < LINES_AHEAD * 64; b += 64) __builtin_prefetch(window + b);
+}
+
+static void copy_windows(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
+  const native_gather_plan_t *plan = job->plan;
+  for (int64_t i = 0; i < count; i++) {
+    const char *from = job->from + operand_at[i] * plan->bytes;
+    char *to = job->to + other_at[i] * plan->bytes;
+    if (i + AHEAD < count) ask_for(job->from + operand_at[i + AHEAD] * plan->bytes, plan->window_bytes);
+    if (plan->run_bytes)
+      memcpy(to, from, (size_t)plan->run_bytes);
+    else
+      loop_copy_run(&plan->copy, to, from);
+  }
+}
+
+static void gather_places(void *context, int64_t begin, int64_t end, int worker) {
+  const gather_job_t *job = context;
+  int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES];
+  (void)worker;
+  for (int64_t first = begin; first < end; first += NATIVE_PLACES) {
+    int64_t count = end - first < NATIVE_PLACES ? end - first : NATIVE_PLACES;
+    native_places_find(&job->plan->places, job->indices, first, count, operand_at, other_at);
+    if (!copy_elements(job, operand_at, other_at, count)) copy_windows(job, operand_at, other_at, count);
+  }
+}
+
+static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_gather_plan_t *plan = plan_;
+  gather_job_t job = {plan, in[0], in[1], out[0]};
+  if (plan->copy.nest.empty) return NULL;
+  hr_workers_for(run->workers, plan->places.count, GRAIN / plan->window_bytes + 1, gather_places, &job);
+  return NULL;
+}
+
+static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const hlo_shape_t *operand = step->in_shapes[0], *result = step->out_shape;
+  window_dims_t dims = window_gather_dims(step->instr);
+  int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], bytes = (int64_t)hr_dtype_bytes(result->dtype);
+  native_gather_plan_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->places.index_dtype = step->in_shapes[1]->dtype;
+  plan->places.clamps = true;
+  window_places_init(&plan->places.places, &dims, operand, step->in_shapes[1], result,
+                     hlo_attr_ints(step->instr, HLO_ATTR_SLICE_SIZES).data);
+  plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
+  int rank = window_own_strides(&dims, operand, result, sizes, from, to);
+  plan->window_bytes = plan->bytes = bytes;
+  for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes, plan->window_bytes *= sizes[d];
+  loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
+  if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
+  plan->workers = target->workers;
+  out->plan = plan;
+  out->bytes = 2.0 * (double)(plan->window_bytes * plan->places.count);
+  return NULL;
+}
+
+const op_native_t native_gather = {"gather of windows", prepare_gather, run_gather};

@@ -1,0 +1,313 @@
+/* Scatter, in place of its first operands. Updates of one element go in their order whatever the number of workers,
+ * since no two workers touch the same element:
+ *   - where windows have long rows, each worker takes all windows, but only its part of every row;
+ *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
+ *   - else one worker does everything.
+ * A row is combined by the kernel of the body's one op, or by the body in lanes. */
+#include <string.h>
+
+#include "ops/accumulate.h"
+#include "ops/native.h"
+#include "ops/native_copy.h"
+#include "ops/native_cpu.h"
+#include "ops/native_places.h"
+#include "ops/promote.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  MAX_ARRAYS = 8,
+  BLOCK = 64,            /* elements of a strided row that are combined at once */
+  MIN_PART_BYTES = 256,  /* of a row, that are worth a worker */
+  MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
+  MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
+  AHEAD = 4
+};
+
+typedef enum scatter_split { SPLIT_NOTHING, SPLIT_ROWS, SPLIT_PLACES } scatter_split_t;
+
+typedef struct native_scatter_plan {
+  native_places_t places;
+  loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
+  accumulate_plan_t body;
+  hlo_opcode_t op; /* of a kernel */
+  bool overwrite;
+  int workers;
+  scatter_split_t split;
+  int64_t window_elements;
+  int64_t counts[MAX_ARRAYS]; /* elements of the operands */
+} native_scatter_plan_t;
+
+typedef struct scatter_job {
+  const native_scatter_plan_t *plan;
+  const void *indices;
+  char *const *to;
+  char *const *from;
+  int parts;
+} scatter_job_t;
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+/* to[k][i] = body(to..., from...)[k] for a row of dense accumulators. */
+static void combine_dense(const scatter_job_t *job, int64_t count, int64_t to, int64_t from, int64_t from_step) {
+  const accumulate_plan_t *body = &job->plan->body;
+  const void *ins[2 * MAX_ARRAYS];
+  int64_t steps[2 * MAX_ARRAYS];
+  void *outs[MAX_ARRAYS];
+  for (int k = 0; k < body->count; k++) {
+    ins[k] = outs[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
+    steps[k] = 1;
+    steps[body->count + k] = from_step;
+  }
+  if (body->kernel)
+    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
+  else
+    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs)); /* in lanes: cannot fail */
+}
+
+/* The same for accumulators apart: results are made dense first. */
+static void combine_strided(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
+                            int64_t from_step) {
+  const accumulate_plan_t *body = &job->plan->body;
+  char rows[MAX_ARRAYS][BLOCK * 16] __attribute__((aligned(64)));
+  const void *ins[2 * MAX_ARRAYS];
+  int64_t steps[2 * MAX_ARRAYS];
+  void *outs[MAX_ARRAYS];
+  for (int k = 0; k < body->count; k++) {
+    ins[k] = job->to[k] + to * (int64_t)body->bytes[k];
+    ins[body->count + k] = job->from[k] + from * (int64_t)body->bytes[k];
+    steps[k] = to_step;
+    steps[body->count + k] = from_step;
+    outs[k] = rows[k];
+  }
+  if (body->kernel)
+    ew_kernel_run(body->kernel, count, ins, steps, outs[0]);
+  else
+    hr_status_release(op_body_run(NULL, body->body, count, ins, steps, outs));
+  for (int k = 0; k < body->count; k++) {
+    int64_t bytes = (int64_t)body->bytes[k];
+    loop_copy_row(job->to[k] + to * bytes, rows[k], count, to_step * bytes, bytes, (int)bytes);
+  }
+}
+
+static void combine_row(const scatter_job_t *job, int64_t count, int64_t to, int64_t to_step, int64_t from,
+                        int64_t from_step) {
+  if (job->plan->overwrite) {
+    int64_t bytes = (int64_t)job->plan->body.bytes[0];
+    loop_copy_row(job->to[0] + to * bytes, job->from[0] + from * bytes, count, to_step * bytes, from_step * bytes,
+                  (int)bytes);
+    return;
+  }
+  if (to_step == 1 || count == 1) {
+    combine_dense(job, count, to, from, from_step);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += BLOCK)
+    combine_strided(job, count - i < BLOCK ? count - i : BLOCK, to + i * to_step, to_step, from + i * from_step,
+                    from_step);
+}
+
+/* Elements begin .. end - 1 of every row of a window. */
+static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, int64_t begin, int64_t end) {
+  const loop_nest_t *window = &job->plan->window;
+  int64_t to_step = window->row_strides[0], from_step = window->row_strides[1];
+  to += begin * to_step;
+  from += begin * from_step;
+  if (window->rank == 0) {
+    combine_row(job, end - begin, to, to_step, from, from_step);
+    return;
+  }
+  for (loop_walk_t walk = loop_walk_first(window); walk.live; loop_walk_next(window, &walk))
+    combine_row(job, end - begin, to + walk.at[0], to_step, from + walk.at[1], from_step);
+}
+
+/* --- windows of one element -------------------------------------------------------------------------------------- */
+
+#define EACH(T, expression)                           \
+  do {                                                \
+    T *to = (T *)job->to[0];                          \
+    const T *from = (const T *)job->from[0];          \
+    for (int64_t i = 0; i < count; i++) {             \
+      if (operand_at[i] < 0) continue;                \
+      T a = to[operand_at[i]], b = from[other_at[i]]; \
+      (void)a;                                        \
+      to[operand_at[i]] = (T)(expression);            \
+    }                                                 \
+    return true;                                      \
+  } while (0)
+
+/* The sums and overwrites that programs are full of; false if it is another body. */
+static bool scatter_elements(const scatter_job_t *job, const int64_t *operand_at, const int64_t *other_at,
+                             int64_t count) {
+  const native_scatter_plan_t *plan = job->plan;
+  if (plan->window_elements != 1 || plan->body.count != 1) return false;
+  if (plan->overwrite) switch (plan->body.bytes[0]) {
+      case 1: EACH(uint8_t, b);
+      case 2: EACH(uint16_t, b);
+      case 4: EACH(uint32_t, b);
+      case 8: EACH(uint64_t, b);
+    }
+  if (!plan->body.kernel || plan->op != HLO_ADD) return false;
+  switch (plan->body.work) {
+    case HR_F32: EACH(float, a + b);
+    case HR_F64: EACH(double, a + b);
+    case HR_S32:
+    case HR_U32: EACH(uint32_t, a + b);
+    case HR_S64:
+    case HR_U64: EACH(uint64_t, a + b);
+    default: return false;
+  }
+}
+
+/* --- all windows ------------------------------------------------------------------------------------------------- */
+
+static void ask_for_row(const scatter_job_t *job, int64_t at, int64_t elements) {
+  if (at < 0) return;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0];
+  const char *row = job->to[0] + at * bytes;
+  for (int64_t b = 0; b < elements * bytes && b < 1024; b += 64) __builtin_prefetch(row + b, 1);
+}
+
+/* Of equal places the owner is the same; neighbours have different ones. */
+static bool is_owner(const scatter_job_t *job, int64_t place, int part) {
+  uint64_t mixed = (uint64_t)place * 0x9e3779b97f4a7c15u;
+  return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
+}
+
+static void scatter_part(const scatter_job_t *job, int part) {
+  const native_scatter_plan_t *plan = job->plan;
+  int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES], begin = 0, end = plan->window.row_count;
+  if (plan->split == SPLIT_ROWS) {
+    begin = plan->window.row_count * part / job->parts;
+    end = plan->window.row_count * (part + 1) / job->parts;
+  }
+  for (int64_t first = 0; first < plan->places.count; first += NATIVE_PLACES) {
+    int64_t count = plan->places.count - first < NATIVE_PLACES ? plan->places.count - first : NATIVE_PLACES;
+    native_places_find(&plan->places, job->indices, first, count, operand_at, other_at);
+    if (plan->split == SPLIT_PLACES && job->parts > 1)
+      for (int64_t i = 0; i < count; i++)
+        if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
+    if (scatter_elements(job, operand_at, other_at, count)) continue;
+    for (int64_t i = 0; i < count; i++) {
+      if (i + AHEAD < count)
+        ask_for_row(job, operand_at[i + AHEAD] + (operand_at[i + AHEAD] < 0 ? 0 : begin), end - begin);
+      if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
+    }
+  }
+}
+
+static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t part = begin; part < end; part++) scatter_part(context, (int)part);
+}
+
+static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_scatter_plan_t *plan = plan_;
+  int arrays = plan->body.count;
+  scatter_job_t job = {plan, in[arrays], (char *const *)out, (char *const *)in + arrays + 1, 1};
+  for (int k = 0; k < arrays; k++)
+    native_copy(run->workers, out[k], in[k], plan->counts[k] * (int64_t)plan->body.bytes[k]);
+  if (plan->window.empty) return NULL;
+  if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
+  hr_workers_split(run->workers, job.parts, 1, scatter_parts, &job);
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+/* Are windows of different places apart? They are if none is larger than one element along a dimension that an index
+ * starts. */
+static bool windows_are_apart(const native_places_t *places, const int64_t *sizes) {
+  for (int i = 0; i < places->places.vector_size; i++)
+    if (sizes[places->places.operand_dim[i]] != 1) return false;
+  return true;
+}
+
+/* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows
+ * of windows that lie elsewhere in it would be cut elsewhere. */
+static bool rows_are_whole(const native_places_t *places, const hlo_shape_t *operand, const int64_t *sizes,
+                           int64_t row_count) {
+  int64_t row = 1;
+  for (int d = operand->rank - 1; d >= 0 && row < row_count; d--) {
+    row *= sizes[d];
+    for (int i = 0; i < places->places.vector_size; i++)
+      if (places->places.operand_dim[i] == d && sizes[d] != 1) return false;
+    if (sizes[d] != operand->dims[d] && row < row_count) return false;
+  }
+  return row == row_count;
+}
+
+static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand, const int64_t *sizes) {
+  int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
+  int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
+  if (plan->workers == 1 || window_bytes * plan->places.count < MIN_BYTES) return;
+  if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
+      rows_are_whole(&plan->places, operand, sizes, plan->window.row_count))
+    plan->split = SPLIT_ROWS;
+  else if (window_bytes >= MIN_WINDOW_BYTES && windows_are_apart(&plan->places, sizes))
+    plan->split = SPLIT_PLACES;
+}
+
+/* False: the body has to be called, or operands be converted first. */
+static hr_status_t plan_body(hr_arena_t *arena, const op_step_t *step, int count, native_scatter_plan_t *plan,
+                             bool *out_possible) {
+  const ew_kernel_t *kernel;
+  int parameter;
+  *out_possible = false;
+  HR_TRY(accumulate_prepare(arena, step->instr->called[0], count, false, &plan->body));
+  for (int k = 0; k < count; k++)
+    if (step->in_shapes[k]->dtype != op_body_param_dtype(plan->body.body, k) ||
+        step->in_shapes[count + 1 + k]->dtype != op_body_param_dtype(plan->body.body, count + k) ||
+        op_body_result_dtype(plan->body.body, k) != step->in_shapes[k]->dtype)
+      return NULL;
+  plan->overwrite = count == 1 && op_body_is_parameter(plan->body.body, &parameter) && parameter == 1;
+  op_body_is_binary(plan->body.body, &plan->op, &kernel);
+  *out_possible = op_body_is_flat(plan->body.body);
+  return NULL;
+}
+
+static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t *plan) {
+  const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
+  window_dims_t dims = window_scatter_dims(step->instr);
+  int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
+  int rank = window_own_strides(&dims, operand, updates, sizes, to, from), next = 0;
+  bool never_fits = false;
+  plan->window_elements = 1;
+  for (int d = 0; d < operand->rank; d++) {
+    bool dropped = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d);
+    window[d] = dropped ? 1 : sizes[next++];
+    plan->window_elements *= window[d];
+    never_fits |= window[d] > operand->dims[d];
+  }
+  window_places_init(&plan->places.places, &dims, operand, step->in_shapes[count], updates, window);
+  plan->places.index_dtype = step->in_shapes[count]->dtype;
+  plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
+  loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
+  plan->window.empty |= never_fits;
+  choose_split(plan, operand, window);
+}
+
+static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  int count = (step->instr->operand_count - 1) / 2;
+  native_scatter_plan_t *plan;
+  uint64_t *reuse;
+  bool possible;
+  if (count > MAX_ARRAYS) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(target->arena, count, &reuse));
+  HR_TRY(plan_body(target->arena, step, count, plan, &possible));
+  if (!possible) return NULL;
+  plan->workers = target->workers;
+  plan_windows(step, count, plan);
+  for (int k = 0; k < count; k++) {
+    HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
+    reuse[k] = (uint64_t)1 << k;
+    out->bytes += 3.0 * (double)(plan->window_elements * plan->places.count) * (double)plan->body.bytes[k];
+  }
+  out->plan = plan;
+  out->reuse = reuse;
+  return NULL;
+}
+
+const op_native_t native_scatter = {"scatter of windows", prepare_scatter, run_scatter};

@@ -1,0 +1,353 @@
+/* Transpose of any rank. Dimensions that stay neighbours are merged; then either the last ones stay last, and runs of
+ * bytes are copied, or two dimensions change places: the one that is dense in the operand and the one that is dense in
+ * the result. Squares of these are turned in the first-level cache, by interleaving registers of 16 bytes:
+ *
+ *     operand: rows j      buffer: rows i      result
+ *     j0  i i i i          i0  j j j j    ->   a row of the buffer is a run of cache lines,
+ *     j1  i i i i    ->    i1  j j j j         written past the caches if the result is larger than they are
+ *
+ * Each cache line of the operand is read as a whole before the next, and each of the result written as a whole. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/loops.h"
+#include "ops/native.h"
+#include "ops/native_copy.h"
+#include "ops/native_cpu.h"
+
+NATIVE_OPTIMIZE
+
+enum {
+  ROW_BYTES = 128, /* of the buffer: two cache lines */
+  MAX_SIDE = 128,
+  GROUP = 8,
+  MANY_SQUARES = 1 << 12,
+  GRAIN = 1 << 15 /* bytes that are worth a worker */
+};
+
+typedef struct native_transpose_plan {
+  int element_bytes;         /* of what changes places: an element, or a few that stay together */
+  int64_t run_bytes;         /* of runs that stay together, if nothing smaller changes places; else 0 */
+  int64_t i_count, i_stride; /* the dimension that is dense in the operand, and its stride in the result, bytes */
+  int64_t j_count, j_stride; /* the one that is dense in the result, and its stride in the operand */
+  int64_t i_side, j_side;    /* of a square, elements */
+  int64_t group;             /* squares along either side of a unit */
+  bool weaves, splits;       /* few streams instead of squares */
+  loop_nest_t outer;         /* operands: 0 result, 1 operand; bytes */
+  int64_t units;             /* runs, or squares */
+  int64_t bytes;
+  bool streams;
+  hr_workers_fn copy; /* of some units */
+} native_transpose_plan_t;
+
+typedef struct transpose_job {
+  const native_transpose_plan_t *plan;
+  char *to;
+  const char *from;
+} transpose_job_t;
+
+/* --- squares ----------------------------------------------------------------------------------------------------- */
+
+/* Turns N x N elements of type T, N of them in 16 bytes: log2(N) rounds of interleaving register k with k + N / 2. */
+#define TURN(T, N, LOW, HIGH)                                                                       \
+  typedef T vector_##T __attribute__((vector_size(16)));                                            \
+  NATIVE_INLINE void turn_##T(const char *from, int64_t from_stride, char *to, int64_t to_stride) { \
+    vector_##T a[N], b[N];                                                                          \
+    for (int k = 0; k < N; k++) memcpy(&a[k], from + k * from_stride, 16);                          \
+    for (int round = 1; round < N; round *= 2) {                                                    \
+      for (int k = 0; k < N / 2; k++) {                                                             \
+        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], LOW);                                \
+        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], HIGH);                           \
+      }                                                                                             \
+      for (int k = 0; k < N; k++) a[k] = b[k];                                                      \
+    }                                                                                               \
+    for (int k = 0; k < N; k++) memcpy(to + k * to_stride, &a[k], 16);                              \
+  }
+#define LIST(...) __VA_ARGS__
+
+TURN(uint8_t, 16, LIST(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+     LIST(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
+TURN(uint16_t, 8, LIST(0, 8, 1, 9, 2, 10, 3, 11), LIST(4, 12, 5, 13, 6, 14, 7, 15))
+TURN(uint32_t, 4, LIST(0, 4, 1, 5), LIST(2, 6, 3, 7))
+TURN(uint64_t, 2, LIST(0, 2), LIST(1, 3))
+
+typedef struct wide {
+  uint64_t low, high;
+} wide_t;
+NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, int64_t to_stride) {
+  (void)from_stride, (void)to_stride;
+  memcpy(to, from, 16);
+}
+
+/* i_count x j_count elements into the buffer: whole small squares, then what is left at the edges. Rows of the operand
+ * are read to their ends before the next. */
+#define TURN_ALL(T, N)                                                                                        \
+  do {                                                                                                        \
+    int64_t i_whole = i_count / N * N, j_whole = j_count / N * N;                                             \
+    for (int64_t j = 0; j < j_whole; j += N)                                                                  \
+      for (int64_t i = 0; i < i_whole; i += N)                                                                \
+        turn_##T(from + j * j_stride + i * (int64_t)sizeof(T), j_stride,                                      \
+                 buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), ROW_BYTES);                                 \
+    for (int64_t j = 0; j < j_count; j++)                                                                     \
+      for (int64_t i = j < j_whole ? i_whole : 0; i < i_count; i++)                                           \
+        memcpy(buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T), \
+               sizeof(T));                                                                                    \
+  } while (0)
+
+static void turn_square(int element_bytes, const char *from, int64_t j_stride, int64_t i_count, int64_t j_count,
+                        char *buffer) {
+  switch (element_bytes) {
+    case 1: TURN_ALL(uint8_t, 16); break;
+    case 2: TURN_ALL(uint16_t, 8); break;
+    case 4: TURN_ALL(uint32_t, 4); break;
+    case 8: TURN_ALL(uint64_t, 2); break;
+    case 16: TURN_ALL(wide_t, 1); break;
+  }
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The square whose first elements are at `i` and `j`. */
+static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
+  const native_transpose_plan_t *plan = job->plan;
+  char buffer[MAX_SIDE * ROW_BYTES] __attribute__((aligned(64)));
+  int64_t i_count = least(plan->i_side, plan->i_count - i), j_count = least(plan->j_side, plan->j_count - j);
+  int64_t bytes = plan->element_bytes, row_bytes = j_count * bytes;
+  turn_square((int)bytes, from + j * plan->j_stride + i * bytes, plan->j_stride, i_count, j_count, buffer);
+  to += i * plan->i_stride + j * bytes;
+  for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
+    const char *row = buffer + r * ROW_BYTES;
+    if (plan->streams)
+      native_stream(to, row, row_bytes);
+    else if (row_bytes == ROW_BYTES)
+      memcpy(to, row, ROW_BYTES);
+    else
+      memcpy(to, row, (size_t)row_bytes);
+  }
+}
+
+/* Squares of one unit, which share their pages of memory. */
+static void copy_unit(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
+  const native_transpose_plan_t *plan = job->plan;
+  int64_t i_end = least(plan->i_count, i + plan->group * plan->i_side);
+  int64_t j_end = least(plan->j_count, j + plan->group * plan->j_side);
+  for (; i < i_end; i += plan->i_side)
+    for (int64_t at = j; at < j_end; at += plan->j_side) copy_square(job, to, from, i, at);
+}
+
+/* Units along the result's rows are next to each other. */
+static void copy_squares(void *context, int64_t begin, int64_t end, int worker) {
+  const transpose_job_t *job = context;
+  const native_transpose_plan_t *plan = job->plan;
+  int64_t i_step = plan->group * plan->i_side, j_step = plan->group * plan->j_side;
+  int64_t rows = (plan->i_count + i_step - 1) / i_step, columns = (plan->j_count + j_step - 1) / j_step;
+  (void)worker;
+  for (int64_t unit = begin; unit < end;) {
+    int64_t plane = unit / (rows * columns), stop = least(end, (plane + 1) * rows * columns);
+    loop_walk_t walk = loop_walk_at(&plan->outer, plane / plan->outer.row_count);
+    int64_t in_row = plane % plan->outer.row_count;
+    char *to = job->to + walk.at[0] + in_row * plan->outer.row_strides[0];
+    const char *from = job->from + walk.at[1] + in_row * plan->outer.row_strides[1];
+    for (; unit < stop; unit++) copy_unit(job, to, from, unit / columns % rows * i_step, unit % columns * j_step);
+  }
+  if (plan->streams) native_stream_end();
+}
+
+/* --- few streams ------------------------------------------------------------------------------------------------- */
+
+/* A dimension of 2, 3 or 4 changes places with a long one: that many streams are woven into one, or one is split. */
+#define WEAVE(T, N)                           \
+  for (int64_t i = 0; i < plan->i_count; i++) \
+    for (int j = 0; j < N; j++) ((T *)to)[i * N + j] = ((const T *)(from + j * plan->j_stride))[i]
+#define SPLIT(T, N)                           \
+  for (int64_t j = 0; j < plan->j_count; j++) \
+    for (int i = 0; i < N; i++) ((T *)(to + i * plan->i_stride))[j] = ((const T *)from)[j * N + i]
+#define STREAMS(T)                                            \
+  switch (plan->weaves ? plan->j_count + 4 : plan->i_count) { \
+    case 2: SPLIT(T, 2); break;                               \
+    case 3: SPLIT(T, 3); break;                               \
+    case 4: SPLIT(T, 4); break;                               \
+    case 6: WEAVE(T, 2); break;                               \
+    case 7: WEAVE(T, 3); break;                               \
+    case 8: WEAVE(T, 4); break;                               \
+  }
+
+NATIVE_CLONES
+static void copy_streams(const native_transpose_plan_t *plan, char *restrict to, const char *restrict from) {
+  switch (plan->element_bytes) {
+    case 1: STREAMS(uint8_t); break;
+    case 2: STREAMS(uint16_t); break;
+    case 4: STREAMS(uint32_t); break;
+    case 8: STREAMS(uint64_t); break;
+  }
+}
+
+static void copy_stream_planes(void *context, int64_t begin, int64_t end, int worker) {
+  const transpose_job_t *job = context;
+  const native_transpose_plan_t *plan = job->plan;
+  (void)worker;
+  for (int64_t unit = begin; unit < end; unit++) {
+    loop_walk_t walk = loop_walk_at(&plan->outer, unit / plan->outer.row_count);
+    int64_t in_row = unit % plan->outer.row_count;
+    copy_streams(plan, job->to + walk.at[0] + in_row * plan->outer.row_strides[0],
+                 job->from + walk.at[1] + in_row * plan->outer.row_strides[1]);
+  }
+}
+
+/* --- runs -------------------------------------------------------------------------------------------------------- */
+
+static void copy_run(char *to, const char *from, int64_t bytes, bool streams) {
+  if (streams && bytes >= 512)
+    native_stream(to, from, bytes);
+  else if (bytes == 64)
+    memcpy(to, from, 64);
+  else if (bytes == 128)
+    memcpy(to, from, 128);
+  else
+    memcpy(to, from, (size_t)bytes);
+}
+
+static void copy_runs(void *context, int64_t begin, int64_t end, int worker) {
+  const transpose_job_t *job = context;
+  const native_transpose_plan_t *plan = job->plan;
+  const loop_nest_t *outer = &plan->outer;
+  loop_walk_t walk = loop_walk_at(outer, begin / outer->row_count);
+  (void)worker;
+  for (int64_t i = begin % outer->row_count, unit = begin; unit < end; loop_walk_next(outer, &walk), i = 0)
+    for (; i < outer->row_count && unit < end; i++, unit++)
+      copy_run(job->to + walk.at[0] + i * outer->row_strides[0], job->from + walk.at[1] + i * outer->row_strides[1],
+               plan->run_bytes, plan->streams);
+  if (plan->streams) native_stream_end();
+}
+
+static hr_status_t run_transpose(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const native_transpose_plan_t *plan = plan_;
+  transpose_job_t job = {plan, out[0], in[0]};
+  if (plan->bytes == 0) return NULL;
+  if (plan->run_bytes == plan->bytes)
+    native_copy(run->workers, out[0], in[0], plan->bytes);
+  else
+    hr_workers_for(run->workers, plan->units, GRAIN / (plan->bytes / plan->units + 1) + 1, plan->copy, &job);
+  return NULL;
+}
+
+/* --- planning ---------------------------------------------------------------------------------------------------- */
+
+/* Dimensions in the order of the result, merged, with their strides in the operand; in elements. */
+typedef struct transpose_dims {
+  int rank;
+  int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
+} transpose_dims_t;
+
+static void list_dims(const op_step_t *step, transpose_dims_t *t) {
+  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
+  const int64_t *order = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data;
+  int64_t strides[HLO_MAX_RANK];
+  loop_dense_strides(in->rank, in->dims, 1, strides);
+  t->rank = 0;
+  for (int d = 0; d < out->rank; d++) {
+    if (out->dims[d] == 1) continue;
+    int last = t->rank - 1;
+    if (last >= 0 && t->from[last] == strides[order[d]] * out->dims[d]) {
+      t->dims[last] *= out->dims[d];
+      t->from[last] = strides[order[d]];
+    } else {
+      t->dims[t->rank] = out->dims[d];
+      t->from[t->rank++] = strides[order[d]];
+    }
+  }
+  loop_dense_strides(t->rank, t->dims, 1, t->to);
+}
+
+static void drop_dim(transpose_dims_t *t, int at) {
+  t->rank--;
+  for (int d = at; d < t->rank; d++) {
+    t->dims[d] = t->dims[d + 1];
+    t->to[d] = t->to[d + 1];
+    t->from[d] = t->from[d + 1];
+  }
+}
+
+static void plan_outer(native_transpose_plan_t *plan, const transpose_dims_t *t, int64_t bytes) {
+  int64_t to[HLO_MAX_RANK], from[HLO_MAX_RANK];
+  for (int d = 0; d < t->rank; d++) {
+    to[d] = t->to[d] * bytes;
+    from[d] = t->from[d] * bytes;
+  }
+  loop_nest_init(&plan->outer, t->rank, t->dims, 2, (const int64_t *[]){to, from}, LOOP_PROGRAM_ORDER);
+  plan->units *= loop_row_total(&plan->outer) * plan->outer.row_count;
+}
+
+/* Runs that stay together are an element if they are as large as one could be. */
+static bool widen_elements(transpose_dims_t *t, int64_t *bytes) {
+  int last = t->rank - 1;
+  if (last < 0 || t->from[last] != 1) return true;
+  int64_t run = t->dims[last];
+  if (run * *bytes > 16 || (run & (run - 1))) return false;
+  drop_dim(t, last);
+  for (int d = 0; d < t->rank; d++) t->to[d] /= run, t->from[d] /= run;
+  *bytes *= run;
+  return true;
+}
+
+static bool is_few(int64_t count, int64_t bytes) { return count >= 2 && count <= 4 && bytes <= 8; }
+
+/* Groups of squares, unless there would be too few for the workers. */
+static int64_t count_units(native_transpose_plan_t *plan) {
+  int64_t rows = (plan->i_count + plan->i_side - 1) / plan->i_side;
+  int64_t columns = (plan->j_count + plan->j_side - 1) / plan->j_side;
+  plan->group = rows * columns >= MANY_SQUARES ? GROUP : 1;
+  return ((rows + plan->group - 1) / plan->group) * ((columns + plan->group - 1) / plan->group);
+}
+
+static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
+  int dense = 0, last = t->rank - 1;
+  while (t->from[dense] != 1) dense++;
+  plan->element_bytes = (int)bytes;
+  plan->i_count = t->dims[dense];
+  plan->i_stride = t->to[dense] * bytes;
+  plan->j_count = t->dims[last];
+  plan->j_stride = t->from[last] * bytes;
+  plan->j_side = ROW_BYTES / bytes;
+  plan->i_side = plan->j_side < 16 ? 16 : plan->j_side;
+  plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
+  plan->splits = !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;
+  plan->copy = plan->weaves || plan->splits ? copy_stream_planes : copy_squares;
+  plan->units = plan->copy == copy_squares ? count_units(plan) : 1;
+  drop_dim(t, last);
+  drop_dim(t, dense);
+  plan_outer(plan, t, bytes);
+}
+
+static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
+  int last = t->rank - 1;
+  plan->copy = copy_runs;
+  plan->run_bytes = (last < 0 ? 1 : t->dims[last]) * bytes;
+  plan->units = 1;
+  if (last >= 0) drop_dim(t, last);
+  plan_outer(plan, t, bytes);
+}
+
+static hr_status_t prepare_transpose(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1};
+  native_transpose_plan_t *plan;
+  transpose_dims_t t;
+  int64_t count, bytes = (int64_t)hr_dtype_bytes(step->out_shape->dtype);
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(hlo_shape_count(step->out_shape, &count));
+  plan->bytes = count * bytes;
+  plan->streams = plan->bytes >= NATIVE_STREAM_BYTES;
+  out->plan = plan;
+  out->bytes = 2.0 * (double)plan->bytes;
+  if (count == 0) return NULL;
+  list_dims(step, &t);
+  if (t.rank < 2 || !widen_elements(&t, &bytes) || t.rank < 2) {
+    plan_runs(plan, &t, bytes);
+    if (plan->run_bytes == plan->bytes) out->reuse = in_place;
+  } else {
+    plan_squares(plan, &t, bytes);
+  }
+  return NULL;
+}
+
+const op_native_t native_transpose = {"transpose", prepare_transpose, run_transpose};

@@ -1,0 +1,21 @@
+/* Which elements of the operand of a pad end up in the result, along one dimension, and where. */
+#ifndef HLO_OPS_PAD_RANGE_H
+#define HLO_OPS_PAD_RANGE_H
+
+#include "ir/attr.h"
+
+/* One dimension: element i of the operand goes to place low + i * step of the result if there is such a place. Numbers
+ * are the program's, so that sums and products are taken wide. */
+static inline void pad_range(int64_t in_size, int64_t out_size, const hlo_padding_dim_t *pad, int64_t *out_first,
+                             int64_t *out_count, int64_t *out_step, int64_t *out_place) {
+  __int128 step = (__int128)pad->interior + 1, low = pad->low;
+  __int128 first = low >= 0 ? 0 : (-low + step - 1) / step;
+  __int128 past = low >= out_size ? 0 : ((__int128)out_size - 1 - low) / step + 1;
+  if (past > in_size) past = in_size;
+  *out_count = past > first ? (int64_t)(past - first) : 0;
+  *out_first = *out_count ? (int64_t)first : 0;
+  *out_step = *out_count > 1 ? (int64_t)step : 1;
+  *out_place = *out_count ? (int64_t)(low + first * step) : 0;
+}
+
+#endif

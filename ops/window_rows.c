@@ -1,0 +1,175 @@
+#include "ops/window_rows.h"
+
+#include <string.h>
+
+#include "ops/native_cpu.h"
+#include "ops/scalar.h"
+
+NATIVE_OPTIMIZE
+
+/* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact enough however long
+ * the line is); f and g: the op on T and on A. */
+#define ROWS(name, T, A, f, g)                                                                                       \
+  NATIVE_CLONES static void lanes_##name(void *out, const void *in, const int64_t *offsets, int64_t count,           \
+                                         int64_t lanes) {                                                            \
+    T *restrict to = out;                                                                                            \
+    const T *from = in;                                                                                              \
+    int64_t p = 0;                                                                                                   \
+    for (; p + 3 <= count; p += 3) {                                                                                 \
+      const T *a = from + offsets[p], *b = from + offsets[p + 1], *c = from + offsets[p + 2];                        \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(to[l], a[l]), b[l]), c[l]);                                  \
+    }                                                                                                                \
+    for (; p < count; p++) {                                                                                         \
+      const T *a = from + offsets[p];                                                                                \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(to[l], a[l]);                                                    \
+    }                                                                                                                \
+  }                                                                                                                  \
+  NATIVE_CLONES static void row_##name(void *out, const void *in, int64_t count, int64_t step) {                     \
+    T *restrict to = out;                                                                                            \
+    const T *from = in;                                                                                              \
+    if (step == 1)                                                                                                   \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i]);                                                 \
+    else if (step == 2)                                                                                              \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[2 * i]);                                             \
+    else                                                                                                             \
+      for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * step]);                                          \
+  }                                                                                                                  \
+  static void scan_##name(const void *const *in, void *const *out, int64_t count, int64_t step, uint64_t *carries) { \
+    const T *in0 = in[0], *in1 = in[1], *in2 = in[2], *in3 = in[3];                                                  \
+    T *out0 = out[0], *out1 = out[1], *out2 = out[2], *out3 = out[3];                                                \
+    A a[WINDOW_SCAN_LINES];                                                                                          \
+    for (int l = 0; l < WINDOW_SCAN_LINES; l++) memcpy(&a[l], &carries[l], sizeof(A));                               \
+    for (int64_t i = 0, n = 0; n < count; n++, i += step) {                                                          \
+      out0[i] = (T)(a[0] = g(a[0], (A)in0[i]));                                                                      \
+      out1[i] = (T)(a[1] = g(a[1], (A)in1[i]));                                                                      \
+      out2[i] = (T)(a[2] = g(a[2], (A)in2[i]));                                                                      \
+      out3[i] = (T)(a[3] = g(a[3], (A)in3[i]));                                                                      \
+    }                                                                                                                \
+    for (int l = 0; l < WINDOW_SCAN_LINES; l++) memcpy(&carries[l], &a[l], sizeof(A));                               \
+  }                                                                                                                  \
+  static void scan_one_##name(const void *in, void *out, int64_t count, int64_t step, uint64_t *carry) {             \
+    const T *from = in;                                                                                              \
+    T *to = out;                                                                                                     \
+    A a;                                                                                                             \
+    memcpy(&a, carry, sizeof(A));                                                                                    \
+    for (int64_t i = 0, n = 0; n < count; n++, i += step) to[i] = (T)(a = g(a, (A)from[i]));                         \
+    memcpy(carry, &a, sizeof(A));                                                                                    \
+  }                                                                                                                  \
+  static void total_##name(const void *in, int64_t count, int64_t step, uint64_t *carry) {                           \
+    const T *from = in;                                                                                              \
+    int64_t quarter = count / 4, i = 0, s = quarter * step;                                                          \
+    A a;                                                                                                             \
+    memcpy(&a, carry, sizeof(A));                                                                                    \
+    if (quarter) {                                                                                                   \
+      A b = (A)from[s], c = (A)from[2 * s], d = (A)from[3 * s];                                                      \
+      a = g(a, (A)from[0]);                                                                                          \
+      for (i = 1; i < quarter; i++) {                                                                                \
+        a = g(a, (A)from[i * step]);                                                                                 \
+        b = g(b, (A)from[s + i * step]);                                                                             \
+        c = g(c, (A)from[2 * s + i * step]);                                                                         \
+        d = g(d, (A)from[3 * s + i * step]);                                                                         \
+      }                                                                                                              \
+      a = g(g(a, b), g(c, d));                                                                                       \
+    }                                                                                                                \
+    for (i = 4 * quarter; i < count; i++) a = g(a, (A)from[i * step]);                                               \
+    memcpy(carry, &a, sizeof(A));                                                                                    \
+  }                                                                                                                  \
+  NATIVE_CLONES static void columns_##name(const void *in, void *out, int64_t count, int64_t row_step,               \
+                                           int64_t columns, uint64_t carry) {                                        \
+    const T *from = in;                                                                                              \
+    T *to = out;                                                                                                     \
+    A a[WINDOW_SCAN_COLUMNS], first;                                                                                 \
+    memcpy(&first, &carry, sizeof(A));                                                                               \
+    for (int64_t c = 0; c < columns; c++) a[c] = first;                                                              \
+    for (int64_t i = 0; i < count; i++, from += row_step, to += row_step) {                                          \
+      for (int64_t c = 0; c < columns; c++) a[c] = g(a[c], (A)from[c]);                                              \
+      for (int64_t c = 0; c < columns; c++) to[c] = (T)a[c];                                                         \
+    }                                                                                                                \
+  }                                                                                                                  \
+  static uint64_t start_##name(const void *element) {                                                                \
+    uint64_t carry = 0;                                                                                              \
+    A a = (A) * (const T *)element;                                                                                  \
+    memcpy(&carry, &a, sizeof(A));                                                                                   \
+    return carry;                                                                                                    \
+  }                                                                                                                  \
+  static uint64_t combine_##name(uint64_t x, uint64_t y) {                                                           \
+    uint64_t carry = 0;                                                                                              \
+    A a, b;                                                                                                          \
+    memcpy(&a, &x, sizeof(A));                                                                                       \
+    memcpy(&b, &y, sizeof(A));                                                                                       \
+    a = g(a, b);                                                                                                     \
+    memcpy(&carry, &a, sizeof(A));                                                                                   \
+    return carry;                                                                                                    \
+  }
+
+#define ADD(a, b) ((__typeof__(a))((a) + (b)))
+#define MULTIPLY(a, b) ((__typeof__(a))((a) * (b)))
+#define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))
+#define MINIMUM(a, b) ((a) < (b) ? (a) : (b))
+
+ROWS(f32_add, float, double, f32_add, f64_add)
+ROWS(f32_multiply, float, float, f32_multiply, f32_multiply)
+ROWS(f32_maximum, float, float, f32_maximum, f32_maximum)
+ROWS(f32_minimum, float, float, f32_minimum, f32_minimum)
+ROWS(f64_add, double, double, f64_add, f64_add)
+ROWS(f64_multiply, double, double, f64_multiply, f64_multiply)
+ROWS(f64_maximum, double, double, f64_maximum, f64_maximum)
+ROWS(f64_minimum, double, double, f64_minimum, f64_minimum)
+ROWS(u32_add, uint32_t, uint32_t, ADD, ADD)
+ROWS(u32_multiply, uint32_t, uint32_t, MULTIPLY, MULTIPLY)
+ROWS(u32_maximum, uint32_t, uint32_t, MAXIMUM, MAXIMUM)
+ROWS(u32_minimum, uint32_t, uint32_t, MINIMUM, MINIMUM)
+ROWS(s32_maximum, int32_t, int32_t, MAXIMUM, MAXIMUM)
+ROWS(s32_minimum, int32_t, int32_t, MINIMUM, MINIMUM)
+ROWS(u64_add, uint64_t, uint64_t, ADD, ADD)
+ROWS(u64_multiply, uint64_t, uint64_t, MULTIPLY, MULTIPLY)
+ROWS(u64_maximum, uint64_t, uint64_t, MAXIMUM, MAXIMUM)
+ROWS(u64_minimum, uint64_t, uint64_t, MINIMUM, MINIMUM)
+ROWS(s64_maximum, int64_t, int64_t, MAXIMUM, MAXIMUM)
+ROWS(s64_minimum, int64_t, int64_t, MINIMUM, MINIMUM)
+
+/* Integers of 8 and 16 bits. Predicates are bytes 0 and 1, whose `and` is the minimum and whose `or` is the maximum. */
+ROWS(u8_add, uint8_t, uint8_t, ADD, ADD)
+ROWS(u8_maximum, uint8_t, uint8_t, MAXIMUM, MAXIMUM)
+ROWS(u8_minimum, uint8_t, uint8_t, MINIMUM, MINIMUM)
+ROWS(s8_maximum, int8_t, int8_t, MAXIMUM, MAXIMUM)
+ROWS(s8_minimum, int8_t, int8_t, MINIMUM, MINIMUM)
+ROWS(u16_add, uint16_t, uint16_t, ADD, ADD)
+ROWS(u16_maximum, uint16_t, uint16_t, MAXIMUM, MAXIMUM)
+ROWS(u16_minimum, uint16_t, uint16_t, MINIMUM, MINIMUM)
+ROWS(s16_maximum, int16_t, int16_t, MAXIMUM, MAXIMUM)
+ROWS(s16_minimum, int16_t, int16_t, MINIMUM, MINIMUM)
+
+#define ROW(op, dtype, name)                                                                                    \
+  {                                                                                                             \
+    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, scan_one_##name, total_##name, columns_##name, \
+        start_##name, combine_##name                                                                            \
+  }
+static const window_rows_t table[] = {
+    ROW(ADD, F32, f32_add),         ROW(MULTIPLY, F32, f32_multiply),
+    ROW(MAXIMUM, F32, f32_maximum), ROW(MINIMUM, F32, f32_minimum),
+    ROW(ADD, F64, f64_add),         ROW(MULTIPLY, F64, f64_multiply),
+    ROW(MAXIMUM, F64, f64_maximum), ROW(MINIMUM, F64, f64_minimum),
+    ROW(ADD, S32, u32_add),         ROW(MULTIPLY, S32, u32_multiply),
+    ROW(MAXIMUM, S32, s32_maximum), ROW(MINIMUM, S32, s32_minimum),
+    ROW(ADD, U32, u32_add),         ROW(MULTIPLY, U32, u32_multiply),
+    ROW(MAXIMUM, U32, u32_maximum), ROW(MINIMUM, U32, u32_minimum),
+    ROW(ADD, S64, u64_add),         ROW(MULTIPLY, S64, u64_multiply),
+    ROW(MAXIMUM, S64, s64_maximum), ROW(MINIMUM, S64, s64_minimum),
+    ROW(ADD, U64, u64_add),         ROW(MULTIPLY, U64, u64_multiply),
+    ROW(MAXIMUM, U64, u64_maximum), ROW(MINIMUM, U64, u64_minimum),
+    ROW(ADD, S8, u8_add),           ROW(MAXIMUM, S8, s8_maximum),
+    ROW(MINIMUM, S8, s8_minimum),   ROW(ADD, U8, u8_add),
+    ROW(MAXIMUM, U8, u8_maximum),   ROW(MINIMUM, U8, u8_minimum),
+    ROW(ADD, S16, u16_add),         ROW(MAXIMUM, S16, s16_maximum),
+    ROW(MINIMUM, S16, s16_minimum), ROW(ADD, U16, u16_add),
+    ROW(MAXIMUM, U16, u16_maximum), ROW(MINIMUM, U16, u16_minimum),
+    ROW(OR, PRED, u8_maximum),      ROW(AND, PRED, u8_minimum),
+    ROW(MAXIMUM, PRED, u8_maximum), ROW(MINIMUM, PRED, u8_minimum),
+};
+
+const window_rows_t *window_rows_find(hlo_opcode_t op, hr_dtype_t dtype) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (table[i].op == op && table[i].dtype == dtype) return &table[i];
+  return NULL;
+}

@@ -1,0 +1,112 @@
+#include "cli/cli_stop.h"
+
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "cli/cli.h"
+#include "compiler.h"
+#include "ir/print.h"
+#include "passes/localise.h"
+#include "passes/pipeline.h"
+#include "read/read.h"
+
+static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
+  const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
+  HR_TRY(hr_text_finish(text));
+  return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
+}
+
+/* --- the plan --- */
+
+static hr_status_t print_flat_plan(hr_text_t *text, const plan_t *plan) {
+  flat_options_t options = {.workers = 1};
+  flat_plan_t *flat;
+  HR_TRY(flat_plan_create(plan, &options, &flat));
+  flat_plan_print(text, flat);
+  flat_plan_destroy(flat);
+  return NULL;
+}
+
+static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module, bool is_flat) {
+  compiler_options_t compiler = {.num_replicas = (int)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0),
+                                 .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0)};
+  int64_t replicas = compiler.num_replicas ? compiler.num_replicas : module->replica_count;
+  int64_t partitions = compiler.num_partitions ? compiler.num_partitions : module->num_partitions;
+  plan_grid_t grid;
+  plan_t *plan;
+  hr_text_t text;
+  compiler.world_size = (int)(replicas * partitions);
+  HR_TRY(compiler_choose_grid(module, &compiler, &grid));
+  HR_TRY(plan_create(module, grid, &plan));
+  hr_text_init(&text);
+  hr_status_t st = NULL;
+  if (is_flat)
+    st = print_flat_plan(&text, plan);
+  else
+    plan_print(&text, plan);
+  if (!st) st = write_text(options, &text);
+  hr_text_deinit(&text);
+  plan_destroy(plan);
+  return st;
+}
+
+/* --- programs --- */
+
+static hr_status_t print_module(const hr_options_t *options, const hlo_module_t *module) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hlo_print_module(&text, module, HLO_PRINT_LONG);
+  hr_status_t st = write_text(options, &text);
+  hr_text_deinit(&text);
+  return st;
+}
+
+static bool is_word(const char *stage, const char *word) { return strcmp(stage, word) == 0; }
+
+static hr_status_t run_stages(const hr_options_t *options, const char *stage, hlo_module_t *module) {
+  bool is_pass = pass_exists(stage);
+  pass_options_t passes = {.dump_dir = hr_option_text(options, HR_OPTION_DUMP), .stop_after = is_pass ? stage : NULL};
+  if (is_word(stage, "read")) return print_module(options, module);
+  HR_TRY(hlo_verify(module));
+  if (is_word(stage, "verify")) return print_module(options, module);
+  HR_TRY(pass_localise(module));
+  if (is_word(stage, "localise")) return print_module(options, module);
+  HR_TRY(pass_run_all(module, &passes));
+  bool is_flat = is_word(stage, "flat");
+  return is_flat || is_word(stage, "plan") ? print_plan(options, module, is_flat) : print_module(options, module);
+}
+
+/* --- the command --- */
+
+static hr_status_t check_stage(const char *stage) {
+  static const char *const words[] = {"read", "verify", "localise", "passes", "plan", "flat"};
+  hr_text_t names;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (is_word(stage, words[i])) return NULL;
+  if (pass_exists(stage)) return NULL;
+  hr_text_init(&names);
+  pass_names_print(&names);
+  hr_status_t st = hr_text_finish(&names);
+  if (!st)
+    st = hr_error(HR_USAGE, "--stop-after %s: want read, verify, localise, passes, plan, flat or a pass: %.*s", stage,
+                  (int)names.size, names.data);
+  hr_text_deinit(&names);
+  return st;
+}
+
+hr_status_t cli_stop(const hr_options_t *options) {
+  const char *stage = hr_option_text(options, HR_OPTION_STOP_AFTER), *path;
+  hr_buffer_t *bytes;
+  hlo_module_t *module = NULL;
+  HR_TRY(check_stage(stage));
+  if (options->operands.count != 1)
+    return hr_error(HR_USAGE, "--stop-after takes one program, found %zu", options->operands.count);
+  path = options->operands.data[0];
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = read_module(path, bytes, &module);
+  if (!st) st = run_stages(options, stage, module);
+  hlo_module_destroy(module);
+  hr_buffer_release(bytes);
+  return st;
+}

@@ -1,0 +1,172 @@
+#include "exec/compiled.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/compiled_parts.h"
+
+#define LOOK_EVERY 64 /* steps: how often a straight line asks whether it is to stop */
+
+/* --- steps --- */
+
+/* One thread counts, so that no locked addition is needed. */
+static inline hr_status_t look_around(exec_compiled_t *machine) {
+  const exec_machine_options_t *options = &machine->options.machine;
+  if (options->progress)
+    atomic_store_explicit(options->progress, atomic_load_explicit(options->progress, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+  return options->cancel ? exec_cancel_check(options->cancel) : NULL;
+}
+
+static inline void run_copy(const run_step_t *step) {
+  if (step->copy_bytes == 4)
+    memcpy(step->out[0], step->in[0], 4);
+  else if (step->in[0] != step->out[0])
+    memmove(step->out[0], step->in[0], step->copy_bytes);
+}
+
+static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
+
+static hr_status_t run_while(exec_compiled_t *machine, const run_step_t *step) {
+  for (;;) {
+    HR_TRY(look_around(machine));
+    HR_TRY(run_range(machine, step->starts[0], step->starts[1]));
+    if (!*(const uint8_t *)step->in[0]) return NULL;
+    HR_TRY(run_range(machine, step->starts[1], step->end));
+  }
+}
+
+/* pred true is branch 0; an index out of range means the last branch. */
+static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *step) {
+  int count = step->flat->start_count, branch;
+  if (step->flat->source->op.in_shapes[0]->dtype == HR_PRED) {
+    branch = *(const uint8_t *)step->in[0] ? 0 : 1;
+  } else {
+    int32_t index;
+    memcpy(&index, step->in[0], sizeof index);
+    branch = index < 0 || index >= count ? count - 1 : index;
+  }
+  return run_range(machine, step->starts[branch], branch + 1 < count ? step->starts[branch + 1] : step->end);
+}
+
+static inline hr_status_t run_native(exec_compiled_t *machine, const run_step_t *step) {
+  machine->native.scratch = step->scratch;
+  return step->run(&machine->native, step->plan, step->in, step->out);
+}
+
+static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
+  run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
+  for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
+    machine->where.at = step;
+    if (made % LOOK_EVERY == 0) HR_TRY(look_around(machine));
+    switch (step->kind) {
+      case FLAT_NATIVE:
+        HR_TRY(machine->options.check ? exec_compiled_check(machine, step) : run_native(machine, step));
+        break;
+      case FLAT_COPY: run_copy(step); break;
+      case FLAT_REFERENCE:
+        HR_TRY(look_around(machine));
+        HR_TRY(exec_compiled_reference(machine, step));
+        break;
+      case FLAT_WHILE: HR_TRY(run_while(machine, step)); break;
+      case FLAT_CONDITIONAL: HR_TRY(run_conditional(machine, step)); break;
+    }
+  }
+  return NULL;
+}
+
+/* --- arguments and results --- */
+
+static void bind_address(exec_compiled_t *machine, int external, void *address) {
+  if (machine->bound[external] == address) return;
+  machine->bound[external] = address;
+  for (int i = machine->first_patch[external]; i < machine->first_patch[external + 1]; i++)
+    machine->pointers[machine->patches[i].pointer] = (char *)address + machine->patches[i].offset_bytes;
+}
+
+static bool is_given_away(const bool *donate, int param) { return donate && donate[param]; }
+
+/* While something is given away, the rest is held, so that an array which is both is seen to have two holders. */
+static void hold_arguments(const exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate) {
+  for (int p = 0; p < machine->flat->param_count && donate; p++)
+    if (!donate[p]) hlo_value_retain(args[p]);
+}
+
+static void let_arguments_go(const exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate) {
+  for (int p = 0; p < machine->flat->param_count && donate; p++)
+    if (!machine->moved[p]) hlo_value_release(args[p]);
+}
+
+static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *const *args, const bool *donate,
+                               hlo_value_t **out_value) {
+  const flat_result_t *result = &machine->flat->results[r];
+  int p = result->alias_param;
+  if (result->origin != FLAT_COMPUTED) return NULL;
+  if (p >= 0 && is_given_away(donate, p) && hlo_value_is_exclusive(args[p])) {
+    machine->moved[p] = true;
+    *out_value = args[p];
+  } else {
+    HR_TRY(exec_result_cache_take(machine->cache, r, result->shape, out_value));
+  }
+  bind_address(machine, machine->flat->param_count + r, (*out_value)->data);
+  return NULL;
+}
+
+static bool has_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
+  return value->dtype == shape->dtype && value->rank == shape->rank &&
+         (!shape->rank || !memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims));
+}
+
+/* Another's bytes, seen once more. */
+static hr_status_t see(hlo_value_t *value, const hlo_shape_t *shape, hlo_value_t **out_value) {
+  if (!has_dims(value, shape)) return hlo_value_view(value, shape->dtype, shape->rank, shape->dims, out_value);
+  *out_value = hlo_value_retain(value);
+  return NULL;
+}
+
+static hr_status_t close_result(exec_compiled_t *machine, int r, hlo_value_t *const *args, hlo_value_t **out_value) {
+  const flat_result_t *result = &machine->flat->results[r];
+  switch (result->origin) {
+    case FLAT_COMPUTED: return NULL;
+    case FLAT_FROM_PARAM: return see(args[result->param], result->shape, out_value);
+    case FLAT_FROM_LITERAL: return see((hlo_value_t *)result->literal, result->shape, out_value);
+    case FLAT_FROM_NOTHING: *out_value = hlo_value_retain(machine->token); return NULL;
+  }
+  return NULL;
+}
+
+static hr_status_t run_steps(exec_compiled_t *machine) {
+  machine->where.at = NULL;
+  hr_where_push(&machine->where);
+  hr_status_t st = run_range(machine, 0, machine->flat->step_count);
+  hr_where_pop(&machine->where);
+  return st;
+}
+
+static void empty_slots(exec_compiled_t *machine) {
+  for (int s = 0; s < machine->flat->slot_count; s++) {
+    hlo_value_release(machine->slots[s]);
+    machine->slots[s] = NULL;
+  }
+}
+
+hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate,
+                              hlo_value_t **results) {
+  const flat_plan_t *flat = machine->flat;
+  hr_status_t st = NULL;
+  exec_machine_forget_probes(machine->reference);
+  for (int r = 0; r < flat->result_count; r++) results[r] = NULL;
+  for (int p = 0; p < flat->param_count; p++) machine->moved[p] = false;
+  hold_arguments(machine, args, donate);
+  for (int p = 0; p < flat->param_count; p++) bind_address(machine, p, args[p] ? args[p]->data : NULL);
+  for (int r = 0; r < flat->result_count && !st; r++) st = open_result(machine, r, args, donate, &results[r]);
+  if (!st) st = run_steps(machine);
+  for (int r = 0; r < flat->result_count && !st; r++) st = close_result(machine, r, args, &results[r]);
+  for (int r = 0; r < flat->result_count && st; r++) {
+    hlo_value_release(results[r]);
+    results[r] = NULL;
+  }
+  let_arguments_go(machine, args, donate);
+  empty_slots(machine);
+  return st;
+}

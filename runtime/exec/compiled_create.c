@@ -1,0 +1,147 @@
+/* From a flat plan to steps with addresses. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/compiled_parts.h"
+
+/* The number of an argument or result in the tables of patches; -1: its address is known. */
+static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
+  if (buffer->place == FLAT_PARAM) return buffer->index;
+  return buffer->place == FLAT_RESULT ? flat->param_count + buffer->index : -1;
+}
+
+static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
+  return ref.buffer < 0 ? NULL : &flat->buffers[flat_root(flat->buffers, ref.buffer)];
+}
+
+static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
+  const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
+  if (!buffer || external_of(machine->flat, buffer) >= 0) return NULL;
+  char *base = buffer->place == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes : buffer->literal->data;
+  return base + ref.offset_bytes;
+}
+
+static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, int first_pointer, run_step_t *step) {
+  *step = (run_step_t){.kind = flat->kind,
+                       .end = flat->end,
+                       .in = machine->pointers + first_pointer,
+                       .out = machine->pointers + first_pointer + flat->in_count,
+                       .run = flat->native ? flat->native->run : NULL,
+                       .plan = flat->plan,
+                       .scratch = address_of(machine, flat->scratch),
+                       .starts = flat->starts,
+                       .copy_bytes = flat->copy_bytes,
+                       .flat = flat};
+  for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
+  for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
+  return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->kept, flat->in_count, &step->views) : NULL;
+}
+
+/* Calls `visit` for every place in the table of pointers that belongs to an argument or a result. */
+typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_patch_t patch);
+
+static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count, int first_pointer,
+                       visit_fn visit) {
+  for (int i = 0; i < count; i++) {
+    const flat_buffer_t *buffer = buffer_of(machine->flat, refs[i]);
+    int external = buffer ? external_of(machine->flat, buffer) : -1;
+    if (external >= 0) visit(machine, external, (run_patch_t){first_pointer + i, refs[i].offset_bytes});
+  }
+}
+
+static void visit_all(exec_compiled_t *machine, visit_fn visit) {
+  int pointer = 0;
+  for (int s = 0; s < machine->flat->step_count; s++) {
+    const flat_step_t *step = &machine->flat->steps[s];
+    visit_refs(machine, step->in, step->in_count, pointer, visit);
+    visit_refs(machine, step->out, step->out_count, pointer + step->in_count, visit);
+    pointer += step->in_count + step->out_count;
+  }
+}
+
+static void count_patch(exec_compiled_t *machine, int external, run_patch_t patch) {
+  (void)patch;
+  machine->first_patch[external + 1]++;
+}
+
+static void place_patch(exec_compiled_t *machine, int external, run_patch_t patch) {
+  machine->patches[machine->first_patch[external]++] = patch;
+}
+
+/* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the starts back. */
+static hr_status_t make_patches(exec_compiled_t *machine) {
+  const flat_plan_t *flat = machine->flat;
+  int externals = flat->param_count + flat->result_count;
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, externals + 2, &machine->first_patch));
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, externals, &machine->bound));
+  visit_all(machine, count_patch);
+  for (int e = 0; e < externals; e++) machine->first_patch[e + 1] += machine->first_patch[e];
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, machine->first_patch[externals], &machine->patches));
+  visit_all(machine, place_patch);
+  for (int e = externals; e > 0; e--) machine->first_patch[e] = machine->first_patch[e - 1];
+  machine->first_patch[0] = 0;
+  return NULL;
+}
+
+static hr_status_t make_steps(exec_compiled_t *machine) {
+  const flat_plan_t *flat = machine->flat;
+  size_t pointers = 0;
+  int next = 0;
+  for (int s = 0; s < flat->step_count; s++)
+    pointers += (size_t)flat->steps[s].in_count + (size_t)flat->steps[s].out_count;
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, pointers, &machine->pointers));
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->step_count, &machine->steps));
+  for (int s = 0; s < flat->step_count; s++) {
+    HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
+    next += flat->steps[s].in_count + flat->steps[s].out_count;
+  }
+  return make_patches(machine);
+}
+
+static void locate(hr_where_t *where) {
+  const run_step_t *step = where->at;
+  const hlo_instr_t *instr = step && step->flat->source ? step->flat->source->op.instr : NULL;
+  where->instruction = instr ? instr->name.data : NULL;
+  where->computation = instr ? instr->parent->name.data : NULL;
+  where->pos = instr ? hlo_instr_pos(instr) : (hr_pos_t){0};
+}
+
+static hr_status_t set_up(exec_compiled_t *machine) {
+  const flat_plan_t *flat = machine->flat;
+  HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));
+  if (flat->arena_bytes) HR_TRY(hr_alloc(flat->arena_bytes, &machine->arena));
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->slot_count, &machine->slots));
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
+  HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
+  HR_TRY(hlo_value_token(&machine->token));
+  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->where.locate = locate;
+  return make_steps(machine);
+}
+
+hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
+                                 exec_compiled_t **out_machine) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(exec_compiled_t), &memory));
+  exec_compiled_t *machine = memory;
+  machine->flat = flat;
+  machine->options = *options;
+  hr_arena_init(&machine->kept);
+  hr_status_t st = set_up(machine);
+  if (st)
+    exec_compiled_destroy(machine);
+  else
+    *out_machine = machine;
+  return st;
+}
+
+void exec_compiled_destroy(exec_compiled_t *machine) {
+  if (!machine) return;
+  exec_compiled_release_views(machine);
+  exec_result_cache_close(machine->cache);
+  hlo_value_release(machine->token);
+  exec_machine_destroy(machine->reference);
+  hr_free(machine->arena);
+  hr_arena_deinit(&machine->kept);
+  hr_free(machine);
+}

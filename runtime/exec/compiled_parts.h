@@ -1,0 +1,56 @@
+/* Inside the compiled engine's machine: what its files share. */
+#ifndef EXEC_COMPILED_PARTS_H
+#define EXEC_COMPILED_PARTS_H
+
+#include "exec/compiled.h"
+#include "exec/result_cache.h"
+
+/* A step with its addresses. */
+typedef struct run_step {
+  flat_kind_t kind;
+  int end;         /* number of the step behind it and behind what is inside it */
+  void **in, **out; /* in the machine's table */
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out); /* NATIVE */
+  const void *plan;
+  void *scratch;
+  const int *starts; /* of conditions, bodies, branches */
+  size_t copy_bytes;
+  const flat_step_t *flat;
+  hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
+} run_step_t;
+
+/* A place in the table that holds an address in an argument or a result. */
+typedef struct run_patch {
+  int pointer;
+  size_t offset_bytes;
+} run_patch_t;
+
+struct exec_compiled {
+  const flat_plan_t *flat;
+  exec_compiled_options_t options;
+  exec_machine_t *reference;
+  hr_arena_t kept; /* lists */
+  void *arena;
+  run_step_t *steps;
+  void **pointers;
+  /* Arguments, then results: where their addresses go, and the address that is there. */
+  int *first_patch;
+  run_patch_t *patches;
+  void **bound;
+  op_native_run_t native;
+  hr_where_t where; /* at: the run_step_t */
+  hlo_value_t **slots; /* kept values */
+  hlo_value_t *token;
+  exec_result_cache_t *cache;
+  bool *moved; /* arguments that became results in this run */
+};
+
+/* By the reference kernel. */
+hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step);
+/* By the native kernel and by the reference kernel, comparing. */
+hr_status_t exec_compiled_check(exec_compiled_t *machine, run_step_t *step);
+/* A step's operands as values of their own, one an operand; after a failure the rest of `in` is untouched. */
+hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in);
+void exec_compiled_release_views(exec_compiled_t *machine);
+
+#endif

@@ -1,0 +1,138 @@
+/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it makes
+ * is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/compiled_parts.h"
+
+static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
+  hr_buffer_t *bytes;
+  size_t size_bytes;
+  HR_TRY(hlo_shape_bytes(shape, &size_bytes));
+  HR_TRY(hr_buffer_wrap(address, size_bytes, true, NULL, NULL, &bytes));
+  hr_status_t st = hlo_value_over(shape->dtype, shape->rank, shape->dims, bytes, 0, out_value);
+  hr_buffer_release(bytes);
+  return st;
+}
+
+static hr_status_t copy_of(const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
+  HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
+  memcpy((*out_value)->data, address, hlo_value_bytes(*out_value));
+  return NULL;
+}
+
+/* A view that somebody held on to is not used again: its holder may look at what it was. */
+static bool is_usable(const hlo_value_t *view, const void *address) {
+  return view && view->data == address && view->references == 1;
+}
+
+/* Operand leaf `leaf` as a new reference. */
+static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, const hlo_shape_t *shape, int leaf,
+                              bool copies, hlo_value_t **out_value) {
+  if (!hlo_shape_is_array(shape)) {
+    *out_value = hlo_value_retain(machine->token);
+    return NULL;
+  }
+  if (copies) return copy_of(shape, step->in[leaf], out_value);
+  if (!is_usable(step->views[leaf], step->in[leaf])) {
+    hlo_value_release(step->views[leaf]);
+    step->views[leaf] = NULL;
+    HR_TRY(view_of(shape, step->in[leaf], &step->views[leaf]));
+  }
+  *out_value = hlo_value_retain(step->views[leaf]);
+  return NULL;
+}
+
+static hr_status_t tree_value(exec_compiled_t *machine, const run_step_t *step, const hlo_shape_t *shape, int *leaf,
+                              bool copies, hlo_value_t **out_value) {
+  if (!hlo_shape_is_tuple(shape)) return leaf_value(machine, step, shape, (*leaf)++, copies, out_value);
+  int count = hlo_shape_leaf_count(shape), made = 0;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(hlo_value_t *), &memory));
+  hlo_value_t **leaves = memory;
+  hr_status_t st = NULL;
+  for (; made < count && !st; made++)
+    st = leaf_value(machine, step, hlo_shape_leaf(shape, made), (*leaf)++, copies, &leaves[made]);
+  if (!st) st = hlo_value_unflatten(shape, leaves, out_value);
+  for (int i = 0; i < made; i++) hlo_value_release(leaves[i]);
+  hr_free(leaves);
+  return st;
+}
+
+/* The operands, as new references; those after a failure stay NULL. */
+static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *step, bool copies, hlo_value_t **in) {
+  const plan_step_t *source = step->flat->source;
+  int leaf = 0;
+  for (int k = 0; k < source->in_count; k++) {
+    if (step->flat->in_slots && step->flat->in_slots[k] >= 0)
+      in[k] = hlo_value_retain(machine->slots[step->flat->in_slots[k]]);
+    else
+      HR_TRY(tree_value(machine, step, source->op.in_shapes[k], &leaf, copies, &in[k]));
+  }
+  return NULL;
+}
+
+/* Views have two holders now, the step and `in`; where the kernel may overwrite one, `in` alone. */
+static uint64_t lend_views(const run_step_t *step, int count) {
+  uint64_t mask = step->flat->may_overwrite, lent = 0;
+  for (int k = 0; k < count && mask >> k; k++) {
+    if (!(mask >> k & 1) || step->in[k] != step->out[0] || !step->views[k]) continue;
+    hlo_value_release(step->views[k]);
+    lent |= UINT64_C(1) << k;
+  }
+  return lent;
+}
+
+static void take_views_back(const run_step_t *step, uint64_t lent) {
+  for (int k = 0; lent >> k && k < 64; k++)
+    if (lent >> k & 1) hlo_value_retain(step->views[k]);
+}
+
+static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step, hlo_value_t *value) {
+  if (step->flat->out_slot >= 0) {
+    hlo_value_release(machine->slots[step->flat->out_slot]);
+    machine->slots[step->flat->out_slot] = value;
+    return NULL;
+  }
+  for (int i = 0; i < step->flat->out_count; i++) {
+    const hlo_value_t *leaf = hlo_value_leaf(value, i);
+    if (step->out[i] && leaf->data != step->out[i]) memmove(step->out[i], leaf->data, hlo_value_bytes(leaf));
+  }
+  hlo_value_release(value);
+  return NULL;
+}
+
+static hr_status_t run_on(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+  const plan_step_t *source = step->flat->source;
+  hlo_value_t *value = NULL;
+  bool owns = step->flat->owns_operands;
+  HR_TRY(make_operands(machine, step, owns, in));
+  uint64_t lent = lend_views(step, source->in_count);
+  hr_status_t st = exec_machine_step(machine->reference, source, lent, in, &value);
+  take_views_back(step, lent);
+  return st ? st : take_result(machine, step, value);
+}
+
+hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step) {
+  hlo_value_t *few[8] = {0}, **in = few;
+  int count = step->flat->source->in_count;
+  if (count > 8) {
+    void *memory;
+    HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *in, &memory));
+    in = memory;
+  }
+  hr_status_t st = run_on(machine, step, in);
+  for (int k = 0; k < count; k++) hlo_value_release(in[k]);
+  if (in != few) hr_free(in);
+  return st;
+}
+
+hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+  return make_operands(machine, step, true, in);
+}
+
+void exec_compiled_release_views(exec_compiled_t *machine) {
+  for (int s = 0; machine->steps && s < machine->flat->step_count; s++)
+    for (int i = 0; machine->steps[s].views && i < machine->flat->steps[s].in_count; i++)
+      hlo_value_release(machine->steps[s].views[i]);
+}

@@ -1,0 +1,354 @@
+#include "jit/emit_kernel.h"
+
+#include <string.h>
+
+#include "jit/element.h"
+
+LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value) {
+  return llvm()->ConstInt(llvm()->Int64TypeInContext(emit->code->context), (uint64_t)value, true);
+}
+
+static LLVMTypeRef pointer_type(jit_emit_t *emit) { return llvm()->PointerTypeInContext(emit->code->context, 0); }
+
+/* --- the function ---------------------------------------------------------------------------------------------- */
+
+static void add_function(jit_emit_t *emit, const char *name) {
+  jit_code_t *code = emit->code;
+  LLVMTypeRef pointer = pointer_type(emit), i64 = llvm()->Int64TypeInContext(code->context);
+  LLVMTypeRef type = llvm()->FunctionType(llvm()->VoidTypeInContext(code->context),
+                                          (LLVMTypeRef[]){pointer, pointer, pointer, i64, i64}, 5, false);
+  emit->function = llvm()->AddFunction(code->module, name, type);
+  jit_function_attribute(code, emit->function, LLVMAttributeFunctionIndex, "nounwind", 0);
+  LLVMValueRef *arguments[] = {&emit->in, &emit->out, &emit->scratch, &emit->begin, &emit->end};
+  for (unsigned k = 0; k < 5; k++) *arguments[k] = llvm()->GetParam(emit->function, k);
+}
+
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
+                           int out_count) {
+  *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
+  HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
+  HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
+  for (jit_node_t *node = formula->first_made; node; node = node->next_made) node->epoch = node->lanes_epoch = 0;
+  for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
+    for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
+  add_function(emit, name);
+  emit->levels[0].block = llvm()->AppendBasicBlockInContext(code->context, emit->function, "");
+  emit->levels[0].epoch = emit->last_epoch;
+  jit_emit_at(emit, 0);
+  return NULL;
+}
+
+void jit_emit_end(jit_emit_t *emit) {
+  jit_emit_at(emit, 0);
+  llvm()->BuildRetVoid(emit->code->builder);
+}
+
+void jit_emit_at(jit_emit_t *emit, int level) {
+  LLVMBasicBlockRef block = emit->levels[level].block;
+  LLVMValueRef last = llvm()->GetBasicBlockTerminator(block);
+  if (last)
+    llvm()->PositionBuilderBefore(emit->code->builder, last);
+  else
+    llvm()->PositionBuilderAtEnd(emit->code->builder, block);
+}
+
+int jit_emit_depth(const jit_emit_t *emit, uint32_t vars) {
+  int depth = 0;
+  for (int v = 0; vars >> v; v++)
+    if (vars >> v & 1 && emit->depths[v] > depth) depth = emit->depths[v];
+  return depth;
+}
+
+/* The builder at the end of the function's first block, whose values are everywhere. */
+static void enter_first_block(jit_emit_t *emit) {
+  LLVMBasicBlockRef entry = llvm()->GetEntryBasicBlock(emit->function);
+  LLVMValueRef last = llvm()->GetBasicBlockTerminator(entry);
+  if (last)
+    llvm()->PositionBuilderBefore(emit->code->builder, last);
+  else
+    llvm()->PositionBuilderAtEnd(emit->code->builder, entry);
+}
+
+static LLVMValueRef pointer_at(jit_emit_t *emit, LLVMValueRef list, int number) {
+  LLVMTypeRef pointer = pointer_type(emit);
+  LLVMValueRef index = jit_emit_i64(emit, number);
+  enter_first_block(emit);
+  LLVMValueRef place = llvm()->BuildInBoundsGEP2(emit->code->builder, pointer, list, &index, 1, "");
+  return llvm()->BuildLoad2(emit->code->builder, pointer, place, "");
+}
+
+LLVMValueRef jit_emit_in(jit_emit_t *emit, int number) {
+  if (!emit->buffers[number]) emit->buffers[number] = pointer_at(emit, emit->in, number);
+  return emit->buffers[number];
+}
+
+LLVMValueRef jit_emit_out(jit_emit_t *emit, int number) {
+  if (!emit->outs[number]) emit->outs[number] = pointer_at(emit, emit->out, number);
+  return emit->outs[number];
+}
+
+/* --- indices --------------------------------------------------------------------------------------------------- */
+
+LLVMValueRef jit_emit_lane_numbers(jit_emit_t *emit, LLVMTypeRef element) {
+  LLVMValueRef numbers[1024];
+  for (int i = 0; i < emit->lanes; i++) numbers[i] = llvm()->ConstInt(element, (uint64_t)i, false);
+  return emit->lanes == 1 ? numbers[0] : llvm()->ConstVector(numbers, (unsigned)emit->lanes);
+}
+
+static LLVMValueRef limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef start = jit_emit_node(emit, symbol->node);
+  LLVMTypeRef i64 = llvm()->Int64TypeInContext(emit->code->context);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
+  if (hr_dtype_bytes(symbol->node->dtype) < 8)
+    start = is_signed ? llvm()->BuildSExt(b, start, i64, "") : llvm()->BuildZExt(b, start, i64, "");
+  LLVMValueRef low = jit_emit_i64(emit, symbol->low), high = jit_emit_i64(emit, symbol->high);
+  if (is_signed) start = jit_intrinsic(emit->code, "llvm.smax", i64, (LLVMValueRef[]){start, low}, 2);
+  return jit_intrinsic(emit->code, is_signed ? "llvm.smin" : "llvm.umin", i64, (LLVMValueRef[]){start, high}, 2);
+}
+
+static LLVMValueRef scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) {
+  LLVMBuilderRef b = emit->code->builder;
+  if (symbol->kind == JIT_SYMBOL_LOOP) return emit->variables[symbol->index];
+  if (symbol->kind == JIT_SYMBOL_START) return limited_start(emit, symbol);
+  LLVMValueRef of = jit_emit_expr(emit, symbol->of), divisor = jit_emit_i64(emit, symbol->divisor);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  return symbol->kind == JIT_SYMBOL_QUOTIENT ? llvm()->BuildUDiv(b, of, divisor, "")
+                                             : llvm()->BuildURem(b, of, divisor, "");
+}
+
+/* The sum without its deepest terms, which is written further out. */
+static const jit_expr_t *without_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth) {
+  jit_exprs_t *exprs = &emit->formula->exprs;
+  const jit_expr_t *rest = expr;
+  for (int i = 0; i < expr->count; i++) {
+    int symbol = expr->terms[i].symbol;
+    if (jit_emit_depth(emit, exprs->symbols[symbol].vars) < depth) continue;
+    rest = jit_expr_without(exprs, rest, symbol);
+  }
+  return rest;
+}
+
+static LLVMValueRef sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth, LLVMValueRef sum) {
+  LLVMBuilderRef b = emit->code->builder;
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t symbol = emit->formula->exprs.symbols[expr->terms[i].symbol];
+    if (jit_emit_depth(emit, symbol.vars) < depth) continue;
+    LLVMValueRef term = scalar_symbol(emit, &symbol);
+    jit_emit_at(emit, depth);
+    if (expr->terms[i].factor != 1) term = llvm()->BuildMul(b, term, jit_emit_i64(emit, expr->terms[i].factor), "");
+    sum = sum ? llvm()->BuildAdd(b, sum, term, "") : term;
+  }
+  return sum;
+}
+
+LLVMValueRef jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr) {
+  jit_expr_t *memo = (jit_expr_t *)expr;
+  int depth = jit_emit_depth(emit, expr->vars);
+  if (!expr->count) return jit_emit_i64(emit, expr->constant);
+  if (memo->epoch == emit->levels[depth].epoch) return memo->value;
+  const jit_expr_t *rest = without_deepest(emit, expr, depth);
+  LLVMValueRef sum = rest->count || rest->constant ? jit_emit_expr(emit, rest) : NULL;
+  memo->value = sum_deepest(emit, expr, depth, sum);
+  memo->epoch = emit->levels[depth].epoch;
+  return memo->value;
+}
+
+/* Indices that differ from lane to lane are computed in 32 bits where that is enough. */
+static LLVMTypeRef lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
+  bool is_short = expr->low >= INT32_MIN && expr->high <= INT32_MAX;
+  for (int i = 0; i < expr->count && is_short; i++) {
+    const jit_expr_t *of = emit->formula->exprs.symbols[expr->terms[i].symbol].of;
+    if (of) is_short = of->low >= INT32_MIN && of->high <= INT32_MAX;
+  }
+  return is_short ? llvm()->Int32TypeInContext(emit->code->context) : llvm()->Int64TypeInContext(emit->code->context);
+}
+
+static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element);
+
+static LLVMValueRef lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, LLVMTypeRef element) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
+  LLVMTypeRef of_type = lane_index_type(emit, symbol->of);
+  if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
+  LLVMValueRef of = lane_expr(emit, symbol->of, of_type);
+  LLVMValueRef divisor = jit_int(llvm()->TypeOf(of), symbol->divisor);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef result = symbol->kind == JIT_SYMBOL_QUOTIENT ? llvm()->BuildUDiv(b, of, divisor, "")
+                                                            : llvm()->BuildURem(b, of, divisor, "");
+  return llvm()->BuildIntCast2(b, result, type, true, "");
+}
+
+/* Scalar part in all lanes, the lanes' own variable as a ramp, and what is bent as vectors. */
+static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element) {
+  jit_exprs_t *exprs = &emit->formula->exprs;
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
+  const jit_expr_t *plain = expr;
+  int64_t factor = jit_expr_factor(expr, emit->lane_var);
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> emit->lane_var & 1)
+      plain = jit_expr_without(exprs, plain, expr->terms[i].symbol);
+  }
+  LLVMValueRef base = jit_emit_expr(emit, plain);
+  jit_emit_at(emit, emit->level);
+  base = llvm()->BuildIntCast2(b, base, element, true, "");
+  LLVMValueRef sum = jit_splat(emit->code, type, base);
+  if (factor) {
+    LLVMValueRef ramp = llvm()->BuildMul(b, jit_emit_lane_numbers(emit, element), jit_int(type, factor), "");
+    sum = llvm()->BuildAdd(b, sum, ramp, "");
+  }
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t symbol = exprs->symbols[expr->terms[i].symbol];
+    if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
+    LLVMValueRef term = lane_symbol(emit, &symbol, element);
+    jit_emit_at(emit, emit->level);
+    sum = llvm()->BuildAdd(b, sum, llvm()->BuildMul(b, term, jit_int(type, expr->terms[i].factor), ""), "");
+  }
+  return sum;
+}
+
+LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr) {
+  LLVMValueRef value = lane_expr(emit, expr, lane_index_type(emit, expr));
+  jit_emit_at(emit, emit->level);
+  return value;
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------- */
+
+typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
+
+static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
+  if (!jit_emit_in_lanes(emit, index->vars)) return REACH_ONE;
+  bool bent = jit_expr_is_bent(&emit->formula->exprs, index, emit->lane_var);
+  return !bent && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
+}
+
+static LLVMValueRef element_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, LLVMValueRef index) {
+  return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
+}
+
+/* The address of lane 0: what does not depend on the deepest variable is added further out. */
+static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+  LLVMValueRef offset = jit_emit_expr(emit, index);
+  jit_emit_at(emit, jit_emit_depth(emit, index->vars));
+  return element_pointer(emit, array, element, offset);
+}
+
+static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+  LLVMValueRef offsets = lane_expr(emit, index, lane_index_type(emit, index));
+  jit_emit_at(emit, emit->level);
+  return element_pointer(emit, array, element, offsets);
+}
+
+static LLVMValueRef both_masks(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b) {
+  if (!a || !b) return a ? a : b;
+  return llvm()->BuildAnd(emit->code->builder, a, b, "");
+}
+
+static LLVMValueRef all_lanes(jit_emit_t *emit) {
+  return llvm()->ConstAllOnes(llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
+}
+
+/* Memory that is read instead of what `guard` forbids. */
+static LLVMValueRef nowhere(jit_emit_t *emit) {
+  if (emit->nowhere) return emit->nowhere;
+  LLVMTypeRef room = llvm()->ArrayType(llvm()->Int8TypeInContext(emit->code->context), 1024);
+  enter_first_block(emit);
+  emit->nowhere = llvm()->BuildAlloca(emit->code->builder, room, "");
+  llvm()->SetAlignment(emit->nowhere, 64);
+  return emit->nowhere;
+}
+
+static LLVMValueRef readable(jit_emit_t *emit, LLVMValueRef pointer, LLVMValueRef guard, int depth) {
+  LLVMValueRef instead = guard ? nowhere(emit) : NULL;
+  jit_emit_at(emit, depth);
+  return guard ? llvm()->BuildSelect(emit->code->builder, guard, pointer, instead, "") : pointer;
+}
+
+static bool is_scalar(LLVMValueRef value) { return jit_lanes(llvm()->TypeOf(value)) == 1; }
+
+static LLVMValueRef plain_load(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, unsigned align) {
+  LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, type, pointer, "");
+  llvm()->SetAlignment(value, align);
+  return value;
+}
+
+static LLVMValueRef masked_load(jit_emit_t *emit, const char *name, LLVMTypeRef type, LLVMValueRef pointer,
+                                LLVMValueRef mask, unsigned align) {
+  LLVMTypeRef overloads[] = {type, llvm()->TypeOf(pointer)};
+  LLVMValueRef alignment = llvm()->ConstInt(llvm()->Int32TypeInContext(emit->code->context), align, false);
+  LLVMValueRef arguments[] = {pointer, alignment, mask, llvm()->ConstNull(type)};
+  return jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
+}
+
+static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef guard,
+                              unsigned align) {
+  bool uniform = guard && is_scalar(guard);
+  if (uniform) pointer = readable(emit, pointer, guard, emit->level);
+  LLVMValueRef mask = both_masks(emit, emit->mask, uniform ? NULL : guard);
+  return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align) : plain_load(emit, type, pointer, align);
+}
+
+/* Memory of several lanes, that lie apart. */
+static LLVMValueRef load_spread(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointers, LLVMValueRef guard,
+                                unsigned align) {
+  LLVMTypeRef preds = llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes);
+  if (guard && is_scalar(guard)) guard = jit_splat(emit->code, preds, guard);
+  LLVMValueRef mask = both_masks(emit, emit->mask, guard);
+  return masked_load(emit, "llvm.masked.gather", type, pointers, mask ? mask : all_lanes(emit), align);
+}
+
+LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
+                           LLVMValueRef guard, int depth) {
+  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
+  LLVMTypeRef vector = emit->lanes > 1 ? llvm()->VectorType(element, (unsigned)emit->lanes) : element;
+  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  reach_t reach = reach_of(emit, index);
+  LLVMValueRef value, pointer = reach == REACH_SPREAD ? spread_pointers(emit, array, element, index)
+                                                      : first_pointer(emit, array, element, index);
+  jit_emit_at(emit, depth);
+  if (reach == REACH_LINE)
+    value = load_line(emit, vector, pointer, guard, align);
+  else if (reach == REACH_SPREAD)
+    value = load_spread(emit, vector, pointer, guard, align);
+  else
+    value = plain_load(emit, element, readable(emit, pointer, guard, depth), align);
+  return jit_from_memory(emit->code, dtype, value);
+}
+
+static void stream(jit_emit_t *emit, LLVMValueRef store, size_t bytes) {
+  LLVMContextRef context = emit->code->context;
+  LLVMValueRef one = llvm()->ConstInt(llvm()->Int32TypeInContext(context), 1, false);
+  LLVMMetadataRef number = llvm()->ValueAsMetadata(one), node = llvm()->MDNodeInContext2(context, &number, 1);
+  llvm()->SetMetadata(store, llvm()->GetMDKindIDInContext(context, "nontemporal", 11), llvm()->MetadataAsValue(context, node));
+  llvm()->SetAlignment(store, (unsigned)bytes);
+}
+
+static void masked_store(jit_emit_t *emit, const char *name, LLVMValueRef value, LLVMValueRef pointer, unsigned align) {
+  LLVMTypeRef overloads[] = {llvm()->TypeOf(value), llvm()->TypeOf(pointer)};
+  LLVMValueRef alignment = llvm()->ConstInt(llvm()->Int32TypeInContext(emit->code->context), align, false);
+  LLVMValueRef arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
+  jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
+}
+
+void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
+                    bool streams) {
+  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  bool spread = reach_of(emit, index) == REACH_SPREAD;
+  LLVMValueRef pointer = spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
+  jit_emit_at(emit, emit->level);
+  value = jit_to_memory(emit->code, dtype, value);
+  if (spread) {
+    masked_store(emit, "llvm.masked.scatter", value, pointer, align);
+  } else if (emit->mask) {
+    masked_store(emit, "llvm.masked.store", value, pointer, align);
+  } else {
+    LLVMValueRef store = llvm()->BuildStore(emit->code->builder, value, pointer);
+    llvm()->SetAlignment(store, align);
+    if (streams && emit->lanes > 1) stream(emit, store, align * (unsigned)emit->lanes);
+  }
+}

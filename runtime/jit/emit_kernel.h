@@ -1,0 +1,101 @@
+/* Writing one kernel function: formulas as instructions, each as far out of the loops as what it depends on allows.
+ *
+ * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every level
+ * has a block in which values that depend on no deeper variable are written, before the deeper loops. The innermost
+ * variable is the lanes': one iteration computes `lanes` consecutive values of it.
+ * Thread: one at a time, like the module. */
+#ifndef JIT_EMIT_H
+#define JIT_EMIT_H
+
+#include "jit/code.h"
+#include "jit/formula.h"
+
+#define JIT_MAX_BUFFERS 4096
+
+typedef struct jit_level {
+  LLVMBasicBlockRef block;
+  unsigned epoch; /* values of nodes written in another epoch are gone */
+} jit_level_t;
+
+typedef struct jit_emit {
+  jit_code_t *code;
+  jit_formula_t *formula;
+  LLVMValueRef function, in, out, scratch, begin, end; /* the kernel's arguments */
+  LLVMValueRef *buffers, *outs;                        /* pointers to arrays, NULL: not loaded yet */
+  LLVMValueRef nowhere;                                /* memory that may be read in place of what is not there */
+  LLVMValueRef variables[JIT_MAX_LOOPS];               /* i64; of the lanes': of lane 0 */
+  int depths[JIT_MAX_LOOPS];                           /* level of each variable */
+  jit_level_t levels[JIT_MAX_LOOPS + 1];
+  int level;                                           /* the deepest that is open */
+  int lane_var;                                        /* -1: none */
+  int lanes;                                           /* now: 1 in scalar loops */
+  LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
+  unsigned last_epoch;
+  int pass;                                            /* kInput: the number of the pass that is written */
+  /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it. */
+  LLVMValueRef (*given)(struct jit_emit *emit, jit_node_t *node);
+  void *context;
+} jit_emit_t;
+
+/* Adds the function `name` to the module and enters it at level 0. Buffers lists are in `arena`. */
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
+                           int out_count);
+void jit_emit_end(jit_emit_t *emit);
+
+/* The builder at the end of a level's block. */
+void jit_emit_at(jit_emit_t *emit, int level);
+int jit_emit_depth(const jit_emit_t *emit, uint32_t vars);
+static inline bool jit_emit_in_lanes(const jit_emit_t *emit, uint32_t vars) {
+  return emit->lanes > 1 && emit->lane_var >= 0 && vars >> emit->lane_var & 1;
+}
+
+/* A node's value: a vector if it differs from lane to lane, else a scalar. The builder is left anywhere. */
+LLVMValueRef jit_emit_node(jit_emit_t *emit, jit_node_t *node);
+/* The same in all lanes; a scalar if there is one lane only. */
+LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node);
+/* An index as i64; of lane 0 if it differs from lane to lane. */
+LLVMValueRef jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr);
+/* Of an index that differs from lane to lane: i32 where that is enough, else i64. */
+LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
+LLVMValueRef jit_emit_in(jit_emit_t *emit, int number);
+LLVMValueRef jit_emit_out(jit_emit_t *emit, int number);
+
+/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may be
+ * NULL) says so: a scalar if the index is one for all lanes. */
+LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
+                           LLVMValueRef guard, int depth);
+void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
+                    bool streams);
+
+LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value);
+/* 0, 1, 2, ... of a type, one a lane. */
+LLVMValueRef jit_emit_lane_numbers(jit_emit_t *emit, LLVMTypeRef element);
+
+/* --- loops ----------------------------------------------------------------------------------------------------- */
+
+typedef struct jit_loop {
+  LLVMBasicBlockRef before, header;
+  LLVMValueRef variable;
+  int level;
+} jit_loop_t;
+
+/* A loop over variable `var` from `from`, at least once; it becomes the next level. */
+void jit_loop_begin(jit_emit_t *emit, int var, LLVMValueRef from, jit_loop_t *out_loop);
+/* Goes on with variable + step while that is below `to`. Afterwards the outer level is open again. */
+void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, LLVMValueRef to, int64_t step);
+/* A level for a variable without a loop of its own. */
+void jit_level_enter(jit_emit_t *emit, int var, LLVMValueRef value);
+void jit_level_leave(jit_emit_t *emit);
+/* What is written up to jit_if_end runs only if `condition`; values from inside are gone afterwards. */
+typedef struct jit_if {
+  LLVMBasicBlockRef after;
+} jit_if_t;
+void jit_if_begin(jit_emit_t *emit, LLVMValueRef condition, jit_if_t *out_if);
+void jit_if_end(jit_emit_t *emit, const jit_if_t *taken);
+
+/* The innermost loop: variable `var` from `from` to `to` (i64; `count` of them if it is known, else -1), `lanes` at a
+ * time, the rest by a mask or one by one. `body` writes one iteration. The first `from` is below `to`. */
+void jit_loop_lanes(jit_emit_t *emit, int var, LLVMValueRef from, LLVMValueRef to, int64_t count, int lanes,
+                    void (*body)(jit_emit_t *emit, void *context), void *context);
+
+#endif

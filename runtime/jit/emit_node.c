@@ -1,0 +1,109 @@
+/* Nodes of formulas as instructions. */
+#include <string.h>
+
+#include "jit/element.h"
+#include "jit/emit_kernel.h"
+
+static bool is_safe_divisor(const jit_node_t *divisor) {
+  int64_t value = 0;
+  if (divisor->kind != JIT_CONSTANT || !hr_dtype_is_integer(divisor->dtype)) return false;
+  size_t bytes = hr_dtype_bytes(divisor->dtype);
+  memcpy(&value, divisor->bytes, bytes);
+  int64_t ones = (int64_t)(~(uint64_t)0 >> (64 - 8 * bytes));
+  return value != 0 && value != ones;
+}
+
+static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
+  LLVMValueRef args[3];
+  bool in_lanes = jit_emit_in_lanes(emit, node->vars);
+  jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
+                         .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
+  for (int k = 0; k < node->arg_count; k++)
+    args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
+  if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
+  jit_emit_at(emit, jit_emit_depth(emit, node->vars));
+  return jit_element_emit(emit->code, &op, args);
+}
+
+/* One element for all lanes may be wanted in some only: it is read if any wants it. */
+static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
+  LLVMValueRef guard = node->guard ? jit_emit_node(emit, node->guard) : NULL;
+  LLVMValueRef array = jit_emit_in(emit, node->number);
+  int depth = jit_emit_depth(emit, node->vars);
+  bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
+  jit_emit_at(emit, depth);
+  if (guard && !spread && jit_lanes(llvm()->TypeOf(guard)) > 1)
+    guard = jit_intrinsic(emit->code, "llvm.vector.reduce.or", llvm()->TypeOf(guard), &guard, 1);
+  LLVMValueRef value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
+  if (spread || !in_lanes) return value;
+  return jit_splat(emit->code, llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes), value);
+}
+
+/* A number as wide as its indices need, compared or converted. */
+static LLVMValueRef expr_value(jit_emit_t *emit, const jit_expr_t *expr) {
+  if (jit_emit_in_lanes(emit, expr->vars)) return jit_emit_lane_expr(emit, expr);
+  LLVMValueRef value = jit_emit_expr(emit, expr);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
+  return value;
+}
+
+static LLVMValueRef index_value(jit_emit_t *emit, const jit_node_t *node) {
+  LLVMValueRef value = expr_value(emit, node->expr);
+  hr_dtype_t from = jit_element_bits(llvm()->TypeOf(value)) == 32 ? HR_S32 : HR_S64;
+  return jit_convert_emit(emit->code, from, node->dtype, value);
+}
+
+static LLVMValueRef range_value(jit_emit_t *emit, const jit_node_t *node) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef value = expr_value(emit, node->expr), above = NULL, below = NULL;
+  LLVMTypeRef type = llvm()->TypeOf(value);
+  if (node->expr->low < node->low) above = llvm()->BuildICmp(b, LLVMIntSGE, value, jit_int(type, node->low), "");
+  if (node->expr->high >= node->high) below = llvm()->BuildICmp(b, LLVMIntSLT, value, jit_int(type, node->high), "");
+  if (above && below) return llvm()->BuildAnd(b, above, below, "");
+  return above ? above : below;
+}
+
+static LLVMValueRef multiple_value(jit_emit_t *emit, const jit_node_t *node) {
+  LLVMValueRef value = expr_value(emit, node->expr);
+  LLVMTypeRef type = llvm()->TypeOf(value);
+  LLVMValueRef rest = llvm()->BuildSRem(emit->code->builder, value, jit_int(type, node->low), "");
+  return llvm()->BuildICmp(emit->code->builder, LLVMIntEQ, rest, jit_int(type, 0), "");
+}
+
+static LLVMValueRef compute(jit_emit_t *emit, jit_node_t *node) {
+  LLVMValueRef given = emit->given ? emit->given(emit, node) : NULL;
+  if (given) return given;
+  switch (node->kind) {
+    case JIT_LOAD: return load_value(emit, node);
+    case JIT_CONSTANT: return jit_element_constant(emit->code, node->dtype, node->bytes);
+    case JIT_INDEX: return index_value(emit, node);
+    case JIT_OP: return op_value(emit, node);
+    case JIT_RANGE: return range_value(emit, node);
+    case JIT_MULTIPLE: return multiple_value(emit, node);
+    default: hr_assert(false); return NULL;
+  }
+}
+
+LLVMValueRef jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
+  unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
+  bool in_lanes = jit_emit_in_lanes(emit, node->vars);
+  void **value = in_lanes ? &node->lanes_value : &node->value;
+  unsigned *written = in_lanes ? &node->lanes_epoch : &node->epoch;
+  if (*written != epoch) {
+    LLVMValueRef computed = compute(emit, node);
+    *value = computed, *written = epoch;
+  }
+  return *value;
+}
+
+LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
+  int depth = jit_emit_depth(emit, node->vars);
+  LLVMValueRef value = jit_emit_node(emit, node);
+  if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
+  if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
+  LLVMTypeRef type = llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes);
+  jit_emit_at(emit, depth);
+  node->lanes_value = jit_splat(emit->code, type, value);
+  node->lanes_epoch = emit->levels[depth].epoch;
+  return node->lanes_value;
+}

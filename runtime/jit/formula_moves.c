@@ -1,0 +1,194 @@
+/* Ops that find an element of an operand, as arithmetic on indices. */
+#include <string.h>
+
+#include "jit/formula.h"
+
+static void keep_failure(jit_formula_t *formula, hr_status_t st) {
+  if (formula->failed)
+    hr_status_release(st);
+  else
+    formula->failed = st;
+}
+
+/* Room for the dimensions of an operand's index. */
+static const jit_expr_t **new_dims(jit_formula_t *formula, int rank) {
+  static const jit_expr_t *none[HLO_MAX_RANK];
+  const jit_expr_t **dims;
+  hr_status_t st = HR_NEW_ARRAY(formula->arena, rank + 1, &dims);
+  if (!st) return dims;
+  keep_failure(formula, st);
+  return none;
+}
+
+static jit_node_t *operand_at(jit_formula_t *formula, const hlo_instr_t *instr, int k, const jit_expr_t *const *dims,
+                              jit_node_t *guard) {
+  return jit_formula_at(formula, instr->operands[k], 0, (jit_index_t){NULL, dims}, guard);
+}
+
+static jit_node_t *iota_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims) {
+  const jit_expr_t *expr = dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)];
+  return jit_node_make(formula, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = expr});
+}
+
+static jit_node_t *broadcast_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                                jit_node_t *guard) {
+  const hlo_shape_t *in = instr->operands[0]->shape;
+  hr_ints_t places = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  const jit_expr_t **at = new_dims(formula, in->rank);
+  for (int d = 0; d < in->rank; d++)
+    at[d] = in->dims[d] == 1 ? jit_expr_constant(&formula->exprs, 0) : dims[places.data[d]];
+  return operand_at(formula, instr, 0, at, guard);
+}
+
+static jit_node_t *transpose_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                                jit_node_t *guard) {
+  hr_ints_t places = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  const jit_expr_t **at = new_dims(formula, instr->shape->rank);
+  for (int d = 0; d < instr->shape->rank; d++) at[places.data[d]] = dims[d];
+  return operand_at(formula, instr, 0, at, guard);
+}
+
+static jit_node_t *reverse_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                              jit_node_t *guard) {
+  hr_ints_t reversed = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
+  const jit_expr_t **at = new_dims(formula, instr->shape->rank);
+  for (int d = 0; d < instr->shape->rank; d++) at[d] = dims[d];
+  for (int64_t i = 0; i < reversed.count; i++) {
+    int64_t d = reversed.data[i];
+    at[d] = jit_expr_affine(&formula->exprs, dims[d], -1, instr->shape->dims[d] - 1);
+  }
+  return operand_at(formula, instr, 0, at, guard);
+}
+
+static jit_node_t *slice_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                            jit_node_t *guard) {
+  const hlo_slice_t *slice = hlo_attr_slice(instr);
+  const jit_expr_t **at = new_dims(formula, instr->shape->rank);
+  for (int d = 0; d < instr->shape->rank; d++)
+    at[d] = jit_expr_affine(&formula->exprs, dims[d], slice->dims[d].stride, slice->dims[d].start);
+  return operand_at(formula, instr, 0, at, guard);
+}
+
+/* Pieces from the last to the first: each is taken below its end, what follows otherwise. */
+static jit_node_t *concatenate_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                                  jit_node_t *guard) {
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0], end = instr->shape->dims[d];
+  jit_node_t *result = NULL;
+  for (int k = instr->operand_count; k-- > 0;) {
+    int64_t start = end - instr->operands[k]->shape->dims[d];
+    bool never, never_below;
+    jit_node_t *here = jit_node_range(formula, dims[d], start, end, &never);
+    if (!never) {
+      const jit_expr_t **at = new_dims(formula, instr->shape->rank);
+      memcpy(at, dims, (size_t)instr->shape->rank * sizeof *at);
+      at[d] = jit_expr_affine(&formula->exprs, dims[d], 1, -start);
+      jit_node_t *piece = operand_at(formula, instr, k, at, jit_node_both(formula, guard, here));
+      jit_node_t *below = jit_node_range(formula, dims[d], INT64_MIN / 2, end, &never_below);
+      result = !result || !below ? piece
+                                 : jit_node_op(formula, HLO_SELECT, piece->dtype, 0, 3,
+                                               (jit_node_t *[]){below, piece, result});
+    }
+    end = start;
+  }
+  if (result) return result;
+  keep_failure(formula, hlo_unsupported(instr, "an element of nothing"));
+  return jit_node_make(formula, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype, .expr = dims[d]});
+}
+
+/* Where the operand's element along one dimension is: *out_guard where there is one. */
+static const jit_expr_t *unpadded(jit_formula_t *formula, const hlo_padding_dim_t *pad, int64_t size,
+                                  const jit_expr_t *place, jit_node_t **guard, bool *out_never) {
+  int64_t step = pad->interior + 1;
+  const jit_expr_t *from_low = jit_expr_affine(&formula->exprs, place, 1, -pad->low);
+  *guard = jit_node_both(formula, *guard, jit_node_range(formula, from_low, 0, (size - 1) * step + 1, out_never));
+  if (step == 1) return from_low;
+  if (jit_expr_remainder(&formula->exprs, from_low, step) != jit_expr_constant(&formula->exprs, 0)) {
+    jit_node_t node = {.kind = JIT_MULTIPLE, .dtype = HR_PRED, .expr = from_low, .low = step};
+    *guard = jit_node_both(formula, *guard, jit_node_make(formula, &node));
+  }
+  return jit_expr_divide(&formula->exprs, from_low, step);
+}
+
+static jit_node_t *pad_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                          jit_node_t *guard) {
+  const hlo_padding_t *padding = hlo_attr_padding(instr);
+  const hlo_shape_t *in = instr->operands[0]->shape;
+  const jit_expr_t **at = new_dims(formula, in->rank);
+  jit_node_t *inside = NULL;
+  bool never = false;
+  for (int d = 0; d < in->rank && !never; d++) {
+    never = in->dims[d] == 0;
+    if (!never) at[d] = unpadded(formula, &padding->dims[d], in->dims[d], dims[d], &inside, &never);
+  }
+  jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
+  jit_node_t *filling = jit_formula_at(formula, instr->operands[1], 0, zero, guard);
+  if (never) return filling;
+  jit_node_t *element = operand_at(formula, instr, 0, at, jit_node_both(formula, guard, inside));
+  if (!inside) return element;
+  return jit_node_op(formula, HLO_SELECT, element->dtype, 0, 3, (jit_node_t *[]){inside, element, filling});
+}
+
+static int64_t integer_at(hr_dtype_t dtype, const void *bytes) {
+  size_t size = hr_dtype_bytes(dtype);
+  uint64_t bits = 0;
+  memcpy(&bits, bytes, size);
+  bool negative = hr_dtype_class(dtype) == HR_CLASS_SIGNED && bits >> (8 * size - 1);
+  if (negative && size < 8) bits |= ~(uint64_t)0 << 8 * size;
+  return dtype == HR_U64 && bits >> 63 ? INT64_MAX : (int64_t)bits;
+}
+
+/* Start d of a dynamic slice or update, whose starts are operands from `first` on: scalars, or one list. */
+static const jit_expr_t *start_of(jit_formula_t *formula, const hlo_instr_t *instr, int first, int d, int64_t most) {
+  bool is_list = instr->operand_count == first + 1 && instr->operands[first]->shape->rank == 1;
+  jit_index_t at = {jit_expr_constant(&formula->exprs, is_list ? d : 0), NULL};
+  jit_node_t *start = jit_formula_at(formula, instr->operands[is_list ? first : first + d], 0, at, NULL);
+  if (start->kind != JIT_CONSTANT) return jit_expr_start(&formula->exprs, start, start->vars, 0, most);
+  int64_t value = integer_at(start->dtype, start->bytes);
+  return jit_expr_constant(&formula->exprs, value < 0 ? 0 : value > most ? most : value);
+}
+
+static jit_node_t *dynamic_slice_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                                    jit_node_t *guard) {
+  const hlo_shape_t *in = instr->operands[0]->shape;
+  const jit_expr_t **at = new_dims(formula, in->rank);
+  for (int d = 0; d < in->rank; d++)
+    at[d] = jit_expr_add(&formula->exprs, dims[d],
+                         start_of(formula, instr, 1, d, in->dims[d] - instr->shape->dims[d]));
+  return operand_at(formula, instr, 0, at, guard);
+}
+
+const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index) {
+  const hlo_shape_t *whole = update->shape, *written = update->operands[1]->shape;
+  const jit_expr_t *const *dims = jit_index_dims(formula, written, index);
+  const jit_expr_t **at = new_dims(formula, whole->rank);
+  for (int d = 0; d < whole->rank; d++)
+    at[d] = jit_expr_add(&formula->exprs, dims[d], start_of(formula, update, 2, d, whole->dims[d] - written->dims[d]));
+  return jit_index_linear(formula, whole, (jit_index_t){NULL, at});
+}
+
+jit_node_t *jit_formula_moved(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+  switch (instr->op) {
+    case HLO_COPY: return jit_formula_at(formula, instr->operands[0], 0, index, guard);
+    case HLO_RESHAPE:
+    case HLO_BITCAST: {
+      jit_index_t same = {jit_index_linear(formula, instr->shape, index), NULL};
+      return jit_formula_at(formula, instr->operands[0], 0, same, guard);
+    }
+    default: break;
+  }
+  const jit_expr_t *const *dims = jit_index_dims(formula, instr->shape, index);
+  switch (instr->op) {
+    case HLO_IOTA: return iota_at(formula, instr, dims);
+    case HLO_BROADCAST: return broadcast_at(formula, instr, dims, guard);
+    case HLO_TRANSPOSE: return transpose_at(formula, instr, dims, guard);
+    case HLO_REVERSE: return reverse_at(formula, instr, dims, guard);
+    case HLO_SLICE: return slice_at(formula, instr, dims, guard);
+    case HLO_CONCATENATE: return concatenate_at(formula, instr, dims, guard);
+    case HLO_PAD: return pad_at(formula, instr, dims, guard);
+    case HLO_DYNAMIC_SLICE: return dynamic_slice_at(formula, instr, dims, guard);
+    default:
+      keep_failure(formula, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+      return jit_node_make(formula, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype,
+                                                  .expr = jit_expr_constant(&formula->exprs, 0)});
+  }
+}

@@ -1,0 +1,85 @@
+/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's variable, a number that is
+ * known before the loops start (where a dynamic-slice begins), or a quotient or remainder that could not be simplified.
+ * Equal expressions are one object, so that pointers compare. Ranges are kept, as they decide what simplifies and
+ * which bounds need no check.
+ * Failures: the first one is kept in jit_exprs_t.failed; functions then return some expression. */
+#ifndef JIT_INDEX_EXPR_H
+#define JIT_INDEX_EXPR_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+#define JIT_MAX_LOOPS 24
+
+typedef struct jit_expr jit_expr_t;
+
+typedef struct jit_term {
+  int symbol;
+  int64_t factor; /* not 0 */
+} jit_term_t;
+
+struct jit_expr {
+  int64_t constant;
+  int64_t low, high; /* of its values, both included */
+  uint32_t vars;     /* bit v: depends on loop variable v */
+  uint32_t hash;
+  int count;
+  void *value;       /* of the code generator */
+  unsigned epoch;    /* for which `value` is meant */
+  jit_expr_t *next;  /* in the table */
+  jit_term_t terms[]; /* by rising symbol */
+};
+
+typedef enum jit_symbol_kind {
+  JIT_SYMBOL_LOOP,     /* variable number `index` */
+  JIT_SYMBOL_START,    /* the integer that `node` computes, limited to low .. high */
+  JIT_SYMBOL_QUOTIENT, /* of / divisor */
+  JIT_SYMBOL_REMAINDER
+} jit_symbol_kind_t;
+
+struct jit_node;
+
+typedef struct jit_symbol {
+  jit_symbol_kind_t kind;
+  int index;
+  int64_t low, high;
+  uint32_t vars;
+  struct jit_node *node;
+  const jit_expr_t *of;
+  int64_t divisor;
+} jit_symbol_t;
+
+typedef struct jit_exprs {
+  hr_arena_t *arena;
+  hr_status_t failed;
+  int symbol_count, symbol_capacity;
+  jit_symbol_t *symbols;
+  jit_expr_t *table[512];
+  /* The first loop variable that would have to be two for a quotient to disappear, and the size of the inner one; -1. */
+  int split_var;
+  int64_t split_size;
+} jit_exprs_t;
+
+void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena);
+
+jit_expr_t *jit_expr_constant(jit_exprs_t *exprs, int64_t value);
+/* A loop of low .. high. Variables are made in order, outermost first, before any other symbol. */
+jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high);
+jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low, int64_t high);
+jit_expr_t *jit_expr_add(jit_exprs_t *exprs, const jit_expr_t *a, const jit_expr_t *b);
+jit_expr_t *jit_expr_scale(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor);
+/* a * factor + constant */
+jit_expr_t *jit_expr_affine(jit_exprs_t *exprs, const jit_expr_t *a, int64_t factor, int64_t constant);
+/* Without the term of a symbol. */
+jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol);
+/* Of values that are not negative; the divisor is positive. */
+jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
+jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
+
+/* The factor of a loop variable where it stands directly; 0: nowhere. */
+int64_t jit_expr_factor(const jit_expr_t *expr, int var);
+/* Does it depend on the variable in another way than by a factor? */
+bool jit_expr_is_bent(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
+
+#endif

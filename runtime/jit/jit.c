@@ -1,0 +1,170 @@
+#include "jit/jit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "jit/compile_pool.h"
+#include "jit/jit_parts.h"
+
+#define MODULE_WORK 400 /* nodes in a module: enough to pay for its making, few enough to share out */
+
+hr_status_t jit_create(const jit_options_t *options, jit_t **out_jit) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(jit_t), &memory));
+  jit_t *jit = memory;
+  jit->options = *options;
+  hr_arena_init(&jit->arena);
+  hr_map_init(&jit->kernels);
+  *out_jit = jit;
+  return NULL;
+}
+
+static void forget_pending(jit_t *jit) {
+  for (size_t i = 0; i < jit->pending.count; i++) hr_arena_deinit(&jit->pending.data[i]->arena);
+  jit->pending.count = 0;
+}
+
+void jit_destroy(jit_t *jit) {
+  if (!jit) return;
+  forget_pending(jit);
+  for (size_t i = 0; i < jit->objects.count; i++) jit_object_unload(jit->objects.data[i]);
+  HR_VEC_FREE(&jit->pending);
+  HR_VEC_FREE(&jit->objects);
+  hr_map_deinit(&jit->kernels);
+  hr_arena_deinit(&jit->arena);
+  hr_free(jit);
+}
+
+jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
+
+/* --- requests -------------------------------------------------------------------------------------------------- */
+
+static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body, const fusion_form_t *form,
+                              int part, const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
+  jit_kernel_t *kernel;
+  HR_TRY(HR_NEW(&jit->arena, &kernel));
+  HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
+  kernel->key = *key;
+  HR_TRY(hr_map_put(&jit->kernels, (hr_str_t){(const char *)&kernel->key, sizeof kernel->key}, kernel, NULL));
+  hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
+  if (st) kernel->is_declined = true;
+  HR_TRY(st);
+  if (!kernel->is_declined) jit->pending.data[jit->pending.count++] = kernel;
+  *out_kernel = kernel;
+  return NULL;
+}
+
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form, int part,
+                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
+  jit_key_t key;
+  HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, &key, out_buffers));
+  jit->counts.requests++;
+  *out_kernel = hr_map_get(&jit->kernels, (hr_str_t){(const char *)&key, sizeof key});
+  return *out_kernel ? NULL : new_kernel(jit, &key, body, form, part, out_buffers, out_kernel);
+}
+
+/* --- code ------------------------------------------------------------------------------------------------------ */
+
+/* Kernels first[m] .. first[m + 1] - 1 of the pending ones are module m. */
+typedef struct build {
+  jit_t *jit;
+  int module_count;
+  int *first;
+  jit_key_t *keys;
+  hr_buffer_t **objects;
+  int missing_count, *missing; /* modules that the cache lacks */
+} build_t;
+
+static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
+  const jit_t *jit = build->jit;
+  double work = 0;
+  HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->first));
+  for (size_t i = 0; i < jit->pending.count; i++) {
+    if (!build->module_count || work >= MODULE_WORK) build->first[build->module_count++] = (int)i, work = 0;
+    work += jit->pending.data[i]->node_work + 20;
+  }
+  build->first[build->module_count] = (int)jit->pending.count;
+  HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->keys));
+  HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->missing));
+  return HR_NEW_ARRAY(arena, build->module_count, &build->objects);
+}
+
+static hr_status_t write_module(void *context, int index, jit_code_t *code) {
+  build_t *build = context;
+  int m = build->missing[index];
+  for (int i = build->first[m]; i < build->first[m + 1]; i++)
+    HR_TRY(jit_kernel_write(build->jit->pending.data[i], code));
+  return NULL;
+}
+
+static void dump_module(void *context, int index, const char *ir) {
+  build_t *build = context;
+  char path[4096];
+  const jit_kernel_t *first = build->jit->pending.data[build->first[build->missing[index]]];
+  snprintf(path, sizeof path, "%s/jit_%s.ll", build->jit->options.dump_to, first->name);
+  hr_status_release(hr_file_write_all(path, ir, strlen(ir)));
+}
+
+static hr_status_t compile_missing(build_t *build, hr_arena_t *arena) {
+  hr_buffer_t **made;
+  const jit_options_t *options = &build->jit->options;
+  jit_compile_options_t how = {.workers = options->workers, .target = jit_target_host(),
+                               .dump = options->dump_to ? dump_module : NULL, .dump_context = build};
+  if (!build->missing_count) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, build->missing_count, &made));
+  HR_TRY(jit_compile_modules(&how, build->missing_count, write_module, build, made));
+  for (int i = 0; i < build->missing_count; i++) build->objects[build->missing[i]] = made[i];
+  return NULL;
+}
+
+static hr_status_t load_module(build_t *build, int m) {
+  jit_t *jit = build->jit;
+  jit_object_t *object;
+  char name[64];
+  HR_TRY(HR_VEC_RESERVE(&jit->objects, jit->objects.count + 1));
+  HR_TRY(jit_object_load(hr_buffer_data(build->objects[m]), hr_buffer_size(build->objects[m]), &object));
+  jit->objects.data[jit->objects.count++] = object;
+  jit->counts.code_bytes += jit_object_code_bytes(object);
+  for (int i = build->first[m]; i < build->first[m + 1]; i++) {
+    jit_kernel_t *kernel = jit->pending.data[i];
+    for (int p = 0; p < kernel->phase_count; p++) {
+      jit_kernel_phase_name(kernel, p, name);
+      HR_TRY(jit_object_find(object, name, (void **)&kernel->phases[p].run));
+    }
+    kernel->is_ready = true;
+  }
+  return NULL;
+}
+
+static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
+  HR_TRY(divide_modules(build, arena));
+  for (int m = 0; m < build->module_count; m++) build->missing[build->missing_count++] = m;
+  HR_TRY(compile_missing(build, arena));
+  for (int m = 0; m < build->module_count; m++) HR_TRY(load_module(build, m));
+  return NULL;
+}
+
+static double now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+hr_status_t jit_finish(jit_t *jit) {
+  hr_arena_t arena;
+  build_t build = {.jit = jit};
+  double start = now_ms();
+  if (!jit->pending.count) return NULL;
+  hr_arena_init(&arena);
+  hr_status_t st = make_code(&build, &arena);
+  for (int m = 0; build.objects && m < build.module_count; m++) hr_buffer_release(build.objects[m]);
+  jit->counts.kernels += (int)jit->pending.count;
+  jit->counts.modules += build.module_count;
+  forget_pending(jit);
+  hr_arena_deinit(&arena);
+  jit->counts.compile_ms += now_ms() - start;
+  return hr_status_note(st, "while generating code");
+}

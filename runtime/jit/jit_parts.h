@@ -1,0 +1,26 @@
+/* What the files of jit.h share. */
+#ifndef JIT_JIT_PARTS_H
+#define JIT_JIT_PARTS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "jit/jit.h"
+#include "jit/kernel.h"
+#include "jit/object_loader.h"
+
+struct jit {
+  jit_options_t options;
+  hr_arena_t arena; /* kernels */
+  hr_map_t kernels; /* by the bytes of their keys */
+  HR_VEC(jit_kernel_t *) pending;
+  HR_VEC(jit_object_t *) objects;
+  jit_counts_t counts;
+};
+
+/* The kernel of a part: one that was asked for before, or a new one. *out_buffers: the part's arrays. */
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form, int part,
+                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
+/* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
+hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body);
+
+#endif

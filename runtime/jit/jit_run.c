@@ -1,0 +1,251 @@
+/* Plans of instructions that have kernels, and their running. */
+#include <string.h>
+
+#include "jit/jit_parts.h"
+#include "ops/emit.h"
+
+#define ALONE_NS 20000.0 /* less than this stays on the caller */
+#define CHUNK_NS 10000.0 /* for one worker at a time */
+
+/* One part: a kernel on some of the instruction's arrays. */
+typedef struct call {
+  const jit_kernel_t *kernel;
+  int *in;                   /* leaves of the operands; -1: */
+  const void **literals;
+  int *out;                  /* leaves of the result */
+  size_t pointers_at;        /* in scratch: in, out, shared scratch */
+  size_t shared_at, own_at;  /* in scratch: of all workers, of each */
+  int64_t first_unit;        /* among those of all calls */
+} call_t;
+
+/* An update that is not in place begins as a copy. */
+typedef struct copy {
+  int in, out;
+  size_t bytes;
+} copy_t;
+
+typedef struct plan {
+  int call_count, copy_count, workers;
+  call_t *calls;
+  copy_t *copies;
+  bool is_flat; /* all kernels have one phase: their units are one loop */
+  int64_t unit_count;
+  double ns;
+} plan_t;
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static size_t rounded(size_t bytes) { return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT; }
+
+static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                             call_t *call) {
+  const jit_kernel_t *kernel = call->kernel;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->in));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->literals));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &call->out));
+  for (int k = 0; k < kernel->buffer_count; k++) {
+    const jit_buffer_t *buffer = &buffers->items[kernel->buffers[k]];
+    call->in[k] = buffer->param;
+    call->literals[k] = buffer->literal ? buffer->literal->data : NULL;
+  }
+  int leaf = 0, count = 0;
+  for (int r = 0; r < form->root_count; r++) {
+    int leaves = hlo_shape_leaf_count(form->roots[r]->shape);
+    for (int k = 0; k < leaves; k++, leaf++)
+      if (form->part_of_root[r] == part) call->out[count++] = leaf;
+  }
+  return NULL;
+}
+
+static void place_scratch(plan_t *plan, call_t *call, size_t *scratch_bytes) {
+  const jit_kernel_t *kernel = call->kernel;
+  call->pointers_at = *scratch_bytes;
+  *scratch_bytes += rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
+  call->shared_at = *scratch_bytes;
+  *scratch_bytes += rounded(kernel->scratch_bytes);
+  call->own_at = *scratch_bytes;
+  *scratch_bytes += rounded(kernel->worker_bytes) * (size_t)plan->workers;
+  call->first_unit = plan->unit_count;
+  plan->unit_count += kernel->phases[0].units;
+  plan->is_flat = plan->is_flat && kernel->phase_count == 1;
+  for (int p = 0; p < kernel->phase_count; p++) plan->ns += (double)kernel->phases[p].units * kernel->phases[p].unit_ns;
+}
+
+/* Does another part, or the instruction by another operand, read what this part may write over? */
+static bool is_shared(const plan_t *plan, const hlo_instr_t *instr, int call, int leaf) {
+  for (int k = 0; k < instr->operand_count; k++)
+    if (k != leaf && instr->operands[k] == instr->operands[leaf]) return true;
+  for (int c = 0; c < plan->call_count; c++)
+    for (int k = 0; c != call && k < plan->calls[c].kernel->buffer_count; k++)
+      if (plan->calls[c].in[k] == leaf) return true;
+  return false;
+}
+
+static void allow_reuse(const plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse) {
+  for (int c = 0; c < plan->call_count; c++) {
+    const call_t *call = &plan->calls[c];
+    for (int r = 0; r < call->kernel->root_count; r++)
+      for (int k = 0; k < call->kernel->buffer_count && k < 64; k++) {
+        int leaf = call->in[k];
+        if (!(call->kernel->reuse[r] >> k & 1) || leaf < 0 || leaf >= 64 || is_shared(plan, instr, c, leaf)) continue;
+        reuse[call->out[r]] |= (uint64_t)1 << leaf;
+      }
+  }
+}
+
+/* Updates write over their first operand. */
+static void plan_copies(plan_t *plan, const fusion_form_t *form, uint64_t *reuse) {
+  for (int r = 0, leaf = 0; r < form->root_count; leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
+    const hlo_instr_t *root = form->roots[r];
+    if (op_emits[root->op] != EMIT_UPDATE) continue;
+    int from = (int)hlo_parameter_number(root->operands[0]);
+    size_t bytes = (size_t)fusion_count(root->shape) * hr_dtype_bytes(root->shape->dtype);
+    plan->copies[plan->copy_count++] = (copy_t){from, leaf, bytes};
+    if (from < 64) reuse[leaf] = (uint64_t)1 << from;
+  }
+}
+
+static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
+                              plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
+  HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
+  HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
+  for (int part = 0; part < form->part_count; part++) {
+    call_t *call = &plan->calls[part];
+    jit_kernel_t *kernel;
+    jit_buffer_list_t buffers;
+    HR_TRY(jit_request(jit, arena, body, form, part, &kernel, &buffers));
+    *out_declined = kernel->is_declined;
+    if (*out_declined) return NULL;
+    call->kernel = kernel;
+    HR_TRY(fill_call(arena, form, part, &buffers, call));
+    place_scratch(plan, call, scratch_bytes);
+    plan->call_count++;
+  }
+  return NULL;
+}
+
+static double bytes_of(const hlo_shape_t *shape) {
+  double bytes = 0;
+  for (int k = 0; k < hlo_shape_leaf_count(shape); k++) {
+    const hlo_shape_t *leaf = hlo_shape_leaf(shape, k);
+    bytes += (double)fusion_count(leaf) * (double)hr_dtype_bytes(leaf->dtype);
+  }
+  return bytes;
+}
+
+static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr, const hlo_computation_t *body,
+                             op_native_step_t *out) {
+  fusion_form_t form;
+  plan_t *plan;
+  uint64_t *reuse;
+  size_t scratch_bytes = 0;
+  bool declined = false;
+  HR_TRY(fusion_form_find(target->arena, body, &form));
+  if (form.space.kind == FUSION_NONE) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(target->arena, hlo_shape_leaf_count(instr->shape), &reuse));
+  plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
+  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, plan, &scratch_bytes, &declined));
+  if (declined) return NULL;
+  allow_reuse(plan, instr, reuse);
+  plan_copies(plan, &form, reuse);
+  *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
+  for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
+  return NULL;
+}
+
+static hr_status_t prepare(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const hlo_computation_t *body;
+  if (!target->emitter || !op_can_emit(step->instr)) return NULL;
+  if (step->instr->op == HLO_FUSION) return plan_body(target, step->instr, step->instr->called[0], out);
+  HR_TRY(jit_body_of(target->arena, step->instr, &body));
+  return plan_body(target, step->instr, body, out);
+}
+
+/* --- running --------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+  const plan_t *plan;
+  char *scratch;
+  int call, phase; /* of plans that are not flat */
+} run_t;
+
+static void run_units(const run_t *run, const call_t *call, int phase, int64_t begin, int64_t end, int worker) {
+  void **pointers = (void **)(run->scratch + call->pointers_at);
+  const jit_kernel_t *kernel = call->kernel;
+  void *own = run->scratch + call->own_at + rounded(kernel->worker_bytes) * (size_t)worker;
+  kernel->phases[phase].run(pointers, pointers + kernel->buffer_count, own, begin, end);
+}
+
+static void run_phase(void *context, int64_t begin, int64_t end, int worker) {
+  const run_t *run = context;
+  run_units(run, &run->plan->calls[run->call], run->phase, begin, end, worker);
+}
+
+/* Units of all calls, numbered through. */
+static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
+  const run_t *run = context;
+  const plan_t *plan = run->plan;
+  int low = 0, high = plan->call_count - 1;
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (plan->calls[middle].first_unit <= begin)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  for (; begin < end; low++) {
+    const call_t *call = &plan->calls[low];
+    int64_t last = call->first_unit + call->kernel->phases[0].units, stop = end < last ? end : last;
+    run_units(run, call, 0, begin - call->first_unit, stop - call->first_unit, worker);
+    begin = stop;
+  }
+}
+
+static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units, double ns) {
+  hr_workers_t *workers = native_workers(env, run->plan->workers);
+  if (ns < ALONE_NS || units == 1 || hr_workers_count(workers) == 1) {
+    fn(run, 0, units, 0);
+    return;
+  }
+  int64_t grain = (int64_t)(CHUNK_NS * (double)units / ns);
+  hr_workers_for(workers, units, grain > 0 ? grain : 1, fn, run);
+}
+
+static void run_in_turn(const op_native_run_t *env, run_t *run) {
+  for (run->call = 0; run->call < run->plan->call_count; run->call++) {
+    const jit_kernel_t *kernel = run->plan->calls[run->call].kernel;
+    for (run->phase = 0; run->phase < kernel->phase_count; run->phase++) {
+      const jit_phase_t *phase = &kernel->phases[run->phase];
+      share_out(env, run, run_phase, phase->units, (double)phase->units * phase->unit_ns);
+    }
+  }
+}
+
+static void set_pointers(const plan_t *plan, char *scratch, void *const *in, void *const *out) {
+  for (int c = 0; c < plan->call_count; c++) {
+    const call_t *call = &plan->calls[c];
+    void **pointers = (void **)(scratch + call->pointers_at);
+    for (int k = 0; k < call->kernel->buffer_count; k++)
+      *pointers++ = call->in[k] >= 0 ? in[call->in[k]] : (void *)call->literals[k];
+    for (int r = 0; r < call->kernel->root_count; r++) *pointers++ = out[call->out[r]];
+    *pointers = scratch + call->shared_at;
+  }
+}
+
+static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
+  const plan_t *plan = opaque;
+  run_t run = {.plan = plan, .scratch = env->scratch};
+  set_pointers(plan, env->scratch, in, out);
+  for (int c = 0; c < plan->copy_count; c++) {
+    const copy_t *copy = &plan->copies[c];
+    if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
+  }
+  if (plan->is_flat)
+    share_out(env, &run, run_flat, plan->unit_count, plan->ns);
+  else
+    run_in_turn(env, &run);
+  return NULL;
+}
+
+const op_native_t jit_native = {"generated code", prepare, run};

@@ -1,0 +1,107 @@
+#include "jit/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jit/element.h"
+
+/* --- what a formula needs -------------------------------------------------------------------------------------- */
+
+static bool knows_node(const jit_target_t *target, const jit_node_t *node) {
+  if (node->kind == JIT_LOAD || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX)
+    return jit_element_knows(target, HLO_CONVERT, node->dtype, node->dtype);
+  if (node->kind != JIT_OP) return true;
+  return jit_element_knows(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype, node->dtype);
+}
+
+bool jit_kernel_knows(const jit_kernel_t *kernel) {
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+    if (!knows_node(kernel->target, node)) return false;
+  return true;
+}
+
+/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors then. */
+int jit_kernel_lanes(const jit_kernel_t *kernel) {
+  double work[9] = {0};
+  int most = 1;
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    hr_dtype_t dtype = node->dtype;
+    if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
+    size_t bytes = dtype == HR_BF16 || dtype == HR_F16 ? 4 : hr_dtype_bytes(dtype);
+    if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
+  }
+  for (int bytes = 2; bytes <= 8; bytes *= 2)
+    if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
+  return kernel->target->vector_bytes / most;
+}
+
+/* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
+double jit_kernel_ns(const jit_kernel_t *kernel, const jit_formula_t *formula, double count) {
+  double cost = 0;
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made) cost += jit_node_cost(node);
+  return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
+}
+
+void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64]) {
+  snprintf(name, 64, "%s_%d", kernel->name, phase);
+}
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
+  const fusion_form_t *form = &kernel->form;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, 2 * form->root_count + 8, &kernel->roots));
+  for (int r = 0; r < form->root_count; r++) {
+    hlo_instr_t *instr = form->roots[r];
+    if (form->part_of_root[r] != part) continue;
+    int leaves = hlo_shape_leaf_count(instr->shape);
+    for (int k = 0; k < leaves; k++) {
+      if (kernel->root_count == 2 * form->root_count + 8) return hlo_unsupported(instr, "too many results");
+      jit_root_t *root = &kernel->roots[kernel->root_count++];
+      *root = (jit_root_t){.instr = instr, .number = k, .dtype = hlo_shape_leaf(instr->shape, k)->dtype};
+    }
+  }
+  return NULL;
+}
+
+static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer) {
+  int k = 0;
+  while (list->items[k].param != buffer->param || list->items[k].literal != buffer->literal) k++;
+  return k;
+}
+
+/* What is needed when the formula is gone. */
+static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
+  const jit_formula_t *formula = kernel->formula;
+  uint64_t *reuse = kernel->reuse;
+  kernel->buffer_count = formula->buffer_count;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &kernel->reuse));
+  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
+  for (int r = 0; reuse && r < kernel->root_count; r++) kernel->reuse[r] = reuse[r];
+  return NULL;
+}
+
+static hr_status_t plan_form(jit_kernel_t *kernel) {
+  if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_plan(kernel);
+  return hr_error(HR_UNSUPPORTED, "reductions have no code");
+}
+
+hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel) {
+  hr_arena_init(&kernel->arena);
+  kernel->target = target, kernel->body = body, kernel->form = *form;
+  snprintf(kernel->name, sizeof kernel->name, "k%016llx%08llx", (unsigned long long)kernel->key.high,
+           (unsigned long long)kernel->key.low & 0xffffffff);
+  hr_status_t st = take_roots(kernel, part);
+  if (!st) st = plan_form(kernel);
+  if (!st) st = keep_lists(kernel, arena, buffers);
+  kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
+  if (st) hr_arena_deinit(&kernel->arena);
+  if (!kernel->is_declined) return st;
+  hr_status_release(st);
+  return NULL;
+}
+
+hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) { return jit_loop_write(kernel, code); }

@@ -1,0 +1,105 @@
+/* A kernel: one function of generated code, for a part of a fusion. Parts that are equal but for names share one.
+ *
+ *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
+ *
+ * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by side.
+ * `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
+#ifndef JIT_KERNEL_H
+#define JIT_KERNEL_H
+
+#include "jit/emit_kernel.h"
+#include "jit/object_cache.h"
+#include "ops/fusion_form.h"
+
+#define JIT_MAX_PHASES 16
+
+typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
+
+/* Loops over an iteration space: the sizes multiply to its elements. */
+typedef struct jit_nest {
+  int rank;
+  int64_t sizes[JIT_MAX_LOOPS];
+} jit_nest_t;
+
+typedef struct jit_phase {
+  int64_t units;
+  double unit_ns; /* of one unit on one worker */
+  jit_kernel_fn run; /* once it is loaded */
+} jit_phase_t;
+
+typedef struct jit_root {
+  const hlo_instr_t *instr;
+  int number; /* of a reduction's results; else 0 */
+  hr_dtype_t dtype;
+  jit_node_t *value;
+  const jit_expr_t *place;
+  bool is_full; /* kInput: not outer */
+  bool streams; /* too big to be in a cache afterwards */
+} jit_root_t;
+
+typedef struct jit_kernel jit_kernel_t;
+struct jit_kernel {
+  hr_arena_t arena; /* the formula's; freed once the code is made */
+  const jit_target_t *target;
+  jit_key_t key;
+  char name[40]; /* of its functions, which end in the phase's number */
+  const hlo_computation_t *body;
+  fusion_form_t form;
+  int root_count;
+  jit_root_t *roots;
+  jit_formula_t *formula;
+  jit_nest_t nest;   /* kLoop: of the whole space; kInput: of what is left */
+  jit_nest_t within; /* kInput: of what is reduced */
+  int lanes;
+  int64_t block;     /* values of the innermost variable in a unit; 0: all */
+  int unit_rank;     /* outermost variables that a unit fixes */
+  int phase_count;
+  jit_phase_t phases[JIT_MAX_PHASES];
+  size_t scratch_bytes; /* of the phases together */
+  size_t worker_bytes;
+  int buffer_count;
+  int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
+  uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
+  double node_work;  /* how long its code takes to make: nodes */
+  void *rows;        /* kInput: of kernel_rows.c */
+  bool is_declined, is_ready;
+  jit_kernel_t *next;
+};
+
+/* Lays out part number `part` of a fusion: finds formula, loops, units, phases. kernel->is_declined says that there is
+ * no code for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
+hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                            const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                            jit_kernel_t *kernel);
+/* Writes its functions, one a phase, into the module. */
+hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
+
+/* What names a part: everything that decides its code; and the arrays that it may read, in an order that is the same in
+ * equal parts. */
+hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
+                           const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers);
+
+/* --- for the files of this part only --------------------------------------------------------------------------- */
+
+hr_status_t jit_loop_plan(jit_kernel_t *kernel);
+hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
+
+/* Makes the loop variables of a nest; the index is linear in them. */
+const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest);
+/* Splits a variable, or joins variables that no index tells apart, if the formula asks for it: `first` is the number of
+ * the nest's first variable. False: it is good. */
+bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula);
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count);
+/* Sizes of a shape, without those of 1. */
+void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
+int64_t jit_nest_count(const jit_nest_t *nest);
+
+/* Lanes that suit the types of a formula. */
+int jit_kernel_lanes(const jit_kernel_t *kernel);
+/* Does every op of the formula have code? */
+bool jit_kernel_knows(const jit_kernel_t *kernel);
+/* Nanoseconds for the whole formula, once for each of `count` elements. */
+double jit_kernel_ns(const jit_kernel_t *kernel, const jit_formula_t *formula, double count);
+void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64]);
+
+#endif

@@ -1,0 +1,185 @@
+/* kLoop: one loop nest over the elements of the roots.
+ *
+ * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of the
+ * innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
+#include "jit/kernel.h"
+
+#define NODES_MAX 6000
+#define UNITS_WANTED 64
+#define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_t *index) {
+  jit_index_t at = {index, NULL};
+  root->place = index;
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
+    root->value = jit_formula_at(formula, root->instr->operands[1], 0, at, NULL);
+    root->place = jit_formula_update_place(formula, root->instr, at);
+  } else {
+    root->value = jit_formula_at(formula, root->instr, root->number, at, NULL);
+  }
+}
+
+static hr_status_t build(jit_kernel_t *kernel) {
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
+  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
+  const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
+  for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
+  return jit_formula_take_failure(kernel->formula);
+}
+
+/* Splits until no index is bent by a variable that could be two, then merges what can be one. */
+static hr_status_t choose_nest(jit_kernel_t *kernel) {
+  HR_TRY(build(kernel));
+  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build(kernel));
+  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count)) HR_TRY(build(kernel));
+  return NULL;
+}
+
+static void choose_units(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int64_t units = 1, inner = nest->rank ? nest->sizes[nest->rank - 1] : 1;
+  while (kernel->unit_rank + 1 < nest->rank && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
+  int64_t blocks = kernel->unit_rank + 1 < nest->rank || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
+  int64_t least = 16 * kernel->lanes;
+  kernel->block = (inner + blocks - 1) / blocks;
+  kernel->block = (kernel->block + least - 1) / least * least;
+  if (kernel->block > 65536) kernel->block = 65536;
+  if (blocks == 1 || kernel->block >= inner) kernel->block = 0;
+  if (kernel->block) units *= (inner + kernel->block - 1) / kernel->block;
+  kernel->phases[0].units = units;
+}
+
+static bool is_reused_by(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_LOAD || node->number != buffer) continue;
+    if (node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
+      return false;
+  }
+  return true;
+}
+
+/* A root may take the place of what is read at its own index only. */
+static hr_status_t find_reuse(jit_kernel_t *kernel) {
+  const jit_formula_t *formula = kernel->formula;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
+  for (int r = 0; r < kernel->root_count; r++) {
+    if (kernel->roots[r].instr->op == HLO_DYNAMIC_UPDATE_SLICE) continue;
+    for (int k = 0; k < formula->buffer_count && k < 64; k++)
+      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r])) kernel->reuse[r] |= (uint64_t)1 << k;
+  }
+  return NULL;
+}
+
+/* Lines that are written whole, from an aligned place. */
+static void find_streams(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int64_t count = jit_nest_count(nest);
+  bool whole = nest->rank == 1 || (nest->rank && nest->sizes[nest->rank - 1] % (16 * kernel->lanes) == 0);
+  for (int r = 0; r < kernel->root_count; r++) {
+    jit_root_t *root = &kernel->roots[r];
+    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
+    root->streams = whole && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE;
+  }
+}
+
+hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
+  jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
+  int64_t count = jit_nest_count(&kernel->nest);
+  if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
+  HR_TRY(choose_nest(kernel));
+  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->lanes = kernel->nest.rank ? jit_kernel_lanes(kernel) : 1;
+  if (kernel->nest.rank && kernel->nest.sizes[kernel->nest.rank - 1] < 3) kernel->lanes = 1;
+  kernel->phase_count = 1;
+  kernel->node_work = kernel->formula->node_count;
+  choose_units(kernel);
+  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
+  find_streams(kernel);
+  return find_reuse(kernel);
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------- */
+
+static void write_roots(jit_emit_t *emit, void *context) {
+  jit_kernel_t *kernel = context;
+  LLVMValueRef values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].place->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
+                                                                     : jit_emit_node(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+  }
+}
+
+/* The innermost loop, over all its values or over a block. */
+static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
+  LLVMBuilderRef b = emit->code->builder;
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var];
+  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  if (!block) {
+    jit_loop_lanes(emit, var, from, to, size, kernel->lanes, write_roots, kernel);
+    return;
+  }
+  LLVMTypeRef i64 = llvm()->TypeOf(to);
+  jit_emit_at(emit, emit->level);
+  from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
+  LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), "");
+  to = jit_intrinsic(emit->code, "llvm.smin", i64, (LLVMValueRef[]){end, to}, 2);
+  int64_t count = size % kernel->block ? -1 : kernel->block;
+  jit_loop_lanes(emit, var, from, to, count, kernel->lanes, write_roots, kernel);
+}
+
+static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {
+  jit_loop_t loop;
+  if (var + 1 >= kernel->nest.rank) {
+    write_inner(emit, kernel, block);
+    return;
+  }
+  jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
+  write_middle(emit, kernel, var + 1, block);
+  jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->nest.sizes[var]), 1);
+}
+
+/* One variable out of what is left of the unit's number: the innermost first. */
+static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t size, bool is_last) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef whole = *left, divisor = jit_emit_i64(emit, size);
+  if (is_last) return whole;
+  *left = llvm()->BuildUDiv(b, whole, divisor, "");
+  return llvm()->BuildURem(b, whole, divisor, "");
+}
+
+/* The unit's loop is no variable of the formula: its level is that of the first variable. */
+static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
+  LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
+  jit_loop_t loop;
+  int unit_var = JIT_MAX_LOOPS - 1;
+  int64_t inner = kernel->nest.sizes[kernel->nest.rank - 1];
+  jit_loop_begin(emit, unit_var, emit->begin, &loop);
+  LLVMValueRef left = loop.variable;
+  jit_emit_at(emit, emit->level);
+  if (kernel->block) block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
+  for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
+  for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
+  write_middle(emit, kernel, kernel->unit_rank, block);
+  for (int v = 0; v < kernel->unit_rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, emit->end, 1);
+}
+
+hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
+  jit_emit_t emit;
+  char name[64];
+  jit_kernel_phase_name(kernel, 0, name);
+  HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
+  if (kernel->nest.rank)
+    write_units(&emit, kernel);
+  else
+    write_roots(&emit, kernel);
+  jit_emit_end(&emit);
+  return jit_formula_take_failure(kernel->formula);
+}

@@ -1,0 +1,73 @@
+/* Choosing loops: as few as all indices allow, as many as quotients and remainders need. */
+#include "jit/kernel.h"
+
+void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest) {
+  out_nest->rank = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dims[d] == 1) continue;
+    if (out_nest->rank == JIT_MAX_LOOPS / 2)
+      out_nest->sizes[out_nest->rank - 1] *= shape->dims[d];
+    else
+      out_nest->sizes[out_nest->rank++] = shape->dims[d];
+  }
+}
+
+int64_t jit_nest_count(const jit_nest_t *nest) {
+  int64_t count = 1;
+  for (int v = 0; v < nest->rank; v++) count *= nest->sizes[v];
+  return count;
+}
+
+const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest) {
+  jit_exprs_t *exprs = &formula->exprs;
+  const jit_expr_t *variables[JIT_MAX_LOOPS], *index = jit_expr_constant(exprs, 0);
+  int64_t stride = 1;
+  for (int v = 0; v < nest->rank; v++) variables[v] = jit_expr_loop(exprs, 0, nest->sizes[v] - 1);
+  for (int v = nest->rank; v-- > 0; stride *= nest->sizes[v])
+    index = jit_expr_add(exprs, index, jit_expr_scale(exprs, variables[v], stride));
+  return index;
+}
+
+/* Is some index that the formula uses bent by the variable? */
+static bool is_bent_by(const jit_formula_t *formula, int var) {
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    if (node->expr && jit_expr_is_bent(&formula->exprs, node->expr, var)) return true;
+  return false;
+}
+
+bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula) {
+  int var = formula->exprs.split_var, at = var - first;
+  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_bent_by(formula, var)) return false;
+  for (int v = nest->rank; v > at + 1; v--) nest->sizes[v] = nest->sizes[v - 1];
+  nest->sizes[at + 1] = formula->exprs.split_size;
+  nest->sizes[at] /= formula->exprs.split_size;
+  nest->rank++;
+  return true;
+}
+
+static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer, int64_t inner_size) {
+  return !jit_expr_is_bent(exprs, expr, outer) && !jit_expr_is_bent(exprs, expr, outer + 1) &&
+         jit_expr_factor(expr, outer) == jit_expr_factor(expr, outer + 1) * inner_size;
+}
+
+static bool can_merge(const jit_formula_t *formula, const jit_root_t *roots, int root_count, int outer, int64_t inner) {
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    if (node->expr && !walks_alike(&formula->exprs, node->expr, outer, inner)) return false;
+  for (int r = 0; r < root_count; r++)
+    if (!walks_alike(&formula->exprs, roots[r].place, outer, inner)) return false;
+  return true;
+}
+
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count) {
+  bool merged = false;
+  for (int v = nest->rank - 2; v >= 0; v--) {
+    if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
+    /* Variables are numbered as before only up to here, so one is merged at a time. */
+    nest->sizes[v] *= nest->sizes[v + 1];
+    for (int w = v + 1; w + 1 < nest->rank; w++) nest->sizes[w] = nest->sizes[w + 1];
+    nest->rank--;
+    merged = true;
+    break;
+  }
+  return merged;
+}

@@ -1,0 +1,11 @@
+/* Takes producers into the clusters of their users. */
+#ifndef PASS_FUSE_ABSORB_H
+#define PASS_FUSE_ABSORB_H
+
+#include "passes/fuse_graph.h"
+
+/* All instructions, users before producers: each becomes a member of the clusters that use it, or begins one.
+ * Cost: the operands, and what fuse_bring_together costs. Errors: NO_MEMORY. */
+hr_status_t fuse_absorb(fuse_graph_t *graph);
+
+#endif

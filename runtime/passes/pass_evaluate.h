@@ -1,0 +1,14 @@
+/* Computes instructions ahead of time, with the reference engine's kernels. */
+#ifndef PASS_EVALUATE_H
+#define PASS_EVALUATE_H
+
+#include "ir/module.h"
+
+/* Has it a kernel that needs nothing of the world: no peers, no randomness, no other computations than bodies on
+ * scalars; are its sizes static, and its result an array? */
+bool pass_can_evaluate(const hlo_instr_t *instr);
+/* Its result for these operands; *out_value is a new reference, or NULL if the kernel refuses.
+ * Errors: NO_MEMORY. */
+hr_status_t pass_evaluate(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_value_t **out_value);
+
+#endif

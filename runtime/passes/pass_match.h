@@ -1,0 +1,47 @@
+/* Questions that rules ask about instructions. All are about static shapes and cost nothing. */
+#ifndef PASS_MATCH_H
+#define PASS_MATCH_H
+
+#include "passes/pass_rewrite.h"
+
+/* Floats with infinities, NaN and both zeros: f16, bf16, f32, f64. Rules about rounding know these. */
+bool pass_is_plain_float(hr_dtype_t dtype);
+/* All elements are known and equal: an integer or pred; a plain float. */
+bool pass_splat_int(const hlo_instr_t *instr, int64_t *out_value);
+bool pass_splat_float(const hlo_instr_t *instr, double *out_value);
+/* All elements are this number, of whichever real type; -0 is not 0. */
+bool pass_is_number(const hlo_instr_t *instr, double number);
+/* All elements are the least (greatest) of their type, infinities included. */
+bool pass_is_lowest(const hlo_instr_t *instr);
+bool pass_is_highest(const hlo_instr_t *instr);
+
+/* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
+bool pass_never_minus_zero(const hlo_instr_t *instr);
+
+/* The integers of a constant of any rank, at most `most` of them; -1: it is none. */
+int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values);
+static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
+  return instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_scalar(instr->shape);
+}
+/* The body of a reduction, scatter, ... if it is one op of its two parameters in either order (commutative). */
+bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op);
+/* Elements of a static array. */
+int64_t pass_count(const hlo_shape_t *shape);
+/* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the other, dimension by
+ * dimension. */
+bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
+
+/* Shapes from the module's arena; NULL sticks to the builder. */
+const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims);
+/* A slice with stride 1 of some dimensions. */
+hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims);
+hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);
+/* x in all elements of `shape`. */
+hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape);
+/* The sum over some dimensions, by a new computation at the end of the module's list: pass_computations_order later. */
+hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, const int64_t *dims);
+/* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
+hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape);
+
+#endif

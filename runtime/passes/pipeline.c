@@ -1,0 +1,118 @@
+#include "passes/pipeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "ir/print.h"
+#include "passes/pass_rewrite.h"
+#include "passes/passes.h"
+
+enum { MOST_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
+
+typedef enum pass_when { ONCE, REPEAT } pass_when_t;
+
+static const struct pass {
+  const char *name;
+  pass_when_t when;
+  hr_status_t (*run)(hlo_module_t *module, bool *out_changed);
+} passes[] = {
+#define PASS(id, name, when) {name, when, pass_##id},
+#include "passes/passes.def"
+#undef PASS
+};
+enum { PASS_COUNT = sizeof passes / sizeof *passes };
+
+typedef struct pipeline {
+  hlo_module_t *module;
+  const pass_options_t *options;
+  int dumped;
+  bool verify, stopped;
+} pipeline_t;
+
+bool pass_exists(const char *name) {
+  for (int i = 0; i < PASS_COUNT; i++)
+    if (!strcmp(passes[i].name, name)) return true;
+  return false;
+}
+
+void pass_names_print(hr_text_t *text) {
+  for (int i = 0; i < PASS_COUNT; i++) hr_text_printf(text, "%s%s", i ? ", " : "", passes[i].name);
+}
+
+static bool always_verify(void) {
+#ifdef __SANITIZE_ADDRESS__
+  return true;
+#else
+  const char *text = getenv("HLORUN_VERIFY");
+  return text && strcmp(text, "0");
+#endif
+}
+
+/* Numbered, so that a listing of the folder is the story. */
+static hr_status_t dump(pipeline_t *pipeline, const char *name) {
+  hr_text_t text, path;
+  if (!pipeline->options->dump_dir) return NULL;
+  HR_TRY(pass_names_settle(pipeline->module));
+  hr_text_init(&text);
+  hr_text_init(&path);
+  hr_text_printf(&path, "%s/%02d_%s.hlo", pipeline->options->dump_dir, pipeline->dumped++, name);
+  hlo_print_module(&text, pipeline->module, HLO_PRINT_LONG);
+  hr_status_t st = hr_text_finish(&path);
+  if (!st) st = hr_text_finish(&text);
+  if (!st) st = hr_file_write_all(path.data, text.data, text.size);
+  hr_text_deinit(&text);
+  hr_text_deinit(&path);
+  return st;
+}
+
+static hr_status_t verify(const pipeline_t *pipeline, const struct pass *pass) {
+  hr_status_t st = pipeline->verify ? hlo_verify(pipeline->module) : NULL;
+  if (!st) return NULL;
+  return hr_status_join(hr_error(HR_INTERNAL, "the pass %s left an invalid program", pass->name), st);
+}
+
+static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool *out_changed) {
+  bool changed = false;
+  HR_TRY(pass->run(pipeline->module, &changed));
+  HR_TRY(verify(pipeline, pass));
+  if (changed) HR_TRY(dump(pipeline, pass->name));
+  const char *stop = pipeline->options->stop_after;
+  pipeline->stopped = stop && !strcmp(stop, pass->name);
+  *out_changed |= changed;
+  return NULL;
+}
+
+/* Passes first up to last - 1 together, until they change nothing. */
+static hr_status_t run_group(pipeline_t *pipeline, int first, int last) {
+  bool changed = true;
+  for (int round = 0; round < MOST_ROUNDS && changed; round++) {
+    changed = false;
+    for (int i = first; i < last; i++) {
+      HR_TRY(run_pass(pipeline, &passes[i], &changed));
+      if (pipeline->stopped) return NULL;
+    }
+    if (passes[first].when == ONCE) break;
+  }
+  return NULL;
+}
+
+static int end_of_group(int first) {
+  int last = first + 1;
+  while (passes[first].when == REPEAT && last < PASS_COUNT && passes[last].when == REPEAT) last++;
+  return last;
+}
+
+hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options) {
+  pipeline_t pipeline = {.module = module, .options = options, .verify = options->verify || always_verify()};
+  if (options->dump_dir && mkdir(options->dump_dir, 0777) && errno != EEXIST)
+    return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", options->dump_dir, strerror(errno));
+  HR_TRY(dump(&pipeline, "read"));
+  for (int i = 0; i < PASS_COUNT && !pipeline.stopped; i = end_of_group(i))
+    HR_TRY(run_group(&pipeline, i, end_of_group(i)));
+  HR_TRY(pass_computations_order(module));
+  return pass_names_settle(module);
+}

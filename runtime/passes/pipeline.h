@@ -1,0 +1,21 @@
+/* Runs the passes of passes.def over a module. */
+#ifndef PASS_PIPELINE_H
+#define PASS_PIPELINE_H
+
+#include "base/text.h"
+#include "ir/module.h"
+
+typedef struct pass_options {
+  const char *dump_dir;   /* NULL: none. Gets NN_PASS.hlo after each pass that changed something, 00_read.hlo before */
+  const char *stop_after; /* NULL: all passes; else the name of the last one, in its first round */
+  bool verify;            /* after each pass; always in builds with sanitizers, and with HLORUN_VERIFY=1 */
+} pass_options_t;
+
+/* Errors: NO_MEMORY, UNAVAILABLE for files of the dump; INTERNAL, naming the pass, if what it made does not verify. */
+hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options);
+/* Is there a pass of this name? */
+bool pass_exists(const char *name);
+/* Names of the passes, with ", " between them, for messages. */
+void pass_names_print(hr_text_t *text);
+
+#endif

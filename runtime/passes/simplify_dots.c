@@ -1,0 +1,312 @@
+/* Products in the forms that kernels like: no transposes around them, no dimensions of size 1, no convolution that is a
+ * product. Products of one term are multiplications. Sums may be made in another order. */
+#include <string.h>
+
+#include "passes/simplify.h"
+
+/* ---- dimension numbers ---- */
+
+typedef enum dot_role { FREE, BATCH, CONTRACTING } dot_role_t;
+
+typedef struct dot_side {
+  hlo_instr_t *x;
+  hr_ints_t batch, contracting;
+} dot_side_t;
+
+static void read_sides(const hlo_instr_t *dot, dot_side_t sides[2]) {
+  sides[0] = (dot_side_t){dot->operands[0], hlo_attr_ints(dot, HLO_ATTR_LHS_BATCH_DIMS),
+                          hlo_attr_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS)};
+  sides[1] = (dot_side_t){dot->operands[1], hlo_attr_ints(dot, HLO_ATTR_RHS_BATCH_DIMS),
+                          hlo_attr_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS)};
+}
+
+static bool has_dim(hr_ints_t dims, int64_t d) {
+  for (int64_t i = 0; i < dims.count; i++)
+    if (dims.data[i] == d) return true;
+  return false;
+}
+
+static dot_role_t role_of(const dot_side_t *side, int64_t d) {
+  return has_dim(side->batch, d) ? BATCH : has_dim(side->contracting, d) ? CONTRACTING : FREE;
+}
+
+static int free_count(const dot_side_t *side) {
+  return side->x->shape->rank - (int)side->batch.count - (int)side->contracting.count;
+}
+
+static bool has_algorithm(const hlo_instr_t *dot) { return hlo_attr_enum(dot, HLO_ATTR_ALGORITHM) != 0; }
+
+/* The same product of other operands; precision goes along. */
+static hlo_instr_t *build_dot(pass_rewrite_t *rewrite, const hlo_instr_t *like, const dot_side_t sides[2],
+                              const hlo_shape_t *shape) {
+  static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
+  hlo_attr_t attrs[6];
+  int count = 0;
+  hlo_builder_t *builder = &rewrite->builder;
+  if (!sides[0].x || !sides[1].x || !shape) return NULL;
+  if (sides[0].batch.count) {
+    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, sides[0].batch.count, sides[0].batch.data);
+    attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, sides[1].batch.count, sides[1].batch.data);
+  }
+  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, sides[0].contracting.count,
+                                    sides[0].contracting.data);
+  attrs[count++] = hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, sides[1].contracting.count,
+                                    sides[1].contracting.data);
+  for (int i = 0; i < 2; i++) {
+    const hlo_attr_t *attr = like->op == HLO_DOT ? hlo_attr_find(like, kept[i]) : NULL;
+    if (attr) attrs[count++] = *attr;
+  }
+  return hlo_build(builder, HLO_DOT, shape, 2, (hlo_instr_t *[]){sides[0].x, sides[1].x}, count, attrs, 0, NULL);
+}
+
+/* ---- transposes ---- */
+
+typedef struct mapped_dims {
+  int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
+} mapped_dims_t;
+
+/* The product of what is transposed instead, if the free dimensions keep their order. */
+static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
+  hr_ints_t permutation = hlo_attr_ints(side->x, HLO_ATTR_DIMENSIONS);
+  int64_t last = -1;
+  if (side->x->op != HLO_TRANSPOSE) return false;
+  for (int64_t d = 0; d < permutation.count; d++) {
+    if (role_of(side, d) != FREE) continue;
+    if (permutation.data[d] < last) return false;
+    last = permutation.data[d];
+  }
+  for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = permutation.data[side->batch.data[i]];
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    mapped->contracting[i] = permutation.data[side->contracting.data[i]];
+  *side = (dot_side_t){side->x->operands[0], {mapped->batch, side->batch.count},
+                       {mapped->contracting, side->contracting.count}};
+  return true;
+}
+
+static hlo_instr_t *without_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  mapped_dims_t mapped[2];
+  read_sides(dot, sides);
+  bool left = fold_transpose(&sides[0], &mapped[0]), right = fold_transpose(&sides[1], &mapped[1]);
+  return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
+}
+
+/* A product whose two groups of free dimensions are swapped afterwards: swap the operands. */
+static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
+  hlo_instr_t *dot = transpose->operands[0];
+  hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
+  dot_side_t sides[2];
+  read_sides(dot, sides);
+  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]), right = free_count(&sides[1]);
+  if (pass_use_count(rewrite, dot) > 1 || has_algorithm(dot)) return NULL;
+  for (int d = 0; d < batch + left + right; d++) {
+    int from = d < batch ? d : d < batch + right ? d + left : d - right;
+    if (permutation.data[d] != from) return NULL;
+  }
+  const hlo_attr_t *precision = hlo_attr_find(dot, HLO_ATTR_OPERAND_PRECISION);
+  if (precision && precision->ints.count == 2 && precision->ints.data[0] != precision->ints.data[1]) return NULL;
+  dot_side_t swapped[] = {sides[1], sides[0]};
+  return build_dot(rewrite, dot, swapped, transpose->shape);
+}
+
+/* ---- dimensions of size 1 ---- */
+
+typedef struct kept_dims {
+  int64_t sizes[HLO_MAX_RANK], numbers[HLO_MAX_RANK]; /* of what is left; and by old dimension the new one, or -1 */
+  int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
+  int rank, batch_count, contracting_count;
+} kept_dims_t;
+
+static void keep_dims(const dot_side_t *side, kept_dims_t *kept) {
+  *kept = (kept_dims_t){.rank = 0};
+  for (int d = 0; d < side->x->shape->rank; d++) {
+    kept->numbers[d] = side->x->shape->dims[d] == 1 ? -1 : kept->rank;
+    if (side->x->shape->dims[d] != 1) kept->sizes[kept->rank++] = side->x->shape->dims[d];
+  }
+  for (int64_t i = 0; i < side->batch.count; i++)
+    if (kept->numbers[side->batch.data[i]] >= 0)
+      kept->batch[kept->batch_count++] = kept->numbers[side->batch.data[i]];
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    if (kept->numbers[side->contracting.data[i]] >= 0)
+      kept->contracting[kept->contracting_count++] = kept->numbers[side->contracting.data[i]];
+}
+
+static void narrow_side(pass_rewrite_t *rewrite, dot_side_t *side, kept_dims_t *kept) {
+  keep_dims(side, kept);
+  const hlo_shape_t *shape = pass_shape(rewrite, side->x->shape->dtype, kept->rank, kept->sizes);
+  hlo_instr_t *x = side->x;
+  if (kept->rank < x->shape->rank) x = shape ? hlo_build_reshape(&rewrite->builder, x, shape) : NULL;
+  *side = (dot_side_t){x, {kept->batch, kept->batch_count}, {kept->contracting, kept->contracting_count}};
+}
+
+static bool has_ones(const hlo_shape_t *shape) {
+  for (int d = 0; d < shape->rank; d++)
+    if (shape->dims[d] == 1) return true;
+  return false;
+}
+
+static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  kept_dims_t kept[2];
+  int64_t sizes[HLO_MAX_RANK];
+  int rank = 0;
+  if (!has_ones(dot->operands[0]->shape) && !has_ones(dot->operands[1]->shape)) return NULL;
+  read_sides(dot, sides);
+  for (int s = 0; s < 2; s++) narrow_side(rewrite, &sides[s], &kept[s]);
+  for (int d = 0; d < dot->shape->rank; d++)
+    if (dot->shape->dims[d] != 1) sizes[rank++] = dot->shape->dims[d];
+  const hlo_shape_t *shape = pass_shape(rewrite, dot->shape->dtype, rank, sizes);
+  hlo_instr_t *narrow = build_dot(rewrite, dot, sides, shape);
+  if (!narrow || rank == dot->shape->rank) return narrow;
+  return hlo_build_reshape(&rewrite->builder, narrow, dot->shape);
+}
+
+/* ---- products of few terms ---- */
+
+/* An operand over the sizes of all dimensions: batch, left, right, and contracted ones at the end. */
+static hlo_instr_t *spread(pass_rewrite_t *rewrite, const dot_side_t *side, const hlo_shape_t *all, int first_free) {
+  int64_t dims[HLO_MAX_RANK];
+  int rank = side->x->shape->rank, next = first_free;
+  bool in_order = true;
+  for (int64_t i = 0; i < side->batch.count; i++) dims[side->batch.data[i]] = i;
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    dims[side->contracting.data[i]] = all->rank - side->contracting.count + i;
+  for (int d = 0; d < rank; d++)
+    if (role_of(side, d) == FREE) dims[d] = next++;
+  for (int d = 1; d < rank; d++) in_order &= dims[d] > dims[d - 1];
+  hlo_instr_t *x = hlo_build_convert(&rewrite->builder, side->x, all->dtype);
+  return in_order ? hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){dims, rank}) : NULL;
+}
+
+static bool spreads_in_order(const dot_side_t *side) {
+  for (int64_t i = 0; i < side->batch.count; i++)
+    if (side->batch.data[i] != i) return false;
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    if (side->contracting.data[i] != side->x->shape->rank - side->contracting.count + i) return false;
+  return true;
+}
+
+static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const hlo_instr_t *dot, const dot_side_t sides[2],
+                                 hr_dtype_t dtype) {
+  int64_t sizes[HLO_MAX_RANK];
+  int rank = dot->shape->rank, left = free_count(&sides[0]);
+  if (rank + sides[0].contracting.count > HLO_MAX_RANK) return NULL;
+  memcpy(sizes, dot->shape->dims, (size_t)rank * sizeof *sizes);
+  for (int64_t i = 0; i < sides[0].contracting.count; i++)
+    sizes[rank++] = sides[0].x->shape->dims[sides[0].contracting.data[i]];
+  const hlo_shape_t *all = pass_shape(rewrite, dtype, rank, sizes);
+  if (!all) return NULL;
+  int batch = (int)sides[0].batch.count;
+  return hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, spread(rewrite, &sides[0], all, batch),
+                          spread(rewrite, &sides[1], all, batch + left));
+}
+
+/* No dimension is contracted: an outer product. */
+static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  read_sides(dot, sides);
+  if (sides[0].contracting.count || has_algorithm(dot)) return NULL;
+  if (!pass_is_plain_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
+  return spreads_in_order(&sides[0]) && spreads_in_order(&sides[1])
+             ? multiply_all(rewrite, dot, sides, dot->shape->dtype)
+             : NULL;
+}
+
+/* One number, or one per batch: a sum of products, which fuses with what is around it. */
+static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  read_sides(dot, sides);
+  hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
+  if (free_count(&sides[0]) || free_count(&sides[1]) || has_algorithm(dot)) return NULL;
+  if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype)) return NULL;
+  if (!spreads_in_order(&sides[0]) || !spreads_in_order(&sides[1])) return NULL;
+  hlo_instr_t *product = multiply_all(rewrite, dot, sides, wide);
+  int64_t dims[HLO_MAX_RANK];
+  for (int d = 0; d < sides[0].contracting.count; d++) dims[d] = dot->shape->rank + d;
+  hlo_instr_t *reduced = pass_build_sum(rewrite, product, (int)sides[0].contracting.count, dims);
+  return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
+}
+
+/* ---- convolutions that are products ---- */
+
+/* Along this dimension the window is one element that walks over the input, or covers the input and does not walk. */
+typedef enum conv_along { CONV_OTHER, CONV_POINTWISE, CONV_FULL } conv_along_t;
+
+static conv_along_t along_dim(const hlo_window_dim_t *window, int64_t in, int64_t out) {
+  if (window->pad_low || window->pad_high || window->base_dilation != 1) return CONV_OTHER;
+  if (window->size == 1 && in == out && (window->stride == 1 || in == 1)) return CONV_POINTWISE;
+  bool straight = window->window_dilation == 1 && !window->reversal;
+  return straight && window->size == in && out == 1 ? CONV_FULL : CONV_OTHER;
+}
+
+/* Positions of batch, pointwise and feature dimensions of the output: those of the left side must come first and in the
+ * order they have there, and the feature last. */
+static bool output_is_in_order(const hlo_dim_labels_t *labels, const conv_along_t *along) {
+  int64_t to[HLO_MAX_RANK], last = -1;
+  for (int d = 0; d < labels->lhs_rank; d++) to[d] = -1;
+  to[labels->lhs_batch] = labels->out_batch;
+  for (int s = 0; s < labels->spatial_rank; s++)
+    if (along[s] == CONV_POINTWISE) to[labels->lhs_spatial[s]] = labels->out_spatial[s];
+  for (int d = 0; d < labels->lhs_rank; d++) {
+    if (to[d] < 0) continue;
+    if (to[d] < last) return false;
+    last = to[d];
+  }
+  return labels->out_feature > last;
+}
+
+/* Which dimensions are contracted on both sides: features, and full spatial ones. */
+static int contracted_dims(const hlo_dim_labels_t *labels, const conv_along_t *along, int64_t *left, int64_t *right) {
+  int count = 0;
+  left[count] = labels->lhs_feature;
+  right[count++] = labels->rhs_input_feature;
+  for (int s = 0; s < labels->spatial_rank; s++) {
+    if (along[s] != CONV_FULL) continue;
+    left[count] = labels->lhs_spatial[s];
+    right[count++] = labels->rhs_spatial[s];
+  }
+  return count;
+}
+
+static bool classify(const hlo_instr_t *conv, const hlo_dim_labels_t *labels, conv_along_t *along) {
+  const hlo_window_t *window = hlo_attr_window(conv);
+  if (labels->spatial_rank && (!window || window->rank != labels->spatial_rank)) return false;
+  for (int s = 0; s < labels->spatial_rank; s++) {
+    along[s] = along_dim(&window->dims[s], conv->operands[0]->shape->dims[labels->lhs_spatial[s]],
+                         conv->shape->dims[labels->out_spatial[s]]);
+    if (along[s] == CONV_OTHER) return false;
+  }
+  return output_is_in_order(labels, along);
+}
+
+/* The kernel's pointwise dimensions, all of size 1, become free ones of the product; a reshape drops them from the
+ * result, where full dimensions come back with size 1. */
+static hlo_instr_t *convolution_as_dot(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
+  conv_along_t along[HLO_MAX_RANK];
+  int64_t left[HLO_MAX_RANK], right[HLO_MAX_RANK], sizes[HLO_MAX_RANK];
+  int rank = 0;
+  if (hlo_attr_int(conv, HLO_ATTR_FEATURE_GROUP_COUNT) > 1 || hlo_attr_int(conv, HLO_ATTR_BATCH_GROUP_COUNT) > 1)
+    return NULL;
+  if (labels->lhs_unused || labels->rhs_unused || labels->out_unused || hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG) ||
+      !pass_count(conv->shape) || !classify(conv, labels, along))
+    return NULL;
+  int count = contracted_dims(labels, along, left, right);
+  dot_side_t sides[2] = {{conv->operands[0], {NULL, 0}, {left, count}}, {conv->operands[1], {NULL, 0}, {right, count}}};
+  for (int s = 0; s < 2; s++)
+    for (int d = 0; d < sides[s].x->shape->rank; d++)
+      if (role_of(&sides[s], d) == FREE) sizes[rank++] = sides[s].x->shape->dims[d];
+  hlo_instr_t *dot = build_dot(rewrite, conv, sides, pass_shape(rewrite, conv->shape->dtype, rank, sizes));
+  return dot ? hlo_build_reshape(&rewrite->builder, dot, conv->shape) : NULL;
+}
+
+hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *better = NULL;
+  if (instr->op == HLO_TRANSPOSE && instr->operands[0]->op == HLO_DOT) return transpose_of_dot(rewrite, instr);
+  if (instr->op == HLO_CONVOLUTION) return convolution_as_dot(rewrite, instr);
+  if (instr->op != HLO_DOT) return NULL;
+  better = without_ones(rewrite, instr);
+  if (!better) better = without_transposes(rewrite, instr);
+  if (!better) better = as_multiply(rewrite, instr);
+  return better ? better : as_sum(rewrite, instr);
+}

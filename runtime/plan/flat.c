@@ -1,0 +1,229 @@
+#include "plan/flat.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/placement.h"
+#include "plan/flat_build.h"
+
+/* --- parameters and results --- */
+
+static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_params) {
+  const hlo_computation_t *entry = builder->flat->plan->module->entry;
+  flat_plan_t *flat = builder->flat;
+  int leaf = 0;
+  for (size_t p = 0; p < entry->params.count; p++)
+    flat->param_count += hlo_shape_leaf_count(entry->params.data[p]->shape);
+  HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->params));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_shapes));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, flat->param_count, &builder->param_is_taken));
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, entry->params.count, out_params));
+  for (size_t p = 0; p < entry->params.count; p++) {
+    const hlo_shape_t *shape = entry->params.data[p]->shape;
+    (*out_params)[p] = &builder->params[leaf];
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
+      size_t bytes;
+      const hlo_shape_t *of = builder->param_shapes[leaf] = hlo_shape_leaf(shape, i);
+      builder->params[leaf] = (flat_ref_t){-1, 0};
+      if (!hlo_shape_is_array(of)) continue;
+      HR_TRY(hlo_shape_bytes(of, &bytes));
+      HR_TRY(flat_buffer_add(builder, FLAT_PARAM, bytes, &builder->params[leaf].buffer));
+      builder->buffers.data[builder->params[leaf].buffer].index = leaf;
+    }
+  }
+  return NULL;
+}
+
+/* A value that the program computed for this result alone is computed in the result's bytes. */
+static hr_status_t place_result(flat_builder_t *builder, int leaf, flat_ref_t from) {
+  flat_result_t *result = &builder->flat->results[leaf];
+  size_t bytes;
+  if (from.buffer < 0) {
+    result->origin = FLAT_FROM_NOTHING;
+    return NULL;
+  }
+  HR_TRY(hlo_shape_bytes(result->shape, &bytes));
+  flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, from.buffer)];
+  bool is_whole = !from.offset_bytes && buffer->size_bytes == bytes;
+  buffer->end = flat_now(builder);
+  if (is_whole && buffer->place == FLAT_PARAM) {
+    result->origin = FLAT_FROM_PARAM;
+    result->param = buffer->index;
+  } else if (is_whole && buffer->place == FLAT_LITERAL) {
+    result->origin = FLAT_FROM_LITERAL;
+    result->literal = buffer->literal;
+  } else if (is_whole && buffer->place == FLAT_ARENA) {
+    buffer->place = FLAT_RESULT;
+    buffer->index = leaf;
+  } else {
+    flat_ref_t to = {-1, 0};
+    HR_TRY(flat_buffer_add(builder, FLAT_RESULT, bytes, &to.buffer));
+    builder->buffers.data[to.buffer].start = flat_now(builder);
+    builder->buffers.data[to.buffer].index = leaf;
+    const plan_body_t *entry = builder->flat->plan->entry;
+    return flat_copy_add(builder, entry->step_count ? &entry->steps[entry->step_count - 1] : NULL, from, to, bytes);
+  }
+  return NULL;
+}
+
+static hr_status_t place_results(flat_builder_t *builder, const flat_ref_t *root) {
+  flat_plan_t *flat = builder->flat;
+  const hlo_shape_t *shape = hlo_entry_result_shape(flat->plan->module);
+  flat->result_count = hlo_shape_leaf_count(shape);
+  HR_TRY(HR_NEW_ARRAY(builder->arena, flat->result_count, &flat->results));
+  for (int r = 0; r < flat->result_count; r++) {
+    flat->results[r].shape = hlo_shape_leaf(shape, r);
+    flat->results[r].alias_param = -1;
+    HR_TRY(place_result(builder, r, root[r]));
+  }
+  for (size_t b = 0; b < builder->buffers.count; b++)
+    if (builder->buffers.data[b].place == FLAT_RESULT) builder->buffers.data[b].end = flat_now(builder);
+  for (int r = 0; r < flat->result_count; r++)
+    if (flat->results[r].origin == FLAT_FROM_PARAM) flat_touch(builder, root[r], flat_now(builder));
+  return NULL;
+}
+
+/* --- the list as it will run --- */
+
+static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) {
+  const flat_buffer_t *buffers = builder->buffers.data;
+  return step->kind == FLAT_COPY && step->in[0].buffer >= 0 && step->in[0].offset_bytes == step->out[0].offset_bytes &&
+         flat_root(buffers, step->in[0].buffer) == flat_root(buffers, step->out[0].buffer);
+}
+
+/* Leaves out the copies that came to nothing; `number` is where each step went. */
+static void drop_copies(flat_builder_t *builder, int *number) {
+  int kept = 0, count = flat_now(builder);
+  for (int s = 0; s < count; s++) {
+    number[s] = kept;
+    if (!is_in_place(builder, &builder->steps.data[s])) builder->flat->steps[kept++] = builder->steps.data[s];
+  }
+  number[count] = kept;
+  builder->flat->step_count = kept;
+}
+
+static hr_status_t finish_steps(flat_builder_t *builder) {
+  flat_plan_t *flat = builder->flat;
+  int *number, count = flat_now(builder);
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, count + 1, &number));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, count, &flat->steps));
+  drop_copies(builder, number);
+  for (int s = 0; s < flat->step_count; s++) {
+    flat_step_t *step = &flat->steps[s];
+    step->end = number[step->end];
+    for (int i = 0; i < step->start_count; i++) ((int *)step->starts)[i] = number[step->starts[i]];
+  }
+  for (int b = 0; b < flat->buffer_count; b++) {
+    flat_buffer_t *buffer = &flat->buffers[b];
+    if (buffer->start >= 0) buffer->start = number[buffer->start];
+    if (buffer->end >= 0) buffer->end = number[buffer->end];
+  }
+  return NULL;
+}
+
+/* What the program computes at a time, results included, must fit into the machine. */
+static hr_status_t check_total(const flat_plan_t *flat) {
+  size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
+  for (int b = 0; b < flat->buffer_count && bytes <= physical; b++)
+    if (flat->buffers[b].place == FLAT_RESULT && flat->buffers[b].merged_into < 0) bytes += flat->buffers[b].size_bytes;
+  if (bytes <= physical) return NULL;
+  return hr_error(HR_NO_MEMORY, "the program needs %zu bytes for what it computes at a time, and this machine has %zu",
+                  bytes, physical);
+}
+
+static hr_status_t place_arena(flat_builder_t *builder) {
+  flat_plan_t *flat = builder->flat;
+  flat_item_t *items;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, flat->buffer_count, &items));
+  for (int b = 0; b < flat->buffer_count; b++) {
+    const flat_buffer_t *buffer = &flat->buffers[b];
+    if (buffer->place == FLAT_ARENA && buffer->merged_into < 0)
+      items[count++] = (flat_item_t){buffer->size_bytes, 0, buffer->start, buffer->end};
+  }
+  HR_TRY(flat_place_items(&builder->scratch, items, count, flat_now(builder) + 1, &flat->arena_bytes));
+  count = 0;
+  for (int b = 0; b < flat->buffer_count; b++)
+    if (flat->buffers[b].place == FLAT_ARENA && flat->buffers[b].merged_into < 0)
+      flat->buffers[b].offset_bytes = items[count++].offset_bytes;
+  return check_total(flat);
+}
+
+static hr_status_t copy_buffers(flat_builder_t *builder) {
+  void *copy;
+  flat_plan_t *flat = builder->flat;
+  flat->buffer_count = (int)builder->buffers.count;
+  flat->slot_count = builder->slot_count;
+  HR_TRY(hr_arena_copy(builder->arena, builder->buffers.data, builder->buffers.count * sizeof(flat_buffer_t), &copy));
+  flat->buffers = copy;
+  return NULL;
+}
+
+/* --- all of it --- */
+
+static hr_status_t build(flat_builder_t *builder) {
+  const flat_ref_t **params, *root;
+  HR_TRY(add_params(builder, &params));
+  HR_TRY(flat_body_add(builder, builder->flat->plan->module->entry, params, &root));
+  HR_TRY(place_results(builder, root));
+  flat_merge_buffers(builder);
+  flat_pair_results(builder);
+  HR_TRY(copy_buffers(builder));
+  HR_TRY(place_arena(builder));
+  return finish_steps(builder);
+}
+
+static bool needs_reference(const flat_builder_t *builder) {
+  const hlo_module_t *module = builder->flat->plan->module;
+  const flat_facts_t *entry = &builder->facts[module->entry->id];
+  for (size_t p = 0; p < module->entry->params.count; p++)
+    if (entry->kept[module->entry->params.data[p]->id]) return true;
+  return entry->is_dynamic || entry->kept[module->entry->root->id] || op_is_split_by_device(module);
+}
+
+/* Signature of op_native_target_t.at_end. */
+static hr_status_t hold(void *context, void (*destroy)(void *object), void *object) {
+  flat_plan_t *flat = context;
+  flat_held_t *held;
+  HR_TRY(HR_NEW(&flat->arena, &held));
+  *held = (flat_held_t){flat->held, destroy, object};
+  flat->held = held;
+  return NULL;
+}
+
+static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
+  flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
+  builder.target = (op_native_target_t){.arena = &flat->arena, .workers = options->workers, .at_end = hold,
+                                        .context = flat, .emitter = options->emitter_context};
+  hr_arena_init(&builder.scratch);
+  hr_status_t st = flat_find_facts(&builder.scratch, flat->plan, &builder.facts);
+  if (!st) flat->is_reference = needs_reference(&builder);
+  if (!st && !flat->is_reference) st = build(&builder);
+  HR_VEC_FREE(&builder.steps);
+  HR_VEC_FREE(&builder.buffers);
+  HR_VEC_FREE(&builder.carries);
+  hr_arena_deinit(&builder.scratch);
+  return st;
+}
+
+hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, flat_plan_t **out_flat) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(flat_plan_t), &memory));
+  flat_plan_t *flat = memory;
+  hr_arena_init(&flat->arena);
+  flat->plan = plan;
+  flat->workers = options->workers;
+  hr_status_t st = fill(flat, options);
+  if (st)
+    flat_plan_destroy(flat);
+  else
+    *out_flat = flat;
+  return st;
+}
+
+void flat_plan_destroy(flat_plan_t *flat) {
+  if (!flat) return;
+  for (const flat_held_t *held = flat->held; held; held = held->next) held->destroy(held->object);
+  hr_arena_deinit(&flat->arena);
+  hr_free(flat);
+}

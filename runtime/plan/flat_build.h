@@ -1,0 +1,105 @@
+/* Inside the flat planner: what its files share. */
+#ifndef PLAN_FLAT_BUILD_H
+#define PLAN_FLAT_BUILD_H
+
+#include "base/vec.h"
+#include "plan/flat.h"
+
+/* What is known of a computation before it is laid out. */
+typedef struct flat_facts {
+  bool is_dynamic;   /* some value in it, or in what it applies, has a dynamic size */
+  const bool *kept;  /* per instruction: its result is kept as a value */
+  const int *passed; /* per leaf of the root: the leaf of the parameters that it is, unchanged; -1: another value */
+} flat_facts_t;
+/* By computation id, for those that the plan has. */
+hr_status_t flat_find_facts(hr_arena_t *arena, const plan_t *plan, const flat_facts_t **out_facts);
+/* Can the computations that this instruction applies be laid out in its place? */
+bool flat_can_inline(const flat_facts_t *facts, const hlo_instr_t *instr);
+
+/* The first leaf of element `index` of a tuple shape. */
+int flat_leaf_start(const hlo_shape_t *shape, int index);
+
+/* A carried leaf that a copy at the end of the loop's body, or of a branch, brings to its buffer. */
+typedef struct flat_carry {
+  int buffer, copy_step;
+  int start, end; /* steps of the body or branch */
+  int last_read;  /* step that is the last to read the value from before */
+} flat_carry_t;
+
+typedef struct flat_builder {
+  flat_plan_t *flat;
+  hr_arena_t *arena;  /* of the plan */
+  hr_arena_t scratch; /* until the plan is made */
+  const flat_options_t *options;
+  op_native_target_t target;
+  const flat_facts_t *facts;
+  HR_VEC(flat_step_t) steps;
+  HR_VEC(flat_buffer_t) buffers;
+  HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
+  int slot_count, depth;
+  /* By flattened parameter. */
+  flat_ref_t *params;
+  const hlo_shape_t **param_shapes;
+  bool *param_is_taken; /* a result may have its bytes */
+} flat_builder_t;
+
+/* One use of a computation. */
+typedef struct flat_frame {
+  const plan_body_t *body;
+  const flat_facts_t *facts;
+  const flat_ref_t **leaves; /* by instruction id: where its leaves are */
+  int *slots;                /* by instruction id: its kept value, -1: none */
+  const bool *changing;      /* by instruction id: something may update it in place */
+} flat_frame_t;
+
+static inline int flat_now(const flat_builder_t *builder) { return (int)builder->steps.count; }
+
+/* A new buffer, alive from now. */
+hr_status_t flat_buffer_add(flat_builder_t *builder, flat_place_t place, size_t size_bytes, int *out_buffer);
+/* Notes that step `step` touches the bytes. */
+void flat_touch(flat_builder_t *builder, flat_ref_t ref, int step);
+/* A buffer for each array of the shape. */
+hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **out_leaves);
+
+/* Appends a step; its operands and results are touched. */
+hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step);
+hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from, flat_ref_t to,
+                          size_t size_bytes);
+/* One instruction by its native kernel, generated code or the reference kernel. *out_done false: a fusion that nobody
+ * takes whole. */
+hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step, bool *out_done);
+
+/* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
+typedef struct flat_moves {
+  const plan_step_t *source;
+  int count;                        /* leaves */
+  const flat_ref_t *state, *next;   /* where each goes (buffer -1: nowhere), and where it is */
+  int first_buffer, buffer_count;   /* of `state`, one after the other */
+  int start;                        /* first step of the body or branch */
+} flat_moves_t;
+hr_status_t flat_moves_add(flat_builder_t *builder, const flat_moves_t *wanted);
+
+/* Lays a computation out. `params`: the leaves of each parameter. */
+hr_status_t flat_body_add(flat_builder_t *builder, const hlo_computation_t *computation,
+                          const flat_ref_t *const *params, const flat_ref_t **out_root);
+/* while, conditional, call and fusion: give the leaves of the result. */
+hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
+                           const flat_ref_t **out_leaves);
+hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
+                                 const flat_ref_t **out_leaves);
+hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
+                          const flat_ref_t **out_leaves);
+
+/* Is the result of this op its operand 0 as it lies in memory, from *out_offset_bytes on? Ops on one array. */
+bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);
+/* Instructions of a body that something may want to update in place: slices of them are copied early. */
+hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body, const bool **out_changing);
+
+/* Decides which results share the bytes of which operands, now that all lifetimes are known. */
+void flat_merge_buffers(flat_builder_t *builder);
+/* Says which results may have the bytes of which arguments. */
+void flat_pair_results(flat_builder_t *builder);
+/* The bytes of buffer `from` become those of `into`. */
+void flat_merge(flat_builder_t *builder, int from, int into);
+
+#endif

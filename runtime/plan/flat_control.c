@@ -1,0 +1,87 @@
+/* Loops and calls, laid out inside their callers.
+ * What a loop carries has a buffer for the whole loop: a copy before it brings the initial value there, a copy at the end
+ * of the body the next one. Most of these copies go away when buffers are merged (flat_merge.c): values are then computed
+ * where they are carried. */
+#include "plan/flat_build.h"
+
+/* --- calls --- */
+
+hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
+                          const flat_ref_t **out_leaves) {
+  const hlo_instr_t *instr = step->op.instr;
+  const flat_ref_t **params;
+  HR_TRY(HR_NEW_ARRAY(&builder->scratch, instr->operand_count, &params));
+  for (int k = 0; k < instr->operand_count; k++) params[k] = frame->leaves[instr->operands[k]->id];
+  return flat_body_add(builder, instr->called[0], params, out_leaves);
+}
+
+/* --- loops --- */
+
+typedef struct loop {
+  flat_builder_t *builder;
+  const plan_step_t *source;
+  int count; /* leaves */
+  flat_ref_t *state;
+  int first_buffer, buffer_count; /* that this loop made for what it carries, one after the other */
+} loop_t;
+
+/* A buffer for each leaf that changes, and a copy of its initial value. */
+static hr_status_t add_state(loop_t *loop, const flat_ref_t *initial, const int *passed) {
+  flat_builder_t *builder = loop->builder;
+  const hlo_shape_t *shape = loop->source->op.instr->shape;
+  loop->first_buffer = (int)builder->buffers.count;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, loop->count, &loop->state));
+  for (int i = 0; i < loop->count; i++) {
+    size_t bytes;
+    loop->state[i] = initial[i];
+    if (initial[i].buffer < 0 || passed[i] == i) continue;
+    HR_TRY(hlo_shape_bytes(hlo_shape_leaf(shape, i), &bytes));
+    HR_TRY(flat_buffer_add(builder, FLAT_ARENA, bytes, &loop->state[i].buffer));
+    loop->state[i].offset_bytes = 0;
+    builder->buffers.data[loop->state[i].buffer].is_carried = true;
+    HR_TRY(flat_copy_add(builder, loop->source, initial[i], loop->state[i], bytes));
+  }
+  loop->buffer_count = (int)builder->buffers.count - loop->first_buffer;
+  return NULL;
+}
+
+static hr_status_t add_condition(loop_t *loop, int number) {
+  flat_builder_t *builder = loop->builder;
+  const flat_ref_t *params[1] = {loop->state}, *met;
+  HR_TRY(flat_body_add(builder, loop->source->op.instr->called[0], params, &met));
+  flat_touch(builder, met[0], flat_now(builder) - 1);
+  builder->steps.data[number].in = met;
+  builder->steps.data[number].in_count = 1;
+  return NULL;
+}
+
+static hr_status_t add_loop_body(loop_t *loop) {
+  flat_builder_t *builder = loop->builder;
+  const flat_ref_t *params[1] = {loop->state};
+  flat_moves_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
+                        .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
+                        .start = flat_now(builder)};
+  HR_TRY(flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next));
+  return flat_moves_add(builder, &moves);
+}
+
+hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
+                           const flat_ref_t **out_leaves) {
+  const hlo_instr_t *instr = source->op.instr;
+  loop_t loop = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape)};
+  flat_step_t step = {.kind = FLAT_WHILE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .start_count = 2};
+  int *starts;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &starts));
+  HR_TRY(add_state(&loop, frame->leaves[instr->operands[0]->id], builder->facts[instr->called[1]->id].passed));
+  int number = flat_now(builder);
+  step.starts = starts;
+  HR_TRY(flat_step_add(builder, &step));
+  starts[0] = flat_now(builder);
+  HR_TRY(add_condition(&loop, number));
+  starts[1] = flat_now(builder);
+  HR_TRY(add_loop_body(&loop));
+  builder->steps.data[number].end = flat_now(builder);
+  for (int i = 0; i < loop.count; i++) flat_touch(builder, loop.state[i], flat_now(builder) - 1);
+  *out_leaves = loop.state;
+  return NULL;
+}

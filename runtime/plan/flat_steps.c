@@ -1,0 +1,167 @@
+/* Steps and buffers of a flat plan under construction. */
+#include <string.h>
+
+#include "ops/emit.h"
+#include "plan/flat_build.h"
+
+hr_status_t flat_buffer_add(flat_builder_t *builder, flat_place_t place, size_t size_bytes, int *out_buffer) {
+  flat_buffer_t buffer = {.place = place, .size_bytes = size_bytes, .merged_into = -1};
+  buffer.start = buffer.end = place == FLAT_ARENA ? flat_now(builder) : -1;
+  HR_VEC_PUSH(&builder->buffers, buffer);
+  *out_buffer = (int)builder->buffers.count - 1;
+  return NULL;
+}
+
+void flat_touch(flat_builder_t *builder, flat_ref_t ref, int step) {
+  if (ref.buffer < 0) return;
+  flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, ref.buffer)];
+  if (buffer->end < step) buffer->end = step;
+}
+
+static hr_status_t add_leaves(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **next) {
+  for (int i = 0; i < shape->element_count; i++) HR_TRY(add_leaves(builder, shape->elements[i], next));
+  if (hlo_shape_is_tuple(shape)) return NULL;
+  flat_ref_t *leaf = (*next)++;
+  size_t size_bytes;
+  *leaf = (flat_ref_t){-1, 0};
+  if (!hlo_shape_is_array(shape)) return NULL;
+  HR_TRY(hlo_shape_bytes(shape, &size_bytes));
+  return flat_buffer_add(builder, FLAT_ARENA, size_bytes, &leaf->buffer);
+}
+
+hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **out_leaves) {
+  HR_TRY(HR_NEW_ARRAY(builder->arena, hlo_shape_leaf_count(shape), out_leaves));
+  flat_ref_t *next = *out_leaves;
+  return add_leaves(builder, shape, &next);
+}
+
+hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step) {
+  int now = flat_now(builder);
+  for (int i = 0; i < step->in_count; i++) flat_touch(builder, step->in[i], now);
+  for (int i = 0; i < step->out_count; i++) flat_touch(builder, step->out[i], now);
+  HR_VEC_PUSH(&builder->steps, *step);
+  builder->steps.data[now].end = now + 1;
+  return NULL;
+}
+
+hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from, flat_ref_t to,
+                          size_t size_bytes) {
+  static const uint64_t itself[1] = {1};
+  flat_ref_t *ends;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &ends));
+  ends[0] = from;
+  ends[1] = to;
+  flat_step_t step = {.kind = FLAT_COPY, .source = source, .in_count = 1, .out_count = 1, .in = ends, .out = ends + 1,
+                      .scratch = {-1, 0}, .reuse = itself, .copy_bytes = size_bytes, .out_slot = -1};
+  return flat_step_add(builder, &step);
+}
+
+/* --- one instruction --- */
+
+static bool has_kept_operand(const flat_frame_t *frame, const hlo_instr_t *instr) {
+  for (int k = 0; k < instr->operand_count; k++)
+    if (frame->slots[instr->operands[k]->id] >= 0) return true;
+  return false;
+}
+
+/* The leaves of all operands that are not kept, one after the other. */
+static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
+  const hlo_instr_t *instr = step->source->op.instr;
+  flat_ref_t *in;
+  for (int k = 0; k < instr->operand_count; k++)
+    if (frame->slots[instr->operands[k]->id] < 0) step->in_count += hlo_shape_leaf_count(instr->operands[k]->shape);
+  HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
+  step->in = in;
+  for (int k = 0; k < instr->operand_count; k++) {
+    const hlo_instr_t *operand = instr->operands[k];
+    if (frame->slots[operand->id] >= 0) continue;
+    int count = hlo_shape_leaf_count(operand->shape);
+    memcpy(in, frame->leaves[operand->id], (size_t)count * sizeof *in);
+    in += count;
+  }
+  return NULL;
+}
+
+static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_step_t *step) {
+  op_native_step_t prepared = {0};
+  if (step->plan || !native || !native->prepare) return NULL;
+  HR_TRY(native->prepare(&builder->target, &step->source->op, &prepared));
+  if (!prepared.plan) return NULL;
+  step->kind = FLAT_NATIVE;
+  step->native = native;
+  step->plan = prepared.plan;
+  step->reuse = prepared.reuse;
+  step->flops = prepared.flops;
+  step->bytes = prepared.bytes;
+  if (!prepared.scratch_bytes) return NULL;
+  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepared.scratch_bytes, &step->scratch.buffer));
+  return NULL;
+}
+
+static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
+  const hlo_instr_t *instr = step->source->op.instr;
+  if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
+  if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return NULL;
+  HR_TRY(ask(builder, op_natives[instr->op], step));
+  if (builder->options->emitter && op_can_emit(instr)) HR_TRY(ask(builder, builder->options->emitter, step));
+  return NULL;
+}
+
+/* Operands that are one array each, whose buffer the step reads nowhere else. */
+static uint64_t overwritable(const flat_step_t *step) {
+  const hlo_instr_t *instr = step->source->op.instr;
+  uint64_t mask = 0;
+  if (hlo_op_is(instr->op, OP_CONTROL) || instr->operand_count != step->in_count) return 0;
+  for (int k = 0; k < step->in_count && k < 64; k++) {
+    bool alone = step->in[k].buffer >= 0 && step->in_slots[k] < 0;
+    for (int other = 0; other < step->in_count && alone; other++)
+      alone = other == k || step->in[other].buffer != step->in[k].buffer;
+    if (alone) mask |= UINT64_C(1) << k;
+  }
+  return mask;
+}
+
+/* May something hold on to the operands when the step is over? Probes do, and transfers that go on, also inside of
+ * computations. */
+static bool outlive_the_step(const hlo_instr_t *instr, bool kept) {
+  if (kept || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
+  return instr->op == HLO_CUSTOM_CALL && hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
+}
+
+/* The result of a reference kernel is complete before it is copied to its place: it may lie over any operand. */
+static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, flat_step_t *step) {
+  static const uint64_t any[1] = {UINT64_MAX};
+  const hlo_instr_t *instr = step->source->op.instr;
+  bool kept = frame->facts->kept[instr->id];
+  int *slots;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &slots));
+  for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
+  step->kind = FLAT_REFERENCE;
+  step->in_slots = slots;
+  step->owns_operands = outlive_the_step(instr, kept);
+  if (kept) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
+  if (!hlo_shape_is_array(instr->shape) || step->owns_operands) return NULL;
+  step->reuse = any;
+  step->may_overwrite = overwritable(step);
+  return NULL;
+}
+
+hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool *out_done) {
+  const hlo_instr_t *instr = source->op.instr;
+  flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
+  *out_done = true;
+  HR_TRY(choose_kernel(builder, frame, &step));
+  if (!step.plan && instr->op == HLO_FUSION && flat_can_inline(builder->facts, instr) &&
+      !has_kept_operand(frame, instr)) {
+    *out_done = false;
+    return NULL;
+  }
+  HR_TRY(gather_leaves(builder, frame, &step));
+  if (!step.plan) HR_TRY(make_reference(builder, frame, &step));
+  if (step.out_slot < 0) {
+    HR_TRY(flat_leaves_add(builder, instr->shape, &step.out));
+    step.out_count = hlo_shape_leaf_count(instr->shape);
+    frame->leaves[instr->id] = step.out;
+  }
+  return flat_step_add(builder, &step);
+}

@@ -1,0 +1,271 @@
+/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with its own threads
+ * where it has that op.
+ *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs, or of a list of shapes */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "ir/print.h"
+#include "ops/native_dot.h"
+#include "ops/onednn.h"
+#include "read/read.h"
+
+static int workers = 2;
+static hr_workers_t *pool;
+
+static void check(hr_status_t st) {
+  if (!st) return;
+  hr_status_print(stderr, st);
+  exit(1);
+}
+
+static double now_us(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+typedef struct kernel {
+  hr_arena_t arena;
+  const op_native_t *native;
+  op_native_step_t step;
+  op_native_run_t run;
+  void *in[8], *out[8];
+  double prepare_us;
+} kernel_t;
+
+static hr_status_t keep(void *context, void (*destroy)(void *object), void *object) {
+  (void)context, (void)destroy, (void)object;
+  return NULL;
+}
+
+static void *filled(kernel_t *kernel, const hlo_shape_t *shape) {
+  size_t bytes;
+  void *memory;
+  check(hlo_shape_bytes(shape, &bytes));
+  check(hr_arena_zeroed(&kernel->arena, bytes + 64, &memory));
+  for (size_t i = 0; i + 4 <= bytes && hr_dtype_real(shape->dtype) == HR_F32; i += 4)
+    *(float *)((char *)memory + i) = (float)(i % 1021) / 1021 - 0.5F;
+  return memory;
+}
+
+/* False if the kernel declines. */
+static bool kernel_init(kernel_t *kernel, const hlo_instr_t *instr) {
+  const hlo_shape_t *in_shapes[8];
+  void *scratch;
+  *kernel = (kernel_t){.native = op_natives[instr->op]};
+  hr_arena_init(&kernel->arena);
+  op_native_target_t target = {&kernel->arena, workers, keep, NULL};
+  for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
+  op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
+  double start = now_us();
+  check(kernel->native->prepare(&target, &step, &kernel->step));
+  kernel->prepare_us = now_us() - start;
+  if (!kernel->step.plan) return false;
+  for (int i = 0; i < instr->operand_count; i++) kernel->in[i] = filled(kernel, in_shapes[i]);
+  kernel->out[0] = filled(kernel, instr->shape);
+  check(hr_arena_alloc(&kernel->arena, kernel->step.scratch_bytes + 64, &scratch));
+  kernel->run = (op_native_run_t){pool, scratch, NULL};
+  return true;
+}
+
+static double once(kernel_t *kernel) {
+  double start = now_us();
+  check(kernel->native->run(&kernel->run, kernel->step.plan, kernel->in, kernel->out));
+  return now_us() - start;
+}
+
+/* oneDNN's own product with its own threads: everything plain, or the weights in its own order. */
+typedef struct peer {
+  dnnl_primitive_t primitive;
+  dnnl_exec_arg_t args[4];
+} peer_t;
+
+static dnnl_memory_t peer_memory(const onednn_t *lib, const dnnl_memory_desc_t *desc) {
+  dnnl_memory_t memory;
+  void *bytes = aligned_alloc(64, (lib->memory_desc_get_size(desc) + 127) / 64 * 64);
+  memset(bytes, 0, lib->memory_desc_get_size(desc));
+  lib->memory_create(&memory, desc, lib->engine, bytes);
+  return memory;
+}
+
+static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_type_t type, dnnl_data_type_t sums,
+                         bool any, peer_t *peer) {
+  dnnl_memory_desc_t a, b, c;
+  dnnl_matmul_desc_t matmul;
+  dnnl_primitive_desc_t desc;
+  bool single = p->batch == 1;
+  dnnl_dims_t dims[3] = {{p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, p->m, p->n}};
+  dnnl_dims_t weights = {single ? p->k : p->batch, single ? p->n : p->k, p->n};
+  int64_t strides[3][3] = {{p->m * p->k, p->k, 1}, {p->k * p->n, p->n, 1}, {p->m * p->n, p->n, 1}};
+  onednn_array(lib, type, 3 - single, dims[0] + single, strides[0] + single, &a);
+  if (any)
+    lib->memory_desc_init_by_tag(&b, 3 - single, weights, type, dnnl_format_tag_any);
+  else
+    onednn_array(lib, type, 3 - single, dims[1] + single, strides[1] + single, &b);
+  onednn_array(lib, sums, 3 - single, dims[2] + single, strides[2] + single, &c);
+  if (lib->matmul_desc_init(&matmul, &a, &b, NULL, &c)) return false;
+  if (lib->primitive_desc_create(&desc, &matmul, lib->attr, lib->engine, NULL)) return false;
+  lib->primitive_create(&peer->primitive, desc);
+  static const dnnl_query_t queries[] = {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md,
+                                         dnnl_query_scratchpad_md};
+  static const int numbers[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
+  for (int i = 0; i < 4; i++)
+    peer->args[i] = (dnnl_exec_arg_t){numbers[i],
+                                      peer_memory(lib, lib->primitive_desc_query_md(desc, queries[i], 0))};
+  return true;
+}
+
+static double peer_once(const onednn_t *lib, const peer_t *peer) {
+  double start = now_us();
+  lib->primitive_execute(peer->primitive, lib->stream, 4, peer->args);
+  return now_us() - start;
+}
+
+static void smaller(double *best, double value) { *best = value < *best ? value : *best; }
+
+static void bench_instr(const hlo_instr_t *instr) {
+  kernel_t kernel;
+  const onednn_t *lib = onednn_open();
+  peer_t peers[2];
+  bool has[2] = {false, false};
+  double best = 1e18, peer_best[2] = {1e18, 1e18};
+  bool runs = kernel_init(&kernel, instr);
+  hr_text_t text;
+  hr_text_init(&text);
+  hlo_shape_print(&text, instr->shape, false);
+  for (int i = 0; i < instr->operand_count; i++)
+    hr_text_printf(&text, i ? " x " : " <- "), hlo_shape_print(&text, instr->operands[i]->shape, false);
+  printf("%-15s %-60.*s", hlo_op_name(instr->op), (int)text.size, text.data);
+  hr_text_deinit(&text);
+  if (!runs) {
+    printf(" declined\n");
+    return;
+  }
+  if (instr->op == HLO_DOT && lib) {
+    const dot_problem_t *p = ((const struct { dot_way_t way; const dot_problem_t *problem; } *)kernel.step.plan)->problem;
+    dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
+    if (lib->omp_set_num_threads) lib->omp_set_num_threads(workers);
+    for (int i = 0; i < 2 && type != dnnl_data_type_undef; i++) has[i] = peer_product(lib, p, type, sums, i, &peers[i]);
+    printf(" %-7s", ((const dot_way_t *)kernel.step.plan)->name);
+  }
+  for (int round = 0; round < 3; round++) {
+    usleep(10000); /* until the other's threads sleep */
+    double until = now_us() + 5e4;
+    for (int i = 0; i < 5 || now_us() < until; i++) smaller(&best, once(&kernel));
+    for (int j = 0; j < 2; j++) {
+      until = now_us() + 3e4;
+      for (int i = 0; has[j] && (i < 5 || now_us() < until); i++) smaller(&peer_best[j], peer_once(lib, &peers[j]));
+    }
+  }
+  double top = peer_best[0] < peer_best[1] ? peer_best[0] : peer_best[1];
+  printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel.step.flops / best / 1e3, kernel.prepare_us);
+  if (has[0]) printf("  oneDNN %9.2f plain %9.2f packed: %.2f", peer_best[0], peer_best[1], top / best);
+  printf("\n");
+  hr_arena_deinit(&kernel.arena);
+}
+
+static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
+  bool same = a->op == b->op && hlo_shape_equal(a->shape, b->shape) && a->operand_count == b->operand_count;
+  for (int i = 0; same && i < a->operand_count; i++)
+    same = hlo_shape_equal(a->operands[i]->shape, b->operands[i]->shape);
+  if (!same || a->op != HLO_DOT) return same;
+  for (int key = HLO_ATTR_LHS_CONTRACTING_DIMS, i = 0; i < 1; i++) {
+    hr_ints_t x = hlo_attr_ints(a, key), y = hlo_attr_ints(b, key);
+    same = x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
+    x = hlo_attr_ints(a, HLO_ATTR_RHS_CONTRACTING_DIMS), y = hlo_attr_ints(b, HLO_ATTR_RHS_CONTRACTING_DIMS);
+    same &= x.count == y.count && !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data);
+  }
+  return same;
+}
+
+static bool is_heavy(const hlo_instr_t *instr) {
+  return op_natives[instr->op]->run && (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT ||
+                                        instr->op == HLO_CHOLESKY || instr->op == HLO_TRIANGULAR_SOLVE || instr->op == HLO_CUSTOM_CALL);
+}
+
+typedef HR_VEC(const hlo_instr_t *) seen_t;
+
+static hr_status_t push(seen_t *seen, const hlo_instr_t *instr) {
+  HR_VEC_PUSH(seen, instr);
+  return NULL;
+}
+static void remember(seen_t *seen, const hlo_instr_t *instr) { check(push(seen, instr)); }
+
+static void bench_module(hlo_module_t *module) {
+  seen_t seen = {0};
+  for (size_t c = 0; c < module->computations.count; c++)
+    for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
+      const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
+      bool known = !is_heavy(instr);
+      for (size_t s = 0; s < seen.count && !known; s++) known = same_shapes(seen.data[s], instr);
+      if (known) continue;
+      remember(&seen, instr);
+      bench_instr(instr);
+    }
+  HR_VEC_FREE(&seen);
+  hlo_module_destroy(module);
+}
+
+/* out, operands, attributes: one instruction each. */
+static const char *const shapes[][4] = {
+    {"f32[16,16]", "f32[16,16]", "f32[16,16]", "dot 1 0"},
+    {"f32[64,64]", "f32[64,64]", "f32[64,64]", "dot 1 0"},
+    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 1 0"},
+    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 0 0"},
+    {"f32[256,256]", "f32[256,256]", "f32[256,256]", "dot 1 1"},
+    {"f32[1024,1024]", "f32[1024,1024]", "f32[1024,1024]", "dot 1 0"},
+    {"f32[128,512]", "f32[128,784]", "f32[784,512]", "dot 1 0"},
+    {"f32[1024]", "f32[1024,1024]", "f32[1024]", "dot 1 0"},
+    {"f32[1024]", "f32[1024]", "f32[1024,1024]", "dot 0 0"},
+    {"f32[4,1024]", "f32[4,1024]", "f32[1024,1024]", "dot 1 0"},
+    {"f32[16,1024]", "f32[16,1024]", "f32[1024,1024]", "dot 1 0"},
+    {"f32[32,4096]", "f32[32,1024]", "f32[1024,4096]", "dot 1 0"},
+    {"bf16[256,256]", "bf16[256,256]", "bf16[256,256]", "dot 1 0"},
+    {"bf16[1024,1024]", "bf16[1024,1024]", "bf16[1024,1024]", "dot 1 0"},
+    {"f32[1024,1024]", "bf16[1024,1024]", "bf16[1024,1024]", "dot 1 0"},
+    {"bf16[128,512]", "bf16[128,784]", "bf16[784,512]", "dot 1 0"},
+    {"f16[1024,1024]", "f16[1024,1024]", "f16[1024,1024]", "dot 1 0"},
+    {"s32[256,256]", "s8[256,256]", "s8[256,256]", "dot 1 0"},
+    {"s32[1024,1024]", "s8[1024,1024]", "s8[1024,1024]", "dot 1 0"},
+    {"s32[256,256]", "s32[256,256]", "s32[256,256]", "dot 1 0"},
+    {"f64[512,512]", "f64[512,512]", "f64[512,512]", "dot 1 0"},
+    {"c64[512,512]", "c64[512,512]", "c64[512,512]", "dot 1 0"},
+};
+
+static void bench_shape(const char *const *row) {
+  char text[1024], attrs[256];
+  hr_buffer_t *bytes;
+  hlo_module_t *module;
+  if (!strncmp(row[3], "dot ", 4))
+    snprintf(attrs, sizeof attrs, "dot(a, b), lhs_contracting_dims={%c}, rhs_contracting_dims={%c}", row[3][4], row[3][6]);
+  else
+    snprintf(attrs, sizeof attrs, "%s", row[3]);
+  snprintf(text, sizeof text,
+           "HloModule bench\nENTRY main {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT c = %s %s\n}\n", row[1],
+           row[2], row[0], attrs);
+  check(hr_buffer_create(strlen(text), &bytes));
+  memcpy(hr_buffer_data(bytes), text, strlen(text));
+  check(read_module("bench", bytes, &module));
+  hr_buffer_release(bytes);
+  bench_module(module);
+}
+
+int main(int count, char **arguments) {
+  int first = 1;
+  if (count > 2 && !strcmp(arguments[1], "-w")) workers = atoi(arguments[2]), first = 3;
+  check(hr_workers_create(&(hr_workers_options_t){.count = workers, .may_spin = true}, &pool));
+  for (int i = first; i < count; i++) {
+    hlo_module_t *module;
+    check(read_module_file(arguments[i], &module));
+    printf("%s\n", arguments[i]);
+    bench_module(module);
+  }
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && first == count; i++) bench_shape(shapes[i]);
+  hr_workers_destroy(pool);
+  return 0;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Runs tests/mpi/bench_comm on 2 and 8 ranks; prints a table, and draws bandwidth over size into an .svg.
+
+usage: bench_comm.py PROGRAM MPIRUN PICTURE.svg [SECONDS]
+"""
+import math
+import os
+import subprocess
+import sys
+
+WIDTH, HEIGHT, MARGIN = 360, 240, 44
+
+
+def measure(program, mpirun, ranks, seconds):
+    command = [mpirun, "--oversubscribe", "-n", str(ranks), program, "--seconds", seconds]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+    lines = [line.split() for line in out.splitlines() if len(line.split()) == 5]
+    return [(name, int(n), int(size), float(ours), float(mpi)) for name, n, size, ours, mpi in lines]
+
+
+def panel(rows, x0, y0, title):
+    """One collective on some ranks: GB/s of ours and of MPI's, both axes in powers."""
+    rates = [size / us / 1e3 for _, _, size, ours, mpi in rows for us in (ours, mpi)]
+    low, high = math.log10(min(rates)), math.log10(max(rates))
+    least, most = math.log2(rows[0][2]), math.log2(rows[-1][2])
+
+    def at(size, us):
+        x = x0 + MARGIN + (math.log2(size) - least) / (most - least) * (WIDTH - 2 * MARGIN)
+        y = y0 + HEIGHT - MARGIN - (math.log10(size / us / 1e3) - low) / (high - low) * (HEIGHT - 2 * MARGIN)
+        return f"{x:.1f},{y:.1f}"
+
+    parts = [f'<text x="{x0 + MARGIN}" y="{y0 + 24}" font-weight="bold">{title}</text>']
+    for column, colour in ((3, "#1a6"), (4, "#c63")):
+        points = " ".join(at(row[2], row[column]) for row in rows)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    for row in rows[::3]:
+        x = at(row[2], row[3]).split(",")[0]
+        parts.append(f'<text x="{x}" y="{y0 + HEIGHT - 22}" text-anchor="middle">{row[2]}</text>')
+    for exponent in range(math.ceil(low), math.floor(high) + 1):
+        y = y0 + HEIGHT - MARGIN - (exponent - low) / (high - low) * (HEIGHT - 2 * MARGIN)
+        parts.append(f'<text x="{x0 + MARGIN - 6}" y="{y:.1f}" text-anchor="end">{10.0 ** exponent:g}</text>')
+        parts.append(f'<path d="M{x0 + MARGIN} {y:.1f}h{WIDTH - 2 * MARGIN}" stroke="#ddd"/>')
+    return parts
+
+
+def draw(results, path):
+    names = list(dict.fromkeys(row[0] for row in results))
+    ranks = sorted({row[1] for row in results})
+    parts = []
+    for i, name in enumerate(names):
+        for k, n in enumerate(ranks):
+            rows = [row for row in results if row[0] == name and row[1] == n]
+            parts += panel(rows, k * WIDTH, 30 + i * HEIGHT, f"{name}, {n} ranks")
+    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH * len(ranks)}" height="{HEIGHT * len(names) + 40}" '
+            'font-family="sans-serif" font-size="10"><rect width="100%" height="100%" fill="white"/>'
+            '<text x="12" y="18" font-size="12">GB/s over bytes: <tspan fill="#1a6">hlorun</tspan>, '
+            '<tspan fill="#c63">MPI</tspan></text>')
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([head] + parts + ["</svg>\n"]))
+
+
+def main():
+    program, mpirun, picture = sys.argv[1:4]
+    results = [row for n in (2, 8) for row in measure(program, mpirun, n, (sys.argv[4:] or ["0.3"])[0])]
+    print(f"{'collective':17}{'ranks':>5}{'bytes':>10}{'us':>12}{'MPI us':>12}{'times as fast':>15}")
+    for name, n, size, ours, mpi in results:
+        print(f"{name:17}{n:5}{size:10}{ours:12.2f}{mpi:12.2f}{mpi / ours:15.2f}")
+    draw(results, picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+/* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same processes, taking turns,
+ * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US" on rank 0; bytes are those of
+ * the larger array of a rank. tests/bench_comm.py makes a table and a picture of them.
+ *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute; default: all
+ *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
+ * "all-reduce" has its array in shared memory, where programs make theirs; "all-reduce-copy" has it elsewhere. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "transport/collective.h"
+
+#define MOST_BYTES ((size_t)64 << 20)
+
+typedef struct bench {
+  tp_groups_t *groups;
+  int ranks, rank;
+  char *in, *out; /* MOST_BYTES each */
+  void *owner;
+  char *shared;   /* the same in shared memory; `in` if there is none */
+  size_t bytes;
+  tp_block_t *sends, *recvs;
+} bench_t;
+
+typedef hr_status_t (*start_fn)(bench_t *bench, tp_request_t **out_request);
+typedef void (*mpi_fn)(bench_t *bench);
+
+#define FAST __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
+
+FAST static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
+  (void)context;
+  float *to = acc;
+  const float *from = in;
+  for (int64_t i = 0; i < count; i++) to[i] += from[i];
+  return NULL;
+}
+FAST static hr_status_t sum_floats(void *context, void *out, const void *a, const void *b, int64_t count) {
+  (void)context;
+  float *to = out;
+  const float *x = a, *y = b;
+  for (int64_t i = 0; i < count; i++) to[i] = x[i] + y[i];
+  return NULL;
+}
+static const tp_reducer_t float_sum = {.reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
+
+static int floats(const bench_t *bench) { return (int)(bench->bytes / sizeof(float)); }
+
+static hr_status_t all_reduce(bench_t *bench, tp_request_t **out_request) {
+  return tp_all_reduce(bench->groups->world, bench->shared, floats(bench), &float_sum, out_request);
+}
+static hr_status_t all_reduce_copy(bench_t *bench, tp_request_t **out_request) {
+  return tp_all_reduce(bench->groups->world, bench->in, floats(bench), &float_sum, out_request);
+}
+static void mpi_all_reduce(bench_t *bench) {
+  MPI_Allreduce(MPI_IN_PLACE, bench->in, floats(bench), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static hr_status_t reduce_scatter(bench_t *bench, tp_request_t **out_request) {
+  return tp_reduce_scatter(bench->groups->world, bench->in, floats(bench) / bench->ranks, &float_sum, bench->out,
+                           out_request);
+}
+static void mpi_reduce_scatter(bench_t *bench) {
+  MPI_Reduce_scatter_block(bench->in, bench->out, floats(bench) / bench->ranks, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static hr_status_t all_gather(bench_t *bench, tp_request_t **out_request) {
+  return tp_all_gather(bench->groups->world, bench->in, bench->bytes / (size_t)bench->ranks, bench->out, out_request);
+}
+static void mpi_all_gather(bench_t *bench) {
+  int each = (int)bench->bytes / bench->ranks;
+  MPI_Allgather(bench->in, each, MPI_BYTE, bench->out, each, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static hr_status_t all_to_all(bench_t *bench, tp_request_t **out_request) {
+  size_t each = bench->bytes / (size_t)bench->ranks;
+  for (int k = 0; k < bench->ranks; k++) {
+    bench->sends[k] = (tp_block_t){bench->in + (size_t)k * each, each};
+    bench->recvs[k] = (tp_block_t){bench->out + (size_t)k * each, each};
+  }
+  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, out_request);
+}
+static void mpi_all_to_all(bench_t *bench) {
+  int each = (int)bench->bytes / bench->ranks;
+  MPI_Alltoall(bench->in, each, MPI_BYTE, bench->out, each, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static hr_status_t permute(bench_t *bench, tp_request_t **out_request) {
+  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  return tp_permute(bench->groups, 0, (bench->rank + 1) % bench->ranks, &send,
+                    (bench->rank + bench->ranks - 1) % bench->ranks, &recv, out_request);
+}
+static void mpi_permute(bench_t *bench) {
+  MPI_Sendrecv(bench->in, (int)bench->bytes, MPI_BYTE, (bench->rank + 1) % bench->ranks, 0, bench->out,
+               (int)bench->bytes, MPI_BYTE, (bench->rank + bench->ranks - 1) % bench->ranks, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
+static const struct {
+  const char *name;
+  start_fn start;
+  mpi_fn mpi;
+} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce},
+                {"all-reduce-copy", all_reduce_copy, mpi_all_reduce},
+                {"reduce-scatter", reduce_scatter, mpi_reduce_scatter},
+                {"all-gather", all_gather, mpi_all_gather},
+                {"all-to-all", all_to_all, mpi_all_to_all},
+                {"permute", permute, mpi_permute}};
+
+static void fail(hr_status_t st) {
+  hr_status_print(stderr, st);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Microseconds of one call, the mean of a few, by the slowest rank's clock. */
+static double sample(bench_t *bench, start_fn start, mpi_fn mpi, int repeats) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  double begin = MPI_Wtime(), mean, slowest;
+  for (int i = 0; i < repeats; i++) {
+    tp_request_t *request = NULL;
+    hr_status_t st = NULL;
+    if (mpi)
+      mpi(bench);
+    else if (!(st = start(bench, &request)))
+      st = tp_request_wait(request);
+    if (st) fail(st);
+  }
+  mean = (MPI_Wtime() - begin) / repeats * 1e6;
+  MPI_Allreduce(&mean, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+static void compare(bench_t *bench, size_t contest, double seconds) {
+  double best[2] = {1e30, 1e30}, begin = MPI_Wtime();
+  int repeats = bench->bytes < 65536 ? 100 : bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
+  memset(bench->in, 0, bench->bytes);
+  memset(bench->shared, 0, bench->bytes);
+  for (int i = 0; more; i++) {
+    double ours = sample(bench, contests[contest].start, NULL, repeats);
+    double theirs = sample(bench, NULL, contests[contest].mpi, repeats);
+    if (i && ours < best[0]) best[0] = ours; /* the first is a warm-up */
+    if (i && theirs < best[1]) best[1] = theirs;
+    more = i < 3 || MPI_Wtime() - begin < seconds;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  if (bench->rank) return;
+  printf("%s %d %zu %.2f %.2f\n", contests[contest].name, bench->ranks, bench->bytes, best[0], best[1]);
+  fflush(stdout);
+}
+
+static bool is_wanted(const char *name, int count, char **names) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(names[i], name)) return true;
+  return count == 0;
+}
+
+static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
+  void *in, *out, *blocks;
+  HR_TRY(tp_mpi_open(out_endpoint));
+  HR_TRY(tp_groups_of(*out_endpoint, &bench->groups));
+  HR_TRY(hr_alloc_zeroed(MOST_BYTES, &in));
+  HR_TRY(hr_alloc_zeroed(MOST_BYTES, &out));
+  bench->ranks = (*out_endpoint)->world_size;
+  HR_TRY(hr_alloc(2 * (size_t)bench->ranks * sizeof(tp_block_t), &blocks));
+  bench->rank = (*out_endpoint)->rank;
+  bench->in = in, bench->out = out;
+  bench->shared = tp_alloc(bench->groups, MOST_BYTES, &bench->owner);
+  if (!bench->shared) bench->shared = in;
+  bench->sends = blocks, bench->recvs = bench->sends + bench->ranks;
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  static const size_t sizes[] = {4, 256, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
+  bench_t bench;
+  tp_endpoint_t *endpoint;
+  double seconds = 0.3;
+  if (argc > 2 && !strcmp(argv[1], "--seconds")) seconds = atof(argv[2]), argc -= 2, argv += 2;
+  hr_status_t st = open_bench(&bench, &endpoint);
+  if (st) {
+    hr_status_print(stderr, st);
+    return 1;
+  }
+  for (size_t c = 0; c < sizeof contests / sizeof *contests; c++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && is_wanted(contests[c].name, argc - 1, argv + 1); i++) {
+      bench.bytes = sizes[i] < 4 * (size_t)bench.ranks && c ? 4 * (size_t)bench.ranks : sizes[i];
+      compare(&bench, c, seconds);
+    }
+  if (bench.shared != bench.in) tp_free(bench.owner, bench.shared);
+  hr_free(bench.in);
+  hr_free(bench.out);
+  hr_free(bench.sends);
+  tp_close(endpoint, false, 0);
+  return 0;
+}

@@ -1,0 +1,453 @@
+#include <stdlib.h>
+#include <time.h>
+
+#include "flat_fixture.h"
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* --- the arena --- */
+
+#define ITEMS 400
+
+/* Nothing that lives at the same time overlaps, and the total is not far from the most that lives at a time. */
+static void test_random_items(void) {
+  flat_item_t items[ITEMS];
+  srand(7);
+  for (int round = 0; round < 20; round++) {
+    hr_arena_t scratch;
+    size_t total = 0, most = 0;
+    hr_arena_init(&scratch);
+    for (int i = 0; i < ITEMS; i++) {
+      items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 5000, .start = rand() % 200};
+      items[i].end = items[i].start + rand() % (round + 1);
+    }
+    CHECK_OK(flat_place_items(&scratch, items, ITEMS, 200, &total));
+    for (int t = 0; t < 230; t++) {
+      size_t alive = 0;
+      for (int i = 0; i < ITEMS; i++)
+        if (items[i].start <= t && t <= items[i].end) alive += items[i].size_bytes;
+      if (alive > most) most = alive;
+    }
+    for (int i = 0; i < ITEMS; i++) {
+      CU_ASSERT(items[i].offset_bytes % HR_ALIGNMENT == 0);
+      CU_ASSERT(items[i].offset_bytes + items[i].size_bytes <= total);
+      for (int j = 0; j < i; j++)
+        if (items[i].start <= items[j].end && items[j].start <= items[i].end)
+          CU_ASSERT(items[i].offset_bytes + items[i].size_bytes <= items[j].offset_bytes ||
+                    items[j].offset_bytes + items[j].size_bytes <= items[i].offset_bytes);
+    }
+    CU_ASSERT(total >= most);
+    CU_ASSERT(total <= most * 2);
+    hr_arena_deinit(&scratch);
+  }
+}
+
+/* A gap is filled by what fits best, and neighbours that become free join. */
+static void test_best_fit(void) {
+  flat_item_t items[] = {{640, 0, 0, 2}, {64, 0, 0, 9}, {128, 0, 0, 2}, {64, 0, 0, 9}, {128, 0, 3, 9}, {640, 0, 3, 9}};
+  hr_arena_t scratch;
+  size_t total;
+  hr_arena_init(&scratch);
+  CHECK_OK(flat_place_items(&scratch, items, 6, 10, &total));
+  CU_ASSERT_EQUAL(total, 896);
+  CU_ASSERT_EQUAL(items[4].offset_bytes, items[2].offset_bytes);
+  CU_ASSERT_EQUAL(items[5].offset_bytes, items[0].offset_bytes);
+  flat_item_t joined[] = {{64, 0, 0, 1}, {64, 0, 0, 2}, {64, 0, 0, 3}, {64, 0, 0, 9}, {192, 0, 4, 9}};
+  CHECK_OK(flat_place_items(&scratch, joined, 5, 10, &total));
+  CU_ASSERT_EQUAL(total, 256);
+  hr_arena_deinit(&scratch);
+}
+
+static void test_many_items(void) {
+  enum { COUNT = 200000 };
+  void *memory;
+  hr_arena_t scratch;
+  size_t total;
+  CHECK_OK(hr_alloc(COUNT * sizeof(flat_item_t), &memory));
+  flat_item_t *items = memory;
+  srand(3);
+  for (int i = 0; i < COUNT; i++)
+    items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
+  hr_arena_init(&scratch);
+  double start = now_s();
+  CHECK_OK(flat_place_items(&scratch, items, COUNT, COUNT / 2, &total));
+  CU_ASSERT(now_s() - start < 2);
+  hr_arena_deinit(&scratch);
+  hr_free(items);
+}
+
+/* --- straight lines --- */
+
+static void test_chain(void) {
+  const char *text = "HloModule m\nENTRY e { x = f32[256] parameter(0) y = f32[256] parameter(1) a = f32[256] add(x, y)\n"
+                     "b = f32[256] multiply(a, a) c = f32[256] add(b, x) ROOT d = f32[256] multiply(c, y) }";
+  flat_fixture_t f;
+  CU_ASSERT_EQUAL(fixture_agree(text), 0);
+  CHECK_OK(fixture_load(text, &fixture_native, &f));
+  CU_ASSERT_EQUAL(f.flat->step_count, 4);
+  CU_ASSERT_EQUAL(f.flat->arena_bytes, 0); /* all in the bytes of the result */
+  fixture_deinit(&f);
+}
+
+static void test_views(void) {
+  CU_ASSERT_EQUAL(fixture_agree("HloModule m\nENTRY e { x = f32[4,6] parameter(0) r = f32[24] reshape(x)\n"
+                                "s = f32[6] slice(r), slice={[6:12]} t = f32[6] slice(r), slice={[12:18]}\n"
+                                "u = f32[1,6] broadcast(s), dimensions={1} v = f32[6,1] transpose(u), dimensions={1,0}\n"
+                                "w = f32[6] reshape(v) a = f32[6] add(w, t) z = f32[6] slice(r), slice={[0:12:2]}\n"
+                                "ROOT o = f32[6] multiply(a, z) }"),
+                  0);
+}
+
+/* Results that are parameters, constants, parts of others, or the same value twice. */
+static void test_results(void) {
+  const char *text =
+      "HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) c = f32[3] constant({1, 2, 3})\n"
+      "a = f32[8] add(x, y) h = f32[4] slice(a), slice={[4:8]} r = f32[2,4] reshape(a) q = f32[2,4] reshape(y)\n"
+      "ROOT t = (f32[8], f32[8], f32[3], (f32[8], f32[4]), f32[2,4], f32[2,4]) tuple(x, a, c, (f32[8], f32[4]) tuple(a, h), r, q) }";
+  CU_ASSERT_EQUAL(fixture_agree(text), 2);
+}
+
+/* --- loops --- */
+
+#define LOOP(state, names, initial, body, next)                                                                    \
+  "HloModule m\nbody { s = (s32[], " state ") parameter(0) i = s32[] get-tuple-element(s), index=0\n" names          \
+  " one = s32[] constant(1) j = s32[] add(i, one)\n" body " ROOT t = (s32[], " state ") tuple(j, " next ") }\n"       \
+  "cond { s = (s32[], " state ") parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(7)\n"        \
+  "ROOT c = pred[] compare(i, n), direction=LT }\n"                                                                  \
+  "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] parameter(2) zero = s32[] constant(0)\n"  \
+  "t = (s32[], " state ") tuple(zero, " initial ") ROOT w = (s32[], " state ") while(t), condition=cond, body=body }"
+#define ONE "a = f32[64] get-tuple-element(s), index=1\n"
+#define TWO ONE "b = f32[64] get-tuple-element(s), index=2\n"
+#define THREE TWO "c = f32[64] get-tuple-element(s), index=3\n"
+#define F64 "f32[64]"
+
+/* Copies: of the initial values of what changes, and at the end of the body of what could not be computed in place. */
+static void test_carries(void) {
+  /* In place. */
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64, ONE, "x", "d = f32[64] add(a, a)", "d")), 2);
+  /* A chain in place. */
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64, ONE, "x", "d = f32[64] add(a, a) f = f32[64] multiply(d, d)", "f")), 2);
+  /* The old value is read after the new one is there. */
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y",
+                                     "d = f32[64] add(a, b) f = f32[64] multiply(a, d)", "d, f")), 4);
+  /* Passed on unchanged: no buffer, no copy. */
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, b")), 2);
+  /* The same value twice. */
+  CU_ASSERT_EQUAL(fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "d = f32[64] add(a, b)", "d, d")), 4);
+  /* A constant comes back. */
+  fixture_agree(LOOP(F64, ONE, "x", "k = f32[] constant(3) d = f32[64] broadcast(k), dimensions={}", "d"));
+}
+
+static void test_permuted_carries(void) {
+  fixture_agree(LOOP(F64 "," F64, TWO, "x, y", "", "b, a"));
+  fixture_agree(LOOP(F64 "," F64 "," F64, THREE, "x, y, z", "", "b, c, a"));
+  fixture_agree(LOOP(F64 "," F64 "," F64, THREE, "x, y, z", "", "c, a, a"));
+  fixture_agree(LOOP(F64 "," F64 "," F64, THREE, "x, x, z", "d = f32[64] add(a, c)", "b, d, a"));
+  fixture_agree(LOOP(F64 "," F64 "," F64, THREE, "x, y, y", "d = f32[64] add(b, b)", "d, a, b"));
+}
+
+static void test_update_of_carry(void) {
+  const char *in_place = LOOP(F64, ONE, "x", "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)", "d");
+  const char *read_before = LOOP(F64, ONE, "x", "u = f32[2] slice(a), slice={[3:5]} v = f32[2] add(u, u)\n"
+                                                "d = f32[64] dynamic-update-slice(a, v, i)", "d");
+  const char *read_after = LOOP(F64, ONE, "x", "u = f32[1] constant({9}) d = f32[64] dynamic-update-slice(a, u, i)\n"
+                                               "f = f32[64] add(d, a)", "f");
+  CU_ASSERT_EQUAL(fixture_agree(in_place), 3); /* i is read after j is computed */
+  CU_ASSERT_EQUAL(fixture_agree(read_before), 3);
+  fixture_agree(read_after);
+}
+
+static void test_nested_loops(void) {
+  fixture_agree(
+      "HloModule m\n"
+      "ib { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  a = f32[64] get-tuple-element(s), index=1 b = f32[64] get-tuple-element(s), index=2\n"
+      "  one = s32[] constant(1) j = s32[] add(i, one) d = f32[64] add(a, b)\n"
+      "  ROOT t = (s32[], f32[64], f32[64]) tuple(j, d, b) }\n"
+      "ic { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(3)\n"
+      "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+      "ob { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  a = f32[64] get-tuple-element(s), index=1 b = f32[64] get-tuple-element(s), index=2 zero = s32[] constant(0)\n"
+      "  u = (s32[], f32[64], f32[64]) tuple(zero, a, b)\n"
+      "  w = (s32[], f32[64], f32[64]) while(u), condition=ic, body=ib d = f32[64] get-tuple-element(w), index=1\n"
+      "  one = s32[] constant(1) j = s32[] add(i, one) ROOT t = (s32[], f32[64], f32[64]) tuple(j, d, b) }\n"
+      "oc { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(4)\n"
+      "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) k = f32[64] multiply(x, y)\n"
+      "  t = (s32[], f32[64], f32[64]) tuple(zero, k, y)\n"
+      "  ROOT w = (s32[], f32[64], f32[64]) while(t), condition=oc, body=ob }");
+}
+
+/* --- branches and calls --- */
+
+static void test_branches(void) {
+  const char *format =
+      "HloModule m\nt { s = (f32[64], f32[64]) parameter(0) a = f32[64] get-tuple-element(s), index=0\n"
+      "  b = f32[64] get-tuple-element(s), index=1 d = f32[64] add(a, b) f = f32[64] multiply(d, b)\n"
+      "  ROOT r = (f32[64], f32[64], f32[64]) tuple(d, f, f) }\n"
+      "f { s = (f32[64], f32[64]) parameter(0) a = f32[64] get-tuple-element(s), index=0\n"
+      "  b = f32[64] get-tuple-element(s), index=1 ROOT r = (f32[64], f32[64], f32[64]) tuple(b, a, b) }\n"
+      "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) z = f32[64] add(x, y) p = pred[] constant(%s)\n"
+      "  u = (f32[64], f32[64]) tuple(x, z) c = (f32[64], f32[64], f32[64]) conditional(p, u, u),\n"
+      "  true_computation=t, false_computation=f a = f32[64] get-tuple-element(c), index=0\n"
+      "  b = f32[64] get-tuple-element(c), index=1 g = f32[64] get-tuple-element(c), index=2\n"
+      "  d = f32[64] add(a, g) ROOT r = (f32[64], f32[64], f32[64]) tuple(d, b, g) }";
+  char text[4096];
+  snprintf(text, sizeof text, format, "true");
+  fixture_agree(text);
+  snprintf(text, sizeof text, format, "false");
+  fixture_agree(text);
+}
+
+static void test_indexed_branches(void) {
+  for (int index = -1; index < 4; index++) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "HloModule m\na { s = f32[8] parameter(0) ROOT r = f32[8] add(s, s) }\n"
+             "b { s = f32[8] parameter(0) ROOT r = f32[8] multiply(s, s) } c { ROOT s = f32[8] parameter(0) }\n"
+             "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) i = s32[] constant(%d)\n"
+             "ROOT r = f32[8] conditional(i, x, y, x), branch_computations={a, b, c} }",
+             index);
+    fixture_agree(text);
+  }
+}
+
+static void test_calls(void) {
+  CU_ASSERT_EQUAL(fixture_agree("HloModule m\ng { a = f32[8] parameter(0) b = f32[8] parameter(1)\n"
+                                "c = f32[8] add(a, b) ROOT t = (f32[8], f32[8]) tuple(c, a) }\n"
+                                "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1)\n"
+                                "p = (f32[8], f32[8]) call(x, y), to_apply=g u = f32[8] get-tuple-element(p), index=0\n"
+                                "q = (f32[8], f32[8]) call(u, u), to_apply=g v = f32[8] get-tuple-element(q), index=0\n"
+                                "w = f32[8] get-tuple-element(q), index=1 ROOT r = f32[8] multiply(v, w) }"),
+                  0);
+}
+
+/* Asynchronous states are kept as values, whatever carries them. */
+static void test_kept_values(void) {
+  fixture_agree("HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
+                "s = (f32[8], f32[8], u32[]) copy-start(a) b = f32[8] multiply(a, x) d = f32[8] copy-done(s)\n"
+                "ROOT r = f32[8] add(b, d) }");
+  fixture_agree("HloModule m\ng { a = f32[8] parameter(0) ROOT c = f32[8] add(a, a) }\n"
+                "ENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
+                "s = ((f32[8]), f32[8], u32[]) async-start(a), calls=g b = f32[8] multiply(a, x)\n"
+                "d = f32[8] async-done(s) ROOT r = f32[8] add(b, d) }");
+}
+
+static void test_whole_reference(void) {
+  flat_fixture_t f;
+  CHECK_OK(fixture_load("HloModule m\nENTRY e { x = f32[<=8] parameter(0) ROOT r = f32[<=8] add(x, x) }", NULL, &f));
+  CU_ASSERT(f.flat->is_reference);
+  fixture_deinit(&f);
+}
+
+/* --- random programs --- */
+
+#define LEAVES 3    /* arrays of a state */
+#define VALUES 40
+#define STATE "(s32[], s32[8], s32[8], s32[8])"
+
+typedef struct writer {
+  hr_text_t done, *now; /* computations that are complete, and the one being written */
+  int names;
+} writer_t;
+
+static int below(int count) { return rand() % count; }
+
+/* A computation on a state; gives its number. Its name is comp<number>. */
+static int write_computation(writer_t *writer, int depth, bool counts);
+
+static int write_condition(writer_t *writer, int trips) {
+  int number = writer->names++;
+  hr_text_printf(&writer->done, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                                "n = s32[] constant(%d) ROOT r = pred[] compare(i, n), direction=LT }\n", number, trips);
+  return number;
+}
+
+static void write_elements(writer_t *writer, const char *of, int *values, int *count) {
+  for (int leaf = 1; leaf <= LEAVES && *count < VALUES; leaf++) {
+    values[(*count)++] = writer->names;
+    hr_text_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++, of, leaf);
+  }
+}
+
+static int write_state(writer_t *writer, const char *counter, const int *values, int count) {
+  hr_text_printf(writer->now, "v%d = " STATE " tuple(%s", writer->names, counter);
+  for (int leaf = 0; leaf < LEAVES; leaf++) hr_text_printf(writer->now, ", v%d", values[below(count)]);
+  hr_text_add_str(writer->now, ")\n");
+  return writer->names++;
+}
+
+/* A loop, a choice of two or three, or a call, on states made of random values. */
+static void write_control(writer_t *writer, int depth, int *values, int *count) {
+  char name[16];
+  int kind = below(4), first = write_state(writer, "zero", values, *count);
+  int second = write_state(writer, "i", values, *count), result;
+  if (kind == 0) {
+    int body = write_computation(writer, depth - 1, true), condition = write_condition(writer, below(4));
+    result = writer->names++;
+    hr_text_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first, condition, body);
+  } else if (kind == 1) {
+    int yes = write_computation(writer, depth - 1, false), no = write_computation(writer, depth - 1, false);
+    result = writer->names++;
+    hr_text_printf(writer->now, "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
+                                " conditional(p%d, v%d, v%d), true_computation=comp%d, false_computation=comp%d\n",
+                   result, result, result, first, below(2) ? first : second, yes, no);
+  } else if (kind == 2) {
+    int a = write_computation(writer, depth - 1, false), b = write_computation(writer, depth - 1, false);
+    result = writer->names++;
+    hr_text_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d), branch_computations={comp%d, comp%d, comp%d}\n",
+                   result, first, second, first, a, b, a);
+  } else {
+    int callee = write_computation(writer, depth - 1, false);
+    result = writer->names++;
+    hr_text_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second, callee);
+  }
+  snprintf(name, sizeof name, "v%d", result);
+  write_elements(writer, name, values, count);
+}
+
+static void write_operation(writer_t *writer, int *values, int *count) {
+  int a = values[below(*count)], b = values[below(*count)], name = writer->names++;
+  switch (below(6)) {
+    case 0:
+      hr_text_printf(writer->now, "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
+                                  "v%d = s32[8] dynamic-update-slice(v%d, w%d, i)\n", name, b, name, a, name);
+      break;
+    case 1: hr_text_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a); break;
+    case 2:
+      hr_text_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n", name, a, name, name);
+      break;
+    case 3: hr_text_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b); break;
+    default: hr_text_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
+  }
+  values[(*count)++] = name;
+}
+
+static int write_computation(writer_t *writer, int depth, bool counts) {
+  int values[VALUES], count = 0, number = writer->names++, steps = 1 + below(7);
+  hr_text_t text, *outer = writer->now;
+  hr_text_init(&text);
+  writer->now = &text;
+  hr_text_printf(&text, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                        "zero = s32[] constant(0) one = s32[] constant(1) k = s32[8] constant({1,2,3,4,5,6,7,8})\n", number);
+  if (counts) hr_text_add_str(&text, "j = s32[] add(i, one)\n");
+  write_elements(writer, "s", values, &count);
+  for (int step = 0; step < steps && count < VALUES - LEAVES; step++) {
+    if (depth > 0 && below(3) == 0)
+      write_control(writer, depth, values, &count);
+    else
+      write_operation(writer, values, &count);
+  }
+  hr_text_printf(&text, "v%d = s32[8] add(k, v%d)\n", writer->names, values[0]);
+  if (below(2)) values[count++] = writer->names;
+  writer->names++;
+  hr_text_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
+  for (int leaf = 0; leaf < LEAVES; leaf++)
+    hr_text_printf(&text, ", v%d", below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
+  hr_text_add_str(&text, ") }\n");
+  CHECK_OK(hr_text_finish(&text));
+  hr_text_add_str(&writer->done, text.data);
+  hr_text_deinit(&text);
+  writer->now = outer;
+  return number;
+}
+
+/* Loops in branches in loops: both engines agree on whatever they do. */
+static void test_random_programs(void) {
+  for (unsigned seed = 1; seed <= 400; seed++) {
+    writer_t writer = {0};
+    srand(seed);
+    hr_text_init(&writer.done);
+    hr_text_add_str(&writer.done, "HloModule m\n");
+    int main_number = write_computation(&writer, 3, false);
+    hr_text_printf(&writer.done, "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
+                                 "z = s32[8] parameter(3) s = " STATE " tuple(a, x, y, z)\n"
+                                 "ROOT r = " STATE " call(s), to_apply=comp%d }\n", main_number);
+    CHECK_OK(hr_text_finish(&writer.done));
+    unsigned failures = CU_get_number_of_failures();
+    fixture_agree(writer.done.data);
+    if (CU_get_number_of_failures() != failures) printf("seed %u:\n%s", seed, writer.done.data);
+    hr_text_deinit(&writer.done);
+    if (CU_get_number_of_failures() != failures) return;
+  }
+}
+
+/* --- memory --- */
+
+/* Each array alone would fit. */
+static void test_too_large(void) {
+  char text[512];
+  flat_fixture_t f;
+  long long count = (long long)(hr_mem_physical_bytes() / 10 * 6 / 4);
+  snprintf(text, sizeof text, "HloModule m\nENTRY e { a = f32[%lld] iota(), iota_dimension=0 n = f32[%lld] negate(a)\n"
+                              "ROOT r = f32[%lld] add(a, n) }", count, count, count);
+  CHECK_FAILS(HR_NO_MEMORY, fixture_load(text, NULL, &f));
+  fixture_deinit(&f);
+}
+
+/* A program of 100,000 instructions is planned in a fraction of a second. */
+static void test_long_program(void) {
+  enum { STEPS = 100000 };
+  hr_text_t text;
+  flat_fixture_t f;
+  hr_text_init(&text);
+  hr_text_add_str(&text, "HloModule m\nENTRY e { v0 = f32[64] parameter(0) v1 = f32[64] parameter(1)\n");
+  srand(5);
+  for (int i = 2; i < STEPS; i++) {
+    int back = i < 60 ? i : 60;
+    hr_text_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1, i - 1 - rand() % back % i);
+  }
+  hr_text_add_str(&text, "}\n");
+  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(fixture_load(text.data, &fixture_native, &f));
+  flat_options_t options = {.workers = 1, .emitter = &fixture_native};
+  flat_plan_destroy(f.flat);
+  double start = now_s();
+  exec_compiled_destroy(f.compiled);
+  f.compiled = NULL;
+  CHECK_OK(flat_plan_create(f.plan, &options, &f.flat));
+  double took = now_s() - start;
+  CU_ASSERT(took < 1); /* 0.1 s on an idle machine */
+  if (took > 0.3) printf("planning %d steps took %.3f s\n", STEPS, took);
+  CU_ASSERT(f.flat->arena_bytes < 256 * 80);
+  fixture_deinit(&f);
+  hr_text_deinit(&text);
+}
+
+static void test_print(void) {
+  flat_fixture_t f;
+  hr_text_t text;
+  CHECK_OK(fixture_load(LOOP(F64, ONE, "x", "d = f32[64] add(a, a)", "d"), &fixture_native, &f));
+  hr_text_init(&text);
+  flat_plan_print(&text, f.flat);
+  CHECK_OK(hr_text_finish(&text));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "add by fixture"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "carried"));
+  hr_text_deinit(&text);
+  fixture_deinit(&f);
+}
+
+CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
+                           {"best fit", test_best_fit},
+                           {"many items", test_many_items},
+                           {"chain in place", test_chain},
+                           {"views", test_views},
+                           {"results", test_results},
+                           {"carries", test_carries},
+                           {"permuted carries", test_permuted_carries},
+                           {"updates of carries", test_update_of_carry},
+                           {"nested loops", test_nested_loops},
+                           {"branches", test_branches},
+                           {"indexed branches", test_indexed_branches},
+                           {"calls", test_calls},
+                           {"kept values", test_kept_values},
+                           {"dynamic sizes", test_whole_reference},
+                           {"random programs", test_random_programs},
+                           {"too large", test_too_large},
+                           {"long program", test_long_program},
+                           {"text", test_print},
+                           CU_TEST_INFO_NULL};

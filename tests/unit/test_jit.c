@@ -1,0 +1,205 @@
+/* Generated code against the reference engine: ops on elements, ops on indices, whole fusions. */
+#include "base/text.h"
+#include "jit_driver.h"
+
+#define CHECK(driver, text) CU_ASSERT_TRUE(jit_check(driver, text))
+
+static const hr_dtype_t all_types[] = {HR_PRED, HR_S8,  HR_U8,  HR_S16,  HR_U16, HR_S32, HR_U32,
+                                       HR_S64,  HR_U64, HR_F16, HR_BF16, HR_F32, HR_F64};
+enum { TYPES = sizeof all_types / sizeof *all_types };
+
+/* Does the reference have this op on this type? */
+static bool is_op(hlo_opcode_t op, hr_dtype_t type) {
+  hr_dtype_class_t class_ = hr_dtype_class(type);
+  switch (op) {
+    case HLO_ADD: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: return true;
+    case HLO_AND: case HLO_OR: case HLO_XOR: case HLO_NOT: return class_ != HR_CLASS_FLOAT;
+    case HLO_SHIFT_LEFT: case HLO_SHIFT_RIGHT_ARITHMETIC: case HLO_SHIFT_RIGHT_LOGICAL: case HLO_POPCNT:
+    case HLO_COUNT_LEADING_ZEROS: return hr_dtype_is_integer(type);
+    case HLO_SUBTRACT: case HLO_DIVIDE: case HLO_REMAINDER: case HLO_POWER: return class_ != HR_CLASS_PRED;
+    case HLO_NEGATE: case HLO_ABS: case HLO_SIGN: return class_ == HR_CLASS_SIGNED || class_ == HR_CLASS_FLOAT;
+    default: return class_ == HR_CLASS_FLOAT;
+  }
+}
+
+static const hlo_opcode_t unary_ops[] = {
+    HLO_NEGATE, HLO_ABS, HLO_SIGN, HLO_NOT, HLO_POPCNT, HLO_COUNT_LEADING_ZEROS, HLO_CEIL, HLO_FLOOR,
+    HLO_ROUND_NEAREST_AFZ, HLO_ROUND_NEAREST_EVEN, HLO_SQRT, HLO_RSQRT, HLO_CBRT, HLO_EXPONENTIAL,
+    HLO_EXPONENTIAL_MINUS_ONE, HLO_LOG, HLO_LOG_PLUS_ONE, HLO_LOGISTIC, HLO_SINE, HLO_COSINE, HLO_TAN, HLO_TANH,
+    HLO_ERF};
+static const hlo_opcode_t binary_ops[] = {
+    HLO_ADD, HLO_SUBTRACT, HLO_MULTIPLY, HLO_DIVIDE, HLO_REMAINDER, HLO_MAXIMUM, HLO_MINIMUM, HLO_POWER, HLO_ATAN2,
+    HLO_AND, HLO_OR, HLO_XOR, HLO_SHIFT_LEFT, HLO_SHIFT_RIGHT_ARITHMETIC, HLO_SHIFT_RIGHT_LOGICAL};
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+
+static bool is_function(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_RSQRT: case HLO_CBRT: case HLO_EXPONENTIAL: case HLO_EXPONENTIAL_MINUS_ONE: case HLO_LOG:
+    case HLO_LOG_PLUS_ONE: case HLO_LOGISTIC: case HLO_SINE: case HLO_COSINE: case HLO_TAN: case HLO_TANH: case HLO_ERF:
+    case HLO_POWER: case HLO_ATAN2: return true;
+    default: return false;
+  }
+}
+
+/* All ops on a type are one program: a result each. */
+static void add_ops(hr_text_t *text, const char *type, hr_dtype_t dtype, bool functions, int *count) {
+  for (int i = 0; i < COUNT(unary_ops); i++)
+    if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i]) == functions)
+      hr_text_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
+  for (int i = 0; i < COUNT(binary_ops); i++)
+    if (is_op(binary_ops[i], dtype) && (is_function(binary_ops[i]) && hr_dtype_is_float(dtype)) == functions)
+      hr_text_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
+}
+
+static void add_tuple(hr_text_t *text, int count) {
+  hr_text_printf(text, "ROOT t = tuple(");
+  for (int i = 0; i < count; i++) hr_text_printf(text, "%sr%d", i ? ", " : "", i);
+  hr_text_printf(text, ") }\n");
+}
+
+static void check_text(jit_driver_t *driver, hr_text_t *text) {
+  CHECK_OK(hr_text_finish(text));
+  CHECK(driver, text->data);
+  hr_text_deinit(text);
+}
+
+static void ops_of_type(jit_driver_t *driver, hr_dtype_t dtype, int64_t size, bool functions) {
+  hr_text_t text;
+  char type[64];
+  int count = 0;
+  snprintf(type, sizeof type, "%s[%lld]", hr_dtype_name(dtype), (long long)size);
+  hr_text_init(&text);
+  hr_text_printf(&text, "HloModule t\nENTRY e { a = %s parameter(0) b = %s parameter(1) p = pred[%lld] parameter(2)\n",
+                 type, type, (long long)size);
+  add_ops(&text, type, dtype, functions, &count);
+  if (!functions) {
+    hr_text_printf(&text, "r%d = %s select(p, a, b)\n", count++, type);
+    hr_text_printf(&text, "r%d = %s clamp(b, a, b)\n", count++, type);
+    for (int d = 0; d < HLO_DIRECTION_COUNT; d++)
+      hr_text_printf(&text, "r%d = pred[%lld] compare(a, b), direction=%s\n", count++, (long long)size,
+                     (const char *[]){"EQ", "NE", "GE", "GT", "LE", "LT"}[d]);
+  }
+  if (hr_dtype_is_float(dtype) && !functions) {
+    hr_text_printf(&text, "r%d = pred[%lld] is-finite(a)\n", count++, (long long)size);
+    hr_text_printf(&text, "r%d = pred[%lld] compare(a, b), direction=LT, type=TOTALORDER\n", count++, (long long)size);
+    hr_text_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=5, mantissa_bits=4\n", count++, type);
+    hr_text_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=8, mantissa_bits=3\n", count++, type);
+  }
+  add_tuple(&text, count);
+  if (count) check_text(driver, &text);
+  else hr_text_deinit(&text);
+}
+
+static void exact_ops(void) {
+  jit_driver_t driver = {.seed = 1, .workers = 1};
+  for (int i = 0; i < TYPES; i++) {
+    ops_of_type(&driver, all_types[i], 1000, false);
+    ops_of_type(&driver, all_types[i], 1, false);
+  }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+static void functions(void) {
+  jit_driver_t driver = {.seed = 2, .workers = 1, .ulp = 3};
+  for (int i = 0; i < TYPES; i++)
+    if (hr_dtype_is_float(all_types[i])) ops_of_type(&driver, all_types[i], 700, true);
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* From each type to each. */
+static void conversions(void) {
+  jit_driver_t driver = {.seed = 3, .workers = 1};
+  for (int i = 0; i < TYPES; i++) {
+    hr_text_t text;
+    hr_text_init(&text);
+    hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n", hr_dtype_name(all_types[i]));
+    for (int k = 0; k < TYPES; k++) hr_text_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name(all_types[k]));
+    add_tuple(&text, TYPES);
+    check_text(&driver, &text);
+  }
+  CHECK(&driver, "HloModule t\nENTRY e { a = f32[99] parameter(0) b = s32[99] bitcast-convert(a)\n"
+                 "c = u32[99] bitcast-convert(a) d = f16[99] parameter(1) f = s16[99] bitcast-convert(d)\n"
+                 "ROOT t = (s32[99], u32[99], s16[99]) tuple(b, c, f) }\n");
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* Sizes around the width of vectors, and several workers. */
+static void tails(void) {
+  for (int size = 1; size <= 70; size += size < 20 ? 1 : 7) {
+    jit_driver_t driver = {.seed = (uint64_t)size, .workers = 1 + size % 2, .in_place = size % 3 == 0};
+    char text[512];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = f32[%d] parameter(0) b = s8[%d] parameter(1) c = f32[%d] convert(b)\n"
+             "d = f32[%d] multiply(a, c) g = pred[%d] compare(d, a), direction=GT\n"
+             "ROOT t = (f32[%d], pred[%d]) tuple(d, g) }\n", size, size, size, size, size, size, size);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = f32[5,%d] parameter(0) b = f32[%d] parameter(1)\n"
+             "c = f32[5,%d] broadcast(b), dimensions={1} ROOT d = f32[5,%d] add(a, c) }\n", size, size, size, size);
+    CHECK(&driver, text);
+  }
+}
+
+static const char *const index_programs[] = {
+    "a = f32[6,40] parameter(0) r = f32[40,6] transpose(a), dimensions={1,0} ROOT s = f32[40,6] negate(r)",
+    "a = f32[6,40,3] parameter(0) ROOT r = f32[3,6,40] transpose(a), dimensions={2,0,1}",
+    "a = f32[40] parameter(0) b = f32[3,40,5] broadcast(a), dimensions={1} c = f32[3,40,5] parameter(1)\n"
+    "ROOT r = f32[3,40,5] add(b, c)",
+    "a = f32[] parameter(0) b = f32[33] broadcast(a), dimensions={} c = f32[33] parameter(1) ROOT r = f32[33] multiply(b, c)",
+    "a = f32[12,10] parameter(0) b = f32[8,15] reshape(a) c = f32[15] parameter(1)\n"
+    "d = f32[8,15] broadcast(c), dimensions={1} ROOT r = f32[8,15] add(b, d)",
+    "a = f32[8,64] parameter(0) b = f32[8,8,8] reshape(a) c = f32[8,8,8] transpose(b), dimensions={1,0,2}\n"
+    "ROOT d = f32[8,64] reshape(c)",
+    "a = f32[512,32] parameter(0) b = f32[64,32] parameter(1) c = f32[8,64,32] broadcast(b), dimensions={1,2}\n"
+    "d = f32[512,32] reshape(c) ROOT r = f32[512,32] add(a, d)",
+    "a = s32[10,37] parameter(0) ROOT r = s32[10,37] reverse(a), dimensions={1}",
+    "a = s32[10,37] parameter(0) b = s32[10,37] reverse(a), dimensions={0,1} ROOT r = s32[10,37] negate(b)",
+    "a = f64[20,37] parameter(0) ROOT r = f64[6,12] slice(a), slice={[2:20:3], [1:37:3]}",
+    "a = f32[20,37] parameter(0) ROOT r = f32[6,35] slice(a), slice={[2:20:3], [1:36]}",
+    "a = f32[3,20] parameter(0) b = f32[4,20] parameter(1) c = f32[2,20] parameter(2)\n"
+    "d = f32[9,20] concatenate(a, b, c), dimensions={0} ROOT r = f32[9,20] negate(d)",
+    "a = f32[7,3] parameter(0) b = f32[7,33] parameter(1) c = f32[7,2] parameter(2)\n"
+    "d = f32[7,38] concatenate(a, b, c), dimensions={1} ROOT r = f32[7,38] negate(d)",
+    "a = pred[7,3] parameter(0) b = pred[7,33] parameter(1) ROOT d = pred[7,36] concatenate(a, b), dimensions={1}",
+    "a = f32[7,30] parameter(0) z = f32[] parameter(1) ROOT d = f32[9,47] pad(a, z), padding=1_1x10_7",
+    "a = f32[7,30] parameter(0) z = f32[] parameter(1) ROOT d = f32[5,26] pad(a, z), padding=-1_-1x-4_0",
+    "a = f32[7,30] parameter(0) z = f32[] parameter(1) ROOT d = f32[15,92] pad(a, z), padding=1_1_1x3_1_2",
+    "a = bf16[70] parameter(0) z = bf16[] parameter(1) ROOT d = bf16[75] pad(a, z), padding=4_1",
+    "i = s32[5,40] iota(), iota_dimension=1 j = s32[5,40] iota(), iota_dimension=0 ROOT r = s32[5,40] multiply(i, j)",
+    "i = f32[100] iota(), iota_dimension=0 j = f32[100] sqrt(i) k = bf16[100] iota(), iota_dimension=0\n"
+    "l = f32[100] convert(k) ROOT r = f32[100] add(j, l)",
+    "a = f32[20,37] parameter(0) s = s32[] parameter(1) t = s32[] parameter(2)\n"
+    "ROOT r = f32[5,30] dynamic-slice(a, s, t), dynamic_slice_sizes={5,30}",
+    "a = f32[20,37] parameter(0) s = u32[] parameter(1) t = u32[] constant(3)\n"
+    "b = f32[5,37] dynamic-slice(a, s, t), dynamic_slice_sizes={5,37} ROOT r = f32[5,37] negate(b)",
+    "a = f32[20,37] parameter(0) u = f32[3,37] parameter(1) s = s32[] parameter(2) z = s32[] constant(0)\n"
+    "v = f32[3,37] negate(u) ROOT r = f32[20,37] dynamic-update-slice(a, v, s, z)",
+    "a = f32[20,37] parameter(0) u = f32[20,1] parameter(1) s = s32[] parameter(2) z = s32[] constant(0)\n"
+    "ROOT r = f32[20,37] dynamic-update-slice(a, u, z, s)",
+    "a = f32[4,8,9] parameter(0) b = f32[4,8,1] slice(a), slice={[0:4], [0:8], [8:9]}\n"
+    "c = f32[4,8,8] slice(a), slice={[0:4], [0:8], [0:8]} ROOT d = f32[4,8,9] concatenate(b, c), dimensions={2}",
+    "a = f32[6,4,10] parameter(0) b = f32[10,24] parameter(1) c = f32[10,6,4] reshape(b)\n"
+    "d = f32[6,4,10] transpose(c), dimensions={1,2,0} ROOT r = f32[6,4,10] add(a, d)",
+    "a = f32[30] parameter(0) c = f32[3] constant({1,2,3}) d = f32[10,3] broadcast(c), dimensions={1} e1 = f32[30] reshape(d)\n"
+    "ROOT r = f32[30] multiply(a, e1)",
+    "a = f32[] parameter(0) b = s32[] parameter(1) c = f32[] convert(b) d = f32[] add(a, c) m = s32[] negate(b)\n"
+    "ROOT t = (f32[], s32[]) tuple(d, m)",
+    "a = f32[50] parameter(0) b = f32[20,3] parameter(1) c = f32[50] negate(a) d = f32[20,3] abs(b)\n"
+    "ROOT t = (f32[50], f32[20,3]) tuple(c, d)",
+    "a = f32[6,5,4,3,7] parameter(0) b = f32[7,5,3,6,4] transpose(a), dimensions={4,1,3,0,2}\n"
+    "ROOT r = f32[35,72] reshape(b)",
+};
+
+static void indices(void) {
+  for (int i = 0; i < COUNT(index_programs); i++)
+    for (int round = 0; round < 3; round++) {
+      char text[1024];
+      jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + round, .in_place = round == 1, .small_numbers = round < 2};
+      snprintf(text, sizeof text, "HloModule t\nENTRY e {\n%s }\n", index_programs[i]);
+      CHECK(&driver, text);
+      CU_ASSERT_EQUAL(driver.declined, 0);
+    }
+}
+
+CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"conversions", conversions},
+                           {"tails", tails}, {"indices", indices}, CU_TEST_INFO_NULL};

@@ -1,0 +1,215 @@
+#include <stdlib.h>
+
+#include "tests/unit/native_driver.h"
+#include "tests/unit/unit.h"
+
+typedef struct conv_types {
+  hr_dtype_t lhs, rhs, out;
+} conv_types_t;
+
+static const conv_types_t types[] = {{HR_F32, HR_F32, HR_F32},    {HR_F32, HR_F32, HR_F32}, {HR_F32, HR_F32, HR_F32},
+                                     {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32}, {HR_F16, HR_F16, HR_F16},
+                                     {HR_S8, HR_S8, HR_S32},      {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64}};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* A convolution by what it means; dimension numbers are drawn. */
+typedef struct conv_case {
+  const conv_types_t *types;
+  int spatial;
+  int64_t batch, features, out_features, feature_groups, batch_groups;
+  int64_t in[3];
+  hlo_window_dim_t window[3];
+} conv_case_t;
+
+/* Where batch, feature and the spatial dimensions go: channels last, first, or anywhere. */
+static void draw_places(uint64_t *seed, int spatial, int64_t *places) {
+  int rank = spatial + 2;
+  int64_t kind = native_pick(seed, 4);
+  if (kind < 2) { /* batch, spatial, feature; or batch, feature, spatial */
+    places[0] = 0, places[1] = kind == 0 ? rank - 1 : 1;
+    for (int d = 0; d < spatial; d++) places[2 + d] = d + 1 + (int)kind;
+    return;
+  }
+  for (int i = 0; i < rank; i++) places[i] = i;
+  for (int i = rank - 1; i > 0; i--) {
+    int64_t j = native_pick(seed, i + 1), keep = places[i];
+    places[i] = places[j], places[j] = keep;
+  }
+}
+
+static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spatial, const int64_t *places, int64_t first,
+                                   int64_t second, const int64_t *sizes) {
+  int64_t dims[5];
+  dims[places[0]] = first, dims[places[1]] = second;
+  for (int d = 0; d < spatial; d++) dims[places[2 + d]] = sizes[d];
+  return kernel_shape(&env->k, dtype, spatial + 2, dims);
+}
+
+static int64_t dilated(int64_t size, int64_t dilation) { return (size - 1) * dilation + 1; }
+
+static const int64_t *kept(native_env_t *env, const int64_t *list, int count) {
+  hr_ints_t ints;
+  CU_ASSERT_PTR_NULL_FATAL(hr_arena_ints(&env->k.module->arena, list, count, &ints));
+  return ints.data;
+}
+
+/* NULL if the window does not fit. */
+static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const conv_case_t *c) {
+  int64_t lhs[5], rhs[5], out[5], out_sizes[3], window_sizes[3];
+  hr_arena_t *arena = &env->k.module->arena;
+  hlo_dim_labels_t *labels;
+  hlo_window_t *window;
+  void *dims;
+  for (int d = 0; d < c->spatial; d++) {
+    const hlo_window_dim_t *w = &c->window[d];
+    int64_t room = dilated(c->in[d], w->base_dilation) + w->pad_low + w->pad_high;
+    int64_t span = dilated(w->size, w->window_dilation);
+    if (room < span) return NULL;
+    out_sizes[d] = (room - span) / w->stride + 1, window_sizes[d] = w->size;
+  }
+  draw_places(seed, c->spatial, lhs), draw_places(seed, c->spatial, rhs), draw_places(seed, c->spatial, out);
+  CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &labels));
+  CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &window));
+  CU_ASSERT_PTR_NULL_FATAL(hr_arena_copy(arena, c->window, sizeof c->window, &dims));
+  *window = (hlo_window_t){c->spatial, dims};
+  int rank = c->spatial + 2;
+  *labels = (hlo_dim_labels_t){c->spatial, rank, rank, rank, lhs[0], lhs[1], rhs[0], rhs[1], out[0], out[1],
+                               kept(env, lhs + 2, c->spatial), kept(env, rhs + 2, c->spatial),
+                               kept(env, out + 2, c->spatial), 0, 0, 0};
+  hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = window},
+                        {.key = HLO_ATTR_DIM_LABELS, .labels = labels},
+                        KERNEL_INT(FEATURE_GROUP_COUNT, c->feature_groups),
+                        KERNEL_INT(BATCH_GROUP_COUNT, c->batch_groups)};
+  const hlo_shape_t *shapes[] = {
+      shape_at(env, c->types->lhs, c->spatial, lhs, c->batch, c->features, c->in),
+      shape_at(env, c->types->rhs, c->spatial, rhs, c->features / c->feature_groups, c->out_features, window_sizes)};
+  hlo_instr_t *operands[2];
+  for (int i = 0; i < 2; i++)
+    operands[i] = kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
+  return kernel_instr(&env->k, env->k.entry, HLO_CONVOLUTION,
+                      shape_at(env, c->types->out, c->spatial, out, c->batch / c->batch_groups, c->out_features,
+                               out_sizes),
+                      2, operands, 4, attrs, 0, NULL);
+}
+
+static void print_case(const conv_case_t *c, uint64_t seed) {
+  printf("    seed %lu: %s, batch %ld in %ld, features %ld in %ld, out %ld\n", (unsigned long)seed,
+         hr_dtype_name(c->types->lhs), (long)c->batch, (long)c->batch_groups, (long)c->features,
+         (long)c->feature_groups, (long)c->out_features);
+  for (int d = 0; d < c->spatial; d++) {
+    const hlo_window_dim_t *w = &c->window[d];
+    printf("      in %ld window %ld stride %ld pad %ld_%ld holes %ld and %ld%s\n", (long)c->in[d], (long)w->size,
+           (long)w->stride, (long)w->pad_low, (long)w->pad_high, (long)w->base_dilation, (long)w->window_dilation,
+           w->reversal ? " reversed" : "");
+  }
+}
+
+static int check(native_env_t *env, uint64_t *seed, const conv_case_t *c, int *declined) {
+  uint64_t start = *seed;
+  const hlo_instr_t *conv = make_conv(env, seed, c);
+  if (!conv || native_agrees(env, seed, conv, declined)) return 0;
+  print_case(c, start);
+  return 1;
+}
+
+/* What JAX writes: forward, its two gradients, transposed; and anything else. */
+enum { FORWARD, OF_INPUT, OF_WEIGHTS, ANYTHING, KINDS };
+
+static conv_case_t draw_case(uint64_t *seed, int kind) {
+  conv_case_t c = {.types = &types[native_pick(seed, TYPES)], .spatial = 1 + (int)native_pick(seed, 3)};
+  int64_t groups = native_pick(seed, 3) ? 1 : 1 + native_pick(seed, 4), wide = native_pick(seed, 3) ? 5 : 40;
+  c.batch = 1 + native_pick(seed, 5), c.feature_groups = c.batch_groups = 1;
+  c.features = groups * (1 + native_pick(seed, wide)), c.out_features = groups * (1 + native_pick(seed, wide));
+  if (native_pick(seed, 6) == 0) c.features = c.out_features = groups = 1 + native_pick(seed, 40);
+  for (int d = 0; d < c.spatial; d++) {
+    hlo_window_dim_t *w = &c.window[d];
+    int64_t stride = 1 + native_pick(seed, 2), holes = 1 + (native_pick(seed, 4) == 0);
+    int64_t limit = c.spatial == 3 ? 6 : 12;
+    c.in[d] = 1 + native_pick(seed, limit);
+    *w = (hlo_window_dim_t){1 + native_pick(seed, 4), 1, native_pick(seed, 3), native_pick(seed, 3), 1, 1, false};
+    if (kind == FORWARD) w->stride = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 5) == 0;
+    if (kind == OF_INPUT) w->base_dilation = stride, w->window_dilation = holes, w->reversal = native_pick(seed, 2);
+    if (kind == OF_WEIGHTS) {
+      w->size = (c.in[d] + stride - 1) / stride, w->window_dilation = stride, w->stride = holes;
+      w->pad_high -= native_pick(seed, stride);
+    }
+    if (kind == ANYTHING)
+      w->stride = stride, w->base_dilation = holes, w->pad_low -= 2, w->reversal = native_pick(seed, 2);
+  }
+  if (kind == OF_WEIGHTS)
+    c.batch_groups = groups, c.batch = groups * (1 + native_pick(seed, wide));
+  else
+    c.feature_groups = groups;
+  return c;
+}
+
+static void random_convolutions(int workers, uint64_t seed, int kind, int most_declined) {
+  native_env_t env;
+  int declined = 0, wrong = 0, count = 120;
+  native_env_init(&env, workers);
+  for (int i = 0; i < count; i++) {
+    conv_case_t c = draw_case(&seed, kind);
+    wrong += check(&env, &seed, &c, &declined);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  printf("%d of %d declined ", declined, count);
+  CU_ASSERT_TRUE(declined <= most_declined);
+  native_env_deinit(&env);
+}
+
+static void forward(void) { random_convolutions(2, 1, FORWARD, 60); }
+static void of_input(void) { random_convolutions(2, 2, OF_INPUT, 60); }
+static void of_weights(void) { random_convolutions(2, 3, OF_WEIGHTS, 60); }
+static void anything(void) { random_convolutions(1, 4, ANYTHING, 120); }
+
+/* Weights that are known when the kernel is prepared. */
+static void constant_weights(void) {
+  native_env_t env;
+  uint64_t seed = 6;
+  int declined = 0;
+  native_env_init(&env, 2);
+  for (int i = 0; i < 40; i++) {
+    conv_case_t c = draw_case(&seed, i % 2 ? OF_INPUT : FORWARD);
+    hlo_instr_t *conv = (hlo_instr_t *)make_conv(&env, &seed, &c);
+    hlo_value_t *values[2];
+    if (!conv) continue;
+    for (int k = 0; k < 2; k++) {
+      const hlo_shape_t *shape = conv->operands[k]->shape;
+      values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+      native_fill(&seed, values[k]);
+    }
+    conv->operands[1]->op = HLO_CONSTANT;
+    conv->operands[1]->literal = values[1];
+    CU_ASSERT_TRUE(native_agrees_on(&env, conv, values, &declined));
+    hlo_value_release(values[0]), hlo_value_release(values[1]);
+  }
+  native_env_deinit(&env);
+}
+
+/* Of the size where ways are measured, parts are several and gradients are added; channels last and first. */
+static void larger_ones(void) {
+  static const conv_case_t cases[] = {
+      {&types[0], 2, 8, 32, 48, 1, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
+      {&types[0], 2, 3, 32, 64, 1, 1, {20, 20}, {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}}},
+      {&types[0], 2, 8, 40, 40, 1, 1, {12, 12}, {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}}},
+      {&types[0], 2, 1, 64, 64, 64, 1, {40, 40}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
+      {&types[0], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
+      {&types[3], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
+      {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}}};
+  native_env_t env;
+  uint64_t seed = 7;
+  int declined = 0, wrong = 0;
+  native_env_init(&env, 2);
+  for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) wrong += check(&env, &seed, &cases[i / 4], &declined);
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_EQUAL(declined, 0);
+  native_env_deinit(&env);
+}
+
+CU_TestInfo suite_native_convolution[] = {{"forward", forward},
+                                          {"gradients of the input", of_input},
+                                          {"gradients of the weights", of_weights},
+                                          {"anything", anything},
+                                          {"constant weights", constant_weights},
+                                          {"larger ones", larger_ones},
+                                          CU_TEST_INFO_NULL};

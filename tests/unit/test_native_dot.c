@@ -1,0 +1,174 @@
+#include <stdlib.h>
+
+#include "tests/unit/native_driver.h"
+#include "tests/unit/unit.h"
+
+typedef struct dot_types {
+  hr_dtype_t lhs, rhs, out;
+} dot_types_t;
+
+static const dot_types_t types[] = {
+    {HR_F32, HR_F32, HR_F32},    {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32}, {HR_F16, HR_F16, HR_F16},
+    {HR_F16, HR_F16, HR_F32},    {HR_F32, HR_BF16, HR_F32},   {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},
+    {HR_C128, HR_C128, HR_C128}, {HR_S8, HR_S8, HR_S32},      {HR_U8, HR_S8, HR_S32},     {HR_U8, HR_U8, HR_U32},
+    {HR_S8, HR_S8, HR_S8},       {HR_S32, HR_S32, HR_S32},    {HR_S64, HR_S64, HR_S64},   {HR_U16, HR_U16, HR_U16},
+    {HR_F8E4M3FN, HR_F8E5M2, HR_F32}, {HR_F32, HR_F32, HR_BF16}, {HR_PRED, HR_PRED, HR_PRED}};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* Roles of dimensions, as many of each: batch, free of lhs, free of rhs, contracting. */
+typedef struct dot_form {
+  int batch, lhs_free, rhs_free, contracting;
+} dot_form_t;
+
+static void shuffle(uint64_t *seed, int count, int64_t *list) {
+  for (int i = count - 1; i > 0; i--) {
+    int64_t j = native_pick(seed, i + 1), keep = list[i];
+    list[i] = list[j], list[j] = keep;
+  }
+}
+
+/* A side with its dimensions in any order: places[r] is where role r went; roles: batch, contracting, free. */
+static const hlo_shape_t *random_side(native_env_t *env, uint64_t *seed, hr_dtype_t dtype, bool mixed, int rank,
+                                      const int64_t *sizes, int64_t *places) {
+  int64_t dims[8];
+  for (int r = 0; r < rank; r++) places[r] = r;
+  if (mixed) shuffle(seed, rank, places);
+  for (int r = 0; r < rank; r++) dims[places[r]] = sizes[r];
+  return kernel_shape(&env->k, dtype, rank, dims);
+}
+
+static hlo_attr_t list_attr(native_env_t *env, hlo_attr_key_t key, const int64_t *data, int count) {
+  hlo_attr_t attr = {.key = (uint16_t)key};
+  CU_ASSERT_PTR_NULL_FATAL(hr_arena_ints(&env->k.module->arena, data, count, &attr.ints));
+  return attr;
+}
+
+static int by_size(const void *a, const void *b) { return (int)(*(const int64_t *)a - *(const int64_t *)b); }
+
+/* sizes: batch..., contracting..., lhs free..., rhs free... */
+static const hlo_instr_t *make_dot(native_env_t *env, uint64_t *seed, const dot_types_t *t, const dot_form_t *f,
+                                   const int64_t *sizes, bool mixed) {
+  int shared = f->batch + f->contracting, lhs_rank = shared + f->lhs_free, rhs_rank = shared + f->rhs_free;
+  int64_t rhs_sizes[8], lhs_places[8], rhs_places[8], out[12];
+  memcpy(rhs_sizes, sizes, (size_t)shared * sizeof *sizes);
+  memcpy(rhs_sizes + shared, sizes + lhs_rank, (size_t)f->rhs_free * sizeof *sizes);
+  const hlo_shape_t *lhs = random_side(env, seed, t->lhs, mixed, lhs_rank, sizes, lhs_places);
+  const hlo_shape_t *rhs = random_side(env, seed, t->rhs, mixed, rhs_rank, rhs_sizes, rhs_places);
+  hlo_attr_t attrs[] = {list_attr(env, HLO_ATTR_LHS_BATCH_DIMS, lhs_places, f->batch),
+                        list_attr(env, HLO_ATTR_RHS_BATCH_DIMS, rhs_places, f->batch),
+                        list_attr(env, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs_places + f->batch, f->contracting),
+                        list_attr(env, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs_places + f->batch, f->contracting)};
+  int rank = 0;
+  for (int i = 0; i < f->batch; i++) out[rank++] = sizes[i];
+  qsort(lhs_places + shared, (size_t)f->lhs_free, sizeof *lhs_places, by_size); /* free ones keep their order */
+  qsort(rhs_places + shared, (size_t)f->rhs_free, sizeof *rhs_places, by_size);
+  for (int i = 0; i < f->lhs_free; i++) out[rank++] = lhs->dims[lhs_places[shared + i]];
+  for (int i = 0; i < f->rhs_free; i++) out[rank++] = rhs->dims[rhs_places[shared + i]];
+  hlo_instr_t *operands[2];
+  const hlo_shape_t *shapes[] = {lhs, rhs};
+  for (int i = 0; i < 2; i++)
+    operands[i] = kernel_parameter(&env->k, env->k.entry, (int)env->k.entry->params.count, shapes[i]);
+  return kernel_instr(&env->k, env->k.entry, HLO_DOT, kernel_shape(&env->k, t->out, rank, out), 2, operands, 4, attrs,
+                      0, NULL);
+}
+
+static void random_dots(int workers, uint64_t seed, int count, const int64_t *most) {
+  native_env_t env;
+  int declined = 0, wrong = 0;
+  native_env_init(&env, workers);
+  for (int i = 0; i < count; i++) {
+    uint64_t start = seed;
+    int64_t sizes[12];
+    dot_form_t form = {(int)native_pick(&seed, 3), (int)native_pick(&seed, 3), (int)native_pick(&seed, 3),
+                       (int)native_pick(&seed, 3)};
+    const dot_types_t *t = &types[native_pick(&seed, TYPES)];
+    int dims = form.batch + form.lhs_free + form.rhs_free + form.contracting;
+    for (int d = 0; d < dims; d++) sizes[d] = 1 + native_pick(&seed, d < form.batch ? most[0] : most[1]);
+    const hlo_instr_t *dot = make_dot(&env, &seed, t, &form, sizes, native_pick(&seed, 3) > 0);
+    bool fine = native_agrees(&env, &seed, dot, &declined);
+    if (!fine)
+      wrong++, printf("    seed %lu: %s x %s -> %s, batch %d, free %d and %d, contracting %d\n", (unsigned long)start,
+                      hr_dtype_name(t->lhs), hr_dtype_name(t->rhs), hr_dtype_name(t->out), form.batch, form.lhs_free,
+                      form.rhs_free, form.contracting);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_TRUE(declined * 4 < count);
+  native_env_deinit(&env);
+}
+
+static void small_in_any_order(void) { random_dots(1, 1, 300, (int64_t[]){4, 9}); }
+static void middle_in_any_order(void) { random_dots(2, 2, 150, (int64_t[]){3, 40}); }
+
+/* batch, m, n, k of every shape class that a way is chosen by. */
+static void plain_shapes(void) {
+  static const int64_t sizes[][4] = {{1, 1, 700, 300},  {1, 700, 1, 300},  {1, 3, 257, 129}, {1, 8, 300, 64},
+                                     {1, 17, 19, 23},   {1, 128, 96, 200}, {3, 64, 64, 64},  {1, 256, 10, 128},
+                                     {16, 33, 65, 31},  {1, 10, 256, 128}, {1, 1, 1, 5000},  {5, 1, 300, 40},
+                                     {40, 130, 70, 20}, {1, 200, 200, 1},  {7, 40, 1, 30},   {1, 100, 512, 64}};
+  native_env_t env;
+  uint64_t seed = 3;
+  native_env_init(&env, 2);
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int t = 0; t < TYPES; t++) {
+      int declined = 0;
+      dot_form_t form = {1, 1, 1, 1};
+      int64_t want[] = {sizes[s][0], sizes[s][3], sizes[s][1], sizes[s][2]};
+      const hlo_instr_t *dot = make_dot(&env, &seed, &types[t], &form, want, s % 2);
+      bool fine = native_agrees(&env, &seed, dot, &declined);
+      if (!fine) printf("    shape %zu of %s\n", s, hr_dtype_name(types[t].lhs));
+      CU_ASSERT_TRUE(fine);
+    }
+  native_env_deinit(&env);
+}
+
+/* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
+static void bytes_are_exact(void) {
+  native_env_t env;
+  uint64_t seed = 4;
+  native_env_init(&env, 2);
+  dot_types_t signed_bytes = {HR_S8, HR_S8, HR_S32};
+  const hlo_instr_t *dot = make_dot(&env, &seed, &signed_bytes, &(dot_form_t){0, 1, 1, 1}, (int64_t[]){3000, 64, 48},
+                                    false);
+  hlo_value_t *a = kernel_value(HR_S8, KERNEL_DIMS(3000, 64), NULL), *b = kernel_value(HR_S8, KERNEL_DIMS(3000, 48), NULL);
+  hlo_value_t *c = kernel_value(HR_S32, KERNEL_DIMS(64, 48), NULL);
+  memset(a->data, -128, (size_t)a->count), memset(b->data, -128, (size_t)b->count);
+  native_kernel_t kernel;
+  CU_ASSERT_PTR_NULL_FATAL(native_prepare(&env, dot, &kernel));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(kernel.step.plan);
+  CU_ASSERT_PTR_NULL(native_run(&env, &kernel, (void *[]){a->data, b->data}, (void *[]){c->data}));
+  for (int64_t i = 0; i < c->count; i++) CU_ASSERT_EQUAL(((int32_t *)c->data)[i], 3000 * 128 * 128);
+  hlo_value_release(a), hlo_value_release(b), hlo_value_release(c);
+  native_env_deinit(&env);
+}
+
+/* Weights that are known when the kernel is prepared, plain and turned over. */
+static void constant_weights(void) {
+  native_env_t env;
+  uint64_t seed = 5;
+  for (int form = 0; form < 12; form++) {
+    int declined = 0;
+    hlo_value_t *values[2];
+    const dot_types_t *t = &types[form % 3];
+    native_env_init(&env, 1 + form % 2);
+    hlo_instr_t *dot = (hlo_instr_t *)make_dot(&env, &seed, t, &(dot_form_t){0, 1, 1, 1},
+                                               (int64_t[]){150, form < 6 ? 100 : 64, 70}, form % 4 > 1);
+    for (int i = 0; i < 2; i++) {
+      const hlo_shape_t *shape = dot->operands[i]->shape;
+      values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+      native_fill(&seed, values[i]);
+    }
+    dot->operands[1]->op = HLO_CONSTANT;
+    dot->operands[1]->literal = values[1];
+    CU_ASSERT_TRUE(native_agrees_on(&env, dot, values, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+    hlo_value_release(values[0]), hlo_value_release(values[1]);
+    native_env_deinit(&env);
+  }
+}
+
+CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
+                                  {"middle sizes, in any order", middle_in_any_order},
+                                  {"plain shapes", plain_shapes},
+                                  {"bytes are exact", bytes_are_exact},
+                                  {"constant weights", constant_weights},
+                                  CU_TEST_INFO_NULL};

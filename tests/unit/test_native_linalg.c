@@ -1,0 +1,124 @@
+#include <stdlib.h>
+
+#include "read/read.h"
+#include "tests/unit/native_driver.h"
+#include "tests/unit/unit.h"
+
+/* The root of a program "ROOT r = <what>" on parameters a and b of these shapes. */
+static hlo_module_t *parse(const char *a, const char *b, const char *what) {
+  char text[2048];
+  hr_buffer_t *bytes;
+  hlo_module_t *module = NULL;
+  snprintf(text, sizeof text,
+           "HloModule m\nENTRY e {\n  a = %s parameter(0)\n  b = %s parameter(1)\n  ROOT r = %s\n}\n", a, b, what);
+  CU_ASSERT_PTR_NULL_FATAL(hr_buffer_create(strlen(text), &bytes));
+  memcpy(hr_buffer_data(bytes), text, strlen(text));
+  hr_status_t st = read_module("test", bytes, &module);
+  if (st) hr_status_print(stderr, st);
+  CU_ASSERT_PTR_NULL_FATAL(st);
+  hr_buffer_release(bytes);
+  return module;
+}
+
+/* Adds to the diagonals of square matrices, so that they have a factor; and makes complex ones real there. */
+static void strengthen(hlo_value_t *a, double by) {
+  int64_t n = a->dims[a->rank - 1], parts = hr_dtype_is_complex(a->dtype) ? 2 : 1;
+  hr_dtype_t real = hr_dtype_real(a->dtype);
+  for (int64_t i = 0; i < a->count / n; i++) {
+    int64_t at = (i * n + i % n) * parts;
+    for (int part = 0; part < parts; part++) {
+      uint64_t bits = hr_float_encode(real, part ? 0 : by);
+      memcpy((char *)a->data + (size_t)(at + part) * hr_dtype_bytes(real), &bits, hr_dtype_bytes(real));
+    }
+  }
+}
+
+static void check(int workers, const char *a, const char *b, const char *what, double diagonal) {
+  native_env_t env;
+  uint64_t seed = 1;
+  int declined = 0;
+  hlo_value_t *values[2];
+  hlo_module_t *module = parse(a, b, what);
+  const hlo_instr_t *instr = module->entry->root;
+  native_env_init(&env, workers);
+  for (int i = 0; i < instr->operand_count; i++) {
+    const hlo_shape_t *shape = instr->operands[i]->shape;
+    values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+    native_fill(&seed, values[i]);
+  }
+  strengthen(values[0], diagonal);
+  bool fine = native_agrees_on(&env, instr, values, &declined) && declined == 0;
+  if (!fine) printf("    %s of %s, %d declined\n", what, a, declined);
+  CU_ASSERT_TRUE(fine);
+  for (int i = 0; i < instr->operand_count; i++) hlo_value_release(values[i]);
+  native_env_deinit(&env);
+  hlo_module_destroy(module);
+}
+
+static const char *const types[] = {"f32", "f64", "c64", "c128"};
+
+static void cholesky_of_all_types(void) {
+  static const char *const sizes[] = {"[7,7]", "[3,20,20]", "[2,2,33,33]"};
+  char shape[64], what[128];
+  for (int t = 0; t < 4; t++)
+    for (int s = 0; s < 3; s++)
+      for (int lower = 0; lower < 2; lower++) {
+        snprintf(shape, sizeof shape, "%s%s", types[t], sizes[s]);
+        snprintf(what, sizeof what, "%s cholesky(a), lower=%s", shape, lower ? "true" : "false");
+        check(2, shape, "f32[]", what, 600);
+      }
+}
+
+static void cholesky_in_blocks(void) {
+  check(2, "f64[400,400]", "f32[]", "f64[400,400] cholesky(a), lower=true", 5000);
+  check(2, "c64[2,500,500]", "f32[]", "c64[2,500,500] cholesky(a), lower=true", 5000);
+}
+
+static void what_has_no_factor_is_nan(void) {
+  check(2, "f32[3,9,9]", "f32[]", "f32[3,9,9] cholesky(a), lower=true", -1);
+  check(2, "f64[400,400]", "f32[]", "f64[400,400] cholesky(a), lower=true", 1);
+}
+
+static void solves(void) {
+  static const char *const transposes[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+  static const char *const sizes[][3] = {{"[9,9]", "[9,40]", "[40,9]"}, {"[5,12,12]", "[5,12,3]", "[5,3,12]"}};
+  char a[32], b[32], what[256];
+  for (int form = 0; form < 4 * 2 * 3 * 8; form++) {
+    int t = form % 4, s = form / 4 % 2, left = form / 24 % 2;
+    snprintf(a, sizeof a, "%s%s", types[t], sizes[s][0]);
+    snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
+    snprintf(what, sizeof what,
+             "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s", b,
+             left ? "true" : "false", form / 48 % 2 ? "true" : "false", form / 96 ? "true" : "false",
+             transposes[form / 8 % 3]);
+    check(1 + form % 2, a, b, what, form / 96 ? 1 : 40);
+  }
+}
+
+static void custom_calls(void) {
+  char what[512];
+  static const char *const letters[] = {"76", "85"};
+  for (int i = 0; i < 16; i++) {
+    snprintf(what, sizeof what,
+             "f32[12,30]{0,1} custom-call(a, b), custom_call_target=\"lapack_strsm_ffi\", "
+             "operand_layout_constraints={f32[12,12]{0,1}, f32[12,30]{0,1}}, api_version=API_VERSION_TYPED_FFI, "
+             "backend_config={diag = %d : ui8, side = 76 : ui8, trans_x = %d : ui8, uplo = %s : ui8}",
+             i & 1 ? 78 : 85, i & 2 ? 78 : 84, letters[i / 4 % 2]);
+    check(2, "f32[12,12]", "f32[12,30]", what, i & 1 ? 40 : 1);
+  }
+  for (int i = 0; i < 2; i++) {
+    snprintf(what, sizeof what,
+             "(f32[5,20,20]{1,2,0}, s32[5]{0}) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\", "
+             "operand_layout_constraints={f32[5,20,20]{1,2,0}}, api_version=API_VERSION_TYPED_FFI, "
+             "backend_config={uplo = %s : ui8}",
+             letters[i]);
+    check(2, "f32[5,20,20]", "f32[]", what, 600);
+  }
+}
+
+CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
+                                     {"cholesky in blocks", cholesky_in_blocks},
+                                     {"what has no factor is NaN", what_has_no_factor_is_nan},
+                                     {"triangular solves", solves},
+                                     {"custom calls", custom_calls},
+                                     CU_TEST_INFO_NULL};

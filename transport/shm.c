@@ -1,0 +1,210 @@
+#include "transport/shm.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "transport/collective.h"
+#include "transport/shm_heap.h"
+
+#define BLOCKS 8192
+#define HEAP_BYTES (UINT64_C(1) << 34) /* of addresses: memory is taken as it is needed */
+
+/* --- who is here --- */
+
+typedef struct card { /* how a process introduces itself */
+  uint64_t machine;
+  uint64_t number; /* made up by each process: the first one's names the file */
+} card_t;
+
+/* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
+ * the file would be. */
+static uint64_t machine_number(const tp_endpoint_t *endpoint) {
+  char text[512] = "";
+  FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+  size_t size = file ? fread(text, 1, 64, file) : 0;
+  if (file) fclose(file);
+  ssize_t space = readlink("/proc/self/ns/ipc", text + size, sizeof text - size - 1);
+  if (space > 0) size += (size_t)space;
+  const char *nodes = getenv("HLORUN_NODE_SIZE"); /* for tests: so many ranks make a machine */
+  int each = nodes ? atoi(nodes) : 0;
+  uint64_t number = hr_hash_bytes(text, size, hr_hash_bytes(endpoint->host, strlen(endpoint->host), 3));
+  return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
+}
+
+static hr_status_t meet_all(tp_groups_t *groups, card_t *cards) {
+  struct timespec now;
+  tp_request_t *request;
+  clock_gettime(CLOCK_REALTIME, &now);
+  card_t mine = {machine_number(groups->endpoint), (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44};
+  HR_TRY(tp_all_gather(groups->world, &mine, sizeof mine, cards, &request));
+  return tp_request_wait(request);
+}
+
+static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
+  tp_endpoint_t *endpoint = shm->groups->endpoint;
+  int *ranks;
+  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->local_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &ranks));
+  for (int r = 0; r < endpoint->world_size; r++) {
+    bool here = cards[r].machine == cards[endpoint->rank].machine;
+    shm->local_of[r] = here ? shm->local_size : -1;
+    if (here) ranks[shm->local_size++] = r;
+  }
+  shm->my_local = shm->local_of[endpoint->rank];
+  return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
+}
+
+/* --- the file --- */
+
+static void file_name(const card_t *first, bool elsewhere, char *name, size_t size) {
+  const char *folder = getenv("TMPDIR");
+  if (!elsewhere) folder = "/dev/shm";
+  snprintf(name, size, "%s/hlorun.%d.%016llx", folder ? folder : "/tmp", (int)getuid(), (unsigned long long)first->number);
+}
+
+static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
+static char *heap_of(const tp_shm_t *shm, int local) { return shm->base + table_bytes(shm) + (size_t)local * HEAP_BYTES; }
+
+static bool create_file(tp_shm_t *shm, const char *name) {
+  shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (shm->fd < 0) return false;
+  if (ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0) return true;
+  close(shm->fd);
+  unlink(name);
+  shm->fd = -1;
+  return false;
+}
+
+static bool map_file(tp_shm_t *shm) {
+  void *at = mmap(NULL, shm->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shm->fd, 0);
+  if (at == MAP_FAILED) return false;
+  shm->base = at;
+  struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
+  return fcntl(shm->fd, F_SETLK, &alive) == 0 &&
+         tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
+}
+
+/* Did everybody of `group` say yes? */
+static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
+  tp_request_t *request;
+  char answer = mine, answers[group->size];
+  HR_TRY(tp_all_gather(group, &answer, 1, answers, &request));
+  HR_TRY(tp_request_wait(request));
+  *out_all = true;
+  for (int k = 0; k < group->size; k++) *out_all = *out_all && answers[k];
+  return NULL;
+}
+
+/* The first process makes the file, the others open it; then its name is not needed any more. */
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool elsewhere, bool *out_shared) {
+  char name[512];
+  bool is_first = shm->my_local == 0, made = true;
+  file_name(first, elsewhere, name, sizeof name);
+  if (is_first) made = create_file(shm, name);
+  HR_TRY(all_agree(locals, made, &made));
+  if (made && !is_first) shm->fd = open(name, O_RDWR | O_CLOEXEC);
+  HR_TRY(all_agree(locals, made && shm->fd >= 0 && map_file(shm), out_shared));
+  if (is_first && made) unlink(name);
+  return NULL;
+}
+
+static void unmap(tp_shm_t *shm) {
+  tp_shm_heap_destroy(shm->heap);
+  if (shm->base) munmap(shm->base, shm->mapped_bytes);
+  if (shm->fd >= 0) close(shm->fd);
+  shm->heap = NULL, shm->base = NULL, shm->fd = -1;
+}
+
+static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
+  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)shm->local_size * sizeof(tp_shm_line_t);
+  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
+  shm->mapped_bytes = table_bytes(shm) + (size_t)shm->local_size * HEAP_BYTES;
+  HR_TRY(share_file(shm, locals, first, false, out_shared));
+  if (*out_shared) return NULL;
+  unmap(shm);
+  return share_file(shm, locals, first, true, out_shared);
+}
+
+/* --- life --- */
+
+static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
+  tp_group_t *locals;
+  HR_TRY(meet_all(shm->groups, cards));
+  HR_TRY(find_locals(shm, cards, &locals));
+  if (shm->local_size == 1) return NULL;
+  return share_memory(shm, locals, &cards[locals->ranks[0]], out_shared);
+}
+
+hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
+  void *memory, *cards;
+  bool shared = false;
+  HR_TRY(hr_alloc_zeroed(sizeof(tp_shm_t), &memory));
+  tp_shm_t *shm = memory;
+  *shm = (tp_shm_t){.groups = groups, .fd = -1, .holders = 1};
+  hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(card_t), &cards);
+  if (!st) {
+    st = open_with(shm, cards, &shared);
+    hr_free(cards);
+  }
+  *out_shm = NULL;
+  if (shared)
+    *out_shm = shm;
+  else
+    tp_shm_close(shm);
+  return st;
+}
+
+static void let_go(tp_shm_t *shm) {
+  if (atomic_fetch_sub(&shm->holders, 1) != 1) return;
+  unmap(shm);
+  hr_free(shm);
+}
+
+void tp_shm_close(tp_shm_t *shm) {
+  if (!shm) return;
+  tp_shm_staging_destroy(shm);
+  let_go(shm);
+}
+
+bool tp_shm_lives(const tp_shm_t *shm, int rank) {
+  int local = shm->local_of[rank];
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
+  if (local == shm->my_local || fcntl(shm->fd, F_GETLK, &lock)) return true;
+  return lock.l_type != F_UNLCK;
+}
+
+/* --- blocks and memory --- */
+
+/* Entries are never given back, so whoever asks first makes it, and the others find it. */
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
+  key |= 1;
+  for (uint64_t i = 0; i < BLOCKS; i++) {
+    tp_shm_block_t *block = (tp_shm_block_t *)(shm->base + (key + i) / 2 % BLOCKS * shm->block_bytes);
+    uint64_t found = 0;
+    if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
+  }
+  return NULL;
+}
+
+void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
+  void *memory = tp_shm_heap_alloc(shm->heap, size_bytes);
+  if (memory) atomic_fetch_add(&shm->holders, 1);
+  return memory;
+}
+
+void tp_shm_free(tp_shm_t *shm, void *memory) {
+  if (!memory) return;
+  tp_shm_heap_free(shm->heap, memory);
+  let_go(shm);
+}
+
+bool tp_shm_has(const tp_shm_t *shm, const void *memory) {
+  const char *heap = heap_of(shm, shm->my_local), *at = memory;
+  return at >= heap && at < heap + HEAP_BYTES;
+}

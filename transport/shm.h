@@ -1,0 +1,74 @@
+/* Memory that the processes of one machine share. A file in /dev/shm (or $TMPDIR), which has no name any more once all
+ * have mapped it: a table of blocks, in which the members of a group tell each other how far they are, and a heap of
+ * every process, which it alone allocates from and all read. Blocks and heaps take up memory only where they are used.
+ * A process holds a lock on its byte of the file as long as it lives: the others find out that way that it is gone.
+ * Thread: that of the endpoint, but for tp_shm_alloc and tp_shm_free. */
+#ifndef TP_SHM_H
+#define TP_SHM_H
+
+#include <stdatomic.h>
+
+#include "transport/group.h"
+
+#define TP_SHM_MEMBERS 255 /* of a group, at most: the sizes of an all-to-all fit into a note */
+#define TP_SHM_SMALL 2048 /* bytes of a member that fit into its note */
+#define TP_SHM_TINY 16    /* into the line of its counter */
+
+/* What a member says about one transfer. */
+typedef struct tp_shm_note {
+  uint64_t place;      /* of its staging memory */
+  uint64_t array;      /* place of its array; 0: not in shared memory */
+  char data[TP_SHM_SMALL];
+} tp_shm_note_t;
+
+/* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody reads
+ * the note of the one before any more. */
+typedef struct tp_shm_line {
+  _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
+  struct {
+    uint64_t size_bytes; /* of the transfer, to be compared */
+    char data[TP_SHM_TINY];
+  } head[2]; /* of the notes, in the cache line that everybody looks at */
+  _Alignas(64) tp_shm_note_t notes[2];
+} tp_shm_line_t;
+
+typedef struct tp_shm_block {
+  _Alignas(64) _Atomic uint64_t key; /* 0: free */
+  tp_shm_line_t lines[];
+} tp_shm_block_t;
+
+typedef struct tp_shm {
+  tp_groups_t *groups;
+  int fd;
+  char *base;
+  size_t mapped_bytes, block_bytes;
+  int local_size, my_local;
+  int *local_of; /* by rank: its place among the ranks of this machine; -1: elsewhere */
+  struct tp_shm_heap *heap;
+  struct tp_shm_staging *staging; /* all that this process has */
+  atomic_int holders; /* 1 until it is closed, and 1 for each piece of memory in use */
+} tp_shm_t;
+
+/* Finds out who is on this machine, and shares memory with them. All ranks of the world call it together; it leaves
+ * *out_shm NULL, on all ranks of a machine alike, where there is nobody to share with or no room for it. */
+hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm);
+void tp_shm_close(tp_shm_t *shm); /* accepts NULL */
+
+/* The block of this key, which is the same for all that ask; NULL: the table is full, for all alike. */
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key);
+
+/* Memory that every process of this machine can read, aligned to pages. NULL: there is no more. Any thread; it may be
+ * freed after tp_shm_close too. */
+void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes);
+void tp_shm_free(tp_shm_t *shm, void *memory); /* accepts NULL */
+/* Is this memory of tp_shm_alloc, by this process? */
+bool tp_shm_has(const tp_shm_t *shm, const void *memory);
+static inline uint64_t tp_shm_place(const tp_shm_t *shm, const void *memory) {
+  return (uint64_t)((const char *)memory - shm->base);
+}
+static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t place) { return shm->base + place; }
+
+/* Does the process of this rank, which is on this machine, still live? */
+bool tp_shm_lives(const tp_shm_t *shm, int rank);
+
+#endif

@@ -1,0 +1,226 @@
+/* All-reduce in shared memory.
+ *
+ * Small: every member leaves its elements beside its counter, and adds up everybody's.
+ * Cost: one step; p times the bytes read and added by each.
+ *
+ * Chunks: the array goes through staging memory that stays in the caches, a chunk at a time, in turns of two buffers:
+ *
+ *   copy in    my chunk to my staging memory                 n bytes
+ *   reduce     my slice of the chunk over all members        n bytes read, n/p added and written
+ *   copy out   everybody's reduced slices to my array        n bytes
+ *
+ * Cost: 3 steps a chunk; each process moves its array three times, only once from and once to memory itself.
+ *
+ * In place: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of all of them right
+ * into its own, and then copies the others' slices. Whether they do is told first.
+ * Cost: 4 steps; n bytes read, n/p added and written, n bytes copied. */
+#include <string.h>
+
+#include "transport/shm_group.h"
+
+#define IN_PLACE_BYTES ((size_t)16 << 10) /* reduced at a time */
+
+/* --- small --- */
+
+static hr_status_t reduce_notes(tp_request_t *request, tp_shm_turn_t *turn) {
+  int size = turn->group->size;
+  const char *in[size];
+  HR_TRY(tp_shm_check_sizes(turn));
+  for (int k = 0; k < size; k++) in[k] = tp_shm_small(turn, k);
+  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data);
+}
+
+static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
+  tp_request_t *request = turn->request;
+  if (!turn->steps) {
+    memcpy(tp_shm_small(turn, turn->group->mine), request->in, turn->size_bytes);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 1);
+  return *out_done ? reduce_notes(request, turn) : NULL;
+}
+
+hr_status_t tp_all_reduce_shm_small(tp_request_t *request) {
+  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * request->reducer.element_bytes,
+               step_small);
+  return NULL;
+}
+
+/* --- chunks --- */
+
+typedef struct span { /* elements */
+  int64_t start, count;
+} span_t;
+
+/* Elements of a chunk. */
+static int64_t chunk_count(const tp_request_t *request) {
+  size_t each = request->reducer.element_bytes;
+  int64_t count = (int64_t)(tp_shm_chunk(request->groups, (size_t)request->count * each) / each);
+  return count < request->count ? (count ? count : 1) : request->count;
+}
+
+/* Member k's slice of a chunk of `count` elements, cut at cache lines. */
+static span_t slice_of(const tp_request_t *request, int64_t count, int member) {
+  int64_t size = request->group->size, line = (int64_t)(64 / request->reducer.element_bytes);
+  if (line < 1) line = 1;
+  int64_t each = ((count + size - 1) / size + line - 1) / line * line;
+  int64_t start = each * member < count ? each * member : count;
+  return (span_t){start, each < count - start ? each : count - start};
+}
+
+/* Staging memory: two chunks, then two reduced slices. */
+static size_t staged_bytes(const tp_request_t *request) {
+  return ((size_t)request->segment * request->reducer.element_bytes + 63) / 64 * 64;
+}
+static char *chunk_at(const tp_request_t *request, char *staged, int64_t round) {
+  return staged + (size_t)(round & 1) * staged_bytes(request);
+}
+static char *slice_at(const tp_request_t *request, char *staged, int64_t round) {
+  return staged + (size_t)(2 + (round & 1)) * staged_bytes(request);
+}
+
+static span_t chunk_of(const tp_request_t *request, int64_t round) {
+  int64_t start = round * request->segment, left = request->count - start;
+  return (span_t){start, left < request->segment ? left : request->segment};
+}
+
+static void copy_in(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  span_t chunk = chunk_of(request, turn->round);
+  size_t each = request->reducer.element_bytes;
+  memcpy(chunk_at(request, turn->stage_memory, turn->round), request->in + (size_t)chunk.start * each,
+         (size_t)chunk.count * each);
+}
+
+static hr_status_t reduce_slice(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size;
+  const char *in[size];
+  span_t slice = slice_of(request, chunk_of(request, turn->round).count, turn->group->mine);
+  size_t offset = (size_t)slice.start * request->reducer.element_bytes;
+  for (int k = 0; k < size; k++) in[k] = chunk_at(request, tp_shm_staged(turn, k), turn->round) + offset;
+  return tp_shm_reduce(&request->reducer, size, in, slice.count, slice_at(request, turn->stage_memory, turn->round),
+                       request->scratch.data);
+}
+
+/* Each starts with its own slice, so that not all read the same memory at once. */
+static void copy_out(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size;
+  span_t chunk = chunk_of(request, turn->round);
+  size_t each = request->reducer.element_bytes;
+  for (int i = 0; i < size; i++) {
+    int k = (turn->group->mine + i) % size;
+    span_t slice = slice_of(request, chunk.count, k);
+    tp_shm_copy(request->out + (size_t)(chunk.start + slice.start) * each,
+                slice_at(request, tp_shm_staged(turn, k), turn->round), (size_t)slice.count * each,
+                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  }
+}
+
+/* A chunk's buffer is used again two chunks later: by then everybody has counted past it. */
+static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->stage) HR_TRY(tp_shm_stage(turn, 4 * staged_bytes(turn->request), &turn->stage_memory));
+  for (;; turn->round++) {
+    uint64_t first = 1 + 3 * (uint64_t)turn->round;
+    *out_done = turn->round == turn->rounds;
+    if (*out_done) return NULL;
+    if (turn->steps == first) {
+      copy_in(turn);
+      tp_shm_did(turn);
+    }
+    if (turn->steps == first + 1) {
+      if (!tp_shm_all_did(turn, first + 1)) return NULL;
+      HR_TRY(reduce_slice(turn));
+      tp_shm_did(turn);
+    }
+    if (!tp_shm_all_did(turn, first + 2)) return NULL;
+    copy_out(turn);
+    tp_shm_did(turn);
+  }
+}
+
+/* --- in place --- */
+
+static const char *array_of(const tp_shm_turn_t *turn, int member) {
+  return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->array);
+}
+
+/* Reduced beside the array and then moved into it: this member's own elements may be needed last. */
+static hr_status_t reduce_in_place(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size;
+  size_t each = request->reducer.element_bytes;
+  span_t slice = slice_of(request, request->count, turn->group->mine);
+  int64_t most = (int64_t)(IN_PLACE_BYTES / each);
+  const char *in[size];
+  if (most < 1) most = 1;
+  for (int64_t done = 0; done < slice.count; done += most) {
+    int64_t count = slice.count - done < most ? slice.count - done : most;
+    size_t offset = (size_t)(slice.start + done) * each;
+    for (int k = 0; k < size; k++) in[k] = array_of(turn, k) + offset;
+    HR_TRY(tp_shm_reduce(&request->reducer, size, in, count, request->gathered.data, request->scratch.data));
+    tp_shm_copy(request->out + offset, request->gathered.data, (size_t)count * each,
+                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  }
+  return NULL;
+}
+
+static void copy_in_place(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  size_t each = request->reducer.element_bytes;
+  for (int i = 1; i < turn->group->size; i++) {
+    int k = (turn->group->mine + i) % turn->group->size;
+    span_t slice = slice_of(request, request->count, k);
+    size_t offset = (size_t)slice.start * each;
+    tp_shm_copy(request->out + offset, array_of(turn, k) + offset, (size_t)slice.count * each,
+                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  }
+}
+
+static hr_status_t step_in_place(tp_shm_turn_t *turn, bool *out_done) {
+  if (turn->steps == 1) {
+    HR_TRY(reduce_in_place(turn));
+    tp_shm_did(turn);
+  }
+  if (turn->steps == 2) {
+    if (!tp_shm_all_did(turn, 2)) return NULL;
+    copy_in_place(turn);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 3); /* nobody reads this array any more */
+  return NULL;
+}
+
+/* --- both --- */
+
+static hr_status_t agree(tp_shm_turn_t *turn) {
+  bool all = true;
+  HR_TRY(tp_shm_check_sizes(turn));
+  for (int k = 0; k < turn->group->size; k++) all = all && tp_shm_note(turn, k)->array != 0;
+  turn->step = all ? step_in_place : step_chunks;
+  return NULL;
+}
+
+static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
+  tp_request_t *request = turn->request;
+  if (!turn->steps) {
+    bool shared = request->in == request->out && tp_shm_has(turn->group->shm, request->out);
+    tp_shm_note(turn, turn->group->mine)->array = shared ? tp_shm_place(turn->group->shm, request->out) : 0;
+    tp_shm_did(turn);
+  }
+  if (!tp_shm_all_did(turn, 1)) return NULL;
+  HR_TRY(agree(turn));
+  return turn->step(turn, out_done);
+}
+
+hr_status_t tp_all_reduce_shm(tp_request_t *request) {
+  size_t each = request->reducer.element_bytes;
+  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  HR_TRY(tp_space_reserve(&request->gathered, 1, IN_PLACE_BYTES + each));
+  request->segment = chunk_count(request);
+  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step_first);
+  request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;
+  return NULL;
+}

@@ -1,0 +1,123 @@
+/* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out what the others have
+ * for it. The notes say how much each sends to each, and so how many rounds there are for all.
+ * Cost: one step a round; each process moves its bytes once in, and once out. */
+#include <string.h>
+
+#include "transport/shm_group.h"
+
+#define SECTIONS_OF ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
+
+typedef struct sizes { /* in a note */
+  uint64_t rounds;
+  uint64_t to[];
+} sizes_t;
+
+/* Of each member's staging memory: one for every receiver, twice. */
+static size_t section_bytes(const tp_request_t *request) {
+  size_t bytes = tp_shm_chunk(request->groups, SECTIONS_OF) / (size_t)request->group->size / 64 * 64;
+  return bytes ? bytes : 64;
+}
+static char *section_at(const tp_request_t *request, char *staged, int64_t round, int to) {
+  return staged + ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * section_bytes(request);
+}
+
+/* The part of a block that travels in a round. */
+static tp_block_t part_of(const tp_shm_turn_t *turn, const tp_block_t *block) {
+  size_t section = section_bytes(turn->request), start = (size_t)turn->round * section;
+  if (start >= block->size_bytes) return (tp_block_t){NULL, 0};
+  size_t left = block->size_bytes - start;
+  return (tp_block_t){(char *)block->data + start, left < section ? left : section};
+}
+
+static const sizes_t *sizes_of(const tp_shm_turn_t *turn, int member) {
+  return (const sizes_t *)tp_shm_note(turn, member)->data;
+}
+
+static void tell_sizes(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  sizes_t *mine = (sizes_t *)tp_shm_note(turn, turn->group->mine)->data;
+  size_t section = section_bytes(request);
+  mine->rounds = 1;
+  for (int k = 0; k < turn->group->size; k++) {
+    mine->to[k] = request->sends[k].size_bytes;
+    uint64_t rounds = k == turn->group->mine ? 0 : (mine->to[k] + section - 1) / section;
+    if (rounds > mine->rounds) mine->rounds = rounds;
+  }
+}
+
+static hr_status_t read_sizes(tp_shm_turn_t *turn) {
+  for (int k = 0; k < turn->group->size; k++) {
+    const sizes_t *theirs = sizes_of(turn, k);
+    size_t wanted = turn->request->recvs[k].size_bytes;
+    uint64_t sent = theirs->to[turn->group->mine];
+    if (sent != wanted)
+      return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[k],
+                      (unsigned long long)sent, wanted);
+    if ((int64_t)theirs->rounds > turn->rounds) turn->rounds = (int64_t)theirs->rounds;
+  }
+  return NULL;
+}
+
+static void copy_in(tp_shm_turn_t *turn) {
+  for (int k = 0; k < turn->group->size; k++) {
+    if (k == turn->group->mine) continue;
+    tp_block_t part = part_of(turn, &turn->request->sends[k]);
+    if (part.size_bytes)
+      memcpy(section_at(turn->request, turn->stage_memory, turn->round, k), part.data, part.size_bytes);
+  }
+}
+
+static void copy_out(tp_shm_turn_t *turn) {
+  int size = turn->group->size, mine = turn->group->mine;
+  for (int i = 1; i < size; i++) {
+    int k = (mine + i) % size;
+    tp_block_t part = part_of(turn, &turn->request->recvs[k]);
+    if (part.size_bytes)
+      tp_shm_copy(part.data, section_at(turn->request, tp_shm_staged(turn, k), turn->round, mine), part.size_bytes,
+                  turn->request->recvs[k].size_bytes >= TP_SHM_STREAM_BYTES);
+  }
+}
+
+static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
+  tp_request_t *request = turn->request;
+  size_t bytes = 2 * (size_t)turn->group->size * section_bytes(request);
+  if (!turn->stage) {
+    HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
+    tell_sizes(turn);
+  }
+  for (;; turn->round++) {
+    uint64_t round = (uint64_t)turn->round;
+    *out_done = round && turn->round == turn->rounds;
+    if (*out_done) return tp_shm_leave(turn);
+    if (turn->steps == round) {
+      copy_in(turn);
+      tp_shm_did(turn);
+    }
+    if (!tp_shm_all_did(turn, round + 1)) return NULL;
+    if (!round) HR_TRY(read_sizes(turn));
+    copy_out(turn);
+  }
+}
+
+/* The lists are the caller's only until the start is over: they are copied. */
+static hr_status_t keep_lists(tp_request_t *request) {
+  size_t size = (size_t)request->group->size;
+  HR_TRY(tp_space_reserve(&request->gathered, 2 * size, sizeof(tp_block_t)));
+  tp_block_t *kept = (tp_block_t *)request->gathered.data;
+  memcpy(kept, request->sends, size * sizeof *kept);
+  memcpy(kept + size, request->recvs, size * sizeof *kept);
+  request->sends = kept;
+  request->recvs = kept + size;
+  return NULL;
+}
+
+hr_status_t tp_all_to_all_shm(tp_request_t *request) {
+  const tp_block_t *send = &request->sends[request->group->my_index];
+  const tp_block_t *recv = &request->recvs[request->group->my_index];
+  if (send->size_bytes != recv->size_bytes)
+    return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
+  HR_TRY(keep_lists(request));
+  if (send->size_bytes && recv->data != send->data) memmove(recv->data, send->data, send->size_bytes);
+  tp_shm_begin(request, &request->turns[0], request->group->shm, 0, step);
+  return NULL;
+}

@@ -1,0 +1,251 @@
+#include "transport/shm_group.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+
+#define SPINS 200           /* looks at a counter before the caller may do other things */
+#define LOOK_POLLS 64       /* polls that found nothing before the clock is looked at */
+#define LOOK_MS 100         /* how often a process asks whether those that it waits for are there */
+#define LEAST_CHUNK_BYTES ((size_t)128 << 10)
+#define MOST_CHUNK_BYTES ((size_t)1 << 20)
+
+struct tp_shm_staging { /* memory that others read */
+  struct tp_shm_staging *next;
+  char *memory;
+  size_t size_bytes;
+  tp_shm_group_t *group; /* whose transfer used it last */
+  uint64_t until;        /* it is free when all members have counted so far */
+};
+
+/* --- groups --- */
+
+static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, uint64_t key, tp_shm_group_t **out_group) {
+  tp_shm_t *shm = groups->shm;
+  *out_group = NULL;
+  for (int k = 0; k < size; k++)
+    if (shm->local_of[ranks[k]] < 0) return NULL;
+  tp_shm_block_t *block = tp_shm_block_of(shm, key);
+  if (!block) return NULL;
+  void *memory;
+  HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
+  tp_shm_group_t *group = memory;
+  group->shm = shm, group->size = size, group->ranks = ranks, group->mine = -1;
+  for (int k = 0; k < size; k++) {
+    group->lines[k] = &block->lines[k];
+    if (ranks[k] == groups->endpoint->rank) group->mine = k;
+  }
+  *out_group = group;
+  return NULL;
+}
+
+hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
+  if (!group->owner->shm || group->my_index < 0) {
+    *out_group = NULL;
+    return NULL;
+  }
+  if (!group->looked_for_shm) {
+    uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
+    key = hr_hash_bytes(&group->stream, sizeof group->stream, key);
+    HR_TRY(new_group(group->owner, group->size, group->ranks, key, &group->shm));
+    group->looked_for_shm = true;
+  }
+  *out_group = group->shm;
+  return NULL;
+}
+
+typedef struct pipe_key {
+  int64_t stream;
+  int ranks[2]; /* from, to */
+} pipe_key_t;
+
+hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group) {
+  pipe_key_t key = {stream, {from, to}}, *kept;
+  *out_group = NULL;
+  if (!groups->shm || groups->shm->local_of[from] < 0 || groups->shm->local_of[to] < 0) return NULL;
+  *out_group = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
+  if (*out_group) return NULL;
+  void *memory;
+  HR_TRY(hr_arena_copy(&groups->arena, &key, sizeof key, &memory));
+  kept = memory;
+  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(&key, sizeof key, 13), out_group));
+  return *out_group ? hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_group, NULL) : NULL;
+}
+
+/* --- counting --- */
+
+static inline bool has_counted(const tp_shm_group_t *group, int member, uint64_t count) {
+  return atomic_load_explicit(&group->lines[member]->count, memory_order_acquire) >= count;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
+  turn->wanted = count;
+  int spins = turn->request->groups->endpoint->crowded ? 0 : SPINS;
+  for (int i = 0; i <= spins; i++) {
+    if (has_counted(turn->group, member, count)) return true;
+    relax();
+  }
+  return false;
+}
+
+bool tp_shm_member_did(tp_shm_turn_t *turn, int member, uint64_t steps) {
+  return tp_shm_member_counted(turn, member, turn->base + steps);
+}
+
+bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
+  if (turn->seen_steps != steps) turn->seen_steps = steps, turn->seen = 0;
+  for (; turn->seen < turn->group->size; turn->seen++)
+    if (!tp_shm_member_did(turn, turn->seen, steps)) return false;
+  return true;
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
+static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
+  const tp_shm_group_t *group = turn->group;
+  for (int k = 0; k < group->size; k++)
+    if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
+        !has_counted(group, k, turn->wanted))
+      return hr_error(HR_UNAVAILABLE, "rank %d has ended, and left the others waiting", group->ranks[k]);
+  return NULL;
+}
+
+static hr_status_t while_idle(tp_shm_turn_t *turn) {
+  if (++turn->idle_polls % LOOK_POLLS) return NULL;
+  int64_t now = now_ms();
+  if (!turn->looked_ms) turn->looked_ms = now;
+  if (now - turn->looked_ms < LOOK_MS) return NULL;
+  turn->looked_ms = now;
+  return look_for_dead(turn);
+}
+
+/* --- turns --- */
+
+void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *group, size_t size_bytes,
+                  tp_shm_step_fn step) {
+  *turn = (tp_shm_turn_t){.request = request, .group = group, .step = step, .number = group->next_turn++,
+                          .size_bytes = size_bytes, .chunk_bytes = tp_shm_chunk(request->groups, size_bytes)};
+  request->poll = tp_shm_poll;
+}
+
+static void begin_turn(tp_shm_turn_t *turn) {
+  turn->begun = true;
+  turn->base = turn->group->count;
+  if (!turn->eager) tp_shm_tell_size(turn);
+}
+
+static void end_turn(tp_shm_turn_t *turn) {
+  turn->over = true;
+  turn->group->turn++;
+  turn->group->previous_base = turn->base;
+  if (turn->stage) turn->stage->until = turn->base + turn->steps;
+}
+
+static hr_status_t move_turn(tp_shm_turn_t *turn) {
+  bool done = false;
+  uint64_t before = turn->steps;
+  if (turn->group->broken) return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
+  if (turn->group->turn != turn->number) return NULL;
+  if (!turn->begun) begin_turn(turn);
+  HR_TRY(turn->step(turn, &done));
+  if (done) {
+    end_turn(turn);
+    return NULL;
+  }
+  if (turn->steps == before) return while_idle(turn);
+  turn->idle_polls = 0;
+  turn->looked_ms = 0;
+  return NULL;
+}
+
+hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
+  *out_done = true;
+  for (int i = 0; i < 2; i++) {
+    tp_shm_turn_t *turn = &request->turns[i];
+    if (!turn->group || turn->over) continue;
+    HR_TRY(move_turn(turn));
+    *out_done = *out_done && turn->over;
+  }
+  return NULL;
+}
+
+void tp_shm_give_up(tp_request_t *request) {
+  for (int i = 0; i < 2; i++)
+    if (request->turns[i].group && !request->turns[i].over) request->turns[i].group->broken = true;
+}
+
+hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn) {
+  for (int k = 0; k < turn->group->size; k++) {
+    uint64_t theirs = tp_shm_size_of(turn, k);
+    if (theirs != turn->size_bytes)
+      return hr_error(HR_DISAGREE, "rank %d has %llu bytes, this one %llu", turn->group->ranks[k],
+                      (unsigned long long)theirs, (unsigned long long)turn->size_bytes);
+  }
+  return NULL;
+}
+
+/* --- staging memory --- */
+
+static bool is_free(const struct tp_shm_staging *stage) {
+  for (int k = 0; stage->group && k < stage->group->size; k++)
+    if (!has_counted(stage->group, k, stage->until)) return false;
+  return true;
+}
+
+static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_staging **out_stage) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof **out_stage, &memory));
+  struct tp_shm_staging *stage = memory;
+  stage->memory = tp_shm_alloc(shm, size_bytes);
+  if (!stage->memory) {
+    hr_free(stage);
+    return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
+  }
+  stage->size_bytes = size_bytes;
+  stage->next = shm->staging;
+  shm->staging = stage;
+  *out_stage = stage;
+  return NULL;
+}
+
+hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memory) {
+  tp_shm_t *shm = turn->group->shm;
+  struct tp_shm_staging *stage = shm->staging;
+  while (stage && (stage->size_bytes < size_bytes || !is_free(stage))) stage = stage->next;
+  if (!stage) HR_TRY(new_stage(shm, size_bytes, &stage));
+  stage->group = turn->group;
+  stage->until = UINT64_MAX;
+  turn->stage = stage;
+  tp_shm_note(turn, turn->group->mine)->place = tp_shm_place(shm, stage->memory);
+  *out_memory = stage->memory;
+  return NULL;
+}
+
+void tp_shm_staging_destroy(struct tp_shm *shm) {
+  for (struct tp_shm_staging *stage; (stage = shm->staging);) {
+    shm->staging = stage->next;
+    tp_shm_free(shm, stage->memory);
+    hr_free(stage);
+  }
+}
+
+/* Larger transfers go in larger chunks: fewer meetings, of which each may cost a time slice where processes compete. */
+size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes) {
+  size_t chunk = (size_bytes / 8 + 4095) / 4096 * 4096;
+  if (groups->segment_bytes) return groups->segment_bytes;
+  return chunk < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : chunk < MOST_CHUNK_BYTES ? chunk : MOST_CHUNK_BYTES;
+}

@@ -1,0 +1,89 @@
+/* How the members of a group on one machine go through a transfer together: in steps, which each counts where all can
+ * see it. Transfers of a group take turns, in the order of their starts. A process that finds a step not done yet lets
+ * its caller do other things, after a short spin where every process has a processor of its own. */
+#ifndef TP_SHM_GROUP_H
+#define TP_SHM_GROUP_H
+
+#include "transport/request.h"
+#include "transport/shm.h"
+
+typedef struct tp_shm_group {
+  tp_shm_t *shm;
+  int size, mine;
+  const int *ranks;
+  uint64_t count;           /* steps that this process has done */
+  uint64_t previous_base;   /* its steps before the transfer before this one: notes of the one before that are free */
+  uint32_t next_turn, turn; /* transfers started, and over */
+  bool broken;              /* one was given up */
+  tp_shm_line_t *lines[];   /* of the members */
+} tp_shm_group_t;
+
+/* NULL: not all members are on this machine, or there is no room. The same for all members. */
+hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group);
+/* For two ranks of this machine: member 0 sends to member 1, in order, for each stream. */
+hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group);
+
+/* Moves on as far as it goes; told to do so again until it says that it is done. */
+typedef hr_status_t (*tp_shm_step_fn)(tp_shm_turn_t *turn, bool *out_done);
+/* The request's transfer among `group`; `size_bytes` is compared with what the others say. */
+void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *group, size_t size_bytes,
+                  tp_shm_step_fn step);
+/* Signature of tp_request_t.poll: moves request->turns on. */
+hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done);
+void tp_shm_give_up(tp_request_t *request); /* of a request that is cancelled */
+
+/* One half of a permute through its pipe. */
+void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block);
+
+/* --- for algorithms --- */
+
+static inline tp_shm_note_t *tp_shm_note(const tp_shm_turn_t *turn, int member) {
+  return &turn->group->lines[member]->notes[turn->number & 1];
+}
+/* What a member has to transfer, once it has done a step. */
+static inline uint64_t tp_shm_size_of(const tp_shm_turn_t *turn, int member) {
+  return turn->group->lines[member]->head[turn->number & 1].size_bytes;
+}
+static inline void tp_shm_tell_size(const tp_shm_turn_t *turn) {
+  turn->group->lines[turn->group->mine]->head[turn->number & 1].size_bytes = turn->size_bytes;
+}
+/* Where a member's bytes are that fit into its note. */
+static inline char *tp_shm_small(const tp_shm_turn_t *turn, int member) {
+  if (turn->size_bytes <= TP_SHM_TINY) return turn->group->lines[member]->head[turn->number & 1].data;
+  return tp_shm_note(turn, member)->data;
+}
+/* Has everybody done so many steps of this transfer? */
+bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps);
+bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count); /* since the group began */
+bool tp_shm_member_did(tp_shm_turn_t *turn, int member, uint64_t steps);
+/* One more step is done: what was written before is seen by whoever sees the count. */
+static inline void tp_shm_did(tp_shm_turn_t *turn) {
+  tp_shm_group_t *group = turn->group;
+  turn->steps++;
+  turn->request->groups->moves++;
+  atomic_store_explicit(&group->lines[group->mine]->count, ++group->count, memory_order_release);
+}
+/* The last step, of having read what others have in their staging memory: they may use it again. */
+static inline hr_status_t tp_shm_leave(tp_shm_turn_t *turn) {
+  tp_shm_did(turn);
+  return NULL;
+}
+/* Memory that the others read, told in this transfer's note, until all have done `steps` steps of it. */
+hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memory);
+/* A member's staging memory, once it has done a step. */
+static inline char *tp_shm_staged(const tp_shm_turn_t *turn, int member) {
+  return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->place);
+}
+/* After the first step of all: sizes that differ are an error. */
+hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn);
+
+/* Bytes that each process copies in at a time: what stays in the caches. */
+size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
+#define TP_SHM_STREAM_BYTES ((size_t)8 << 20) /* transfers from here on write around the caches */
+void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_caches);
+/* out = ((x0 + x1) + x2) + ... of `size` arrays; out is none of them. `wide`: scratch space of TP_SHM_WIDE bytes. */
+#define TP_SHM_WIDE ((size_t)64 << 10)
+hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in, int64_t count, char *out,
+                          char *wide);
+
+#endif

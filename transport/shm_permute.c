@@ -1,0 +1,92 @@
+/* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the same time with two
+ * buffers between them. Each pair of ranks and stream has a pipe of its own; the sender is done when the receiver is.
+ * Small ones lie in the note, and the sender goes on at once: it waits only for a note that the receiver has yet to read.
+ * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. */
+#include <string.h>
+
+#include "transport/shm_group.h"
+
+#define SENDER 0
+#define RECEIVER 1
+
+static tp_block_t part_of(const tp_shm_turn_t *turn, const char *data) {
+  size_t chunk = turn->chunk_bytes, start = (size_t)turn->round * chunk, left = turn->size_bytes - start;
+  return (tp_block_t){(char *)data + start, left < chunk ? left : chunk};
+}
+
+static char *chunk_at(const tp_shm_turn_t *turn, char *staged) {
+  return staged + (size_t)(turn->round & 1) * turn->chunk_bytes;
+}
+
+static size_t stage_bytes(const tp_shm_turn_t *turn) {
+  size_t chunk = turn->chunk_bytes;
+  return turn->rounds > 1 ? 2 * chunk : turn->size_bytes;
+}
+
+static hr_status_t step_send(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->stage) {
+    if (!tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base)) return NULL;
+    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
+    tp_shm_tell_size(turn);
+  }
+  for (; turn->round < turn->rounds; turn->round++) {
+    if (turn->round >= 2 && !tp_shm_member_did(turn, RECEIVER, (uint64_t)turn->round - 1)) return NULL;
+    tp_block_t part = part_of(turn, turn->request->in);
+    memcpy(chunk_at(turn, turn->stage_memory), part.data, part.size_bytes);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_member_did(turn, RECEIVER, (uint64_t)turn->rounds);
+  return NULL;
+}
+
+static hr_status_t check_size(const tp_shm_turn_t *turn) {
+  uint64_t sent = tp_shm_size_of(turn, SENDER);
+  if (sent == turn->size_bytes) return NULL;
+  return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[SENDER],
+                  (unsigned long long)sent, turn->size_bytes);
+}
+
+static hr_status_t step_recv(tp_shm_turn_t *turn, bool *out_done) {
+  for (; turn->round < turn->rounds; turn->round++) {
+    if (!tp_shm_member_did(turn, SENDER, (uint64_t)turn->round + 1)) return NULL;
+    if (!turn->round) HR_TRY(check_size(turn));
+    tp_block_t part = part_of(turn, turn->request->out);
+    tp_shm_copy(part.data, chunk_at(turn, tp_shm_staged(turn, SENDER)), part.size_bytes,
+                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+    tp_shm_did(turn);
+  }
+  *out_done = true;
+  return NULL;
+}
+
+static hr_status_t step_send_small(tp_shm_turn_t *turn, bool *out_done) {
+  *out_done = tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base);
+  if (!*out_done) return NULL;
+  tp_shm_tell_size(turn);
+  memcpy(tp_shm_small(turn, SENDER), turn->request->in, turn->size_bytes);
+  tp_shm_did(turn);
+  return NULL;
+}
+
+static hr_status_t step_recv_small(tp_shm_turn_t *turn, bool *out_done) {
+  *out_done = tp_shm_member_did(turn, SENDER, 1);
+  if (!*out_done) return NULL;
+  HR_TRY(check_size(turn));
+  memcpy(turn->request->out, tp_shm_small(turn, SENDER), turn->size_bytes);
+  tp_shm_did(turn);
+  return NULL;
+}
+
+void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block) {
+  tp_shm_turn_t *turn = &request->turns[sends ? 0 : 1];
+  size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);
+  if (sends)
+    request->in = block->data;
+  else
+    request->out = block->data;
+  bool small = block->size_bytes <= TP_SHM_SMALL;
+  tp_shm_step_fn sender = small ? step_send_small : step_send, receiver = small ? step_recv_small : step_recv;
+  tp_shm_begin(request, turn, pipe, block->size_bytes, sends ? sender : receiver);
+  turn->eager = sends;
+  turn->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
+}

@@ -1,0 +1,73 @@
+/* Reduce-scatter in shared memory: every member copies in what the others are to reduce, a part of each one's chunk at a
+ * time, and reduces its own part over all members straight into its result.
+ * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a member begins a part,
+ * all have come to the one before, so nobody reads the one before that. */
+#include <string.h>
+
+#include "transport/shm_group.h"
+
+static size_t part_bytes(const tp_request_t *request) {
+  return ((size_t)request->segment * request->reducer.element_bytes + 63) / 64 * 64;
+}
+
+/* Where the memory of a member has what member `to` reduces. */
+static char *part_at(const tp_request_t *request, char *staged, int64_t round, int to) {
+  return staged + ((size_t)(round & 1) * (size_t)request->group->size + (size_t)to) * part_bytes(request);
+}
+
+static int64_t part_count(const tp_request_t *request, int64_t round) {
+  int64_t left = request->count - round * request->segment;
+  return left < request->segment ? left : request->segment;
+}
+
+static const char *own_part(const tp_request_t *request, int64_t round, int to) {
+  size_t start = (size_t)(to * request->count + round * request->segment);
+  return request->in + start * request->reducer.element_bytes;
+}
+
+static void copy_in(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  size_t bytes = (size_t)part_count(request, turn->round) * request->reducer.element_bytes;
+  for (int k = 0; k < turn->group->size; k++)
+    if (k != turn->group->mine)
+      memcpy(part_at(request, turn->stage_memory, turn->round, k), own_part(request, turn->round, k), bytes);
+}
+
+static hr_status_t reduce_part(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size, mine = turn->group->mine;
+  const char *in[size];
+  for (int k = 0; k < size; k++)
+    in[k] = k == mine ? own_part(request, turn->round, mine)
+                      : part_at(request, tp_shm_staged(turn, k), turn->round, mine);
+  char *out = request->out + (size_t)(turn->round * request->segment) * request->reducer.element_bytes;
+  return tp_shm_reduce(&request->reducer, size, in, part_count(request, turn->round), out, request->scratch.data);
+}
+
+static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
+  size_t bytes = 2 * (size_t)turn->group->size * part_bytes(turn->request);
+  if (!turn->stage) HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
+  for (;; turn->round++) {
+    uint64_t round = (uint64_t)turn->round;
+    *out_done = turn->round == turn->rounds;
+    if (*out_done) return tp_shm_leave(turn);
+    if (turn->steps == round) {
+      copy_in(turn);
+      tp_shm_did(turn);
+    }
+    if (!tp_shm_all_did(turn, round + 1)) return NULL;
+    if (!round) HR_TRY(tp_shm_check_sizes(turn));
+    HR_TRY(reduce_part(turn));
+  }
+}
+
+hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
+  size_t each = request->reducer.element_bytes;
+  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  int64_t count = (int64_t)(tp_shm_chunk(request->groups, (size_t)(request->count * request->group->size) * each) / each) /
+                  request->group->size;
+  request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
+  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step);
+  request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;
+  return NULL;
+}
