@@ -19,7 +19,7 @@ typedef struct op_native_target {
   /* Things that a plan holds and the arena cannot free: called in reverse order when the program is destroyed. */
   hr_status_t (*at_end)(void *context, void (*destroy)(void *object), void *object);
   void *context;
-  void *emitter; /* of the kernel that stands for generated code; NULL for others */
+  void *emitter; /* for the code generator: what it was handed to the planner with */
 } op_native_target_t;
 
 /* What prepare decided. */

@@ -406,6 +406,17 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   return st;
 }
 
+static exec_machine_t *machine_of(hlorun_program_t *program) {
+  return program->fast ? exec_compiled_machine(program->fast) : program->machine;
+}
+
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes) {
+  return exec_machine_save_state(machine_of(program), out_bytes);
+}
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes) {
+  return exec_machine_load_state(machine_of(program), bytes);
+}
+
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
 
 void hlorun_program_release(hlorun_program_t *program) {

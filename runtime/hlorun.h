@@ -103,6 +103,9 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
                                           size_t size_bytes, const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* The state of its random number generators, as a list of bytes; and back, before the first execution. */
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes);
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes);
 /* Waits until all that it fed out is written, and ends its outfeed. */
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);

@@ -23,8 +23,8 @@
 
 /* Bounds that keep one function compilable, its addresses in registers or near, and the passes n log n. */
 enum {
-  FUSE_MOST_MEMBERS = 1024,
-  FUSE_MOST_INPUTS = 512,      /* operands of all members */
+  FUSE_MOST_MEMBERS = 768,
+  FUSE_MOST_INPUTS = 256,
   FUSE_MOST_ROOTS = 16,        /* arrays written in one loop */
   FUSE_MOST_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
   FUSE_MOST_PIECES = 8,        /* operands of a concatenation that is read element by element */

@@ -54,7 +54,8 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   *cluster->last = member;
   cluster->last = &member->next;
   cluster->member_count++;
-  cluster->input_count += (uint32_t)instr->operand_count;
+  if (cluster->input_count) cluster->input_count--; /* it was one itself until now */
+  for (int k = 0; k < instr->operand_count; k++) cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
   if (root) {
     node->home = cluster;
     cluster->root_count++;

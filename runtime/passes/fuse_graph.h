@@ -28,7 +28,8 @@ struct fuse_cluster {
   const fusion_space_t *space; /* what is reduced; fuse_loop_space: nothing */
   const hlo_shape_t *shape;    /* sizes of the first root */
   fuse_member_t *first, **last;
-  uint32_t member_count, root_count, input_count, update_count, tries;
+  uint32_t member_count, root_count, update_count, tries;
+  uint32_t input_count;        /* at most so many different arrays are read */
   bool turns;                  /* reads something big across its rows */
   bool dead;                   /* it was joined to another */
   uint32_t seen;               /* 1 + its number among the users of the producer that is being looked at */

@@ -181,20 +181,27 @@ static bool needs_reference(const flat_builder_t *builder) {
   return entry->is_dynamic || entry->kept[module->entry->root->id] || op_is_split_by_device(module);
 }
 
-/* Signature of op_native_target_t.at_end. */
-static hr_status_t hold(void *context, void (*destroy)(void *object), void *object) {
+/* Signature of op_native_target_t.at_end. What cannot be noted is destroyed at once, as its owner fails with it. */
+static hr_status_t at_end(void *context, void (*destroy)(void *object), void *object) {
   flat_plan_t *flat = context;
   flat_held_t *held;
-  HR_TRY(HR_NEW(&flat->arena, &held));
-  *held = (flat_held_t){flat->held, destroy, object};
+  hr_status_t st = HR_NEW(&flat->arena, &held);
+  if (st) {
+    destroy(object);
+    return st;
+  }
+  *held = (flat_held_t){destroy, object, flat->held};
   flat->held = held;
   return NULL;
 }
 
 static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
   flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
-  builder.target = (op_native_target_t){.arena = &flat->arena, .workers = options->workers, .at_end = hold,
-                                        .context = flat, .emitter = options->emitter_context};
+  builder.target = (op_native_target_t){.arena = &flat->arena,
+                                        .workers = options->workers,
+                                        .at_end = at_end,
+                                        .context = flat,
+                                        .emitter = options->emitter_context};
   hr_arena_init(&builder.scratch);
   hr_status_t st = flat_find_facts(&builder.scratch, flat->plan, &builder.facts);
   if (!st) flat->is_reference = needs_reference(&builder);
@@ -223,7 +230,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, 
 
 void flat_plan_destroy(flat_plan_t *flat) {
   if (!flat) return;
-  for (const flat_held_t *held = flat->held; held; held = held->next) held->destroy(held->object);
+  for (flat_held_t *held = flat->held; held; held = held->before) held->destroy(held->object);
   hr_arena_deinit(&flat->arena);
   hr_free(flat);
 }

@@ -1,7 +1,7 @@
-/* Conditionals: the branches one after the other, each bringing its result to the same buffers.
- * A leaf of the result that some branch passes on from its argument is treated like what a loop carries: its buffer gets
- * the argument's value before the conditional, which costs nothing if that value dies here; the branch that passes it on
- * has nothing to do then, and one that updates it can do so in place. */
+/* Conditionals: the branches one after the other, each bringing its result to the same buffers. A leaf of the result
+ * that some branch passes on from its argument is treated like what a loop carries: its buffer gets the argument's
+ * value before the conditional, which costs nothing if that value dies here; the branch that passes it on has nothing
+ * to do then, and one that updates it can do so in place. */
 #include <limits.h>
 
 #include "plan/flat_build.h"

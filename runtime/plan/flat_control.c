@@ -1,7 +1,6 @@
-/* Loops and calls, laid out inside their callers.
- * What a loop carries has a buffer for the whole loop: a copy before it brings the initial value there, a copy at the end
- * of the body the next one. Most of these copies go away when buffers are merged (flat_merge.c): values are then computed
- * where they are carried. */
+/* Loops and calls, laid out inside their callers. What a loop carries has a buffer for the whole loop: a copy before it
+ * brings the initial value there, a copy at the end of the body the next one. Most of these copies go away when buffers
+ * are merged (flat_merge.c): values are then computed where they are carried. */
 #include "plan/flat_build.h"
 
 /* --- calls --- */

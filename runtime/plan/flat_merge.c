@@ -1,8 +1,9 @@
 /* Which values share bytes. Buffers are merged only whole, of equal sizes:
- *   - what a loop's body computes for the next iteration, or a branch for its result, is computed where it is carried, if nothing reads the old value
- *     later, and so are the values that it is made of, in place, from the first one that may overwrite the old value;
- *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it. Copies allow it: a loop's
- *     initial value is then computed where it is carried.
+ *   - what a loop's body computes for the next iteration, or a branch for its result, is computed where it is carried,
+ *     if nothing reads the old value later, and so are the values that it is made of, in place, from the first one that
+ *     may overwrite the old value;
+ *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it. Copies allow it: a
+ *     loop's initial value is then computed where it is carried.
  * Time is a line on which a loop's body is inside the loop, so that one interval a buffer is enough; the gap in which a
  * carried buffer holds no value (between last_read and the end of the body) is used by the first rule alone. */
 #include "plan/flat_build.h"
@@ -30,7 +31,8 @@ static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *
   return -1;
 }
 
-/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there must be the whole. */
+/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there must be the
+ * whole. */
 static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step, int leaf, int buffer) {
   if (!step->reuse) return false;
   for (int k = 0; k < step->in_count; k++) {

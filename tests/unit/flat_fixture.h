@@ -1,5 +1,6 @@
-/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and two machines. Generated
- * code is played by a few loops (`fixture_native`), so that steps are native where the real engine's would be. */
+/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and two machines.
+ * Generated code is played by a few loops (`fixture_native`), so that steps are native where the real engine's would
+ * be. */
 #ifndef HLO_TESTS_FLAT_FIXTURE_H
 #define HLO_TESTS_FLAT_FIXTURE_H
 

@@ -83,8 +83,8 @@ static void test_many_items(void) {
 /* --- straight lines --- */
 
 static void test_chain(void) {
-  const char *text = "HloModule m\nENTRY e { x = f32[256] parameter(0) y = f32[256] parameter(1) a = f32[256] add(x, y)\n"
-                     "b = f32[256] multiply(a, a) c = f32[256] add(b, x) ROOT d = f32[256] multiply(c, y) }";
+  const char *text = "HloModule m\nENTRY e { x = f32[256] parameter(0) y = f32[256] parameter(1)\n"
+                     "a = f32[256] add(x, y) b = f32[256] multiply(a, a) c = f32[256] add(b, x) ROOT d = f32[256] multiply(c, y) }";
   flat_fixture_t f;
   CU_ASSERT_EQUAL(fixture_agree(text), 0);
   CHECK_OK(fixture_load(text, &fixture_native, &f));
@@ -107,7 +107,8 @@ static void test_results(void) {
   const char *text =
       "HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) c = f32[3] constant({1, 2, 3})\n"
       "a = f32[8] add(x, y) h = f32[4] slice(a), slice={[4:8]} r = f32[2,4] reshape(a) q = f32[2,4] reshape(y)\n"
-      "ROOT t = (f32[8], f32[8], f32[3], (f32[8], f32[4]), f32[2,4], f32[2,4]) tuple(x, a, c, (f32[8], f32[4]) tuple(a, h), r, q) }";
+      "ROOT t = (f32[8], f32[8], f32[3], (f32[8], f32[4]), f32[2,4], f32[2,4])\n"
+      "  tuple(x, a, c, (f32[8], f32[4]) tuple(a, h), r, q) }";
   CU_ASSERT_EQUAL(fixture_agree(text), 2);
 }
 
@@ -289,7 +290,8 @@ static void write_control(writer_t *writer, int depth, int *values, int *count) 
   if (kind == 0) {
     int body = write_computation(writer, depth - 1, true), condition = write_condition(writer, below(4));
     result = writer->names++;
-    hr_text_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first, condition, body);
+    hr_text_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first,
+                   condition, body);
   } else if (kind == 1) {
     int yes = write_computation(writer, depth - 1, false), no = write_computation(writer, depth - 1, false);
     result = writer->names++;
@@ -299,7 +301,8 @@ static void write_control(writer_t *writer, int depth, int *values, int *count) 
   } else if (kind == 2) {
     int a = write_computation(writer, depth - 1, false), b = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_text_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d), branch_computations={comp%d, comp%d, comp%d}\n",
+    hr_text_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d),\n"
+                                "  branch_computations={comp%d, comp%d, comp%d}\n",
                    result, first, second, first, a, b, a);
   } else {
     int callee = write_computation(writer, depth - 1, false);
@@ -333,7 +336,8 @@ static int write_computation(writer_t *writer, int depth, bool counts) {
   hr_text_init(&text);
   writer->now = &text;
   hr_text_printf(&text, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-                        "zero = s32[] constant(0) one = s32[] constant(1) k = s32[8] constant({1,2,3,4,5,6,7,8})\n", number);
+                        "zero = s32[] constant(0) one = s32[] constant(1)\n"
+                        "k = s32[8] constant({1,2,3,4,5,6,7,8})\n", number);
   if (counts) hr_text_add_str(&text, "j = s32[] add(i, one)\n");
   write_elements(writer, "s", values, &count);
   for (int step = 0; step < steps && count < VALUES - LEAVES; step++) {
@@ -399,7 +403,8 @@ static void test_long_program(void) {
   srand(5);
   for (int i = 2; i < STEPS; i++) {
     int back = i < 60 ? i : 60;
-    hr_text_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1, i - 1 - rand() % back % i);
+    hr_text_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1,
+                   i - 1 - rand() % back % i);
   }
   hr_text_add_str(&text, "}\n");
   CHECK_OK(hr_text_finish(&text));
