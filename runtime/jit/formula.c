@@ -185,7 +185,7 @@ static int64_t count_of(const hlo_shape_t *shape) {
   return count;
 }
 
-static int64_t detail_of(const hlo_instr_t *instr) {
+int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
     return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
                               hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER);
@@ -205,7 +205,7 @@ static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *ins
     if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&formula->exprs, 0), NULL};
     args[k] = jit_formula_at(formula, operand, 0, at, guard);
   }
-  return jit_node_op(formula, instr->op, instr->shape->dtype, detail_of(instr), instr->operand_count, args);
+  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
 }
 
 static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index) {
@@ -213,7 +213,7 @@ static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr
   const jit_expr_t *linear = jit_index_linear(formula, shape, index);
   if (linear != formula->outer && !formula->failed)
     keep_failure(formula, hlo_unsupported(instr, "a reduction is used at another index than its own"));
-  return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars);
+  return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
 }
 
 static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
@@ -268,7 +268,7 @@ static jit_node_t *apply_instr(jit_formula_t *formula, const hlo_instr_t *instr,
     return &nothing;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
-  return jit_node_op(formula, instr->op, instr->shape->dtype, detail_of(instr), instr->operand_count, operands);
+  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
 }
 
 void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,

@@ -36,12 +36,14 @@ struct jit_node {
   /* Of the code generator. */
   void *value, *lanes_value;
   unsigned epoch, lanes_epoch;
-  int uses, pass, slot;
+  int uses, pass, first_pass, slot;
 };
 
 /* Attributes of ops on elements: JIT_OP's detail. */
 #define JIT_COMPARE_DETAIL(direction, total) ((direction) * 2 + (total))
 #define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent) * 128 + (mantissa))
+
+int64_t jit_op_detail(const hlo_instr_t *instr);
 
 typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the other */
   const jit_expr_t *linear;

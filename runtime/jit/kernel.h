@@ -19,6 +19,7 @@ typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, 
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
+  int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
 } jit_nest_t;
 
 typedef struct jit_phase {
@@ -61,8 +62,8 @@ struct jit_kernel {
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
   uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
   double node_work;  /* how long its code takes to make: nodes */
-  void *rows;        /* kInput: of kernel_rows.c */
-  bool is_declined, is_ready;
+  struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
+  bool has_rows, is_declined, is_ready;
   jit_kernel_t *next;
 };
 
