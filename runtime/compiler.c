@@ -107,7 +107,7 @@ static bool is_worth_workers(const hlo_module_t *module) {
 
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program) {
-  flat_options_t flat = {.workers = 1, .emitter = &jit_native};
+  flat_options_t flat = {.workers = 1, .emitter = &jit_native, .loop_emitter = &jit_loop_native};
   jit_options_t jit = {.dump_to = getenv("HLORUN_DUMP_TO")};
   if (!options->compiled) return NULL;
   HR_TRY(jit_create(&jit, &program->jit));

@@ -114,6 +114,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
 }
 
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
+  if (kernel->loop) return jit_while_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
 }

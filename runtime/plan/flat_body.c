@@ -91,10 +91,13 @@ static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, con
 
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
-  bool done;
+  bool done = false;
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
-  if (is_laid_out(builder, frame, instr)) return add_control(builder, frame, step);
+  if (is_laid_out(builder, frame, instr)) {
+    if (instr->op == HLO_WHILE) HR_TRY(flat_loop_add(builder, frame, step, &done));
+    return done ? NULL : add_control(builder, frame, step);
+  }
   HR_TRY(flat_kernel_add(builder, frame, step, &done));
   return done ? NULL : flat_call_add(builder, frame, step, &frame->leaves[instr->id]);
 }

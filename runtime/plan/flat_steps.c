@@ -101,6 +101,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
+  if (instr->op == HLO_WHILE) return ask(builder, builder->options->loop_emitter, step);
   if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return NULL;
   HR_TRY(ask(builder, op_natives[instr->op], step));
   if (builder->options->emitter && op_can_emit(instr)) HR_TRY(ask(builder, builder->options->emitter, step));
@@ -146,6 +147,23 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   return NULL;
 }
 
+static hr_status_t add_results(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr, flat_step_t *step) {
+  HR_TRY(flat_leaves_add(builder, instr->shape, &step->out));
+  step->out_count = hlo_shape_leaf_count(instr->shape);
+  frame->leaves[instr->id] = step->out;
+  return NULL;
+}
+
+hr_status_t flat_loop_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool *out_done) {
+  flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
+  HR_TRY(choose_kernel(builder, frame, &step));
+  *out_done = step.plan != NULL;
+  if (!step.plan) return NULL;
+  HR_TRY(gather_leaves(builder, frame, &step));
+  HR_TRY(add_results(builder, frame, source->op.instr, &step));
+  return flat_step_add(builder, &step);
+}
+
 hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool *out_done) {
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
@@ -158,10 +176,6 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
   }
   HR_TRY(gather_leaves(builder, frame, &step));
   if (!step.plan) HR_TRY(make_reference(builder, frame, &step));
-  if (step.out_slot < 0) {
-    HR_TRY(flat_leaves_add(builder, instr->shape, &step.out));
-    step.out_count = hlo_shape_leaf_count(instr->shape);
-    frame->leaves[instr->id] = step.out;
-  }
+  if (step.out_slot < 0) HR_TRY(add_results(builder, frame, instr, &step));
   return flat_step_add(builder, &step);
 }
