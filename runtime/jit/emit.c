@@ -28,7 +28,10 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made) node->epoch = node->lanes_epoch = 0;
+  for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
+    node->epoch = node->lanes_epoch = 0;
+    if (node->kind == JIT_OP) emit->op_counts[node->op]++;
+  }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
     for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
   add_function(emit, name);

@@ -34,6 +34,7 @@ typedef struct jit_emit {
   int carry_count;
   LLVMValueRef carried[JIT_MAX_CARRIES];
   unsigned last_epoch;
+  int op_counts[HLO_OPCODE_COUNT];                     /* of the formula's nodes */
   int pass;                                            /* kInput: the number of the pass that is written */
   /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it. */
   LLVMValueRef (*given)(struct jit_emit *emit, jit_node_t *node);
