@@ -1,5 +1,6 @@
 /* What generated code can compute. The passes ask it to decide what to fuse, the code generator does what is promised
- * here, and the plan gives everything else to native kernels or to the reference engine. The kinds are a column of ops.def.
+ * here, and the plan gives everything else to native kernels or to the reference engine. The kinds are a column of
+ * ops.def.
  *
  * Fusions (the op `fusion`, made by passes/ or read from a program) are of these forms, which ops/fusion_form.h tells
  * apart, for the passes and the code generator alike; `kind` says which is meant:
@@ -8,14 +9,14 @@
  *           also have nothing in common and any sizes (many small tensors, many scalars: one step instead of hundreds).
  *           A root may be an UPDATE: its formula is then evaluated over the sizes of what is written, in place of the
  *           updated operand, a parameter that the body does not use otherwise but by a dynamic-slice of the same part:
- *           then each element is read just before it is written, so the code must not take the two for different arrays.
+ *           then each element is read just before it is written; the code must not take the two for different arrays.
  *   kInput  Has reductions, all of one space: what they reduce and what they leave.
  *           rows:    the reduced dimensions are the last ones. What depends on a reduction is full or outer: full values
  *                    are used element by element, outer ones too, or broadcast to full along exactly what is reduced.
  *                    All else is a formula of the parameters, as in kLoop, read at a full, an outer, or any computed
- *                    index. Roots are full or outer. So softmax, layer normalisation and their gradients are one fusion.
- *           columns: other reduced dimensions. What depends on a reduction is outer, used element by element; the rest is
- *                    a formula of the parameters. Roots are outer, or full (what is reduced, written along the way).
+ *                    index. Roots are full or outer. So softmax, layer norm and their gradients are one fusion.
+ *           columns: other reduced dimensions. What depends on a reduction is outer, used element by element; the rest
+ *                    is a formula of the parameters. Roots are outer, or full (what is reduced, written on the way).
  *           A reduction of several operands (arg-max) and one whose computation is any formula of scalars are allowed.
  * A single instruction outside of a fusion is treated as a fusion of itself. */
 #ifndef HLO_OPS_EMIT_H

@@ -29,7 +29,8 @@ const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
 bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
   int starts = update->operand_count - 2;
   if (instr->op != HLO_DYNAMIC_SLICE || instr->operands[0] != update->operands[0]) return false;
-  if (instr->operand_count - 1 != starts || !hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
+  if (instr->operand_count - 1 != starts) return false;
+  if (!hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
   for (int k = 0; k < starts; k++)
     if (instr->operands[1 + k] != update->operands[2 + k]) return false;
   return true;
@@ -368,7 +369,8 @@ static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *b
   return part;
 }
 
-bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root, const hlo_instr_t *parameter) {
+bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root,
+                      const hlo_instr_t *parameter) {
   const hlo_instr_t *instr = form->roots[root];
   if (op_emits[instr->op] == EMIT_UPDATE) return instr->operands[0] == parameter;
   if (hlo_shape_is_tuple(instr->shape) || form->roles[instr->id] != FUSION_FULL) return false;

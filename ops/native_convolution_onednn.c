@@ -589,9 +589,6 @@ static bool choose_types(const conv_problem_t *p, bool direct, conv_onednn_t *pl
   hr_dtype_t sums = t->out;
   bool halves = t->lhs == HR_BF16 && t->rhs == HR_BF16 && (t->out == HR_BF16 || t->out == HR_F32);
   bool bytes = p->kind == CONV_FORWARD && (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
-#if defined(__x86_64__)
-  bytes = bytes && __builtin_cpu_supports("avx512vnni");
-#endif
   plan->dtypes[lhs] = t->lhs, plan->dtypes[rhs] = t->rhs, plan->dtypes[out] = sums;
   if (direct) return halves || bytes;
   if (t->is_complex || t->real != HR_F32 || !is_narrow_float(t->lhs) || !is_narrow_float(t->rhs)) return false;
@@ -627,7 +624,7 @@ hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_pro
     *plan = (conv_onednn_t){.problem = problem};
     if (!choose_types(problem, direct, plan)) continue;
     if (!lib) lib = onednn_open();
-    if (!lib) return NULL;
+    if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
     if (problem->kind != CONV_WEIGHTS) plan_flip(plan);
     HR_TRY(choose(lib, target, plan, &made));
   }

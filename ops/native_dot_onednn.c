@@ -102,11 +102,14 @@ static dnnl_primitive_desc_t make_desc(const onednn_t *lib, const dot_descs_t *d
   return NULL;
 }
 
+/* packed_b: b in an order of oneDNN's own, or NULL. */
 static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_t *plan,
-                           const dot_onednn_types_t *types, int64_t unit, const onednn_op_t **out_op) {
+                           const dot_onednn_types_t *types, int64_t unit, const dnnl_memory_desc_t *packed_b,
+                           const onednn_op_t **out_op) {
   dot_descs_t descs;
   *out_op = NULL;
   if (!describe_task(lib, plan, types, unit, &descs)) return NULL;
+  if (packed_b) descs.b = *packed_b;
   int threads = onednn_enter(lib);
   dnnl_primitive_desc_t desc = make_desc(lib, &descs);
   onednn_leave(lib, threads);
@@ -158,20 +161,55 @@ static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *tar
   plan_packs(plan);
   int64_t units = plan->batched ? p->batch : p->m, rest = units % plan->unit;
   plan->last = NULL;
-  HR_TRY(make_op(lib, target, plan, types, plan->unit, &plan->whole));
+  HR_TRY(make_op(lib, target, plan, types, plan->unit, NULL, &plan->whole));
   if (!plan->whole || rest == 0) return NULL;
-  HR_TRY(make_op(lib, target, plan, types, rest, &plan->last));
+  HR_TRY(make_op(lib, target, plan, types, rest, NULL, &plan->last));
   if (!plan->last) plan->whole = NULL;
   return NULL;
 }
 
-/* Products of bytes are exact only where the processor adds four of them at once into 32 bits. */
-static bool bytes_are_exact(void) {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
+/* The order that oneDNN would like b to be in. */
+static bool find_packed(const onednn_t *lib, const dot_onednn_t *plan, const dot_onednn_types_t *types,
+                        dnnl_memory_desc_t *out_given, dnnl_memory_desc_t *out_packed) {
+  const dot_problem_t *p = plan->problem;
+  dot_descs_t descs;
+  dnnl_dims_t sizes = {p->k, p->n};
+  if (!describe_task(lib, plan, types, plan->unit, &descs)) return false;
+  *out_given = descs.b;
+  if (lib->memory_desc_init_by_tag(&descs.b, 2, sizes, types->b, dnnl_format_tag_any)) return false;
+  int threads = onednn_enter(lib);
+  dnnl_primitive_desc_t desc = make_desc(lib, &descs);
+  if (desc) *out_packed = *lib->primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+  if (desc) lib->primitive_desc_destroy(desc);
+  onednn_leave(lib, threads);
+  return desc;
+}
+
+static hr_status_t write_packed(const onednn_t *lib, const op_native_target_t *target, const onednn_op_t *reorder,
+                                const dnnl_memory_desc_t *desc, const void *from, const void **out_packed) {
+  void *packed, *scratch;
+  HR_TRY(hr_arena_alloc(target->arena, lib->memory_desc_get_size(desc) + 64, &packed));
+  HR_TRY(hr_alloc(reorder->scratch_bytes + 64, &scratch));
+  if (onednn_op_run(reorder, 0, (void *[]){(void *)from, packed}, scratch)) *out_packed = packed;
+  hr_free(scratch);
+  return NULL;
+}
+
+/* A constant b is packed once and for all. */
+static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_types_t *types,
+                                 dot_onednn_t *plan) {
+  const dot_problem_t *p = plan->problem;
+  dnnl_memory_desc_t given, packed;
+  const onednn_op_t *whole, *last = NULL, *reorder = NULL;
+  if (!p->constant_b || p->batch > 1 || p->b.ordered || plan->b.packed || plan->b.widened) return NULL;
+  if (!find_packed(lib, plan, types, &given, &packed)) return NULL;
+  HR_TRY(make_op(lib, target, plan, types, plan->unit, &packed, &whole));
+  if (whole && plan->last) HR_TRY(make_op(lib, target, plan, types, p->m % plan->unit, &packed, &last));
+  if (whole && (last || !plan->last)) HR_TRY(onednn_reorder_new(lib, target, &given, &packed, &reorder));
+  if (!reorder) return NULL;
+  HR_TRY(write_packed(lib, target, reorder, &packed, (const char *)p->constant_b, &plan->packed_b));
+  if (plan->packed_b) plan->whole = whole, plan->last = last;
+  return NULL;
 }
 
 static bool is_narrow_float(hr_dtype_t dtype) {
@@ -184,7 +222,7 @@ static int types_of(const dot_problem_t *p, dot_onednn_types_t tries[2]) {
   int count = 0;
   if (t->is_complex) return 0;
   if (t->real == HR_U32) {
-    if ((t->lhs != HR_S8 && t->lhs != HR_U8) || t->rhs != HR_S8 || !bytes_are_exact()) return 0;
+    if ((t->lhs != HR_S8 && t->lhs != HR_U8) || t->rhs != HR_S8) return 0;
     tries[0] = (dot_onednn_types_t){onednn_type(t->lhs), dnnl_s8, dnnl_s32};
     return 1;
   }
@@ -256,21 +294,23 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, 
 }
 
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
-  dot_onednn_types_t tries[2];
+  dot_onednn_types_t tries[2], *used = tries;
   dot_onednn_t *plan;
   int count = types_of(problem, tries);
   const onednn_t *lib = count ? onednn_open() : NULL;
-  if (!lib) return NULL;
+  if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"oneDNN", run_onednn};
   plan->problem = problem;
   for (int i = 0; i < count && !plan->whole; i++) {
     HR_TRY(plan_types(lib, target, &tries[i], plan));
+    used = &tries[i];
     plan->sum_bytes = tries[i].c == dnnl_bf16 ? 2 : 4;
     plan->narrowed = tries[i].c == dnnl_s32 ? hr_dtype_bytes(problem->types.out) != 4
                                             : onednn_type(problem->types.out) != tries[i].c;
   }
   if (!plan->whole) return NULL;
+  HR_TRY(pack_constant(lib, target, used, plan));
   plan_scratch(target, plan, out);
   out->plan = plan;
   return NULL;

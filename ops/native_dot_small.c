@@ -1,20 +1,28 @@
 /* Products that are too small for a library, or too thin: vectors times matrices are bound by memory, and an own loop
- * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64.
+ * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64; those of f64 all, since
+ * oneDNN has none and BLAS is not quicker.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
+ *   blocks    any: strips of b are packed
  *
  * A product with a vector on the other side is one of these, turned over. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
 #pragma GCC optimize("fp-contract=fast")
+#endif
 #include "ops/native_dot.h"
 
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
-  int64_t a_row, a_col, b_row, c_row; /* steps in elements; columns of b and c are dense */
+  int64_t a_row, a_col, b_row, c_row; /* steps in elements; columns of c are dense */
+  int64_t b_col;                      /* of blocks alone; else columns of b are dense too */
 } dot_small_job_t;
 
+#define BLOCK_DEPTH 256
 #define JOIN_NAME(a, b) a##b
 #if defined(__x86_64__)
 #define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
@@ -67,19 +75,23 @@ typedef struct dot_small_job {
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-static dot_small_fn choose_loop(bool is_double, bool by_rows) {
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_BLOCKS, LOOP_BLOCK_ROWS, LOOPS } dot_loop_t;
+#define LOOPS_OF(width)                                                                                 \
+  {                                                                                                     \
+    {f32_##width##_columns, f32_##width##_rows, f32_##width##_blocks, f32_##width##_block_rows},        \
+        {f64_##width##_columns, f64_##width##_rows, f64_##width##_blocks, f64_##width##_block_rows},    \
+  }
+
+static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 #if defined(__x86_64__)
-  static const dot_small_fn wide[2][2] = {{f32_wide_columns, f32_wide_rows}, {f64_wide_columns, f64_wide_rows}};
-  static const dot_small_fn middle[2][2] = {{f32_middle_columns, f32_middle_rows},
-                                            {f64_middle_columns, f64_middle_rows}};
+  static const dot_small_fn wide[2][LOOPS] = LOOPS_OF(wide), middle[2][LOOPS] = LOOPS_OF(middle);
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-    return wide[is_double][by_rows];
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return middle[is_double][by_rows];
+    return wide[is_double][loop];
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return middle[is_double][loop];
 #endif
-  static const dot_small_fn narrow[2][2] = {{f32_narrow_columns, f32_narrow_rows},
-                                            {f64_narrow_columns, f64_narrow_rows}};
-  return narrow[is_double][by_rows];
+  static const dot_small_fn narrow[2][LOOPS] = LOOPS_OF(narrow);
+  return narrow[is_double][loop];
 }
 
 typedef struct dot_small {
@@ -146,45 +158,54 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 #define THIN_ROWS 16
 #define SPLIT_PRODUCTS 30000
 
-/* The four forms. False: none fits. */
-static bool plan_job(const dot_problem_t *p, dot_small_t *plan, bool *out_by_rows) {
+/* The four forms that need no packing. False: none fits. */
+static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
   bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
-  *out_by_rows = false;
-  if (a->ordered || b->ordered) return false;
-  plan->job = (dot_small_job_t){.m = p->m, .n = p->n, .k = p->k, .c_row = p->n};
-  plan->job.a_row = a->row_step, plan->job.a_col = a->col_step, plan->job.b_row = b->row_step;
+  *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
   if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
-    *out_by_rows = true, plan->units = p->m, plan->job.c_row = 1;
+    *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
-    *out_by_rows = plan->exchanged = true;
+    *out_loop = LOOP_ROWS, plan->exchanged = true;
     plan->job.a_row = b->col_step, plan->job.c_row = 1;
   } else if (p->n == 1 && a->row_step == 1) {
     plan->exchanged = true, plan->units = p->m;
     plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
     plan->job.a_row = 0, plan->job.a_col = b->row_step;
-  } else if (b->col_step != 1 || (p->m > THIN_ROWS && !tiny)) {
-    return false;
+  } else {
+    return b->col_step == 1 && (p->m <= THIN_ROWS || tiny);
   }
   return true;
+}
+
+static void plan_blocks(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
+  *out_loop = p->m > 2 * p->n ? LOOP_BLOCK_ROWS : LOOP_BLOCKS;
+  plan->units = p->m > 2 * p->n ? p->m : p->n;
 }
 
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;
   dot_small_t *plan;
-  bool by_rows;
+  dot_loop_t loop;
   if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"loops", run_small};
   plan->problem = problem;
-  if (!plan_job(problem, plan, &by_rows)) return NULL;
-  plan->loop = choose_loop(t->out == HR_F64, by_rows);
+  if (problem->a.ordered || problem->b.ordered) return NULL;
+  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
+  plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
+  plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
+  if (!plan_job(problem, plan, &loop)) {
+    if (t->out != HR_F64) return NULL;
+    plan_blocks(problem, plan, &loop);
+  }
+  plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = by_rows ? share : (share + 127) / 128 * 128;
+  plan->unit_grain = loop == LOOP_ROWS ? share : loop == LOOP_BLOCK_ROWS ? (share + 7) / 8 * 8 : (share + 127) / 128 * 128;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

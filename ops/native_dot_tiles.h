@@ -10,9 +10,10 @@
 typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
 typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
 
-/* c[rows][vecs * LANES] = a b, with all of it in registers: rows and vecs are constants where this is called. */
+/* c[rows][vecs * LANES] = a b, or += if `add`, with all of it in registers: rows, vecs and add are constants where this
+ * is called. */
 TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(
-    int rows, int vecs, const dot_small_job_t *job, const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+    int rows, int vecs, bool add, const dot_small_job_t *job, const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
   TILES_NAME(acc) sums[8][8] = {0};
   for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
     TILES_NAME(acc) line[8];
@@ -28,7 +29,11 @@ TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
-    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)(c + r * job->c_row))[v] = sums[r][v];
+    for (int v = 0; v < vecs; v++) {
+      TILES_NAME(vec) *to = (TILES_NAME(vec) *)(c + r * job->c_row) + v;
+      if (add) sums[r][v] += *to;
+      *to = sums[r][v];
+    }
 }
 
 /* Columns that do not fill a vector, one row at a time. */
@@ -49,18 +54,22 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
                                                    const TILES_REAL *b, TILES_REAL *c) {                            \
     int64_t left = job->m;                                                                                          \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                              \
-      TILES_NAME(tile)(ROWS, VECS, job, a, b, c);                                                                   \
+      TILES_NAME(tile)(ROWS, VECS, false, job, a, b, c);                                                                   \
     for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                              \
-      TILES_NAME(tile)(4, VECS, job, a, b, c);                                                                      \
+      TILES_NAME(tile)(4, VECS, false, job, a, b, c);                                                                      \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                              \
-      TILES_NAME(tile)(2, VECS, job, a, b, c);                                                                      \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, job, a, b, c);            \
+      TILES_NAME(tile)(2, VECS, false, job, a, b, c);                                                                      \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, false, job, a, b, c);            \
   }
 #if TILES_SUMS == 16
+#define BLOCK_VECS 2
+#define BLOCK_ROWS 8
 STRIP(8, 2)
 STRIP(4, 4)
 STRIP(2, 8)
 #else
+#define BLOCK_VECS 2
+#define BLOCK_ROWS 4
 STRIP(8, 1)
 STRIP(4, 2)
 STRIP(2, 4)
@@ -110,5 +119,71 @@ TILES_TARGET static void TILES_NAME(rows)(const dot_small_job_t *job, int64_t be
   }
 }
 
+/* A strip of BLOCK_VECS vectors of columns of b, from row `first`, dense; columns that b has not are zero. */
+TILES_TARGET static void TILES_NAME(pack)(const dot_small_job_t *job, int64_t first, int64_t rows, int64_t column,
+                                          int64_t columns, TILES_REAL *to) {
+  const TILES_REAL *b = (const TILES_REAL *)job->b + first * job->b_row + column * job->b_col;
+  enum { WIDTH = BLOCK_VECS * LANES };
+  if (job->b_col == 1 && columns == WIDTH) {
+    for (int64_t p = 0; p < rows; p++, to += WIDTH, b += job->b_row)
+      for (int64_t j = 0; j < WIDTH; j++) to[j] = b[j];
+    return;
+  }
+  for (int64_t j = 0; j < WIDTH; j++)
+    for (int64_t p = 0; p < rows; p++) to[p * WIDTH + j] = j < columns ? b[p * job->b_row + j * job->b_col] : 0;
+}
+
+/* BLOCK_ROWS rows against a packed strip; a whole tile goes to c at once, else by way of `spare`. */
+TILES_TARGET static void TILES_NAME(block)(const dot_small_job_t *job, int64_t rows, int64_t columns, bool add,
+                                           const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+  enum { WIDTH = BLOCK_VECS * LANES };
+  if (rows == BLOCK_ROWS && columns == WIDTH) {
+    if (add)
+      TILES_NAME(tile)(BLOCK_ROWS, BLOCK_VECS, true, job, a, b, c);
+    else
+      TILES_NAME(tile)(BLOCK_ROWS, BLOCK_VECS, false, job, a, b, c);
+    return;
+  }
+  TILES_REAL spare[WIDTH];
+  dot_small_job_t one = *job;
+  one.c_row = WIDTH;
+  for (int64_t r = 0; r < rows; r++, a += job->a_row, c += job->c_row) {
+    TILES_NAME(tile)(1, BLOCK_VECS, false, &one, a, b, spare);
+    for (int64_t j = 0; j < columns; j++) c[j] = add ? c[j] + spare[j] : spare[j];
+  }
+}
+
+/* Columns [begin, end) of a product of any size: strips of b are packed, BLOCK_DEPTH rows at a time, and stay in the
+ * innermost cache while all rows of a go past. */
+TILES_TARGET static void TILES_NAME(blocks)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  enum { WIDTH = BLOCK_VECS * LANES };
+  TILES_REAL packed[BLOCK_DEPTH * WIDTH] __attribute__((aligned(64)));
+  for (int64_t first = 0; first < job->k; first += BLOCK_DEPTH)
+    for (int64_t j = begin; j < end; j += WIDTH) {
+      int64_t depth = job->k - first < BLOCK_DEPTH ? job->k - first : BLOCK_DEPTH;
+      int64_t columns = end - j < WIDTH ? end - j : WIDTH;
+      dot_small_job_t part = *job;
+      part.k = depth, part.b_row = WIDTH;
+      TILES_NAME(pack)(job, first, depth, j, columns, packed);
+      const TILES_REAL *a = (const TILES_REAL *)job->a + first * job->a_col;
+      TILES_REAL *c = (TILES_REAL *)job->c + j;
+      for (int64_t i = 0; i < job->m; i += BLOCK_ROWS, a += BLOCK_ROWS * job->a_row, c += BLOCK_ROWS * job->c_row) {
+        int64_t rows = job->m - i < BLOCK_ROWS ? job->m - i : BLOCK_ROWS;
+        TILES_NAME(block)(&part, rows, columns, first > 0, a, packed, c);
+      }
+    }
+}
+
+/* The same for rows [begin, end). */
+TILES_TARGET static void TILES_NAME(block_rows)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  dot_small_job_t part = *job;
+  part.m = end - begin;
+  part.a = (const TILES_REAL *)job->a + begin * job->a_row;
+  part.c = (TILES_REAL *)job->c + begin * job->c_row;
+  TILES_NAME(blocks)(&part, 0, job->n);
+}
+
 #undef STRIP
+#undef BLOCK_VECS
+#undef BLOCK_ROWS
 #undef LANES

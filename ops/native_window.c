@@ -11,6 +11,7 @@
 #include "ops/native.h"
 #include "ops/loops.h"
 #include "ops/native_scan.h"
+#include "ops/native_scan_body.h"
 #include "ops/window_cells.h"
 
 enum {
@@ -24,10 +25,11 @@ typedef struct native_window_plan {
   int64_t in_count, out_count;
   bool scans;
   native_scan_t scan;
-  window_cells_t cells;      /* dimensions that are gone over result by result */
-  int64_t lanes;             /* elements of a row of results */
-  int64_t in_row;            /* and of the operand */
-  const window_hits_t *hits; /* per place along the row; NULL: rows are lanes */
+  native_body_scan_t body_scan; /* if there are no rows */
+  window_cells_t cells;         /* dimensions that are gone over result by result */
+  int64_t lanes;                /* elements of a row of results */
+  int64_t in_row;               /* and of the operand */
+  const window_hits_t *hits;    /* per place along the row; NULL: rows are lanes */
   int64_t hit_count;
   size_t row_bytes;         /* of scratch, per worker: at its start */
   size_t wide_in, wide_out; /* in the scratch */
@@ -46,22 +48,21 @@ typedef struct window_job {
 static void combine_rows(const window_job_t *job, char *scratch, char *to, const int64_t *offsets, int64_t count) {
   const native_window_plan_t *plan = job->plan;
   int64_t bytes = (int64_t)hr_dtype_bytes(plan->rows->dtype);
-  loop_fill(to, job->init, (int)bytes, plan->lanes);
-  if (!plan->hits) {
-    plan->rows->lanes(to, job->in, offsets, count, plan->lanes);
+  if (!plan->hits || count == 0) {
+    plan->rows->lanes(to, job->init, job->in, offsets, count, plan->lanes);
     return;
   }
-  if (count == 0) return;
+  /* Along the row in scratch, which stays in the cache: the result is only written. */
+  char *result = scratch + plan->row_bytes / 2;
   const char *row = job->in + offsets[0] * bytes;
-  if (count > 1) {
-    memcpy(scratch, row, (size_t)(plan->in_row * bytes));
-    plan->rows->lanes(scratch, job->in, offsets + 1, count - 1, plan->in_row);
-    row = scratch;
-  }
+  if (count > 1) plan->rows->lanes(scratch, NULL, job->in, offsets, count, plan->in_row);
+  if (count > 1) row = scratch;
+  plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
   for (int64_t k = 0; k < plan->hit_count; k++) {
     const window_hits_t *hits = &plan->hits[k];
-    plan->rows->row(to + hits->out_first * bytes, row + hits->in_first * bytes, hits->count, hits->in_step);
+    plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count, hits->in_step);
   }
+  memcpy(to, result, (size_t)(plan->lanes * bytes));
 }
 
 static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
@@ -99,9 +100,16 @@ static void reduce_windows(const op_native_run_t *run, const window_job_t *job) 
   hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1, reduce_results, (void *)job);
 }
 
+static hr_status_t run_body_scan(const op_native_run_t *run, const native_window_plan_t *plan, void *const *in,
+                                 void *const *out) {
+  native_body_scan_run(&plan->body_scan, native_workers(run, plan->workers), run->scratch, in, out);
+  return NULL;
+}
+
 static hr_status_t run_window(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
   const native_window_plan_t *plan = plan_;
   window_job_t job = {plan, in[0], out[0], in[1], run->scratch};
+  if (!plan->rows) return run_body_scan(run, plan, in, out);
   if (plan->out_count == 0) return NULL;
   if (plan->rows->dtype == plan->dtype) {
     reduce_windows(run, &job);
@@ -124,9 +132,9 @@ static bool is_running(const hlo_window_dim_t *w, int64_t n, int64_t m) {
   return (w->pad_low >= n - 1 && w->pad_high == 0) || (w->pad_low == 0 && w->pad_high >= n - 1);
 }
 
-/* One dimension with a window, and that a running total. */
-static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, const hlo_shape_t *in,
-                      const hlo_shape_t *out) {
+/* One dimension with a window, and that a running total: the sizes before, of, and after it. */
+static bool find_running(const hlo_window_t *window, const hlo_shape_t *in, const hlo_shape_t *out, int64_t *out_outer,
+                         int64_t *out_count, int64_t *out_inner, bool *out_reverse) {
   int at = -1;
   for (int d = 0; d < window->rank; d++) {
     if (window_is_trivial(&window->dims[d])) continue;
@@ -134,16 +142,21 @@ static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, co
     at = d;
   }
   if (at < 0) return false;
-  plan->scans = true;
-  plan->scan = (native_scan_t){.rows = plan->rows, .outer = 1, .count = in->dims[at], .inner = 1};
-  plan->scan.reverse = window->dims[at].pad_high > 0;
-  for (int d = 0; d < in->rank; d++)
-    if (d < at)
-      plan->scan.outer *= in->dims[d];
-    else if (d > at)
-      plan->scan.inner *= in->dims[d];
-  native_scan_plan(&plan->scan, plan->workers);
+  *out_outer = *out_inner = 1;
+  *out_count = in->dims[at];
+  *out_reverse = window->dims[at].pad_high > 0;
+  for (int d = 0; d < at; d++) *out_outer *= in->dims[d];
+  for (int d = at + 1; d < in->rank; d++) *out_inner *= in->dims[d];
   return true;
+}
+
+static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, const hlo_shape_t *in,
+                      const hlo_shape_t *out) {
+  native_scan_t *scan = &plan->scan;
+  plan->scans = find_running(window, in, out, &scan->outer, &scan->count, &scan->inner, &scan->reverse);
+  scan->rows = plan->rows;
+  if (plan->scans) native_scan_plan(scan, plan->workers);
+  return plan->scans;
 }
 
 /* The places of the window along the last dimension that lie over anything. */
@@ -194,8 +207,9 @@ static const window_rows_t *find_rows(const accumulate_plan_t *body, hr_dtype_t 
 
 static size_t plan_scratch(native_window_plan_t *plan) {
   size_t bytes = plan->scans ? (native_scan_scratch_bytes(&plan->scan) + 63) / 64 * 64 : 0;
-  if (plan->hits && plan->cells.places > 1) {
-    plan->row_bytes = ((size_t)plan->in_row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64;
+  if (plan->hits) {
+    int64_t row = plan->in_row > plan->lanes ? plan->in_row : plan->lanes;
+    plan->row_bytes = 2 * (((size_t)row * hr_dtype_bytes(plan->rows->dtype) + 63) / 64 * 64);
     bytes = plan->row_bytes * (size_t)plan->workers;
   }
   if (plan->rows->dtype == plan->dtype) return bytes;
@@ -204,16 +218,55 @@ static size_t plan_scratch(native_window_plan_t *plan) {
   return plan->wide_out + (size_t)plan->out_count * sizeof(float);
 }
 
+/* A running total under any other body, of arrays as the body takes them. Floats of 16 bits and less would lose too
+ * much in so many steps. */
+static bool plan_body_scan(const op_step_t *step, const accumulate_plan_t *body, int workers,
+                           native_body_scan_t *scan) {
+  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
+  int arrays = step->instr->operand_count / 2;
+  if (arrays > NATIVE_SCAN_MAX_ARRAYS || !op_body_is_flat(body->body)) return false;
+  *scan = (native_body_scan_t){.body = body->body, .arrays = arrays};
+  if (!find_running(hlo_attr_window(step->instr), in, arrays == 1 ? out : out->elements[0], &scan->outer, &scan->count,
+                    &scan->inner, &scan->reverse))
+    return false;
+  for (int k = 0; k < 2 * arrays; k++) {
+    hr_dtype_t dtype = step->in_shapes[k]->dtype, result = op_body_result_dtype(body->body, k % arrays);
+    if (dtype != op_body_param_dtype(body->body, k) || dtype != result) return false;
+    if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
+    scan->bytes[k % arrays] = (int64_t)hr_dtype_bytes(dtype);
+  }
+  native_body_scan_plan(scan, workers);
+  return true;
+}
+
+static hr_status_t prepare_body_scan(const op_native_target_t *target, const op_step_t *step,
+                                     const accumulate_plan_t *body, op_native_step_t *out) {
+  native_body_scan_t scan;
+  native_window_plan_t *plan;
+  uint64_t *reuse;
+  if (!plan_body_scan(step, body, target->workers, &scan)) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  HR_TRY(HR_NEW_ARRAY(target->arena, scan.arrays, &reuse));
+  for (int k = 0; k < scan.arrays; k++) reuse[k] = (uint64_t)1 << k;
+  plan->body_scan = scan;
+  plan->workers = target->workers;
+  out->plan = plan;
+  out->reuse = reuse;
+  out->scratch_bytes = native_body_scan_scratch_bytes(&scan);
+  return NULL;
+}
+
 static hr_status_t prepare_window(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   static const uint64_t in_place[] = {1};
   const hlo_window_t *window = hlo_attr_window(step->instr);
   const hlo_shape_t *in = step->in_shapes[0], *result = step->out_shape;
   accumulate_plan_t body;
   native_window_plan_t *plan;
-  if (step->instr->operand_count != 2 || !window || in->dtype != result->dtype) return NULL;
-  HR_TRY(accumulate_prepare(target->arena, step->instr->called[0], 1, true, &body));
-  const window_rows_t *rows = find_rows(&body, in->dtype);
-  if (!rows || step->in_shapes[1]->dtype != in->dtype) return NULL;
+  if (!window) return NULL;
+  HR_TRY(accumulate_prepare(target->arena, step->instr->called[0], step->instr->operand_count / 2, true, &body));
+  const window_rows_t *rows = body.count == 1 ? find_rows(&body, in->dtype) : NULL;
+  if (!rows) return prepare_body_scan(target, step, &body, out);
+  if (step->in_shapes[1]->dtype != in->dtype || result->dtype != in->dtype) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->rows = rows;
   plan->dtype = in->dtype;

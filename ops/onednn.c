@@ -157,6 +157,12 @@ bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, vo
   return st == dnnl_success;
 }
 
+bool onednn_bytes_are_exact(const onednn_t *lib) {
+  unsigned isa = (unsigned)lib->get_effective_cpu_isa(); /* sets of bits: a larger one has all of a smaller one's */
+  return (isa & dnnl_cpu_isa_avx512_core_vnni) == dnnl_cpu_isa_avx512_core_vnni ||
+         (isa & dnnl_cpu_isa_avx2_vnni) == dnnl_cpu_isa_avx2_vnni;
+}
+
 bool onednn_is_slow(const onednn_t *lib, const_dnnl_primitive_desc_t desc) {
   const char *name = "";
   lib->primitive_desc_query(desc, dnnl_query_impl_info_str, 0, (void *)&name);

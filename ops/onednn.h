@@ -9,6 +9,7 @@
 #include "ops/native.h"
 
 #define ONEDNN_FUNCTIONS(X)                          \
+  X(get_effective_cpu_isa)                           \
   X(engine_create)                                   \
   X(stream_create)                                   \
   X(primitive_attr_create)                           \
@@ -88,6 +89,9 @@ hr_status_t onednn_reorder_new(const onednn_t *lib, const op_native_target_t *ta
 /* Runs it on worker's own memories. addresses: in the order of the arguments; scratch: scratch_bytes, aligned. False if
  * oneDNN refuses. */
 bool onednn_op_run(const onednn_op_t *op, int worker, void *const *addresses, void *scratch);
+
+/* Products of bytes are exact only where the processor adds four of them at once into 32 bits. */
+bool onednn_bytes_are_exact(const onednn_t *lib);
 
 /* True for implementations that are there to be right, not to be fast. */
 bool onednn_is_slow(const onednn_t *lib, const_dnnl_primitive_desc_t desc);

@@ -83,6 +83,10 @@ struct op_env {
                       hlo_value_t **out_value);
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
+  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.
+   * NULL: anywhere. */
+  hlo_value_t *into;
+  const hlo_instr_t *into_instr;
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   uint64_t rng_seed; /* for the rng op */

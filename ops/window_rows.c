@@ -10,11 +10,32 @@ NATIVE_OPTIMIZE
 /* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact enough however long
  * the line is); f and g: the op on T and on A. */
 #define ROWS(name, T, A, f, g)                                                                                       \
-  NATIVE_CLONES static void lanes_##name(void *out, const void *in, const int64_t *offsets, int64_t count,           \
-                                         int64_t lanes) {                                                            \
+  /* The first places, which need not read what they write: results that are not in the caches are only written. */  \
+  NATIVE_INLINE int64_t start_lanes_##name(T *restrict to, const void *init, const T *from, const int64_t *offsets,  \
+                                           int64_t count, int64_t lanes) {                                           \
+    T first = init ? *(const T *)init : 0;                                                                           \
+    const T *a = from + (count > 0 ? offsets[0] : 0), *b = from + (count > 1 ? offsets[1] : 0);                      \
+    const T *c = from + (count > 2 ? offsets[2] : 0);                                                                \
+    if (count == 0) {                                                                                                \
+      for (int64_t l = 0; l < lanes; l++) to[l] = first;                                                             \
+    } else if (!init && count == 1) {                                                                                \
+      memcpy(to, a, (size_t)lanes * sizeof(T));                                                                      \
+    } else if (!init) {                                                                                              \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(a[l], b[l]);                                                     \
+      return 2;                                                                                                      \
+    } else if (count >= 3) {                                                                                         \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(first, a[l]), b[l]), c[l]);                                  \
+      return 3;                                                                                                      \
+    } else {                                                                                                         \
+      for (int64_t l = 0; l < lanes; l++) to[l] = f(first, a[l]);                                                    \
+    }                                                                                                                \
+    return 1;                                                                                                        \
+  }                                                                                                                  \
+  NATIVE_CLONES static void lanes_##name(void *out, const void *init, const void *in, const int64_t *offsets,        \
+                                         int64_t count, int64_t lanes) {                                             \
     T *restrict to = out;                                                                                            \
     const T *from = in;                                                                                              \
-    int64_t p = 0;                                                                                                   \
+    int64_t p = start_lanes_##name(to, init, from, offsets, count, lanes);                                           \
     for (; p + 3 <= count; p += 3) {                                                                                 \
       const T *a = from + offsets[p], *b = from + offsets[p + 1], *c = from + offsets[p + 2];                        \
       for (int64_t l = 0; l < lanes; l++) to[l] = f(f(f(to[l], a[l]), b[l]), c[l]);                                  \

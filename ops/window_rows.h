@@ -12,8 +12,9 @@
 typedef struct window_rows {
   hlo_opcode_t op;
   hr_dtype_t dtype;
-  /* out[l] = op(... op(out[l], in[offsets[0] + l]) ..., in[offsets[count - 1] + l]) for l < lanes. */
-  void (*lanes)(void *out, const void *in, const int64_t *offsets, int64_t count, int64_t lanes);
+  /* out[l] = op(... op(init, in[offsets[0] + l]) ..., in[offsets[count - 1] + l]) for l < lanes. Without init the first
+   * place starts it; there is one then. */
+  void (*lanes)(void *out, const void *init, const void *in, const int64_t *offsets, int64_t count, int64_t lanes);
   /* out[i] = op(out[i], in[i * step]). */
   void (*row)(void *out, const void *in, int64_t count, int64_t step);
   /* Running totals of WINDOW_SCAN_LINES lines: out[l][i * step] = carries[l] op in[l][0] op ... in[l][i * step].

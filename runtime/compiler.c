@@ -1,6 +1,5 @@
 #include "compiler.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include "check/check.h"
@@ -106,19 +105,29 @@ static bool is_worth_workers(const hlo_module_t *module) {
 }
 
 /* What no flat plan can hold is left to the reference engine. */
-static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program) {
-  flat_options_t flat = {.workers = 1, .emitter = &jit_native, .loop_emitter = &jit_loop_native};
-  jit_options_t jit = {.dump_to = getenv("HLORUN_DUMP_TO")};
-  if (!options->compiled) return NULL;
-  HR_TRY(jit_create(&jit, &program->jit));
-  flat.emitter_context = program->jit;
-  if (options->count_workers && is_worth_workers(program->module))
-    HR_TRY(options->count_workers(options->workers_context, &flat.workers));
+static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
+  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
+                         .emitter_context = program->jit};
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference) return jit_finish(program->jit);
   flat_plan_destroy(program->flat);
   program->flat = NULL;
   return NULL;
+}
+
+static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
+  hr_workers_t *workers = NULL;
+  jit_cache_options_t cache = {.folder = options->cache_dir};
+  jit_options_t jit = {.dump_to = options->dump_dir};
+  if (!options->compiled) return NULL;
+  if (options->start_workers && is_worth_workers(program->module))
+    HR_TRY(options->start_workers(options->workers_context, &workers));
+  HR_TRY(jit_cache_open(&cache, &jit.cache));
+  jit.workers = workers;
+  hr_status_t st = jit_create(&jit, &program->jit);
+  if (!st) st = make_flat_plan(program, workers);
+  jit_cache_close(jit.cache);
+  return st;
 }
 
 /* One of several programs is proved with the others, when it meets them (prove.h). */
@@ -130,7 +139,7 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
 
 static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
   pass_options_t passes = {.dump_dir = options->dump_dir};
-  return options->optimise ? pass_run_all(module, &passes) : NULL;
+  return options->compiled ? pass_run_all(module, &passes) : NULL;
 }
 
 /* Seconds since *since, which becomes now. */
@@ -158,7 +167,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(plan_create(program->module, grid, &program->plan));
   HR_TRY(prove_alone(program->module, options, grid));
   program->plan_s = lap_s(&since);
-  HR_TRY(make_flat_plan(options, program));
+  HR_TRY(make_code(options, program));
   program->code_s = lap_s(&since);
   return NULL;
 }

@@ -13,18 +13,18 @@ typedef struct compiler_options {
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
   bool compiled;                    /* for the compiled engine */
-  /* How many workers the compiled engine has; asked only for a program that is worth more than one. NULL: one. */
-  hr_status_t (*count_workers)(void *context, int *out_count);
+  /* The compiled engine's workers (NULL: one alone), asked for only by a program that is worth more than one. */
+  hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
   void *workers_context;
-  bool optimise;                    /* run the passes, for the compiled engine */
-  const char *dump_dir;             /* where the passes leave the program's stages; NULL: nowhere */
+  const char *cache_dir;            /* of compiled code; NULL: the default one; "none" */
+  const char *dump_dir;             /* where the stages of the program are left; NULL: nowhere */
 } compiler_options_t;
 
 typedef struct compiled_program {
   hlo_module_t *module;
   plan_t *plan;
   flat_plan_t *flat; /* NULL: for the reference engine */
-  jit_t *jit;        /* the flat plan's generated code */
+  jit_t *jit;        /* the code that the flat plan's steps run; NULL: none */
   double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 

@@ -19,6 +19,7 @@
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
+#include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
 #include "transport/transport.h"
@@ -346,17 +347,18 @@ static hr_status_t make_machine(hlorun_program_t *program) {
   return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
 }
 
+/* Signature of compiler_options_t.start_workers. */
+static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
+
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
-  bool compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED;
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
                                  .num_partitions = options->num_partitions,
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
                                  .unproved = options->unproved,
-                                 .compiled = compiled,
-                                 .optimise = compiled,
-                                 .count_workers = exec_pool_count,
+                                 .compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED,
+                                 .start_workers = start_workers,
                                  .workers_context = &program->client->pool};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(describe_interface(program));
@@ -402,6 +404,17 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
   hr_status_t st = load_program(client, name, copy, options, out_program);
   hr_buffer_release(copy);
   return st;
+}
+
+static exec_machine_t *machine_of(hlorun_program_t *program) {
+  return program->fast ? exec_compiled_machine(program->fast) : program->machine;
+}
+
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes) {
+  return exec_machine_save_state(machine_of(program), out_bytes);
+}
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes) {
+  return exec_machine_load_state(machine_of(program), bytes);
 }
 
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
@@ -467,6 +480,13 @@ void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_
                                             .code_s = compiled->code_s,
                                             .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
 }
+
+/* --- custom calls --- */
+
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  return custom_host_register(target, fn);
+}
+hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }
 
 /* --- buffers --- */
 

@@ -103,6 +103,9 @@ hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
 hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
                                           size_t size_bytes, const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program);
+/* The state of its random number generators, as a list of bytes; and back, before the first execution. */
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes);
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes);
 /* Waits until all that it fed out is written, and ends its outfeed. */
 hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program);
 void hlorun_program_release(hlorun_program_t *program);
@@ -127,6 +130,16 @@ typedef struct hlorun_program_figures {
   uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
+
+/* --- functions of the caller's, which programs call by custom-call --- */
+/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a tuple.
+ * Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
+typedef void (*hlorun_custom_call_fn)(void *out, void **in);
+/* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
+/* Opens a shared library: its functions can be called by their names, and those that its
+ * `void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers, by these. */
+hlorun_status_t hlorun_plugin_open(const char *path);
 
 /* --- buffers --- */
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);

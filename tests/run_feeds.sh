@@ -4,22 +4,32 @@
 set -u
 . "$(dirname "$0")/common.sh"
 feed=$source_dir/examples/feed
-if ! python3 -c 'import numpy' 2>/dev/null; then skip "feeds: there is no numpy"; finish; exit; fi
+if ! python3 -c '' 2>/dev/null; then skip "feeds: there is no python3"; finish; exit; fi
 cd "$work" || exit 99
 
+# NumPy's files, without NumPy.
 python3 - <<'EOF'
-import numpy
-values = numpy.arange(12, dtype="f4").reshape(3, 4)
-numpy.savez("values.npz", in0=values, in1=numpy.array([7, 8, 9], "i4"))
-numpy.savez("short.npz", in0=values[:2], in1=numpy.array([7, 8], "i4"))
-numpy.savez("other.npz", in0=values.astype("f8"), in1=numpy.array([7, 8, 9], "i4"))
-for k in range(3):
-    numpy.savez(f"value{k}.npz", in0=values[k], in1=numpy.array(7 + k, "i4"))
+import struct, zipfile
+
+def npy(code, shape, data):
+    head = repr({"descr": code, "fortran_order": False, "shape": shape}).encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head + data
+
+def npz(path, *arrays):
+    with zipfile.ZipFile(path, "w") as file:
+        for k, array in enumerate(arrays):
+            file.writestr(f"in{k}.npy", array)
+
+floats = struct.pack("<12f", *range(12))
+npz("values.npz", npy("<f4", (3, 4), floats), npy("<i4", (3,), struct.pack("<3i", 7, 8, 9)))
+npz("short.npz", npy("<f4", (2, 4), floats[:32]), npy("<i4", (2,), struct.pack("<2i", 7, 8)))
+npz("other.npz", npy("<f8", (3, 4), floats + floats), npy("<i4", (3,), struct.pack("<3i", 7, 8, 9)))
 EOF
-python3 "$feed/feeder.py" - value0.npz value1.npz value2.npz >values.feed
+python3 "$feed/feeder.py" - 3 >values.feed
 head -c 200 values.feed >torn.feed
 head -c 64 /dev/zero >nonsense.feed
-printf '%s\n' "[0.0, 2.0, 4.0, 6.0] 7 0" "[8.0, 10.0, 12.0, 14.0] 8 1" "[16.0, 18.0, 20.0, 22.0] 9 2" >wanted
+printf '%s\n' "[0.0, 2.0, 4.0, 6.0] [7] [0]" "[8.0, 10.0, 12.0, 14.0] [8] [1]" "[16.0, 18.0, 20.0, 22.0] [9] [2]" >wanted
 
 # expect_fed NAME: what was fed out is in the file `got`.
 expect_fed() {
@@ -45,7 +55,7 @@ expect_exit "a command that fails" 5 "$hlorun" --infeed "exec:exit 3" --outfeed 
 expect_exit "a reader that fails" 5 "$hlorun" --infeed file:values.feed --outfeed "exec:cat >/dev/null; exit 3" "$feed/feed.hlo"
 
 # Sockets of this user alone.
-python3 "$feed/feeder.py" in.socket value0.npz value1.npz value2.npz &
+python3 "$feed/feeder.py" in.socket 3 &
 feeder=$!
 python3 "$feed/reader.py" out.socket >got &
 reader=$!
@@ -112,4 +122,14 @@ for rank in 0 1; do
   python3 "$feed/reader.py" "out$rank.feed" >got
   expect_fed "process $rank of two"
 done
+
+# Functions of the user's.
+if command -v "${CC:-cc}" >/dev/null; then
+  "${CC:-cc}" -shared -fPIC -o collatz.so "$source_dir/examples/plugin/collatz.c" || fail "a plugin is built"
+  call="$source_dir/examples/plugin/collatz.hlo"
+  expect_exit "a plugin" 0 "$hlorun" --plugin collatz.so --input '0=s32[4]{1,7,27,97}' "$call"
+  expect_text "a plugin" "{1, 68, 9343, 9350}"
+  expect_exit "no plugin" 3 "$hlorun" --input '0=s32[4]{1,7,27,97}' "$call"
+  expect_exit "a plugin that is not there" 5 "$hlorun" --plugin nowhere.so --input '0=s32[4]{1,7,27,97}' "$call"
+fi
 finish

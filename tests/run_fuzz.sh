@@ -15,4 +15,5 @@ for form in hlo mlir; do
 done
 expect_exit "bytecode: own files" 0 "$build_dir/tests/fuzz_bytecode"
 expect_exit "protos: own files" 0 "$build_dir/tests/fuzz_hlo_proto"
+expect_exit "objects: own files" 0 "$build_dir/tests/fuzz_object"
 finish

@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
-"""Feeds a program: the arrays of .npz files, one value a file, to a UNIX socket that `hlorun --infeed unix:PATH` made.
+"""Feeds feed.hlo: values of (f32[4], s32) to a UNIX socket that `hlorun --infeed unix:PATH` made.
 
-usage: feeder.py PATH VALUE.npz...          in0, in1, ... of each file; "-" as PATH: to standard output
+usage: feeder.py PATH COUNT          "-" as PATH: to standard output
 """
+import array
 import socket
 import struct
 import sys
 import time
 
-import numpy
 
-NAMES = {"float32": b"f32", "float64": b"f64", "int32": b"s32", "int64": b"s64", "uint8": b"u8", "bool": b"pred"}
+def leaf(name, shape, data):
+    """One array: NumPy's `array.tobytes()` serves as data, too."""
+    head = struct.pack(f"<16sII{len(shape)}q", name, len(shape), 0, *shape)
+    return head + data + bytes(-len(data) % 8)
 
 
-def value(arrays):
-    parts = [b"HLF1", struct.pack("<I", len(arrays))]
-    for array in arrays:
-        parts.append(struct.pack("<16sII", NAMES[array.dtype.name], array.ndim, 0))
-        parts.append(struct.pack(f"<{array.ndim}q", *array.shape))
-        parts.append(array.tobytes() + bytes(-array.nbytes % 8))
-    return b"".join(parts)
+def value(*leaves):
+    return b"HLF1" + struct.pack("<I", len(leaves)) + b"".join(leaves)
 
 
 def connect(path):
@@ -30,7 +28,7 @@ def connect(path):
 
 
 stream = sys.stdout.buffer if sys.argv[1] == "-" else connect(sys.argv[1])
-for name in sys.argv[2:]:
-    file = numpy.load(name)
-    stream.write(value([file[f"in{k}"] for k in range(len(file.files))]))
+for k in range(int(sys.argv[2])):
+    numbers = array.array("f", range(4 * k, 4 * k + 4))
+    stream.write(value(leaf(b"f32", [4], numbers.tobytes()), leaf(b"s32", [], struct.pack("<i", 7 + k))))
 stream.flush()

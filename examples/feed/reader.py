@@ -3,6 +3,8 @@
 
 usage: reader.py PATH          a UNIX socket or a file; "-": standard input
 """
+import array
+import math
 import os
 import socket
 import stat
@@ -10,9 +12,7 @@ import struct
 import sys
 import time
 
-import numpy
-
-TYPES = {b"f32": "<f4", b"f64": "<f8", b"s32": "<i4", b"s64": "<i8", b"u8": "<u1", b"pred": "?"}
+TYPES = {b"f32": "f", b"f64": "d", b"s32": "i", b"s64": "q", b"u8": "B", b"pred": "B"}
 
 
 def connect(path):
@@ -23,11 +23,14 @@ def connect(path):
 
 
 def read_leaf(stream):
+    """The numbers of one array, in row-major order; its shape is in `shape`."""
     name, rank, _ = struct.unpack("<16sII", stream.read(24))
-    array = numpy.empty(struct.unpack(f"<{rank}q", stream.read(8 * rank)), TYPES[name.rstrip(b"\0")])
-    stream.readinto(memoryview(array).cast("B"))
-    stream.read(-array.nbytes % 8)
-    return array
+    shape = struct.unpack(f"<{rank}q", stream.read(8 * rank))
+    numbers = array.array(TYPES[name.rstrip(b"\0")])
+    size = numbers.itemsize * math.prod(shape)
+    numbers.frombytes(stream.read(size))
+    stream.read(-size % 8)
+    return numbers.tolist()
 
 
 path = sys.argv[1]
@@ -35,4 +38,4 @@ is_file = os.path.exists(path) and stat.S_ISREG(os.stat(path).st_mode)
 stream = sys.stdin.buffer if path == "-" else open(path, "rb") if is_file else connect(path)
 while header := stream.read(8):
     leaves = struct.unpack("<4sI", header)[1]
-    print(*(read_leaf(stream).tolist() for _ in range(leaves)), flush=True)
+    print(*(read_leaf(stream) for _ in range(leaves)), flush=True)

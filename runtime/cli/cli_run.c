@@ -1,5 +1,6 @@
 /* `hlorun run`: one program on the grid, once or for many steps. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_carry.h"
+#include "cli/cli_checkpoint.h"
 #include "cli/cli_curve.h"
 #include "cli/cli_inputs.h"
 #include "cli/cli_launch.h"
@@ -34,6 +36,8 @@ typedef struct run {
   cli_carry_t carry;
   cli_feed_t *feed;
   uint64_t steps, repeats;
+  uint64_t first_step; /* of this run: those before it are in the checkpoint */
+  cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;
   bool out_of_step; /* the processes may not be at the same place: no more talking to each other */
@@ -64,14 +68,22 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
+/* The code generator asks the variable; an option wins over it. */
+static void choose_cache(const hr_options_t *options) {
+  const char *folder = hr_option_text(options, HR_OPTION_CACHE);
+  if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
+}
+
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
+  choose_cache(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
-  if (hr_option_is_given(options, HR_OPTION_ENGINE)) out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
+  if (hr_option_is_given(options, HR_OPTION_ENGINE))
+    out_options->engine = engines[hr_option_int(options, HR_OPTION_ENGINE, 0)];
   out_options->seed = hr_option_int(options, HR_OPTION_SEED, 0);
   return NULL;
 }
@@ -86,6 +98,13 @@ static hr_status_t open_client(run_t *run) {
   return cli_signals_watch(run->client);
 }
 
+static hr_status_t open_plugins(const hr_options_t *options) {
+  size_t from = 0;
+  for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PLUGIN, &from));)
+    HR_TRY(hlorun_plugin_open(given->text));
+  return NULL;
+}
+
 static hr_status_t load_program(run_t *run) {
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
@@ -96,6 +115,7 @@ static hr_status_t load_program(run_t *run) {
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
+  HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
   hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
   run->stats.compile_s = cli_now_s() - start;
@@ -136,7 +156,19 @@ static hr_status_t prepare(run_t *run) {
                          &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
+  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program};
+  HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
   return cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values);
+}
+
+/* A run that has all its steps behind it has nothing to show: its last results are not in the checkpoint. */
+static hr_status_t resume(run_t *run) {
+  HR_TRY(cli_checkpoint_resume(run->checkpoint, run->values, &run->first_step));
+  if (run->first_step && run->rank == 0)
+    fprintf(stderr, "going on after step %llu\n", (unsigned long long)run->first_step);
+  if (run->first_step < run->steps) return NULL;
+  return hr_error(HR_USAGE, "the checkpoint is of step %llu: --steps %llu leaves nothing to do",
+                  (unsigned long long)run->first_step, (unsigned long long)run->steps);
 }
 
 /* --- steps --- */
@@ -167,8 +199,9 @@ static hr_status_t run_steps(run_t *run, bool last_repeat) {
     if (last_repeat) run->values[k] = NULL;
   }
   hr_status_t st = NULL;
-  for (uint64_t step = 0; step < run->steps && !st; step++) {
+  for (uint64_t step = run->first_step; step < run->steps && !st; step++) {
     st = execute(run, step);
+    if (!st) st = cli_checkpoint_step(run->checkpoint, step + 1, run->results);
     if (!st && step + 1 < run->steps) carry_results(run);
   }
   cli_values_release(run->args, run->interface.param_count);
@@ -244,6 +277,7 @@ static hr_status_t finish(run_t *run) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT), *expect = hr_option_text(options, HR_OPTION_EXPECT);
   const char *stats = hr_option_text(options, HR_OPTION_STATS), *curve = hr_option_text(options, HR_OPTION_CURVE);
   print_summary(run);
+  HR_TRY(cli_agree(run->client, cli_checkpoint_finish(run->checkpoint)));
   HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
@@ -258,6 +292,7 @@ static hr_status_t run_all(run_t *run) {
   HR_TRY(open_client(run));
   HR_TRY(load_program(run));
   HR_TRY(cli_agree(run->client, prepare(run)));
+  HR_TRY(cli_agree(run->client, resume(run)));
   hr_status_t st = NULL;
   for (uint64_t repeat = 0; repeat < run->repeats && !st; repeat++) st = run_steps(run, repeat + 1 == run->repeats);
   cli_progress_end(&run->progress);
@@ -267,6 +302,7 @@ static hr_status_t run_all(run_t *run) {
 }
 
 static void release_run(run_t *run, int exit_code) {
+  cli_checkpoint_destroy(run->checkpoint);
   cli_feed_destroy(run->feed);
   cli_values_release(run->values, run->interface.param_count);
   cli_values_release(run->args, run->interface.param_count);

@@ -141,7 +141,7 @@ static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
 /* Options that workers need too, as words. */
 static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int *out_count) {
   static const hr_option_id_t ids[] = {HR_OPTION_RTOL,    HR_OPTION_ATOL, HR_OPTION_ULP,    HR_OPTION_ENGINE,
-                                       HR_OPTION_THREADS, HR_OPTION_BIND, HR_OPTION_TIMEOUT};
+                                       HR_OPTION_THREADS, HR_OPTION_BIND, HR_OPTION_TIMEOUT, HR_OPTION_CACHE};
   int count = 0;
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     const char *text = hr_option_text(test->options, ids[i]);

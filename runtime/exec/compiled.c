@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
+#include "ops/transfers.h"
 
 #define LOOK_EVERY 64 /* steps: how often a straight line asks whether it is to stop */
 
@@ -160,7 +161,7 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
   hold_arguments(machine, args, donate);
   for (int p = 0; p < flat->param_count; p++) bind_address(machine, p, args[p] ? args[p]->data : NULL);
   for (int r = 0; r < flat->result_count && !st; r++) st = open_result(machine, r, args, donate, &results[r]);
-  if (!st) st = run_steps(machine);
+  if (!st) st = op_transfers_end(exec_machine_env(machine->reference), run_steps(machine));
   for (int r = 0; r < flat->result_count && !st; r++) st = close_result(machine, r, args, &results[r]);
   for (int r = 0; r < flat->result_count && st; r++) {
     hlo_value_release(results[r]);
@@ -170,3 +171,5 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
   empty_slots(machine);
   return st;
 }
+
+exec_machine_t *exec_compiled_machine(exec_compiled_t *machine) { return machine->reference; }

@@ -29,4 +29,7 @@ void exec_compiled_destroy(exec_compiled_t *machine); /* accepts NULL */
 hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate,
                               hlo_value_t **results);
 
+/* The machine that runs its reference kernels, and has their state. */
+exec_machine_t *exec_compiled_machine(exec_compiled_t *machine);
+
 #endif

@@ -1,5 +1,5 @@
-/* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands, and the first result
- * that differs by more than its type allows ends the run. */
+/* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands, and the first
+ * result that differs by more than its type allows ends the run. */
 #include <string.h>
 
 #include "base/mem.h"

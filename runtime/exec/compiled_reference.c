@@ -1,5 +1,5 @@
-/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it makes
- * is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
+/* Steps without a native kernel: values are laid over the addresses, the reference kernel runs on them, and what it
+ * makes is copied to its place. The values over operands are kept from run to run, as long as the address stays. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -102,14 +102,33 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   return NULL;
 }
 
+/* A kernel that makes a new array makes it in its place, unless it reads there what an operand has. */
+static hr_status_t offer_place(exec_compiled_t *machine, const run_step_t *step) {
+  const hlo_instr_t *instr = step->flat->source->op.instr;
+  op_env_t *env = exec_machine_env(machine->reference);
+  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL)) return NULL;
+  for (int i = 0; i < step->flat->in_count; i++)
+    if (step->in[i] == step->out[0]) return NULL;
+  env->into_instr = instr;
+  return view_of(instr->shape, step->out[0], &env->into);
+}
+
+static void withdraw_place(exec_compiled_t *machine) {
+  op_env_t *env = exec_machine_env(machine->reference);
+  hlo_value_release(env->into);
+  env->into = NULL;
+}
+
 static hr_status_t run_on(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
   const plan_step_t *source = step->flat->source;
   hlo_value_t *value = NULL;
   bool owns = step->flat->owns_operands;
   HR_TRY(make_operands(machine, step, owns, in));
+  HR_TRY(offer_place(machine, step));
   uint64_t lent = lend_views(step, source->in_count);
   hr_status_t st = exec_machine_step(machine->reference, source, lent, in, &value);
   take_views_back(step, lent);
+  withdraw_place(machine);
   return st ? st : take_result(machine, step, value);
 }
 

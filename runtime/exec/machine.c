@@ -13,6 +13,7 @@
 typedef struct op_state { /* persistent bytes of one instruction */
   const hlo_instr_t *instr;
   struct op_state *next;
+  size_t size_bytes;
   _Alignas(16) unsigned char bytes[];
 } op_state_t;
 
@@ -23,6 +24,7 @@ struct exec_machine {
   hr_arena_t scratch; /* rewound after each step */
   hr_arena_t kept;    /* states */
   op_state_t *states;
+  hlo_value_t *loaded; /* states of an earlier process; NULL: none */
   exec_probes_t probes;
 };
 
@@ -35,6 +37,50 @@ static hr_status_t check_cancelled(op_env_t *env) {
   return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
 }
 
+/* How the state of an instruction is written down. */
+typedef struct saved_state {
+  uint64_t name, size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
+} saved_state_t;
+
+static uint64_t state_name(const hlo_instr_t *instr) {
+  const hr_str_t *names[] = {&instr->parent->name, &instr->name};
+  return hr_hash_bytes(names[1]->data, names[1]->size, hr_hash_bytes(names[0]->data, names[0]->size, 5));
+}
+
+static void restore_state(const exec_machine_t *machine, op_state_t *state) {
+  const char *at = machine->loaded ? machine->loaded->data : NULL;
+  const char *end = at ? at + machine->loaded->count : NULL;
+  saved_state_t saved;
+  for (; at && (size_t)(end - at) >= sizeof saved; at += saved.size_bytes) {
+    memcpy(&saved, at, sizeof saved);
+    at += sizeof saved;
+    if (saved.size_bytes > (size_t)(end - at)) return;
+    if (saved.name == state_name(state->instr) && saved.size_bytes == state->size_bytes)
+      memcpy(state->bytes, at, state->size_bytes);
+  }
+}
+
+hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes) {
+  int64_t size = 0;
+  for (const op_state_t *state = machine->states; state; state = state->next)
+    size += (int64_t)(sizeof(saved_state_t) + state->size_bytes);
+  HR_TRY(hlo_value_array(HR_U8, 1, &size, out_bytes));
+  char *to = (*out_bytes)->data;
+  for (const op_state_t *state = machine->states; state; state = state->next) {
+    saved_state_t saved = {state_name(state->instr), state->size_bytes};
+    memcpy(to, &saved, sizeof saved);
+    memcpy(to + sizeof saved, state->bytes, state->size_bytes);
+    to += sizeof saved + state->size_bytes;
+  }
+  return NULL;
+}
+
+hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *bytes) {
+  hlo_value_release(machine->loaded);
+  machine->loaded = NULL;
+  return hlo_value_copy(bytes, &machine->loaded);
+}
+
 static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state) {
   exec_machine_t *machine = env->engine;
   op_state_t *state = machine->states;
@@ -44,6 +90,8 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
     HR_TRY(hr_arena_zeroed(&machine->kept, sizeof *state + size_bytes, &memory));
     state = memory;
     state->instr = instr;
+    state->size_bytes = size_bytes;
+    restore_state(machine, state);
     state->next = machine->states;
     machine->states = state;
   }
@@ -184,6 +232,7 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
                               hlo_value_t **out_value) {
   plan_step_t alone = *step;
+  if (machine->options.current) atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
   alone.op.last_use = last_use;
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hr_status_t st = run_kernel(machine, &alone, in, out_value);
@@ -238,6 +287,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
 void exec_machine_destroy(exec_machine_t *machine) {
   if (!machine) return;
   exec_probes_clear(&machine->probes);
+  hlo_value_release(machine->loaded);
   op_transfers_destroy(&machine->env);
   hr_arena_deinit(&machine->scratch);
   hr_arena_deinit(&machine->kept);

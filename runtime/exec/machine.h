@@ -40,6 +40,11 @@ hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_va
 hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,
                               hlo_value_t **out_value);
 
+/* What persists from run to run, as bytes, and back: into a machine of the same plan, before its first run. What is of
+ * another plan is left alone. */
+hr_status_t exec_machine_save_state(const exec_machine_t *machine, hlo_value_t **out_bytes);
+hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *bytes);
+
 /* One step of the plan by its reference kernel, on values of the caller. `last_use` as in op_step_t: the kernel may
  * overwrite these operands, and may move them out of `in`. *out_value is a new reference. */
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,

@@ -1,5 +1,5 @@
 /* Loops of kernels. */
-#include "jit/emit.h"
+#include "jit/emit_kernel.h"
 
 static LLVMBasicBlockRef new_block(jit_emit_t *emit) {
   return llvm()->AppendBasicBlockInContext(emit->code->context, emit->function, "");

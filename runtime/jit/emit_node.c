@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "jit/element.h"
-#include "jit/emit.h"
+#include "jit/emit_kernel.h"
 
 #define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
 

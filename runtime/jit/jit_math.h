@@ -1,5 +1,6 @@
 /* Vector math in generated code: the elementwise ops of floats as instructions on f32 and f64, scalars or vectors of any
- * width. Nothing of libm is called, but for the remainder of numbers far apart and for fma on processors that have none.
+ * width. The C library is called only for the remainder of numbers far apart, for sine, cosine and tangent of huge numbers
+ * (f32: from 2^18, f64: from 2^30), and for fma and rounding on processors that have no such instruction.
  *
  * Accuracy: sqrt, ceil, floor, rounding, sign, remainder, is-finite, minimum, maximum: exact, as ops/scalar.h says. The
  *           others within 2 units in the last place of the exact result on all of f32 and f64, huge arguments of sine

@@ -7,7 +7,7 @@
 #ifndef JIT_KERNEL_H
 #define JIT_KERNEL_H
 
-#include "jit/emit.h"
+#include "jit/emit_kernel.h"
 #include "jit/object_cache.h"
 #include "ops/fusion_form.h"
 

@@ -15,15 +15,32 @@ static value_t arc_polynomial(jit_code_t *c, value_t t, bool brief) {
   return mul(c, mul(c, z, t), p);
 }
 
+/* What the quotient t of two numbers lacks, those being y - x and y + x or exact. */
+static value_t rest_of_quotient(jit_code_t *c, value_t t, value_t top, value_t bottom, value_t bottom_low) {
+  value_t left = sub(c, fused(c, negate(c, t), bottom, top), mul(c, t, bottom_low));
+  return choose_k(c, is_equal_k(c, bottom, INFINITY), 0, divide(c, left, bottom));
+}
+
+/* y + x - sum, for positive numbers. */
+static value_t rest_of_sum(jit_code_t *c, value_t y, value_t x, value_t sum) {
+  value_t is_y_larger = is_less(c, x, y), larger = choose(c, is_y_larger, y, x), smaller = choose(c, is_y_larger, x, y);
+  return sub(c, smaller, sub(c, sum, larger));
+}
+
 /* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2 has the tangent t, that
  * of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One division. */
 static value_t angle(jit_code_t *c, value_t y, value_t x, value_t is_left, bool brief) {
   value_t is_low = compare(c, LLVMRealOLE, y, mul_k(c, x, TAN_8TH));
   value_t is_high = compare(c, LLVMRealOGT, y, mul_k(c, x, TAN_3_8THS));
   value_t top = choose(c, is_low, y, choose(c, is_high, negate(c, x), sub(c, y, x)));
-  value_t bottom = choose(c, is_low, x, choose(c, is_high, y, add(c, y, x)));
-  value_t t = divide(c, top, choose_k(c, is_equal_k(c, bottom, 0), 1, bottom));
-  value_t rest = arc_polynomial(c, t, brief), eighths, high, low;
+  value_t sum_of_both = add(c, y, x), bottom = choose(c, is_low, x, choose(c, is_high, y, sum_of_both));
+  bottom = choose_k(c, is_equal_k(c, bottom, 0), 1, bottom);
+  value_t t = divide(c, top, bottom), rest = arc_polynomial(c, t, brief), eighths, high, low;
+  if (!brief) {
+    value_t is_end = either(c, is_low, is_high);
+    value_t bottom_low = choose_k(c, is_end, 0, rest_of_sum(c, y, x, sum_of_both));
+    rest = add(c, rest, rest_of_quotient(c, t, top, bottom, bottom_low));
+  }
   eighths = choose(c, is_low, real(y, 0), choose(c, is_high, real(y, 0.5), real(y, 0.25)));
   if (is_left) {
     eighths = choose(c, is_left, k_sub(c, 1, eighths), eighths);

@@ -17,7 +17,7 @@ static value_t sum_exactly(jit_code_t *c, value_t a, value_t b, value_t *out_los
 
 /* log(1 + high + low), or for large arguments log(x) + log 2, which is what remains of it. */
 static value_t log_or_double(jit_code_t *c, value_t x, value_t is_large, value_t high, value_t low, bool brief) {
-  value_t log = math_log1p(c, choose(c, is_large, x, high), choose_k(c, is_large, 0, low), brief);
+  value_t log = math_log1p(c, choose(c, is_large, add_k(c, x, -1), high), choose_k(c, is_large, 0, low), brief);
   return choose(c, is_large, add_k(c, log, 0x1.62e42fefa39efp-1), log);
 }
 
@@ -34,13 +34,21 @@ value_t jit_emit_asinh(jit_code_t *c, value_t x) {
   return is_f64(x) ? inverse_sinh(c, x, false) : math_narrow(c, inverse_sinh(c, math_widen(c, x), true));
 }
 
+/* What rounding takes from the root of square + square_low. */
+static value_t rest_of_root(jit_code_t *c, value_t root, value_t square, value_t square_low) {
+  value_t left = add(c, fused(c, negate(c, root), root, square), square_low);
+  value_t bottom = choose_k(c, is_equal_k(c, root, 0), 1, root);
+  return choose_k(c, is_equal_k(c, root, INFINITY), 0, divide(c, mul_k(c, left, 0.5), bottom));
+}
+
 /* With t = x - 1: log(1 + t + sqrt(2 t + t^2)). */
 static value_t inverse_cosh(jit_code_t *c, value_t x, bool brief) {
-  value_t t = add_k(c, x, -1), low;
-  value_t root = square_root(c, multiply_add(c, t, t, add(c, t, t)));
+  value_t t = add_k(c, x, -1), twice = add(c, t, t), square = multiply_add(c, t, t, twice), low;
+  value_t root = square_root(c, square);
   value_t sum = add(c, t, root), is_root_larger = is_less(c, t, root);
   value_t larger = choose(c, is_root_larger, root, t), smaller = choose(c, is_root_larger, t, root);
   sum_exactly(c, larger, smaller, &low);
+  if (!brief) low = add(c, low, rest_of_root(c, root, square, multiply_add(c, t, t, sub(c, twice, square))));
   value_t result = log_or_double(c, x, is_more_k(c, x, 0x1p28), sum, low, brief);
   return choose_k(c, is_less_k(c, x, 1), NAN, result);
 }

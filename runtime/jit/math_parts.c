@@ -39,13 +39,24 @@ value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
   return fills_register(c, x) ? masked_512(c, "rsqrt14", in, 1) : NULL;
 }
 
+static value_t reciprocal(jit_code_t *c, value_t b) {
+  if (!fills_register(c, b)) return k_divide(c, 1, b);
+  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(b, 1);
+  for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
+    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
+  return guess;
+}
+
 value_t math_quotient(jit_code_t *c, value_t a, value_t b) {
   if (!fills_register(c, a)) return divide(c, a, b);
-  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(a, 1);
-  for (int round = 0; round < (is_f64(a) ? 2 : 1); round++)
-    guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
-  value_t first = mul(c, a, guess);
-  return fused(c, guess, fused(c, negate(c, b), first, a), first);
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  return fused(c, inverse, fused(c, negate(c, b), first, a), first);
+}
+
+value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b, value_t b_low) {
+  value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
+  value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
+  return multiply_add(c, inverse, left, first);
 }
 
 /* Adding 1.5 * 2^23 (2^52) leaves the nearest integer in the low bits of the mantissa. */
@@ -60,35 +71,39 @@ value_t math_power_of_two(jit_code_t *c, value_t n, value_t like) {
   return from_bits(c, bits_left(c, biased, mantissa_bits(like)), like);
 }
 
-static math_nearest_t reduce_exp(jit_code_t *c, value_t x, value_t *out_r) {
+/* r = x - n ln 2, and what rounding it takes. */
+static math_nearest_t reduce_exp(jit_code_t *c, value_t x, value_t *out_r, value_t *out_low) {
   math_nearest_t n = math_nearest(c, x, 0x1.71547652b82fep0);
   /* The first part of ln 2 has few bits, so that its product with n is exact. */
   double first = is_f64(x) ? 0x1.62e42fefa38p-1 : 0x1.62e4p-1, rest = is_f64(x) ? 0x1.ef35793c7673p-45 : 0x1.7f7d1cp-20;
-  value_t r = multiply_add_k(c, n.real, -first, x);
-  *out_r = multiply_add_k(c, n.real, -rest, r);
+  value_t exact = multiply_add_k(c, n.real, -first, x);
+  *out_r = multiply_add_k(c, n.real, -rest, exact);
+  if (out_low) *out_low = multiply_add_k(c, n.real, -rest, sub(c, exact, *out_r));
   return n;
-}
-
-static value_t exp_tail(jit_code_t *c, value_t r, value_t polynomial) {
-  return multiply_add(c, mul(c, r, r), polynomial, r);
 }
 
 math_exp_parts_t math_exp_parts(jit_code_t *c, value_t x, bool brief) {
   value_t r;
-  math_nearest_t n = reduce_exp(c, x, &r);
+  math_nearest_t n = reduce_exp(c, x, &r, NULL);
   value_t p = brief       ? POLYNOMIAL(c, r, math_exp_brief)
               : is_f64(x) ? POLYNOMIAL(c, r, math_exp_f64)
                           : POLYNOMIAL(c, r, math_exp_f32);
-  return (math_exp_parts_t){n, exp_tail(c, r, p)};
+  return (math_exp_parts_t){.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
 }
 
 math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
-  value_t r;
-  math_nearest_t n = reduce_exp(c, x, &r);
+  bool with_low = is_f64(x) && !brief;
+  value_t r, low;
+  math_nearest_t n = reduce_exp(c, x, &r, with_low ? &low : NULL);
   value_t p = brief       ? POLYNOMIAL(c, r, math_expm1_brief)
               : is_f64(x) ? POLYNOMIAL(c, r, math_expm1_f64)
                           : POLYNOMIAL(c, r, math_expm1_f32);
-  return (math_exp_parts_t){n, exp_tail(c, r, p)};
+  math_exp_parts_t parts = {.n = n, .q = multiply_add(c, mul(c, r, r), p, r)};
+  if (!with_low) return parts;
+  value_t tail = multiply_add(c, mul(c, r, r), p, multiply_add(c, r, low, low));
+  parts.q = add(c, r, tail);
+  parts.q_low = add(c, sub(c, r, parts.q), tail);
+  return parts;
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
@@ -138,6 +153,55 @@ value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, valu
   value_t result = llvm()->BuildPhi(c->builder, type_of(usual), "");
   llvm()->AddIncoming(result, values, blocks, 2);
   return result;
+}
+
+/* A place on the stack for a vector, in the first block of the function. */
+static value_t stack_place(jit_code_t *c, value_t x) {
+  LLVMBasicBlockRef here = llvm()->GetInsertBlock(c->builder);
+  LLVMBasicBlockRef entry = llvm()->GetEntryBasicBlock(llvm()->GetBasicBlockParent(here));
+  LLVMValueRef first = llvm()->GetFirstInstruction(entry);
+  llvm()->PositionBuilder(c->builder, entry, first);
+  LLVMTypeRef type = llvm()->ArrayType(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
+  value_t place = llvm()->BuildAlloca(c->builder, type, "");
+  llvm()->PositionBuilderAtEnd(c->builder, here);
+  return place;
+}
+
+static value_t put_on_stack(jit_code_t *c, value_t x) {
+  value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
+  llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return place;
+}
+
+static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
+  return llvm()->BuildInBoundsGEP2(c->builder, element, place, &i, 1, "");
+}
+
+value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y) {
+  LLVMTypeRef element = jit_scalar_type(type_of(x)), types[2] = {element, element};
+  LLVMTypeRef signature = llvm()->FunctionType(element, types, y ? 2 : 1, false);
+  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
+  if (!function) function = llvm()->AddFunction(c->module, name, signature);
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
+  value_t places[2] = {put_on_stack(c, x), y ? put_on_stack(c, y) : NULL}, in[2];
+  LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
+  LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
+  LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(c->context, owner, "");
+  llvm()->BuildBr(c->builder, loop);
+  llvm()->PositionBuilderAtEnd(c->builder, loop);
+  value_t i = llvm()->BuildPhi(c->builder, i32, ""), next = llvm()->BuildAdd(c->builder, i, jit_int(i32, 1), "");
+  llvm()->AddIncoming(i, (value_t[]){jit_int(i32, 0), next}, (LLVMBasicBlockRef[]){from, loop}, 2);
+  for (int k = 0; k < (y ? 2 : 1); k++)
+    in[k] = llvm()->BuildLoad2(c->builder, element, lane_address(c, element, places[k], i), "");
+  value_t result = llvm()->BuildCall2(c->builder, signature, function, in, y ? 2 : 1, "");
+  llvm()->BuildStore(c->builder, result, lane_address(c, element, places[0], i));
+  value_t count = jit_int(i32, jit_lanes(type_of(x)));
+  llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
+  llvm()->PositionBuilderAtEnd(c->builder, end);
+  value_t all = llvm()->BuildLoad2(c->builder, type_of(x), places[0], "");
+  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type_of(x)) / 8);
+  return all;
 }
 
 /* --- logarithms ------------------------------------------------------------------------------------------------ */

@@ -100,6 +100,8 @@ value_t math_polynomial(jit_code_t *c, value_t x, const double *coefficients, in
 /* a / b within a unit of the last place or so, for |b| between 2^-100 and 2^100 and finite a: quicker than a division
  * where the processor guesses reciprocals. */
 value_t math_quotient(jit_code_t *c, value_t a, value_t b);
+/* (a + a_low) / (b + b_low), the lows being within the rounding of the others. */
+value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b, value_t b_low);
 
 /* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this type. */
 value_t math_guess_rsqrt(jit_code_t *c, value_t x);
@@ -112,6 +114,10 @@ typedef struct math_branch {
 } math_branch_t;
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition);
 value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare);
+
+/* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two: in a loop, which is
+ * little code. The builder ends in another block. */
+value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y);
 
 /* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
 value_t math_widen(jit_code_t *c, value_t x);
@@ -132,6 +138,7 @@ value_t math_power_of_two(jit_code_t *c, value_t n, value_t like);
 typedef struct math_exp_parts {
   math_nearest_t n;
   value_t q;
+  value_t q_low; /* of math_expm1_parts in f64: what q loses; else NULL */
 } math_exp_parts_t;
 math_exp_parts_t math_exp_parts(jit_code_t *c, value_t x, bool brief);
 math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief); /* the error is relative to q */

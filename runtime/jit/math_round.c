@@ -45,12 +45,12 @@ static value_t near_remainder(jit_code_t *c, value_t a, value_t b) {
   return choose(c, compare(c, LLVMRealOGE, left, b), sub(c, left, b), left);
 }
 
-/* LLVM calls fmod for each lane of the other ones. */
+/* The other ones by the C library. */
 value_t jit_emit_remainder(jit_code_t *c, value_t x, value_t y) {
   bool wide = is_f64(x);
   value_t a = magnitude(c, x), b = magnitude(c, y), near = with_sign_of(c, near_remainder(c, a, b), x);
   value_t is_middling = both(c, is_more_k(c, b, wide ? 0x1p-960 : 0x1p-100), is_less_k(c, b, wide ? 0x1p900 : 0x1p90));
   value_t is_near = both(c, is_middling, is_less(c, a, mul_k(c, b, wide ? 0x1p52 : 0x1p23)));
   math_branch_t branch = math_branch_if_any(c, llvm()->BuildNot(c->builder, is_near, ""));
-  return math_branch_end(c, branch, near, llvm()->BuildFRem(c->builder, x, y, ""));
+  return math_branch_end(c, branch, near, math_call_by_lane(c, wide ? "fmod" : "fmodf", x, y));
 }

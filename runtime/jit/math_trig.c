@@ -1,13 +1,11 @@
 /* Sine, cosine, tangent. */
 #include <math.h>
 
-#include "jit/jit_math.h"
 #include "jit/math_emit.h"
 #include "jit/math_parts.h"
 
 /* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but for the last rounding.
- * Larger ones are computed apart, by a branch that vectors without any do not take: floats as doubles, doubles one by
- * one by the C library. */
+ * Vectors with larger ones take a branch to the C library. */
 #define REDUCED_F32 0x1p18
 #define REDUCED_F64 0x1p30
 
@@ -52,37 +50,15 @@ static value_t small_sine(jit_code_t *c, value_t x, int shift) {
   return from_bits(c, bits_xor(c, bits_of(c, result), sign), x);
 }
 
-/* Each lane by a function of the C library, `name`, of one double. */
-static value_t call_by_lane(jit_code_t *c, const char *name, value_t x) {
-  LLVMTypeRef f64 = llvm()->DoubleTypeInContext(c->context), i32 = llvm()->Int32TypeInContext(c->context);
-  LLVMTypeRef signature = llvm()->FunctionType(f64, &f64, 1, false);
-  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
-  if (!function) function = llvm()->AddFunction(c->module, name, signature);
-  if (llvm()->GetTypeKind(type_of(x)) != LLVMVectorTypeKind)
-    return llvm()->BuildCall2(c->builder, signature, function, &x, 1, "");
-  value_t result = llvm()->GetPoison(type_of(x));
-  for (int i = 0; i < jit_lanes(type_of(x)); i++) {
-    value_t at = llvm()->ConstInt(i32, (unsigned)i, false);
-    value_t lane = llvm()->BuildExtractElement(c->builder, x, at, "");
-    lane = llvm()->BuildCall2(c->builder, signature, function, &lane, 1, "");
-    result = llvm()->BuildInsertElement(c->builder, result, lane, at, "");
-  }
-  return result;
-}
-
 typedef value_t (*small_fn)(jit_code_t *c, value_t x);
 
-static value_t large_f32(jit_code_t *c, hlo_opcode_t op, value_t x) {
-  return math_narrow(c, jit_math_emit(c, op, math_widen(c, x), NULL));
-}
-
 /* quick(x), but where x is large and finite; infinities and NaN become NaN in quick. */
-static value_t with_large(jit_code_t *c, value_t x, small_fn quick, hlo_opcode_t op, const char *library_name) {
+static value_t with_large(jit_code_t *c, value_t x, small_fn quick, const char *library_name) {
   value_t a = magnitude(c, x), near = quick(c, x);
   value_t reach = real(x, is_f64(x) ? REDUCED_F64 : REDUCED_F32);
   value_t is_large = both(c, compare(c, LLVMRealOGE, a, reach), is_less_k(c, a, INFINITY));
   math_branch_t branch = math_branch_if_any(c, is_large);
-  return math_branch_end(c, branch, near, is_f64(x) ? call_by_lane(c, library_name, x) : large_f32(c, op, x));
+  return math_branch_end(c, branch, near, math_call_by_lane(c, library_name, x, NULL));
 }
 
 /* Tiny arguments are their own sine; the polynomial would lose the sign of -0. */
@@ -92,8 +68,8 @@ static value_t quick_sine(jit_code_t *c, value_t x) {
 }
 static value_t quick_cosine(jit_code_t *c, value_t x) { return small_sine(c, x, 1); }
 
-value_t jit_emit_sine(jit_code_t *c, value_t x) { return with_large(c, x, quick_sine, HLO_SINE, "sin"); }
-value_t jit_emit_cosine(jit_code_t *c, value_t x) { return with_large(c, x, quick_cosine, HLO_COSINE, "cos"); }
+value_t jit_emit_sine(jit_code_t *c, value_t x) { return with_large(c, x, quick_sine, is_f64(x) ? "sin" : "sinf"); }
+value_t jit_emit_cosine(jit_code_t *c, value_t x) { return with_large(c, x, quick_cosine, is_f64(x) ? "cos" : "cosf"); }
 
 /* tan r = r + w, or in odd quarters -1 / (r + w); both with the part that rounding r + w loses. */
 static value_t small_tangent(jit_code_t *c, value_t x, bool brief) {
@@ -116,6 +92,6 @@ static value_t quick_tangent(jit_code_t *c, value_t x) { return small_tangent(c,
 static value_t brief_tangent(jit_code_t *c, value_t x) { return small_tangent(c, x, true); }
 
 value_t jit_emit_tan(jit_code_t *c, value_t x) {
-  if (is_f64(x)) return with_large(c, x, quick_tangent, HLO_TAN, "tan");
-  return math_narrow(c, with_large(c, math_widen(c, x), brief_tangent, HLO_TAN, "tan"));
+  if (is_f64(x)) return with_large(c, x, quick_tangent, "tan");
+  return math_narrow(c, with_large(c, math_widen(c, x), brief_tangent, "tan"));
 }

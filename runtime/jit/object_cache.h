@@ -18,11 +18,10 @@ typedef struct jit_key {
   uint64_t high, low;
 } jit_key_t;
 
-/* Hashes everything that decides the code: call jit_key_start, then jit_key_add for each piece, then jit_key_end. The
- * host, the generator's version and LLVM's are in it from the start. */
+/* Hashes everything that decides the code: jit_key_start, then jit_key_add for each piece (where one ends and the next
+ * begins counts), then jit_key_end. The host as jit_target_t has it and this build of hlorun are in it from the start. */
 typedef struct jit_key_state {
-  uint64_t lanes[4];
-  uint64_t size_bytes;
+  uint64_t lanes[2];
 } jit_key_state_t;
 void jit_key_start(jit_key_state_t *state, const char *host);
 void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes);
@@ -40,12 +39,14 @@ typedef struct jit_cache_options {
 hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache);
 void jit_cache_close(jit_cache_t *cache);
 
-/* The object of a key, or *out_object = NULL if there is none. Then this process holds the key: it must call
- * jit_cache_store or jit_cache_abandon for it, while others that ask for it wait. Errors: NO_MEMORY.
- * Thread: one at a time for each cache. */
-hr_status_t jit_cache_find(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_object);
+/* The objects of `count` keys: all that one program wants. out_objects[i] is NULL for what has to be compiled; the caller
+ * releases the others. If any is, the caller compiles them, stores them, and calls jit_cache_release: other processes
+ * that want the same wait for that. Errors: NO_MEMORY.
+ * Thread: one at a time for each cache, for all functions. */
+hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **out_objects);
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes);
-void jit_cache_abandon(jit_cache_t *cache, jit_key_t key);
+/* Lets the others go on, whatever was stored, and keeps the folder within its bound. */
+void jit_cache_release(jit_cache_t *cache);
 
 typedef struct jit_cache_counts {
   uint64_t found, missing, stored, waited, removed, damaged;

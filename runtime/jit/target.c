@@ -101,16 +101,22 @@ static void narrow(jit_target_t *target, int vector_bytes) {
 
 #endif
 
+jit_target_t jit_target_narrowed(int vector_bytes) {
+  jit_target_t target = {0};
+  find_features(&target);
+  narrow(&target, vector_bytes);
+  describe_host(target.host, sizeof target.host);
+  size_t size = strlen(target.host);
+  snprintf(target.host + size, sizeof target.host - size, " v%d", target.vector_bytes);
+  return target;
+}
+
 static jit_target_t host;
 
 static void find_host(void) {
   const char *wanted = getenv("HLORUN_VECTOR");
   int vector_bytes = wanted ? atoi(wanted) : 0;
-  find_features(&host);
-  narrow(&host, vector_bytes >= 16 ? vector_bytes : 64);
-  describe_host(host.host, sizeof host.host);
-  size_t size = strlen(host.host);
-  snprintf(host.host + size, sizeof host.host - size, " v%d", host.vector_bytes);
+  host = jit_target_narrowed(vector_bytes >= 16 ? vector_bytes : 64);
 }
 
 const jit_target_t *jit_target_host(void) {

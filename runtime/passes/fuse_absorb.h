@@ -7,7 +7,5 @@
 /* All instructions, users before producers: each becomes a member of the clusters that use it, or begins one.
  * Cost: the operands, and what fuse_bring_together costs. Errors: NO_MEMORY. */
 hr_status_t fuse_absorb(fuse_graph_t *graph);
-/* May it be a member of a cluster? */
-bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr);
 
 #endif

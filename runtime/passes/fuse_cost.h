@@ -11,8 +11,8 @@
 #define FUSE_COPY_NS 3.0
 /* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */
 #define FUSE_FEW_ELEMENTS 1024
-/* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over the
- * row comes from memory, and one fusion saves nothing against two. */
+/* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over
+ * the row comes from memory, and one fusion saves nothing against two. */
 #define FUSE_ROW_BYTES (256 << 10)
 /* Clusters that touch less than this are mostly overhead: put side by side with others. More is worth a step. */
 #define FUSE_SMALL_BYTES (128 << 10)
@@ -23,8 +23,8 @@
 
 /* Bounds that keep one function compilable, its addresses in registers or near, and the passes n log n. */
 enum {
-  FUSE_MOST_MEMBERS = 1024,
-  FUSE_MOST_INPUTS = 512,      /* operands of all members */
+  FUSE_MOST_MEMBERS = 768,
+  FUSE_MOST_INPUTS = 256,
   FUSE_MOST_ROOTS = 16,        /* arrays written in one loop */
   FUSE_MOST_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
   FUSE_MOST_PIECES = 8,        /* operands of a concatenation that is read element by element */

@@ -203,7 +203,7 @@ static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_ins
   return NULL;
 }
 
-/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay as they are. */
+/* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay. */
 static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   const hlo_instr_t *first = emit->members.data[0];
   if (op_can_emit(fusion)) return true;

@@ -54,7 +54,8 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
   *cluster->last = member;
   cluster->last = &member->next;
   cluster->member_count++;
-  cluster->input_count += (uint32_t)instr->operand_count;
+  if (cluster->input_count) cluster->input_count--; /* it was one itself until now */
+  for (int k = 0; k < instr->operand_count; k++) cluster->input_count += !graph->nodes[instr->operands[k]->id].free;
   if (root) {
     node->home = cluster;
     cluster->root_count++;
@@ -288,7 +289,9 @@ static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr,
 
 bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
   if (!cluster->update_count) return false;
-  for (const fuse_member_t *m = cluster->first; m; m = m->next)
-    if (op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr && update_clobbers(m->instr, instr, role)) return true;
+  for (const fuse_member_t *m = cluster->first; m; m = m->next) {
+    bool other_update = op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr;
+    if (other_update && update_clobbers(m->instr, instr, role)) return true;
+  }
   return false;
 }

@@ -28,7 +28,8 @@ struct fuse_cluster {
   const fusion_space_t *space; /* what is reduced; fuse_loop_space: nothing */
   const hlo_shape_t *shape;    /* sizes of the first root */
   fuse_member_t *first, **last;
-  uint32_t member_count, root_count, input_count, update_count, tries;
+  uint32_t member_count, root_count, update_count, tries;
+  uint32_t input_count;        /* at most so many different arrays are read */
   bool turns;                  /* reads something big across its rows */
   bool dead;                   /* it was joined to another */
   uint32_t seen;               /* 1 + its number among the users of the producer that is being looked at */
@@ -93,7 +94,8 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
 uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr);
 /* The value behind reshapes and copies, which is the same bytes. */
 const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr);
-/* Does an update in the cluster write over what `instr`, evaluated at `role`, reads otherwise than ops/emit.h allows? */
+/* Does an update in the cluster write over what `instr`, evaluated at `role`, reads, otherwise than ops/emit.h allows?
+ */
 bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role);
 
 #endif

@@ -52,12 +52,13 @@ static const fusion_space_t *common_space(const fuse_cluster_t *a, const fuse_cl
 
 /* Does it read the value element by element? */
 static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value, const fuse_cluster_t *cluster) {
+  uint8_t need = 0;
   for (uint32_t u = graph->users.first[value->id]; u < graph->users.first[value->id + 1]; u++) {
     const fuse_member_t *m = fuse_member_of(graph, graph->users.users[u], cluster);
     for (int k = 0; m && k < m->instr->operand_count; k++)
-      if (m->instr->operands[k] == value && (fusion_need(cluster->space, m->instr, m->role, k) & FUSION_FULL)) return true;
+      if (m->instr->operands[k] == value) need |= fusion_need(cluster->space, m->instr, m->role, k);
   }
-  return false;
+  return need & FUSION_FULL;
 }
 
 enum { MOST_SIBLINGS = 32 }; /* that are looked at, of one value */

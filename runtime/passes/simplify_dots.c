@@ -1,7 +1,5 @@
 /* Products in the forms that kernels like: no transposes around them, no dimensions of size 1, no convolution that is a
  * product. Products of one term are multiplications. Sums may be made in another order. */
-#include <string.h>
-
 #include "passes/simplify.h"
 
 /* ---- dimension numbers ---- */
@@ -191,7 +189,7 @@ static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const hlo_instr_t *dot
   int64_t sizes[HLO_MAX_RANK];
   int rank = dot->shape->rank, left = free_count(&sides[0]);
   if (rank + sides[0].contracting.count > HLO_MAX_RANK) return NULL;
-  memcpy(sizes, dot->shape->dims, (size_t)rank * sizeof *sizes);
+  for (int d = 0; d < rank; d++) sizes[d] = dot->shape->dims[d];
   for (int64_t i = 0; i < sides[0].contracting.count; i++)
     sizes[rank++] = sides[0].x->shape->dims[sides[0].contracting.data[i]];
   const hlo_shape_t *all = pass_shape(rewrite, dtype, rank, sizes);

@@ -1,10 +1,9 @@
-/* The flat plan: what the compiled engine follows. Every array has an address that is known before the program runs:
- * in one arena, in a literal, in an argument or in a result. Computations that while, conditional, call and fusion apply
- * are laid out inside their callers, so that a program is one list of steps and time is a number of a step.
- * What has no fixed size or is no array (asynchronous states, opaque values) is kept as a value by the reference kernels;
- * a computation with dynamic sizes runs as one reference step of its caller, and so does the whole program if it is the
- * entry or is split by device.
- * Immutable once built; shared by threads and executions. */
+/* The flat plan: what the compiled engine follows. Every array has an address that is known before the program runs: in
+ * one arena, in a literal, in an argument or in a result. Computations that while, conditional, call and fusion apply
+ * are laid out inside their callers, so that a program is one list of steps and time is a number of a step. What has no
+ * fixed size or is no array (asynchronous states, opaque values) is kept as a value by the reference kernels; a
+ * computation with dynamic sizes runs as one reference step of its caller, and so does the whole program if it is the
+ * entry or is split by device. Immutable once built; shared by threads and executions. */
 #ifndef PLAN_FLAT_H
 #define PLAN_FLAT_H
 
@@ -72,7 +71,7 @@ typedef struct flat_result {
   const hlo_shape_t *shape;
   int param;                  /* FROM_PARAM */
   const hlo_value_t *literal; /* FROM_LITERAL */
-  int alias_param;            /* COMPUTED: the argument of the same shape whose bytes it can have if it was given away; -1 */
+  int alias_param; /* COMPUTED: the argument of the same shape whose bytes it has if that was given away; -1: none */
 } flat_result_t;
 
 /* Something that a kernel's plan holds and the arena cannot free. */

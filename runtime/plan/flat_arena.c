@@ -1,5 +1,6 @@
 /* Best fit by a sweep over time. Memory is a list of blocks in the order of their places; free blocks are also in a
- * treap by size, then place, so that the smallest one that fits is found in O(log n). Neighbours that become free join. */
+ * treap by size, then place, so that the smallest one that fits is found in O(log n). Neighbours that become free
+ * join. */
 #include "base/mem.h"
 #include "plan/flat.h"
 

@@ -73,8 +73,8 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, c
 }
 
 static bool is_laid_out(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
-  if (!hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_START) || hlo_op_is(instr->op, OP_DONE)) return false;
-  if (instr->op == HLO_ASYNC_UPDATE || instr->op == HLO_FUSION || frame->facts->kept[instr->id]) return false;
+  if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL) return false;
+  if (frame->facts->kept[instr->id]) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return false;
   return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS && flat_can_inline(builder->facts, instr);

@@ -19,10 +19,11 @@ bool flat_can_inline(const flat_facts_t *facts, const hlo_instr_t *instr);
 /* The first leaf of element `index` of a tuple shape. */
 int flat_leaf_start(const hlo_shape_t *shape, int index);
 
-/* A carried leaf that a copy at the end of the loop's body brings back to its buffer. */
+/* A carried leaf that a copy at the end of the loop's body, or of a branch, brings to its buffer. */
 typedef struct flat_carry {
-  int buffer, copy_step, body_start;
-  int last_read; /* step that is the last to read the value of the iteration before */
+  int buffer, copy_step;
+  int start, end; /* steps of the body or branch */
+  int last_read;  /* step that is the last to read the value from before */
 } flat_carry_t;
 
 typedef struct flat_builder {
@@ -69,6 +70,16 @@ hr_status_t flat_loop_add(flat_builder_t *builder, flat_frame_t *frame, const pl
 /* One instruction by its native kernel, generated code or the reference kernel. *out_done false: a fusion that nobody
  * takes whole. */
 hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step, bool *out_done);
+
+/* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
+typedef struct flat_moves {
+  const plan_step_t *source;
+  int count;                        /* leaves */
+  const flat_ref_t *state, *next;   /* where each goes (buffer -1: nowhere), and where it is */
+  int first_buffer, buffer_count;   /* of `state`, one after the other */
+  int start;                        /* first step of the body or branch */
+} flat_moves_t;
+hr_status_t flat_moves_add(flat_builder_t *builder, const flat_moves_t *wanted);
 
 /* Lays a computation out. `params`: the leaves of each parameter. */
 hr_status_t flat_body_add(flat_builder_t *builder, const hlo_computation_t *computation,

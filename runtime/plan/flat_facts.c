@@ -1,5 +1,5 @@
-/* What the flat planner must know of computations before it lays them out: computations are listed callees first, so one
- * sweep finds everything. */
+/* What the flat planner must know of computations before it lays them out: computations are listed callees first, so
+ * one sweep finds everything. */
 #include "plan/flat_build.h"
 
 int flat_leaf_start(const hlo_shape_t *shape, int index) {

@@ -1,8 +1,9 @@
 /* Which values share bytes. Buffers are merged only whole, of equal sizes:
- *   - what a loop's body computes for the next iteration is computed where it is carried, if nothing reads the old value
- *     later, and so are the values that it is made of, in place, from the first one that may overwrite the old value;
- *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it. Copies allow it: a loop's
- *     initial value is then computed where it is carried.
+ *   - what a loop's body computes for the next iteration, or a branch for its result, is computed where it is carried,
+ *     if nothing reads the old value later, and so are the values that it is made of, in place, from the first one that
+ *     may overwrite the old value;
+ *   - a result takes the bytes of an operand that dies with the step, if the kernel allows it. Copies allow it: a
+ *     loop's initial value is then computed where it is carried.
  * Time is a line on which a loop's body is inside the loop, so that one interval a buffer is enough; the gap in which a
  * carried buffer holds no value (between last_read and the end of the body) is used by the first rule alone. */
 #include "plan/flat_build.h"
@@ -30,7 +31,8 @@ static int first_written_leaf(const flat_builder_t *builder, const flat_step_t *
   return -1;
 }
 
-/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there must be the whole. */
+/* May result leaf `leaf` lie over the buffer, which the step reads? Everything that it reads there must be the
+ * whole. */
 static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step, int leaf, int buffer) {
   if (!step->reuse) return false;
   for (int k = 0; k < step->in_count; k++) {
@@ -46,7 +48,7 @@ static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step,
 static bool fits_into_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   const flat_buffer_t *value = &builder->buffers.data[buffer];
   int carried = root_of(builder, carry->buffer);
-  if (value->place != FLAT_ARENA || value->start < carry->body_start || buffer == carried ||
+  if (value->place != FLAT_ARENA || value->start < carry->start || value->end > carry->end || buffer == carried ||
       value->size_bytes != builder->buffers.data[carried].size_bytes)
     return false;
   if (value->start > carry->last_read) return true;

@@ -27,10 +27,12 @@ static void print_refs(hr_text_t *text, const flat_plan_t *flat, const flat_ref_
   }
 }
 
+static const char *op_name(const flat_step_t *step) { return hlo_op_name(step->source->op.instr->op); }
+
 static void print_kind(hr_text_t *text, const flat_step_t *step) {
   switch (step->kind) {
-    case FLAT_NATIVE: hr_text_printf(text, "%s by %s", hlo_op_name(step->source->op.instr->op), step->native->name); break;
-    case FLAT_REFERENCE: hr_text_printf(text, "%s by reference", hlo_op_name(step->source->op.instr->op)); break;
+    case FLAT_NATIVE: hr_text_printf(text, "%s by %s", op_name(step), step->native->name); break;
+    case FLAT_REFERENCE: hr_text_printf(text, "%s by reference", op_name(step)); break;
     case FLAT_COPY: hr_text_printf(text, "copy %zu bytes", step->copy_bytes); break;
     case FLAT_WHILE: hr_text_printf(text, "while, condition %d to %d, body to %d, on", step->starts[0],
                                     step->starts[1] - 1, step->end - 1); break;
@@ -66,7 +68,8 @@ static void print_result(hr_text_t *text, const flat_plan_t *flat, int number) {
     case FLAT_FROM_LITERAL: hr_text_add_str(text, "constant"); break;
     case FLAT_FROM_NOTHING: hr_text_add_str(text, "token"); break;
   }
-  if (result->alias_param >= 0) hr_text_printf(text, ", in the bytes of parameter %d if it is donated", result->alias_param);
+  if (result->alias_param >= 0)
+    hr_text_printf(text, ", in the bytes of parameter %d if it is donated", result->alias_param);
   hr_text_add_char(text, '\n');
 }
 

@@ -141,7 +141,7 @@ def write_table(name, bits, degree, a, b, f, weight):
     points = linspace(a, b, 2001)[1:-1]
     error = max(abs(weight(x)) * abs((evaluate(kept, x) - f(x))) for x in points if x != 0)
     print(f"/* error 2^{float(log(error) / LN2):.1f} */")
-    print(f"static const double math_{name}[] = {{")
+    print(f"static const double math_{name}[] __attribute__((unused)) = {{")
     line = "   "
     for c in kept:
         word = f" {float(c).hex()},"
@@ -157,8 +157,7 @@ def main():
     print("/* Polynomials of generated math, lowest power first, with the largest error relative to the result. Made by\n"
           " * tests/accuracy/fit_polynomials.py, which says what they approach and where. Used by math_*.c, each of which\n"
           " * takes some. */")
-    print("#ifndef JIT_MATH_TABLES_H\n#define JIT_MATH_TABLES_H\n\n#pragma GCC diagnostic ignored "
-          "\"-Wunused-variable\"\n")
+    print("#ifndef JIT_MATH_TABLES_H\n#define JIT_MATH_TABLES_H\n")
     for row in FITS:
         if len(sys.argv) < 2 or row[0] in sys.argv[1:]:
             write_table(*row)

@@ -1,5 +1,6 @@
-/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and two machines. Generated
- * code is played by a few loops (`fixture_native`), so that steps are native where the real engine's would be. */
+/* Programs under the flat plan, for unit tests: a text becomes a module, a plan, a flat plan and two machines.
+ * Generated code is played by a few loops (`fixture_native`), so that steps are native where the real engine's would
+ * be. */
 #ifndef HLO_TESTS_FLAT_FIXTURE_H
 #define HLO_TESTS_FLAT_FIXTURE_H
 
@@ -75,7 +76,7 @@ static inline hr_status_t fixture_run(const op_native_run_t *run, const void *pl
     FIXTURE_LOOP(float, adds ? a + b : a * b)
   } else {
     bool adds = code->op == HLO_ADD;
-    FIXTURE_LOOP(int32_t, adds ? a + b : a * b)
+    FIXTURE_LOOP(uint32_t, adds ? a + b : a * b)
   }
   return NULL;
 }

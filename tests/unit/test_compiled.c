@@ -194,6 +194,9 @@ static hlorun_program_t *load(hlorun_client_t *client, const char *text) {
   return program;
 }
 
+static const char *const large_program =
+    "HloModule m ENTRY e { x = f32[100000] parameter(0) ROOT n = f32[100000] negate(x) }";
+
 /* A small program starts no threads; a large one starts exactly as many as it was told, once. */
 static void test_threads(void) {
   int before = thread_count();
@@ -201,9 +204,9 @@ static void test_threads(void) {
     hlorun_client_t *client = client_with(threads);
     hlorun_program_t *small = load(client, loop_program);
     CU_ASSERT_EQUAL(thread_count(), before);
-    hlorun_program_t *large = load(client, "HloModule m ENTRY e { x = f32[100000] parameter(0) ROOT n = f32[100000] negate(x) }");
+    hlorun_program_t *large = load(client, large_program);
     CU_ASSERT_EQUAL(thread_count(), before + threads - 1);
-    hlorun_program_t *again = load(client, "HloModule m ENTRY e { x = f32[300000] parameter(0) ROOT n = f32[300000] abs(x) }");
+    hlorun_program_t *again = load(client, large_program);
     CU_ASSERT_EQUAL(thread_count(), before + threads - 1);
     hlorun_program_release(small);
     hlorun_program_release(large);

@@ -75,7 +75,8 @@ static void rows(void) {
   has_roles(SUM
             "ENTRY f { x = f32[2,4,1,5] parameter(0) zero = f32[] constant(0)"
             " s = f32[2,4] reduce(x, zero), dimensions={2,3}, to_apply=sum v = f32[8] reshape(s)"
-            " b = f32[8,5] broadcast(v), dimensions={0} y = f32[2,4,1,5] reshape(b) ROOT r = f32[2,4,1,5] divide(x, y) }",
+            " b = f32[8,5] broadcast(v), dimensions={0} y = f32[2,4,1,5] reshape(b)"
+            " ROOT r = f32[2,4,1,5] divide(x, y) }",
             FUSION_ROWS, "x=F s=O v=O b=F y=F r=F");
 }
 
@@ -139,7 +140,8 @@ static void shares(const char *text, const char *want) {
 
 static void sharing(void) {
   shares("HloModule t\nENTRY f { x = f32[8] parameter(0) y = f32[8] parameter(1) z = s16[8] parameter(2)"
-         " r = f32[8] reverse(y), dimensions={0} w = f32[8] convert(z) s = f32[8] add(x, r) ROOT t = f32[8] add(s, w) }",
+         " r = f32[8] reverse(y), dimensions={0} w = f32[8] convert(z) s = f32[8] add(x, r)"
+         " ROOT t = f32[8] add(s, w) }",
          "100");
   /* The counter of a loop, which tells where to write as well. */
   shares("HloModule t\nENTRY f { c = f32[9] parameter(0) u = f32[2] parameter(1) i = s32[] parameter(2)"

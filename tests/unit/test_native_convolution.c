@@ -162,8 +162,54 @@ static void of_input(void) { random_convolutions(2, 2, OF_INPUT, 60); }
 static void of_weights(void) { random_convolutions(2, 3, OF_WEIGHTS, 60); }
 static void anything(void) { random_convolutions(1, 4, ANYTHING, 120); }
 
+/* Weights that are known when the kernel is prepared. */
+static void constant_weights(void) {
+  native_env_t env;
+  uint64_t seed = 6;
+  int declined = 0;
+  native_env_init(&env, 2);
+  for (int i = 0; i < 40; i++) {
+    conv_case_t c = draw_case(&seed, i % 2 ? OF_INPUT : FORWARD);
+    hlo_instr_t *conv = (hlo_instr_t *)make_conv(&env, &seed, &c);
+    hlo_value_t *values[2];
+    if (!conv) continue;
+    for (int k = 0; k < 2; k++) {
+      const hlo_shape_t *shape = conv->operands[k]->shape;
+      values[k] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+      native_fill(&seed, values[k]);
+    }
+    conv->operands[1]->op = HLO_CONSTANT;
+    conv->operands[1]->literal = values[1];
+    CU_ASSERT_TRUE(native_agrees_on(&env, conv, values, &declined));
+    hlo_value_release(values[0]), hlo_value_release(values[1]);
+  }
+  native_env_deinit(&env);
+}
+
+/* Of the size where ways are measured, parts are several and gradients are added; channels last and first. */
+static void larger_ones(void) {
+  static const conv_case_t cases[] = {
+      {&types[0], 2, 8, 32, 48, 1, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
+      {&types[0], 2, 3, 32, 64, 1, 1, {20, 20}, {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}}},
+      {&types[0], 2, 8, 40, 40, 1, 1, {12, 12}, {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}}},
+      {&types[0], 2, 1, 64, 64, 64, 1, {40, 40}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
+      {&types[0], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
+      {&types[3], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
+      {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}}};
+  native_env_t env;
+  uint64_t seed = 7;
+  int declined = 0, wrong = 0;
+  native_env_init(&env, 2);
+  for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) wrong += check(&env, &seed, &cases[i / 4], &declined);
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_EQUAL(declined, 0);
+  native_env_deinit(&env);
+}
+
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
                                           {"anything", anything},
+                                          {"constant weights", constant_weights},
+                                          {"larger ones", larger_ones},
                                           CU_TEST_INFO_NULL};

@@ -141,8 +141,34 @@ static void bytes_are_exact(void) {
   native_env_deinit(&env);
 }
 
+/* Weights that are known when the kernel is prepared, plain and turned over. */
+static void constant_weights(void) {
+  native_env_t env;
+  uint64_t seed = 5;
+  for (int form = 0; form < 12; form++) {
+    int declined = 0;
+    hlo_value_t *values[2];
+    const dot_types_t *t = &types[form % 3];
+    native_env_init(&env, 1 + form % 2);
+    hlo_instr_t *dot = (hlo_instr_t *)make_dot(&env, &seed, t, &(dot_form_t){0, 1, 1, 1},
+                                               (int64_t[]){150, form < 6 ? 100 : 64, 70}, form % 4 > 1);
+    for (int i = 0; i < 2; i++) {
+      const hlo_shape_t *shape = dot->operands[i]->shape;
+      values[i] = kernel_value(shape->dtype, shape->rank, shape->dims, NULL);
+      native_fill(&seed, values[i]);
+    }
+    dot->operands[1]->op = HLO_CONSTANT;
+    dot->operands[1]->literal = values[1];
+    CU_ASSERT_TRUE(native_agrees_on(&env, dot, values, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+    hlo_value_release(values[0]), hlo_value_release(values[1]);
+    native_env_deinit(&env);
+  }
+}
+
 CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"middle sizes, in any order", middle_in_any_order},
                                   {"plain shapes", plain_shapes},
                                   {"bytes are exact", bytes_are_exact},
+                                  {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};

@@ -123,6 +123,64 @@ static void running_totals(void) {
       }
 }
 
+/* log(exp(a) + exp(b)) as JAX writes it, less its care for infinities; and the larger key with its companion. */
+static hlo_computation_t *log_sum(kernel_env_t *k, hr_dtype_t dtype) {
+  const hlo_shape_t *shape = hlo_shape_scalar(dtype);
+  hlo_computation_t *body = kernel_binary_body(k, HLO_SUBTRACT, dtype, 2, 0, 1);
+  hlo_instr_t *a = body->params.data[0], *b = body->params.data[1], *apart = body->root;
+  hlo_instr_t *most = kernel_instr(k, body, HLO_MAXIMUM, shape, 2, (hlo_instr_t *[]){a, b}, 0, NULL, 0, NULL);
+  apart = kernel_instr(k, body, HLO_ABS, shape, 1, &apart, 0, NULL, 0, NULL);
+  apart = kernel_instr(k, body, HLO_NEGATE, shape, 1, &apart, 0, NULL, 0, NULL);
+  apart = kernel_instr(k, body, HLO_EXPONENTIAL, shape, 1, &apart, 0, NULL, 0, NULL);
+  apart = kernel_instr(k, body, HLO_LOG_PLUS_ONE, shape, 1, &apart, 0, NULL, 0, NULL);
+  kernel_instr(k, body, HLO_ADD, shape, 2, (hlo_instr_t *[]){most, apart}, 0, NULL, 0, NULL);
+  return body;
+}
+
+static hlo_computation_t *larger_pair(kernel_env_t *k) {
+  const hlo_shape_t *key = hlo_shape_scalar(HR_F32), *other = hlo_shape_scalar(HR_S32);
+  hlo_computation_t *body = kernel_body(k);
+  for (int p = 0; p < 4; p++) kernel_parameter(k, body, p, p % 2 ? other : key);
+  hlo_instr_t **p = body->params.data;
+  hlo_attr_t attrs[] = {KERNEL_INT(DIRECTION, HLO_DIRECTION_GE), KERNEL_INT(TYPE, HLO_COMPARISON_FLOAT)};
+  hlo_instr_t *keep = kernel_instr(k, body, HLO_COMPARE, hlo_shape_scalar(HR_PRED), 2, (hlo_instr_t *[]){p[0], p[2]}, 2,
+                                   attrs, 0, NULL);
+  hlo_instr_t *a = kernel_instr(k, body, HLO_SELECT, key, 3, (hlo_instr_t *[]){keep, p[0], p[2]}, 0, NULL, 0, NULL);
+  hlo_instr_t *b = kernel_instr(k, body, HLO_SELECT, other, 3, (hlo_instr_t *[]){keep, p[1], p[3]}, 0, NULL, 0, NULL);
+  const hlo_shape_t *scalars[] = {key, other};
+  kernel_instr(k, body, HLO_TUPLE, kernel_tuple_shape(k, 2, scalars), 2, (hlo_instr_t *[]){a, b}, 0, NULL, 0, NULL);
+  return body;
+}
+
+static void check_running(bool pairs, const int64_t *sizes, bool reverse) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_window_dim_t windows[] = {trivial(), running(sizes[1], reverse), trivial()};
+  hlo_window_t window = {3, windows};
+  hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = &window};
+  hlo_computation_t *body = pairs ? larger_pair(&k) : log_sum(&k, HR_F32);
+  const hlo_shape_t *parts[] = {kernel_shape(&k, HR_F32, 3, sizes), kernel_shape(&k, HR_S32, 3, sizes)};
+  float low = -1e30f;
+  hlo_value_t *key = kernel_value(HR_F32, 3, sizes, NULL), *least = kernel_value(HR_F32, KERNEL_SCALAR, &low);
+  hlo_value_t *other = kernel_value(HR_S32, 3, sizes, NULL), *none = kernel_value(HR_S32, KERNEL_SCALAR, NULL);
+  native_fill(key, false);
+  native_fill(other, false);
+  hlo_value_t *one[] = {key, least}, *two[] = {key, other, least, none};
+  CU_ASSERT_TRUE(native_check(&k, pairs ? 0 : 1e-5, HLO_REDUCE_WINDOW,
+                              pairs ? kernel_tuple_shape(&k, 2, parts) : parts[0], pairs ? 4 : 2, pairs ? two : one, 1,
+                              &attr, 1, &body));
+  for (int i = 0; i < 4; i++) hlo_value_release(two[i]);
+  kernel_env_deinit(&k);
+}
+
+static void running_totals_of_any_body(void) {
+  static const int64_t sizes[][3] = {{3, 50, 1},   {1, 20001, 1}, {7, 900, 1}, {5, 33, 270},
+                                     {300, 77, 1}, {0, 4, 2},     {1, 300, 3}};
+  srand(6);
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int kind = 0; kind < 4; kind++) check_running(kind & 1, sizes[s], kind & 2);
+}
+
 static void check_select(int direction, hr_dtype_t dtype, int rank, const int64_t *dims,
                          const hlo_window_dim_t *windows) {
   kernel_env_t k;
@@ -167,5 +225,6 @@ CU_TestInfo suite_native_window[] = {{"small windows", small_windows},
                                      {"narrow windows", narrow_windows},
                                      {"poolings", poolings},
                                      {"running totals", running_totals},
+                                     {"running totals of any body", running_totals_of_any_body},
                                      {"selects and scatters", selects_and_scatters},
                                      CU_TEST_INFO_NULL};

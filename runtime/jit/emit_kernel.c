@@ -1,4 +1,4 @@
-#include "jit/emit.h"
+#include "jit/emit_kernel.h"
 
 #include <string.h>
 

@@ -1,0 +1,263 @@
+#include "jit/object_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "jit/cache_folder.h"
+
+#define LIMIT_BYTES ((uint64_t)512 << 20)
+#define WAIT_MS 30000
+#define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
+#define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */
+
+/* A file: this, then the object. */
+typedef struct entry_header {
+  char magic[8];
+  jit_key_t key;
+  uint64_t size_bytes;
+  jit_key_t checksum; /* of the object */
+} entry_header_t;
+
+static const char magic[8] = "HLORUN1";
+
+struct jit_cache {
+  int folder;
+  char *path;
+  uint64_t limit_bytes;
+  uint32_t wait_ms;
+  int lock; /* held while something is compiled; -1 */
+  char lock_name[48];
+  bool stored;
+  jit_cache_counts_t counts;
+};
+
+static jit_key_t checksum(const void *bytes, size_t size) {
+  jit_key_state_t state = {{1, 2}};
+  jit_key_add(&state, bytes, size);
+  return jit_key_end(&state);
+}
+
+static bool equal_keys(jit_key_t a, jit_key_t b) { return a.high == b.high && a.low == b.low; }
+
+static void name_entry(jit_key_t key, const char *ending, char name[48]) {
+  snprintf(name, 48, "%016" PRIx64 "%016" PRIx64 "%s", key.high, key.low, ending);
+}
+
+hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache) {
+  jit_cache_t *cache;
+  char *path = NULL;
+  *out_cache = NULL;
+  int folder = cache_folder_open(options->folder, &path);
+  if (folder < 0) return NULL;
+  hr_status_t st = hr_alloc_zeroed(sizeof *cache, (void **)&cache);
+  if (st) {
+    close(folder);
+    free(path);
+    return st;
+  }
+  *cache = (jit_cache_t){.folder = folder, .path = path, .lock = -1};
+  cache->limit_bytes = options->limit_bytes ? options->limit_bytes : LIMIT_BYTES;
+  cache->wait_ms = options->wait_ms ? options->wait_ms : WAIT_MS;
+  *out_cache = cache;
+  return NULL;
+}
+
+void jit_cache_close(jit_cache_t *cache) {
+  if (!cache) return;
+  jit_cache_release(cache);
+  close(cache->folder);
+  free(cache->path);
+  hr_free(cache);
+}
+
+jit_cache_counts_t jit_cache_counts(const jit_cache_t *cache) {
+  return cache ? cache->counts : (jit_cache_counts_t){0};
+}
+
+/* --- reading --------------------------------------------------------------------------------------------------- */
+
+static bool read_whole(int file, void *bytes, size_t size) {
+  for (char *at = bytes; size;) {
+    ssize_t done = read(file, at, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    at += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+static bool is_plausible(const entry_header_t *header, jit_key_t key, uint64_t file_bytes) {
+  return memcmp(header->magic, magic, sizeof magic) == 0 && equal_keys(header->key, key) &&
+         header->size_bytes <= OBJECT_BYTES_MAX && file_bytes == sizeof *header + header->size_bytes;
+}
+
+/* *out_object stays NULL if the file is damaged. */
+static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes, hr_buffer_t **out_object) {
+  entry_header_t header;
+  hr_buffer_t *object;
+  if (!read_whole(file, &header, sizeof header) || !is_plausible(&header, key, file_bytes)) return NULL;
+  HR_TRY(hr_buffer_create(header.size_bytes, &object));
+  if (read_whole(file, hr_buffer_data(object), header.size_bytes) &&
+      equal_keys(checksum(hr_buffer_data(object), header.size_bytes), header.checksum))
+    *out_object = object;
+  else
+    hr_buffer_release(object);
+  return NULL;
+}
+
+static void note_use(int file, const struct stat *info) {
+  if (time(NULL) - info->st_mtime > TOUCH_SECONDS) futimens(file, NULL);
+}
+
+static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit_key_t key, hr_buffer_t **out_object) {
+  struct stat info;
+  if (fstat(file, &info) || !S_ISREG(info.st_mode) || !cache_is_private(&info)) {
+    hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s/%s is not used: it belongs to another user, or others may write to it",
+           cache->path, name);
+    return NULL;
+  }
+  HR_TRY(read_entry(file, key, (uint64_t)info.st_size, out_object));
+  if (*out_object) {
+    cache->counts.found++;
+    note_use(file, &info);
+    return NULL;
+  }
+  cache->counts.damaged++;
+  hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s/%s is damaged and will be made again", cache->path, name);
+  unlinkat(cache->folder, name, 0);
+  return NULL;
+}
+
+static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_object) {
+  char name[48];
+  name_entry(key, ".o", name);
+  int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return NULL;
+  hr_status_t st = look_into(cache, file, name, key, out_object);
+  close(file);
+  return st;
+}
+
+/* --- waiting for others ---------------------------------------------------------------------------------------- */
+
+/* Those who lack the same entries meet at a lock of this name, and hold no other, so that nobody waits in a circle. */
+static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects, char name[48]) {
+  jit_key_state_t state = {{3, 4}};
+  for (int i = 0; i < count; i++)
+    if (!objects[i]) jit_key_add(&state, &keys[i], sizeof keys[i]);
+  name_entry(jit_key_end(&state), ".lock", name);
+}
+
+static void sleep_ms(uint32_t ms) {
+  nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
+}
+
+/* The system gives a lock free when its process ends, however that comes. Where there are no locks, nobody waits. */
+static void take_lock(jit_cache_t *cache) {
+  cache->lock = openat(cache->folder, cache->lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (cache->lock < 0) return;
+  bool waited = false;
+  for (uint32_t left = cache->wait_ms, pause = 1; flock(cache->lock, LOCK_EX | LOCK_NB); waited = true) {
+    if (errno != EWOULDBLOCK || !left) break;
+    pause = pause > left ? left : pause;
+    sleep_ms(pause);
+    left -= pause;
+    if (pause < 16) pause *= 2;
+  }
+  cache->counts.waited += waited;
+}
+
+static hr_status_t look_up_missing(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **objects,
+                                   int *out_missing) {
+  int missing = 0;
+  for (int i = 0; i < count; i++) {
+    if (!objects[i]) HR_TRY(look_up(cache, keys[i], &objects[i]));
+    missing += !objects[i];
+  }
+  *out_missing = missing;
+  return NULL;
+}
+
+static hr_status_t find_all(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **objects) {
+  int missing = 0;
+  HR_TRY(look_up_missing(cache, keys, count, objects, &missing));
+  if (!missing) return NULL;
+  name_lock(keys, count, objects, cache->lock_name);
+  take_lock(cache);
+  HR_TRY(look_up_missing(cache, keys, count, objects, &missing));
+  cache->counts.missing += (uint64_t)missing;
+  if (!missing) jit_cache_release(cache);
+  return NULL;
+}
+
+hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **out_objects) {
+  if (count > 0) memset(out_objects, 0, (size_t)count * sizeof *out_objects);
+  if (!cache) return NULL;
+  jit_cache_release(cache);
+  hr_status_t st = find_all(cache, keys, count, out_objects);
+  if (!st) return NULL;
+  for (int i = 0; i < count; i++) hr_buffer_release(out_objects[i]);
+  if (count > 0) memset(out_objects, 0, (size_t)count * sizeof *out_objects);
+  jit_cache_release(cache);
+  return st;
+}
+
+void jit_cache_release(jit_cache_t *cache) {
+  if (!cache) return;
+  if (cache->lock >= 0) {
+    unlinkat(cache->folder, cache->lock_name, 0);
+    close(cache->lock);
+    cache->lock = -1;
+  }
+  if (cache->stored) cache->counts.removed += cache_folder_trim(cache->folder, cache->limit_bytes);
+  cache->stored = false;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------- */
+
+static bool write_whole(int file, const void *bytes, size_t size) {
+  for (const char *at = bytes; size;) {
+    ssize_t done = write(file, at, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    at += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+/* What a crash of the machine may leave of a file after its rename, the checksum finds. */
+static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size) {
+  entry_header_t header = {.key = key, .size_bytes = size, .checksum = checksum(bytes, size)};
+  memcpy(header.magic, magic, sizeof magic);
+  bool done = write_whole(file, &header, sizeof header) && write_whole(file, bytes, size);
+  return !close(file) && done;
+}
+
+void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes) {
+  char name[48], temporary[48], ending[16];
+  if (!cache || size_bytes > OBJECT_BYTES_MAX || size_bytes > cache->limit_bytes) return;
+  snprintf(ending, sizeof ending, ".%x", (unsigned)getpid());
+  name_entry(key, ".o", name);
+  name_entry(key, ending, temporary);
+  unlinkat(cache->folder, temporary, 0);
+  int file = openat(cache->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file >= 0 && write_entry(file, key, bytes, size_bytes) &&
+      renameat(cache->folder, temporary, cache->folder, name) == 0) {
+    cache->counts.stored++;
+    cache->stored = true;
+    return;
+  }
+  hr_log(HR_LOG_JIT, HR_LOG_INFO, "compiled code is not kept: %s/%s: %s", cache->path, name, strerror(errno));
+  if (file >= 0) unlinkat(cache->folder, temporary, 0);
+}
