@@ -205,17 +205,21 @@ static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   }
 }
 
+static bool is_written(const jit_root_t *root, int pass) { return root->is_full && root->value->pass == pass; }
+
 static void write_elements(jit_emit_t *emit, void *context, int copy) {
   rows_t *rows = context;
   jit_kernel_t *kernel = rows->kernel;
   for (int i = 0; i < rows->reduce->reduction_count; i++)
     if (rows->reduce->reductions[i].pass == emit->pass) accumulate(emit, rows, i, copy);
   save_nodes(emit, rows);
+  LLVMValueRef values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (is_written(&kernel->roots[r], emit->pass)) values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full || root->value->pass != emit->pass) continue;
-    LLVMValueRef value = jit_emit_lanes(emit, root->value);
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, value, root->streams);
+    if (is_written(root, emit->pass))
+      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
   }
 }
 
@@ -306,12 +310,14 @@ static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef bl
     write_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
 }
 
+/* All are computed before the first is stored, which may be where another's operand is. */
 static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
+  LLVMValueRef values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (root->is_full) continue;
-    LLVMValueRef value = jit_emit_node(emit, root->value);
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, value, false);
+    if (!root->is_full) jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], false);
   }
 }
 

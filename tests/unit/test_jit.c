@@ -277,6 +277,9 @@ static const char *const reduce_programs[] = {
     "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=0 m = f32[] constant(-inf)\n"
     "z = s32[] constant(0) r = (f32[301], s32[301]) reduce(a, i, m, z), dimensions={0}, to_apply=arg\n"
     "ROOT k = s32[301] get-tuple-element(r), index=1 }\n",
+    SUM("f32") "ENTRY e { a = f32[128,10] parameter(0) b = s32[128] parameter(1) c = f32[128] parameter(2) z = f32[] constant(0)\n"
+    "d = s32[128] negate(b) r = f32[128] reduce(a, z), dimensions={1}, to_apply=sum q = f32[128] multiply(r, c)\n"
+    "ROOT t = (s32[128], f32[128]) tuple(d, q) }\n",
     SUM("f32") "ENTRY e { a = f32[30,1,50] parameter(0) z = f32[] constant(3)\n"
     "ROOT r = f32[30,50] reduce(a, z), dimensions={1}, to_apply=sum }\n",
     SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] transpose(b), dimensions={1,0}\n"
