@@ -101,6 +101,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
+  if (instr->op == HLO_WHILE) return ask(builder, builder->options->loop_emitter, step);
   HR_TRY(ask(builder, op_natives[instr->op], step));
   if (builder->options->emitter && op_can_emit(instr)) HR_TRY(ask(builder, builder->options->emitter, step));
   return NULL;
