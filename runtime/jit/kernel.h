@@ -43,7 +43,7 @@ struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
   const jit_target_t *target;
   jit_key_t key;
-  char name[40]; /* of its functions, which end in the phase's number */
+  char name[40]; /* of its functions, which end in the phase's number; in its module */
   const hlo_computation_t *body;
   fusion_form_t form;
   int root_count;
