@@ -29,7 +29,7 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
   for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
-    node->epoch = node->lanes_epoch = 0;
+    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
@@ -256,13 +256,17 @@ static LLVMValueRef all_lanes(jit_emit_t *emit) {
   return llvm()->ConstAllOnes(llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
 }
 
+LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes) {
+  LLVMTypeRef room = llvm()->ArrayType(llvm()->Int8TypeInContext(emit->code->context), (unsigned)size_bytes);
+  enter_first_block(emit);
+  LLVMValueRef place = llvm()->BuildAlloca(emit->code->builder, room, "");
+  llvm()->SetAlignment(place, 64);
+  return place;
+}
+
 /* Memory that is read instead of what `guard` forbids. */
 static LLVMValueRef nowhere(jit_emit_t *emit) {
-  if (emit->nowhere) return emit->nowhere;
-  LLVMTypeRef room = llvm()->ArrayType(llvm()->Int8TypeInContext(emit->code->context), 1024);
-  enter_first_block(emit);
-  emit->nowhere = llvm()->BuildAlloca(emit->code->builder, room, "");
-  llvm()->SetAlignment(emit->nowhere, 64);
+  if (!emit->nowhere) emit->nowhere = jit_emit_room(emit, 1024);
   return emit->nowhere;
 }
 

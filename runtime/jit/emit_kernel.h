@@ -71,6 +71,8 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
+/* Memory of the function's own. The builder is left anywhere. */
+LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes);
 LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value);
 /* 0, 1, 2, ... of a type, one a lane. */
 LLVMValueRef jit_emit_lane_numbers(jit_emit_t *emit, LLVMTypeRef element);

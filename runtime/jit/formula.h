@@ -34,8 +34,8 @@ struct jit_node {
   jit_node_t *args[3];
   jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
   /* Of the code generator. */
-  void *value, *lanes_value;
-  unsigned epoch, lanes_epoch;
+  void *value, *lanes_value, *square;
+  unsigned epoch, lanes_epoch, square_epoch;
   int uses, pass, first_pass, slot;
 };
 

@@ -1,5 +1,4 @@
 /* Plans of whole loops, and their running. */
-#include <stdio.h>
 #include <string.h>
 
 #include "jit/jit_parts.h"
@@ -40,7 +39,6 @@ hr_status_t jit_loop_prepare(const op_native_target_t *target, const op_step_t *
   HR_TRY(jit_loop_key(step->instr, &kernel->key));
   HR_TRY(jit_while_plan(target->arena, jit_target_host(), step->instr, kernel, &plan->buffers));
   if (kernel->is_declined) return NULL;
-  snprintf(kernel->name, sizeof kernel->name, "w%zu_%llx", jit->pending.count, (unsigned long long)kernel->key.high);
   jit->pending.data[jit->pending.count++] = kernel;
   jit->counts.requests++;
   plan->kernel = kernel;

@@ -101,8 +101,6 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
                             jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
   kernel->target = target, kernel->body = body, kernel->form = *form;
-  snprintf(kernel->name, sizeof kernel->name, "k%016llx%08llx", (unsigned long long)kernel->key.high,
-           (unsigned long long)kernel->key.low & 0xffffffff);
   hr_status_t st = take_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st) st = keep_lists(kernel, arena, buffers);

@@ -19,6 +19,7 @@ typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, 
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
+  int64_t strides[JIT_MAX_LOOPS]; /* kLoop: of each variable in the index */
   int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
 } jit_nest_t;
 
@@ -43,7 +44,7 @@ struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
   const jit_target_t *target;
   jit_key_t key;
-  char name[40]; /* of its functions, which end in the phase's number */
+  char name[40]; /* of its functions, which end in the phase's number; in its module */
   const hlo_computation_t *body;
   fusion_form_t form;
   int root_count;
@@ -65,7 +66,7 @@ struct jit_kernel {
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
   const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
   struct jit_while *whole;
-  bool has_rows, is_declined, is_ready;
+  bool has_rows, has_tiles, is_declined, is_ready;
   jit_kernel_t *next;
 };
 
@@ -86,7 +87,16 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
+/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the kernel. */
+LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
+/* Strides of loops in the order of the elements. */
+void jit_nest_order(jit_nest_t *nest);
+/* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the last
+ * two loops then. False: there is nothing of the kind, or the sizes do not divide. */
+bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes);
+/* Is it a load of neighbours along one variable that jumps along the other? */
+bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
 /* Makes the loop variables of a nest; the index is linear in them. */
 const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest);
 /* Splits a variable, or joins variables that no index tells apart, if the formula asks for it: `first` is the number of

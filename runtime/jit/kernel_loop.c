@@ -29,12 +29,21 @@ static hr_status_t build(jit_kernel_t *kernel) {
   return jit_formula_take_failure(kernel->formula);
 }
 
+static hr_status_t build_in_order(jit_kernel_t *kernel) {
+  jit_nest_order(&kernel->nest);
+  return build(kernel);
+}
+
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
-  HR_TRY(build(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build(kernel));
-  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count)) HR_TRY(build(kernel));
-  return NULL;
+  HR_TRY(build_in_order(kernel));
+  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build_in_order(kernel));
+  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count))
+    HR_TRY(build_in_order(kernel));
+  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->lanes = jit_kernel_lanes(kernel);
+  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->formula, kernel->lanes);
+  return kernel->has_tiles ? build(kernel) : NULL;
 }
 
 static void choose_units(jit_kernel_t *kernel) {
@@ -72,11 +81,18 @@ static hr_status_t find_reuse(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* Lines that are written whole, from an aligned place. */
-static void find_streams(jit_kernel_t *kernel) {
+/* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
+static bool is_aligned(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
-  int64_t count = jit_nest_count(nest);
-  bool whole = nest->rank == 1 || (nest->rank && nest->sizes[nest->rank - 1] % (16 * kernel->lanes) == 0);
+  int last = nest->rank - 1;
+  for (int v = 0; v < last; v++)
+    if (nest->strides[v] % kernel->lanes) return false;
+  return last == 0 || (last > 0 && nest->sizes[last] % kernel->lanes == 0);
+}
+
+static void find_streams(jit_kernel_t *kernel) {
+  int64_t count = jit_nest_count(&kernel->nest);
+  bool whole = is_aligned(kernel);
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
@@ -90,8 +106,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
-  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
-  kernel->lanes = kernel->nest.rank ? jit_kernel_lanes(kernel) : 1;
+  if (!kernel->nest.rank) kernel->lanes = 1;
   if (kernel->nest.rank && kernel->nest.sizes[kernel->nest.rank - 1] < 3) kernel->lanes = 1;
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
@@ -177,6 +192,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
+  if (kernel->has_tiles) emit.given = jit_tile_given, emit.given_context = kernel;
   if (kernel->nest.rank)
     write_units(&emit, kernel);
   else
