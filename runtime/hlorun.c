@@ -357,7 +357,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
                                  .unproved = options->unproved,
-                                 .compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED,
+                                 .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
                                  .start_workers = start_workers,
                                  .workers_context = &program->client->pool};
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
