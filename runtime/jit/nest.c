@@ -65,7 +65,8 @@ static bool can_merge(const jit_formula_t *formula, const jit_root_t *roots, int
   return true;
 }
 
-bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count) {
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots,
+                    int root_count) {
   bool merged = false;
   for (int v = nest->rank - 2; v >= 0; v--) {
     if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
