@@ -241,7 +241,8 @@ static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMType
   return element_pointer(emit, array, element, offset);
 }
 
-static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element,
+                                    const jit_expr_t *index) {
   LLVMValueRef offsets = lane_expr(emit, index, lane_index_type(emit, index));
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
   return element_pointer(emit, array, element, offsets);
@@ -253,7 +254,8 @@ static LLVMValueRef both_masks(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b)
 }
 
 static LLVMValueRef all_lanes(jit_emit_t *emit) {
-  return llvm()->ConstAllOnes(llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
+  return llvm()->ConstAllOnes(
+      llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
 }
 
 LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes) {
@@ -297,7 +299,8 @@ static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef p
   bool uniform = guard && is_scalar(guard);
   if (uniform) pointer = readable(emit, pointer, guard, depth);
   LLVMValueRef mask = both_masks(emit, emit->mask, uniform ? NULL : guard);
-  return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align) : plain_load(emit, type, pointer, align);
+  return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align)
+              : plain_load(emit, type, pointer, align);
 }
 
 /* Memory of several lanes, that lie apart. */
@@ -331,7 +334,8 @@ static void stream(jit_emit_t *emit, LLVMValueRef store, size_t bytes) {
   LLVMContextRef context = emit->code->context;
   LLVMValueRef one = llvm()->ConstInt(llvm()->Int32TypeInContext(context), 1, false);
   LLVMMetadataRef number = llvm()->ValueAsMetadata(one), node = llvm()->MDNodeInContext2(context, &number, 1);
-  llvm()->SetMetadata(store, llvm()->GetMDKindIDInContext(context, "nontemporal", 11), llvm()->MetadataAsValue(context, node));
+  llvm()->SetMetadata(store, llvm()->GetMDKindIDInContext(context, "nontemporal", 11),
+                      llvm()->MetadataAsValue(context, node));
   llvm()->SetAlignment(store, (unsigned)bytes);
 }
 
@@ -347,7 +351,8 @@ void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, cons
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   unsigned align = (unsigned)hr_dtype_bytes(dtype);
   bool spread = reach_of(emit, index) == REACH_SPREAD;
-  LLVMValueRef pointer = spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
+  LLVMValueRef pointer =
+      spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {

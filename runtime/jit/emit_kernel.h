@@ -1,8 +1,8 @@
 /* Writing one kernel function: formulas as instructions, each as far out of the loops as what it depends on allows.
  *
- * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every level
- * has a block in which values that depend on no deeper variable are written, before the deeper loops. The innermost
- * variable is the lanes': one iteration computes `lanes` consecutive values of it.
+ * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every
+ * level has a block in which values that depend on no deeper variable are written, before the deeper loops. The
+ * innermost variable is the lanes': one iteration computes `lanes` consecutive values of it.
  * Thread: one at a time, like the module. */
 #ifndef JIT_EMIT_H
 #define JIT_EMIT_H
@@ -30,7 +30,7 @@ typedef struct jit_emit {
   int lane_var;                                        /* -1: none */
   int lanes;                                           /* now: 1 in scalar loops */
   LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
-  /* Values that go from one iteration to the next, of whatever loop is open: set before it, read and set in its body. */
+  /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
   int carry_count;
   LLVMValueRef carried[JIT_MAX_CARRIES];
   unsigned last_epoch;
@@ -64,8 +64,8 @@ LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
 LLVMValueRef jit_emit_in(jit_emit_t *emit, int number);
 LLVMValueRef jit_emit_out(jit_emit_t *emit, int number);
 
-/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may be
- * NULL) says so: a scalar if the index is one for all lanes. */
+/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may
+ * be NULL) says so: a scalar if the index is one for all lanes. */
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
                            LLVMValueRef guard, int depth);
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
@@ -111,8 +111,8 @@ typedef struct jit_lanes {
   void *context;
 } jit_lanes_t;
 
-/* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the rest by a mask or one by
- * one. */
+/* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the rest by a mask or
+ * one by one. */
 void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to);
 
 #endif

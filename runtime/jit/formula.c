@@ -100,7 +100,8 @@ jit_node_t *jit_node_op(jit_formula_t *formula, hlo_opcode_t op, hr_dtype_t dtyp
 jit_node_t *jit_node_range(jit_formula_t *formula, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
   if (*out_never || (expr->low >= low && expr->high < high)) return NULL;
-  return jit_node_make(formula, &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
+  return jit_node_make(formula,
+                       &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
 }
 
 jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b) {
@@ -110,7 +111,8 @@ jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b) 
 
 jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
                              uint32_t vars) {
-  return jit_node_make(formula, &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
+  return jit_node_make(formula,
+                       &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
 }
 
 /* --- indices --------------------------------------------------------------------------------------------------- */
@@ -153,7 +155,8 @@ bool jit_is_one_value(const hlo_value_t *value) {
 
 static int buffer_of(jit_formula_t *formula, int param, const hlo_value_t *literal) {
   int k = 0;
-  while (k < formula->buffer_count && (formula->buffers[k].param != param || formula->buffers[k].literal != literal)) k++;
+  while (k < formula->buffer_count && (formula->buffers[k].param != param || formula->buffers[k].literal != literal))
+    k++;
   if (k == formula->buffer_count) {
     formula->buffers[k].param = param, formula->buffers[k].literal = literal;
     formula->buffer_count++;
@@ -172,7 +175,8 @@ static jit_node_t *constant_at(jit_formula_t *formula, const hlo_instr_t *instr,
   return jit_node_make(formula, &node);
 }
 
-static jit_node_t *parameter_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *parameter_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+                                jit_node_t *guard) {
   jit_node_t node = {.kind = JIT_LOAD, .dtype = instr->shape->dtype, .guard = guard,
                      .number = buffer_of(formula, (int)hlo_parameter_number(instr), NULL)};
   node.expr = jit_index_linear(formula, instr->shape, index);
@@ -190,12 +194,14 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
     return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
                               hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER);
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
-  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS), mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
+  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
+          mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
   return JIT_PRECISION_DETAIL(exponent > 64 ? 64 : exponent, mantissa > 64 ? 64 : mantissa);
 }
 
 /* Scalars may stand beside arrays: they are element 0 for all. */
-static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+                                  jit_node_t *guard) {
   jit_node_t *args[3];
   int64_t count = count_of(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
@@ -257,7 +263,8 @@ const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t
   return instr;
 }
 
-static jit_node_t *carry_at(jit_formula_t *formula, int k, const hlo_shape_t *shape, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *carry_at(jit_formula_t *formula, int k, const hlo_shape_t *shape, jit_index_t index,
+                            jit_node_t *guard) {
   if (count_of(shape) == 1) return jit_formula_leaf(formula, NULL, k, shape->dtype, 1u << JIT_UNIT_LOOP);
   jit_node_t node = {.kind = JIT_LOAD, .dtype = shape->dtype, .guard = guard, .number = buffer_of(formula, k, NULL)};
   if (k < 64 && formula->changing >> k & 1) node.vars = 1u << JIT_UNIT_LOOP;

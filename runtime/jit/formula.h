@@ -1,5 +1,5 @@
-/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at computed
- * indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
+/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at
+ * computed indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
  * Failures: the first one is kept in jit_formula_t.failed, also of index expressions; functions then return a node.
  * Lives in the arena it was made with. */
 #ifndef JIT_FORMULA_H
@@ -70,8 +70,9 @@ typedef struct jit_formula {
   hr_status_t failed;
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
-  /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is carried:
-   * the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and arrays. */
+  /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
+   * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
+   * arrays. */
   const hlo_instr_t **callers;
   const hlo_computation_t *condition;
   uint64_t changing;             /* bit k: array k is written */
@@ -103,7 +104,8 @@ const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t
 /* Is it an element of what a loop carries? Its number, or -1. */
 int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr);
 /* A value that the code generator provides: number and instr name it. */
-jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype, uint32_t vars);
+jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
+                             uint32_t vars);
 
 const jit_expr_t *jit_index_linear(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);
 const jit_expr_t *const *jit_index_dims(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);

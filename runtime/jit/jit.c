@@ -44,8 +44,9 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
 /* --- requests -------------------------------------------------------------------------------------------------- */
 
-static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body, const fusion_form_t *form,
-                              int part, const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
+static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body,
+                              const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                              jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
@@ -59,8 +60,8 @@ static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_comput
   return NULL;
 }
 
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form, int part,
-                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
+                        int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
   jit_key_t key;
   HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, &key, out_buffers));
   jit->counts.requests++;

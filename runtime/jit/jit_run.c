@@ -149,7 +149,8 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse);
   plan_copies(plan, &form, reuse);
-  *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
+  *out =
+      (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
   return NULL;
 }

@@ -2,8 +2,8 @@
  *
  *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
  *
- * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by side.
- * `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
+ * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by
+ * side. `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
 #ifndef JIT_KERNEL_H
 #define JIT_KERNEL_H
 
@@ -87,13 +87,14 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
-/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the kernel. */
+/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
+ * kernel. */
 LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Strides of loops in the order of the elements. */
 void jit_nest_order(jit_nest_t *nest);
-/* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the last
- * two loops then. False: there is nothing of the kind, or the sizes do not divide. */
+/* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the
+ * last two loops then. False: there is nothing of the kind, or the sizes do not divide. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes);
 /* Is it a load of neighbours along one variable that jumps along the other? */
 bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);

@@ -81,8 +81,9 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->phase_count = 2;
   double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
   kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
-  kernel->phases[1].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->block_count)) /
-                              (double)kernel->phases[1].units;
+  kernel->phases[1].unit_ns =
+      jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->block_count)) /
+      (double)kernel->phases[1].units;
   kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count) * 8;
   return NULL;
 }
@@ -159,13 +160,15 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
   LLVMValueRef accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
   jit_reduce_t *reduce = columns->reduce;
   (void)copy;
-  for (int i = 0; i < reduce->reduction_count; i++) load_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+  for (int i = 0; i < reduce->reduction_count; i++)
+    load_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
   for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
     if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
     take_row(emit, columns, accs);
     if (reduce->unroll) jit_level_leave(emit);
   }
-  for (int i = 0; i < reduce->reduction_count; i++) store_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+  for (int i = 0; i < reduce->reduction_count; i++)
+    store_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
 }
 
 /* Lanes over the unit's block of columns. */
@@ -293,7 +296,8 @@ static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
 }
 
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
-  columns_t columns = {.kernel = kernel, .reduce = kernel->reduce, .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
+  columns_t columns = {
+      .kernel = kernel, .reduce = kernel->reduce, .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
   for (int phase = 0; phase < 2; phase++) {
     jit_emit_t emit;
     char name[64];

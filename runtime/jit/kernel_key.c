@@ -1,5 +1,5 @@
-/* What names a part of a fusion: its instructions in the order in which they are reached from its roots, with everything
- * about them that decides code. Names, and where parameters come from, do not. */
+/* What names a part of a fusion: its instructions in the order in which they are reached from its roots, with
+ * everything about them that decides code. Names, and where parameters come from, do not. */
 #include <string.h>
 
 #include "base/vec.h"

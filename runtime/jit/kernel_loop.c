@@ -1,7 +1,7 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of the
- * innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
+ * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of
+ * the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
 #include "jit/kernel.h"
 
 #define NODES_MAX 6000
@@ -76,7 +76,8 @@ static hr_status_t find_reuse(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     if (kernel->roots[r].instr->op == HLO_DYNAMIC_UPDATE_SLICE) continue;
     for (int k = 0; k < formula->buffer_count && k < 64; k++)
-      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r])) kernel->reuse[r] |= (uint64_t)1 << k;
+      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r]))
+        kernel->reuse[r] |= (uint64_t)1 << k;
   }
   return NULL;
 }
@@ -179,7 +180,8 @@ static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
-  if (kernel->block) block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
+  if (kernel->block)
+    block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
   for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
   write_middle(emit, kernel, kernel->unit_rank, block);

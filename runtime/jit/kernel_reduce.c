@@ -2,7 +2,8 @@
  *
  * Loop variables are those of what is left (the kernel's nest), then those of what is reduced (within). Reductions that
  * depend on others wait for them: pass p over a row computes those whose operands need the results of passes before p.
- * An operand's nodes are made before anything that uses the reduction, so one walk in the order of making finds passes. */
+ * An operand's nodes are made before anything that uses the reduction, so one walk in the order of making finds
+ * passes. */
 #include "jit/kernel_reduce.h"
 
 #include <string.h>
@@ -70,12 +71,14 @@ static void find_passes(jit_reduce_t *reduce, jit_node_t **first) {
 
 static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   jit_reduce_t *reduce = kernel->reduce;
-  if (reduce->reduction_count == JIT_MAX_REDUCTIONS) return hlo_unsupported(instr, "more reductions than one loop takes");
+  if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
+    return hlo_unsupported(instr, "more reductions than one loop takes");
   jit_reduction_t *reduction = &reduce->reductions[reduce->reduction_count];
   jit_node_t **made = kernel->formula->last_made;
   jit_index_t full = {reduce->full, NULL}, zero = {jit_expr_constant(&kernel->formula->exprs, 0), NULL};
   *reduction = (jit_reduction_t){.instr = instr, .first_leaf = reduce->leaf_count};
-  if (!jit_reducer_init(kernel->target, instr, &reduction->reducer)) return hlo_unsupported(instr, "no code for its computation");
+  if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
+    return hlo_unsupported(instr, "no code for its computation");
   int count = reduction->reducer.count;
   for (int k = 0; k < count; k++) {
     reduction->inputs[k] = jit_formula_at(kernel->formula, instr->operands[k], 0, full, NULL);

@@ -4,8 +4,8 @@
  *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
  * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again.
  *
- * Few long rows: a unit of phase 2p is a block of a row, whose partial results go to memory that all share; phase 2p + 1
- * combines them in the order of the blocks, so that the bits do not depend on the workers. */
+ * Few long rows: a unit of phase 2p is a block of a row, whose partial results go to memory that all share; phase 2p +
+ * 1 combines them in the order of the blocks, so that the bits do not depend on the workers. */
 #include <string.h>
 
 #include "jit/element.h"
@@ -38,8 +38,8 @@ static bool is_expensive(const jit_node_t *node) {
   return false;
 }
 
-/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the first node that an earlier one
- * had is saved there, if it is worth it; what is below is not needed again. */
+/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
+ * first node that an earlier one had is saved there, if it is worth it; what is below is not needed again. */
 static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   if (!(node->vars & within_vars(kernel)) || node->uses == pass + 1 || node->slot >= 0) return;
   bool again = node->uses > 0;
@@ -131,7 +131,8 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
   int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
-  bool is_split = reduce->outer_count < ROWS_WANTED && inner >= 2 * BLOCK_LEAST && 2 * reduce->pass_count <= JIT_MAX_PHASES;
+  bool is_split =
+      reduce->outer_count < ROWS_WANTED && inner >= 2 * BLOCK_LEAST && 2 * reduce->pass_count <= JIT_MAX_PHASES;
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
   if (is_split)
     split_rows(kernel);
@@ -180,7 +181,8 @@ static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
   }
   if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
   LLVMValueRef array = row_memory(emit, rows, node->slot);
-  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, NULL, jit_emit_depth(emit, node->vars));
+  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, NULL,
+                       jit_emit_depth(emit, node->vars));
 }
 
 static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
@@ -201,7 +203,8 @@ static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->formula->first_made; node; node = node->next_made) {
     if (node->slot < 0 || node->first_pass != emit->pass) continue;
     LLVMValueRef value = jit_emit_lanes(emit, node);
-    jit_emit_store(emit, row_memory(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value, false);
+    jit_emit_store(emit, row_memory(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
+                   false);
   }
 }
 
@@ -235,7 +238,8 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++) {
       LLVMTypeRef type = jit_vector_type(llvm()->TypeOf(starts[k]), rows->kernel->lanes);
-      for (int u = 0; u < rows->unroll; u++) emit->carried[emit->carry_count++] = jit_splat(emit->code, type, starts[k]);
+      for (int u = 0; u < rows->unroll; u++)
+        emit->carried[emit->carry_count++] = jit_splat(emit->code, type, starts[k]);
     }
   }
 }

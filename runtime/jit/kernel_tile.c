@@ -1,6 +1,6 @@
-/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in registers, and stored in
- * memory of the function, from where the loops over the square read them along the lanes. So every line of the operand is
- * read once, whatever the distance of its rows. */
+/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in registers, and stored
+ * in memory of the function, from where the loops over the square read them along the lanes. So every line of the
+ * operand is read once, whatever the distance of its rows. */
 #include "jit/element.h"
 #include "jit/kernel.h"
 
@@ -13,7 +13,8 @@ static void turn(jit_code_t *code, LLVMValueRef *rows, int count) {
       low[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane - bit : lane), false);
       high[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane : lane + bit), false);
     }
-    LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)count), take_high = llvm()->ConstVector(high, (unsigned)count);
+    LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)count),
+                 take_high = llvm()->ConstVector(high, (unsigned)count);
     for (int row = 0; row < count; row++) {
       if (row & bit) continue;
       LLVMValueRef a = rows[row], b = rows[row + bit];
@@ -39,7 +40,8 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
   jit_emit_at(emit, level);
   array = vector_at(emit, element, array, first);
   for (int row = 0; row < count; row++) {
-    rows[row] = llvm()->BuildLoad2(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)), "");
+    rows[row] =
+        llvm()->BuildLoad2(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)), "");
     llvm()->SetAlignment(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
   }
   turn(code, rows, count);

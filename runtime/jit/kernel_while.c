@@ -64,7 +64,8 @@ static hr_status_t find_updates(jit_formula_t *formula, while_t *loop, const hlo
 
 static void build_updates(jit_formula_t *formula, while_t *loop, const hlo_instr_t **updates) {
   const jit_expr_t *variables[UPDATES_MAX];
-  for (int u = 0; u < loop->update_count; u++) variables[u] = jit_expr_loop(&formula->exprs, 0, loop->updates[u].count - 1);
+  for (int u = 0; u < loop->update_count; u++)
+    variables[u] = jit_expr_loop(&formula->exprs, 0, loop->updates[u].count - 1);
   for (int u = 0; u < loop->update_count; u++) {
     update_t *update = &loop->updates[u];
     jit_index_t at = {update->count > 1 ? variables[u] : jit_expr_constant(&formula->exprs, 0), NULL};
@@ -123,7 +124,8 @@ static hr_status_t plan(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   HR_TRY(look_at_state(instr, loop));
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
   size_t most = 0;
-  for (size_t c = 0; c < kernel->body->module->computations.count; c++) most += kernel->body->module->computations.data[c]->instrs.count;
+  for (size_t c = 0; c < kernel->body->module->computations.count; c++)
+    most += kernel->body->module->computations.data[c]->instrs.count;
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->body->module->computations.count, &kernel->formula->callers));
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, most, &kernel->formula->buffers));
   kernel->formula->condition = instr->called[0];
@@ -137,8 +139,8 @@ static hr_status_t plan(jit_kernel_t *kernel, const hlo_instr_t *instr) {
   return NULL;
 }
 
-hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *instr, jit_kernel_t *kernel,
-                           jit_buffer_list_t *out_buffers) {
+hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *instr,
+                           jit_kernel_t *kernel, jit_buffer_list_t *out_buffers) {
   hr_arena_init(&kernel->arena);
   kernel->target = target;
   hr_status_t st = plan(kernel, instr);
@@ -146,7 +148,8 @@ hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const 
   if (!st) {
     void *copy;
     out_buffers->count = kernel->buffer_count = kernel->formula->buffer_count;
-    st = hr_arena_copy(arena, kernel->formula->buffers, (size_t)kernel->buffer_count * sizeof *out_buffers->items, &copy);
+    st = hr_arena_copy(arena, kernel->formula->buffers, (size_t)kernel->buffer_count * sizeof *out_buffers->items,
+                       &copy);
     out_buffers->items = copy;
   }
   if (st) hr_arena_deinit(&kernel->arena);

@@ -65,7 +65,8 @@ static bool can_merge(const jit_formula_t *formula, const jit_root_t *roots, int
   return true;
 }
 
-bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count) {
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots,
+                    int root_count) {
   bool merged = false;
   for (int v = nest->rank - 2; v >= 0; v--) {
     if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
@@ -104,7 +105,7 @@ static void set_loop(jit_nest_t *nest, int64_t size, int64_t stride) {
 /* Several tiles of rows side by side, so that what is read of a row is more than one line. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes) {
   jit_nest_t old = *nest;
-  int inner = nest->rank - 1, outer = inner > 0 && lanes > 1 ? turned_loop(nest, formula) : -1;
+  int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? turned_loop(nest, formula) : -1;
   if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
   int64_t rows = old.sizes[outer], columns = old.sizes[inner];
   if (rows % lanes || columns % lanes) return false;

@@ -83,8 +83,8 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 
 /* --- applying -------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x, int count,
-                                LLVMValueRef *values) {
+static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x,
+                                int count, LLVMValueRef *values) {
   LLVMValueRef args[3];
   if (instr->op == HLO_PARAMETER) {
     int number = (int)hlo_parameter_number(instr);

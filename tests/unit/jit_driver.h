@@ -114,7 +114,8 @@ static inline hr_status_t jit_read(const char *text, hlo_module_t **out_module) 
   return st ? st : hlo_verify(*out_module);
 }
 
-static inline hr_status_t jit_reference(const hlo_module_t *module, hlo_value_t *const *values, hlo_value_t **out_value) {
+static inline hr_status_t jit_reference(const hlo_module_t *module, hlo_value_t *const *values,
+                                        hlo_value_t **out_value) {
   plan_t *plan = NULL;
   exec_machine_t *machine = NULL;
   hlo_value_t *args[JIT_MAX_LEAVES];
@@ -189,7 +190,8 @@ static inline bool jit_compile_and_run(jit_case_t *c) {
   hr_workers_t *workers = NULL;
   op_native_step_t step = {0};
   bool fine = true;
-  if (c->driver->workers > 1) CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = c->driver->workers}, &workers));
+  if (c->driver->workers > 1)
+    CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = c->driver->workers}, &workers));
   CHECK_OK(jit_create(&(jit_options_t){.workers = workers, .dump_to = getenv("JIT_DUMP")}, &jit));
   op_native_target_t target = {.arena = &c->arena, .workers = hr_workers_count(workers), .emitter = jit};
   const hlo_instr_t *instr = c->driver->is_loop ? c->module->entry->root : &c->fusion;

@@ -150,7 +150,8 @@ static const char *const index_programs[] = {
     "a = f32[6,40,3] parameter(0) ROOT r = f32[3,6,40] transpose(a), dimensions={2,0,1}",
     "a = f32[40] parameter(0) b = f32[3,40,5] broadcast(a), dimensions={1} c = f32[3,40,5] parameter(1)\n"
     "ROOT r = f32[3,40,5] add(b, c)",
-    "a = f32[] parameter(0) b = f32[33] broadcast(a), dimensions={} c = f32[33] parameter(1) ROOT r = f32[33] multiply(b, c)",
+    "a = f32[] parameter(0) b = f32[33] broadcast(a), dimensions={} c = f32[33] parameter(1) ROOT r = f32[33] "
+    "multiply(b, c)",
     "a = f32[12,10] parameter(0) b = f32[8,15] reshape(a) c = f32[15] parameter(1)\n"
     "d = f32[8,15] broadcast(c), dimensions={1} ROOT r = f32[8,15] add(b, d)",
     "a = f32[8,64] parameter(0) b = f32[8,8,8] reshape(a) c = f32[8,8,8] transpose(b), dimensions={1,0,2}\n"
@@ -185,7 +186,8 @@ static const char *const index_programs[] = {
     "c = f32[4,8,8] slice(a), slice={[0:4], [0:8], [0:8]} ROOT d = f32[4,8,9] concatenate(b, c), dimensions={2}",
     "a = f32[6,4,10] parameter(0) b = f32[10,24] parameter(1) c = f32[10,6,4] reshape(b)\n"
     "d = f32[6,4,10] transpose(c), dimensions={1,2,0} ROOT r = f32[6,4,10] add(a, d)",
-    "a = f32[30] parameter(0) c = f32[3] constant({1,2,3}) d = f32[10,3] broadcast(c), dimensions={1} e1 = f32[30] reshape(d)\n"
+    "a = f32[30] parameter(0) c = f32[3] constant({1,2,3}) d = f32[10,3] broadcast(c), dimensions={1} e1 = f32[30] "
+    "reshape(d)\n"
     "ROOT r = f32[30] multiply(a, e1)",
     "a = f32[] parameter(0) b = s32[] parameter(1) c = f32[] convert(b) d = f32[] add(a, c) m = s32[] negate(b)\n"
     "ROOT t = (f32[], s32[]) tuple(d, m)",
@@ -194,7 +196,8 @@ static const char *const index_programs[] = {
     "a = f32[48,32] parameter(0) b = f32[32,48] transpose(a), dimensions={1,0} c = f32[32,48] parameter(1)\n"
     "ROOT r = f32[32,48] subtract(b, c)",
     "a = f64[3,64,32] parameter(0) b = f64[3,32,64] transpose(a), dimensions={0,2,1} ROOT r = f64[3,32,64] negate(b)",
-    "a = bf16[2,32,5,64] parameter(0) b = bf16[2,5,64,32] transpose(a), dimensions={0,2,3,1} ROOT r = bf16[2,5,64,32] negate(b)",
+    "a = bf16[2,32,5,64] parameter(0) b = bf16[2,5,64,32] transpose(a), dimensions={0,2,3,1} ROOT r = bf16[2,5,64,32] "
+    "negate(b)",
     "a = s8[64,128] parameter(0) b = s8[128,64] transpose(a), dimensions={1,0} ROOT r = s8[128,64] negate(b)",
     "a = pred[64,64] parameter(0) b = pred[64,64] transpose(a), dimensions={1,0} c = pred[64,64] parameter(1)\n"
     "d = s32[64,64] parameter(2) f = s32[64,64] transpose(d), dimensions={1,0} g = pred[64,64] xor(b, c)\n"
@@ -207,7 +210,8 @@ static void indices(void) {
   for (int i = 0; i < COUNT(index_programs); i++)
     for (int round = 0; round < 3; round++) {
       char text[1024];
-      jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + round, .in_place = round == 1, .small_numbers = round < 2};
+      jit_driver_t driver = {
+          .seed = (uint64_t)i, .workers = 1 + round, .in_place = round == 1, .small_numbers = round < 2};
       snprintf(text, sizeof text, "HloModule t\nENTRY e {\n%s }\n", index_programs[i]);
       CHECK(&driver, text);
       CU_ASSERT_EQUAL(driver.declined, 0);
@@ -217,7 +221,8 @@ static void indices(void) {
 /* --- reductions ------------------------------------------------------------------------------------------------ */
 
 #define SUM(type) "sum { a = " type "[] parameter(0) b = " type "[] parameter(1) ROOT c = " type "[] add(a, b) }\n"
-#define MOST(type) "most { a = " type "[] parameter(0) b = " type "[] parameter(1) ROOT c = " type "[] maximum(a, b) }\n"
+#define MOST(type) \
+  "most { a = " type "[] parameter(0) b = " type "[] parameter(1) ROOT c = " type "[] maximum(a, b) }\n"
 
 static const char *const softmax =
     "a = f32[%d,%d] parameter(0) m = f32[] constant(-inf) r = f32[%d] reduce(a, m), dimensions={1}, to_apply=most\n"
@@ -271,32 +276,38 @@ static const char *const reduce_programs[] = {
     "ROOT r = pred[10] reduce(f, z), dimensions={1}, to_apply=all }\n",
     SUM("f32") "ENTRY e { a = f32[8,64,100] parameter(0) z = f32[] constant(0)\n"
     "r = f32[8,64] reduce(a, z), dimensions={2}, to_apply=sum n = f32[] constant(100)\n"
-    "nb = f32[8,64] broadcast(n), dimensions={} m = f32[8,64] divide(r, nb) mb = f32[8,64,100] broadcast(m), dimensions={0,1}\n"
+    "nb = f32[8,64] broadcast(n), dimensions={} m = f32[8,64] divide(r, nb) mb = f32[8,64,100] broadcast(m),\n"
+    "dimensions={0,1}\n"
     "d = f32[8,64,100] subtract(a, mb) q = f32[8,64,100] multiply(d, d)\n"
     "v = f32[8,64] reduce(q, z), dimensions={2}, to_apply=sum w = f32[8,64] divide(v, nb) x = f32[8,64] rsqrt(w)\n"
     "xb = f32[8,64,100] broadcast(x), dimensions={0,1} y = f32[8,64,100] multiply(d, xb) g = f32[100] parameter(1)\n"
     "gb = f32[8,64,100] broadcast(g), dimensions={2} o = f32[8,64,100] multiply(y, gb)\n"
     "ROOT t = (f32[8,64,100], f32[8,64]) tuple(o, m) }\n",
     "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
-    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j), direction=LT\n"
+    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j),\n"
+    "direction=LT\n"
     "f = pred[] and(e, l) h = pred[] or(g, f) v = f32[] select(h, a, b) k = s32[] select(h, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
     "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=1 m = f32[] constant(-inf)\n"
     "z = s32[] constant(0) ROOT r = (f32[20], s32[20]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
     "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
-    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j), direction=LT\n"
+    "g = pred[] compare(a, b), direction=GT e = pred[] compare(a, b), direction=EQ l = pred[] compare(i, j),\n"
+    "direction=LT\n"
     "f = pred[] and(e, l) h = pred[] or(g, f) v = f32[] select(h, a, b) k = s32[] select(h, i, j)\n"
     "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
     "ENTRY e { a = f32[20,301] parameter(0) i = s32[20,301] iota(), iota_dimension=0 m = f32[] constant(-inf)\n"
     "z = s32[] constant(0) r = (f32[301], s32[301]) reduce(a, i, m, z), dimensions={0}, to_apply=arg\n"
     "ROOT k = s32[301] get-tuple-element(r), index=1 }\n",
-    SUM("f32") "ENTRY e { a = f32[128,10] parameter(0) b = s32[128] parameter(1) c = f32[128] parameter(2) z = f32[] constant(0)\n"
+    SUM("f32") "ENTRY e { a = f32[128,10] parameter(0) b = s32[128] parameter(1) c = f32[128] parameter(2) z =\n"
+    "f32[] constant(0)\n"
     "d = s32[128] negate(b) r = f32[128] reduce(a, z), dimensions={1}, to_apply=sum q = f32[128] multiply(r, c)\n"
     "ROOT t = (s32[128], f32[128]) tuple(d, q) }\n",
     SUM("f32") "ENTRY e { a = f32[30,1,50] parameter(0) z = f32[] constant(3)\n"
     "ROOT r = f32[30,50] reduce(a, z), dimensions={1}, to_apply=sum }\n",
-    SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] transpose(b), dimensions={1,0}\n"
-    "d = f32[40,30] multiply(a, c) z = f32[] constant(0) ROOT r = f32[40] reduce(d, z), dimensions={1}, to_apply=sum }\n",
+    SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] transpose(b),\n"
+    "dimensions={1,0}\n"
+    "d = f32[40,30] multiply(a, c) z = f32[] constant(0) ROOT r = f32[40] reduce(d, z), dimensions={1},\n"
+    "to_apply=sum }\n",
 };
 
 static void reductions(void) {
@@ -316,17 +327,21 @@ static void reductions(void) {
 static const char *const loop_programs[] = {
     "cond { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(300)\n"
     "ROOT c = pred[] compare(i, n), direction=LT }\n"
-    "body { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 x = f32[] get-tuple-element(s), index=1\n"
+    "body { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 x = f32[] get-tuple-element(s), "
+    "index=1\n"
     "o = s32[] constant(1) j = s32[] add(i, o) h = f32[] constant(0.99) y = f32[] multiply(x, h) k = f32[] convert(i)\n"
     "z = f32[] add(y, k) ROOT r = (s32[], f32[]) tuple(j, z) }\n"
     "ENTRY e { i = s32[] parameter(0) x = f32[] parameter(1) t = (s32[], f32[]) tuple(i, x)\n"
     "ROOT w = (s32[], f32[]) while(t), condition=cond, body=body }\n",
-    "cond { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(40)\n"
+    "cond { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] "
+    "constant(40)\n"
     "ROOT c = pred[] compare(i, n), direction=LT }\n"
     "body { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
     "a = f32[40] get-tuple-element(s), index=1 b = f32[40,7] get-tuple-element(s), index=2\n"
-    "x = f32[] get-tuple-element(s), index=3 z = s32[] constant(0) l = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1}\n"
-    "m = f32[] reshape(l) y = f32[] add(x, m) v = f32[7] broadcast(y), dimensions={} k = f32[7] iota(), iota_dimension=0\n"
+    "x = f32[] get-tuple-element(s), index=3 z = s32[] constant(0) l = f32[1] dynamic-slice(a, i), "
+    "dynamic_slice_sizes={1}\n"
+    "m = f32[] reshape(l) y = f32[] add(x, m) v = f32[7] broadcast(y), dimensions={} k = f32[7] iota(), "
+    "iota_dimension=0\n"
     "u = f32[7] multiply(v, k) q = f32[1,7] reshape(u) d = f32[40,7] dynamic-update-slice(b, q, i, z)\n"
     "o = s32[] constant(1) j = s32[] add(i, o) f = f32[1] reshape(y) g = f32[40] dynamic-update-slice(a, f, j)\n"
     "ROOT r = (s32[], f32[40], f32[40,7], f32[]) tuple(j, g, d, y) }\n"
@@ -339,7 +354,8 @@ static void loops(void) {
   for (int i = 0; i < COUNT(loop_programs); i++)
     for (int round = 0; round < 2; round++) {
       char text[3072];
-      jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1, .in_place = round == 1, .small_numbers = true, .is_loop = true};
+      jit_driver_t driver = {
+          .seed = (uint64_t)i, .workers = 1, .in_place = round == 1, .small_numbers = true, .is_loop = true};
       snprintf(text, sizeof text, "HloModule t\n%s", loop_programs[i]);
       CHECK(&driver, text);
       CU_ASSERT_EQUAL(driver.declined, 0);
