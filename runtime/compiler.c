@@ -106,7 +106,8 @@ static bool is_worth_workers(const hlo_module_t *module) {
 
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .emitter_context = program->jit};
+  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
+                         .emitter_context = program->jit};
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference) return jit_finish(program->jit);
   flat_plan_destroy(program->flat);

@@ -46,7 +46,7 @@ typedef enum hlorun_world {
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
 typedef enum hlorun_engine {
-  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_DEFAULT, /* the compiled engine */
   HLORUN_ENGINE_REFERENCE,
   HLORUN_ENGINE_COMPILED
 } hlorun_engine_t;
@@ -145,8 +145,8 @@ typedef struct hlorun_program_figures {
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 
 /* --- functions of the caller's, which programs call by custom-call --- */
-/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a tuple.
- * Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
+/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a
+ * tuple. Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
 /* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);

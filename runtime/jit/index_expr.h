@@ -11,6 +11,7 @@
 #include "base/arena.h"
 
 #define JIT_MAX_LOOPS 24
+#define JIT_UNIT_LOOP (JIT_MAX_LOOPS - 1) /* the variable of the loop over units: reductions are known inside of it only */
 
 typedef struct jit_expr jit_expr_t;
 

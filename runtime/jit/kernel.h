@@ -19,6 +19,7 @@ typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, 
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
+  int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
 } jit_nest_t;
 
 typedef struct jit_phase {
@@ -61,8 +62,10 @@ struct jit_kernel {
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
   uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
   double node_work;  /* how long its code takes to make: nodes */
-  void *rows;        /* kInput: of kernel_rows.c */
-  bool is_declined, is_ready;
+  struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
+  const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
+  struct jit_while *whole;
+  bool has_rows, is_declined, is_ready;
   jit_kernel_t *next;
 };
 
@@ -93,6 +96,12 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
 /* Sizes of a shape, without those of 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
 int64_t jit_nest_count(const jit_nest_t *nest);
+
+/* A while as one function: in[k] is buffer k, out[k] leaf k of what it carries, which it begins from and leaves there;
+ * at most end - begin iterations; the first int64 of scratch is then 1 if the loop is over, else 0. */
+hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *loop, jit_kernel_t *kernel,
+                           jit_buffer_list_t *out_buffers);
+hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
 
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);

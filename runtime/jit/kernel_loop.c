@@ -103,7 +103,8 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
-static void write_roots(jit_emit_t *emit, void *context) {
+static void write_roots(jit_emit_t *emit, void *context, int copy) {
+  (void)copy;
   jit_kernel_t *kernel = context;
   LLVMValueRef values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
@@ -121,8 +122,9 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   int var = kernel->nest.rank - 1;
   int64_t size = kernel->nest.sizes[var];
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  jit_lanes_t how = {var, kernel->lanes, size, 1, write_roots, kernel};
   if (!block) {
-    jit_loop_lanes(emit, var, from, to, size, kernel->lanes, write_roots, kernel);
+    jit_loop_lanes(emit, &how, from, to);
     return;
   }
   LLVMTypeRef i64 = llvm()->TypeOf(to);
@@ -130,8 +132,8 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
   LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), "");
   to = jit_intrinsic(emit->code, "llvm.smin", i64, (LLVMValueRef[]){end, to}, 2);
-  int64_t count = size % kernel->block ? -1 : kernel->block;
-  jit_loop_lanes(emit, var, from, to, count, kernel->lanes, write_roots, kernel);
+  how.count = size % kernel->block ? -1 : kernel->block;
+  jit_loop_lanes(emit, &how, from, to);
 }
 
 static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {
@@ -158,9 +160,8 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
   jit_loop_t loop;
-  int unit_var = JIT_MAX_LOOPS - 1;
   int64_t inner = kernel->nest.sizes[kernel->nest.rank - 1];
-  jit_loop_begin(emit, unit_var, emit->begin, &loop);
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->block) block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
@@ -179,7 +180,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->nest.rank)
     write_units(&emit, kernel);
   else
-    write_roots(&emit, kernel);
+    write_roots(&emit, kernel, 0);
   jit_emit_end(&emit);
   return jit_formula_take_failure(kernel->formula);
 }

@@ -38,7 +38,10 @@ static bool is_bent_by(const jit_formula_t *formula, int var) {
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula) {
   int var = formula->exprs.split_var, at = var - first;
   if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_bent_by(formula, var)) return false;
-  for (int v = nest->rank; v > at + 1; v--) nest->sizes[v] = nest->sizes[v - 1];
+  for (int v = nest->rank; v > at; v--) {
+    nest->sizes[v] = nest->sizes[v - 1];
+    nest->dims[v] = nest->dims[v - 1];
+  }
   nest->sizes[at + 1] = formula->exprs.split_size;
   nest->sizes[at] /= formula->exprs.split_size;
   nest->rank++;
