@@ -124,7 +124,8 @@ static void print_event(hr_text_t *text, const hr_trace_event_t *event, int pid,
 }
 
 void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
-  hr_text_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid, pid);
+  hr_text_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
+                 pid);
   hr_text_printf(text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n", pid,
                  pid);
   if (hr_trace_dropped(trace))

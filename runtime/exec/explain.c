@@ -130,9 +130,9 @@ static void print_others(hr_text_t *text, const group_t *groups, int count, doub
 }
 
 static void print_heading(hr_text_t *text, const totals_t *totals, const exec_peak_t *peak) {
-  hr_text_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; this machine now: %.1f GB/s, %.1f GFLOP/s\n",
-                 totals->runs, totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6,
-                 peak->bytes_per_s * 1e-9, peak->flops * 1e-9);
+  hr_text_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; ", totals->runs,
+                 totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
+  hr_text_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9, peak->flops * 1e-9);
   if (totals->wait_ns > 0) hr_text_printf(text, "waiting for peers: %.3f ms\n", totals->wait_ns * 1e-6);
   hr_text_printf(text, "%6s %9s %10s %10s %8s %5s %8s %5s  %s\n", "time", "calls", "ms", "us/call", "GB/s", "peak",
                  "GFLOP/s", "peak", "kernel (op): instructions");

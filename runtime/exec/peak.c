@@ -46,25 +46,33 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
 
 /* --- arithmetic --- */
 
+/* Contracted: a product and the sum that takes it become one operation. */
+#ifdef __clang__
+#define CONTRACTED noinline
+#define CONTRACT_BODY _Pragma("clang fp contract(fast)")
+#else
+#define CONTRACTED noinline, optimize("O3", "fp-contract=fast")
+#define CONTRACT_BODY
+#endif
+
 /* The same loop for vectors of several widths. What it computes is handed out, so that it is not thrown away. */
-#define FMA_LOOP(name, bytes, attributes)                                        \
-  typedef float name##_t __attribute__((vector_size(bytes), may_alias));         \
-  attributes static double name(float *out) {                                    \
-    name##_t sums[CHAINS], factor, term;                                         \
+#define FMA_LOOP(name, bytes, attributes)                                                  \
+  typedef float name##_t __attribute__((vector_size(bytes)));                              \
+  attributes static double name(float *out) {                                              \
+    CONTRACT_BODY                                                                          \
+    name##_t sums[CHAINS], factor, term;                                                   \
     for (size_t i = 0; i < bytes / sizeof(float); i++) factor[i] = 0.999f, term[i] = 0.5f; \
-    for (int c = 0; c < CHAINS; c++) sums[c] = factor * (float)c;                \
-    for (int t = 0; t < FMA_TURNS; t++) {                                        \
-      _Pragma("GCC unroll 12") for (int c = 0; c < CHAINS; c++) sums[c] = sums[c] * factor + term; \
-    }                                                                            \
-    for (int c = 0; c < CHAINS; c++) *out += sums[c][0];                         \
-    return 2.0 * CHAINS * FMA_TURNS * (double)(bytes / sizeof(float));           \
+    for (int c = 0; c < CHAINS; c++) sums[c] = factor * (float)c;                          \
+    for (int t = 0; t < FMA_TURNS; t++)                                                    \
+      for (int c = 0; c < CHAINS; c++) sums[c] = sums[c] * factor + term;                  \
+    for (int c = 0; c < CHAINS; c++) *out += sums[c][0];                                   \
+    return 2.0 * CHAINS * FMA_TURNS * (double)(bytes / sizeof(float));                     \
   }
 
-#define CONTRACTED optimize("O3", "fp-contract=fast")
-FMA_LOOP(fma_plain, 16, __attribute__((noinline, CONTRACTED)))
+FMA_LOOP(fma_plain, 16, __attribute__((CONTRACTED)))
 #if defined(__x86_64__)
-FMA_LOOP(fma_avx2, 32, __attribute__((noinline, target("avx2,fma"), CONTRACTED)))
-FMA_LOOP(fma_avx512, 64, __attribute__((noinline, target("avx512f"), CONTRACTED)))
+FMA_LOOP(fma_avx2, 32, __attribute__((CONTRACTED, target("avx2,fma"))))
+FMA_LOOP(fma_avx512, 64, __attribute__((CONTRACTED, target("avx512f"))))
 #endif
 
 /* Gives the operations that it made. */

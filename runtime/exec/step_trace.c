@@ -40,10 +40,10 @@ static const char *why_reference(const flat_step_t *step) {
 }
 
 static void describe_native(const flat_step_t *step, hr_trace_subject_t *subject) {
-  bool is_generated = step->native == &jit_native;
-  subject->kind = is_generated ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
+  const hlo_instr_t *instr = step->source->op.instr;
+  subject->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
   subject->kernel = step->native->name;
-  subject->same = is_generated ? jit_plan_hash(step->plan) : instr_hash(step->source->op.instr, (uintptr_t)step->native);
+  subject->same = step->native == &jit_native ? jit_plan_hash(step->plan) : instr_hash(instr, (uintptr_t)step->native);
   subject->flops = step->flops;
   subject->bytes = step->bytes;
 }
