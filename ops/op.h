@@ -74,8 +74,11 @@ struct op_env {
   void *comm;   /* of the implementer of the collective functions */
   void *feeds;  /* of the implementer of feeds */
   void *channels; /* of the implementer of channels */
+  void *verify;   /* of whoever checks what the processes say to each other */
   op_transfers_t *transfers; /* between a -start and its -done: of ops/transfers.h, which makes it */
   const hlo_instr_t *starting; /* an async-start whose computation's collective is to begin, not to complete */
+  const hlo_instr_t *transferring; /* the collective that begins now, */
+  bool transfers_later;            /* whose end another step waits for */
   bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 

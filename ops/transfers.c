@@ -81,6 +81,8 @@ hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_begin_fn be
     return op_transfer_start(env, step, start, begin, step->out_shape, in, out_value);
   }
   op_transfer_t transfer = {.arena = env->scratch};
+  env->transferring = step->instr;
+  env->transfers_later = false;
   hr_status_t st = begin(env, step, step->out_shape, in, &transfer);
   st = complete(env, &transfer, st, out_value);
   HR_VEC_FREE(&transfer.requests);
@@ -150,6 +152,8 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
+  env->transferring = step->instr;
+  env->transfers_later = true;
   hr_status_t st = hold_operands(env, step, transfer, in, &held);
   if (!st) st = begin(env, step, shape, held, transfer);
   if (st) {

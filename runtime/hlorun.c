@@ -19,6 +19,7 @@
 #include "exec/pool.h"
 #include "exec/step_trace.h"
 #include "exec/trace_merge.h"
+#include "exec/verify_comm.h"
 #include "exec/wait_graph.h"
 #include "ir/print.h"
 #include "ir/shard.h"
@@ -32,6 +33,7 @@ struct hlorun_client {
   hlorun_client_options_t options;
   tp_endpoint_t *endpoint;
   exec_comm_t comm;
+  exec_watch_t *watch; /* NULL: no program is verified while it runs */
   exec_cancel_t cancel;
   char cancel_reason[256];
   exec_pool_t pool;
@@ -57,6 +59,7 @@ struct hlorun_program {
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
   exec_channels_t *channels;
+  exec_verify_t *verify;       /* NULL: nobody asked for it */
   exec_feeds_t *feeds;
   int param_count, result_count; /* flattened */
   const char **param_shapes, **result_shapes, **param_names;
@@ -98,6 +101,7 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
 static hr_status_t interrupt_wait(void *context) {
   hlorun_client_t *client = context;
   HR_TRY(exec_cancel_check(&client->cancel));
+  HR_TRY(exec_watch_poll(client->watch));
   if (client->options.timeout_s <= 0) return NULL;
   unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
   double now = now_s();
@@ -194,6 +198,7 @@ static void client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client-
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_pool_deinit(&client->pool);
+  exec_watch_destroy(client->watch);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hr_trace_destroy(client->trace);
@@ -380,7 +385,17 @@ static hr_status_t attach_peers(op_env_t *env, void *context) {
   hlorun_program_t *program = context;
   exec_channels_attach(env, program->channels);
   exec_feeds_attach(env, program->feeds);
-  return exec_comm_attach(env, &program->client->comm);
+  HR_TRY(exec_comm_attach(env, &program->client->comm));
+  if (program->verify) exec_verify_attach(env, program->verify);
+  return NULL;
+}
+
+static hr_status_t make_verify(hlorun_program_t *program) {
+  hlorun_client_t *client = program->client;
+  if (!client->watch) HR_TRY(exec_watch_create(&client->comm, &client->watch));
+  exec_verify_options_t options = {.plan = program->compiled.plan, .comm = &client->comm,
+                                   .channels = program->channels, .watch = client->watch};
+  return exec_verify_create(&options, &program->verify);
 }
 
 /* HLORUN_CHECK=1 */
@@ -439,6 +454,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   HR_TRY(trace_loading(program->client->trace, &program->compiled, begin_ns));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  if (options->verify_comm) HR_TRY(make_verify(program));
   exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
                                 .infeed = options->infeed, .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
@@ -499,6 +515,7 @@ void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
+  exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
   exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
@@ -654,12 +671,19 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
   return st;
 }
 
+/* What the program started and did not wait for ends with it. */
+static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
+  st = exec_verify_end(program->verify, st);
+  st = exec_channels_end(program->channels, st);
+  return exec_verify_meet(program->verify, st);
+}
+
 /* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
 static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
                             hlorun_buffer_t **results) {
   hr_status_t st = exec_compiled_run(program->fast, args, donate, results);
   bool has_results = !st;
-  st = exec_channels_end(program->channels, st);
+  st = end_transfers(program, st);
   for (int r = 0; st && has_results && r < program->result_count; r++) hlo_value_release(results[r]);
   return st;
 }
@@ -679,7 +703,7 @@ static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves,
   if (!st) {
     st = exec_machine_run(program->machine, params, &root);
     bool has_root = !st;
-    st = exec_channels_end(program->channels, st);
+    st = end_transfers(program, st);
     if (st && has_root) hlo_value_release(root);
   }
   hr_free(params);

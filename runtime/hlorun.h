@@ -99,6 +99,7 @@ typedef struct hlorun_program_options {
   int num_partitions; /* 0: from the module */
   bool mpmd;          /* other processes may run other programs; all of them say so */
   bool unproved;      /* load it even if its schedule gets stuck */
+  bool verify_comm;   /* check what the processes say to each other while it runs; all of them, or none */
   const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH, tcp:PORT,
                                    tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica and partition. NULL: nothing */
 } hlorun_program_options_t;

@@ -78,6 +78,14 @@ static const exec_route_t *find_route(exec_channels_t *channels, const hlo_instr
   return peer ? peer->route : NULL;
 }
 
+bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer, uint32_t *out_number) {
+  const exec_route_t *route = find_route(channels, instr);
+  if (!route || hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return false;
+  *out_peer = instr->op == HLO_SEND ? route->to : route->from;
+  *out_number = route->number;
+  return true;
+}
+
 /* The arrays of a value, as blocks of one message. */
 static hr_status_t blocks_of(op_env_t *env, const hlo_value_t *value, tp_block_t few[FEW_BLOCKS],
                              tp_block_t **out_blocks, int *out_count) {
