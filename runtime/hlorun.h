@@ -59,6 +59,8 @@ typedef struct hlorun_client_options {
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
   hlorun_engine_t engine; /* of the programs that it loads */
+  bool trace;             /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */
+  size_t trace_events;    /* calls that the timeline keeps, the last ones; 0: 131072 */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -79,6 +81,14 @@ void hlorun_client_print_state(hlorun_client_t *client);
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out);
+/* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for chrome://tracing and
+ * ui.perfetto.dev, which the caller frees; the others get NULL. */
+hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
+/* Calls of this process that the timeline had no place for. */
+uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
+/* Where the time of this process went, by kernel, against what the machine can do, which is measured now: a table that
+ * the caller frees. */
+hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes);
 hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes);
 
@@ -128,6 +138,9 @@ typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
   uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+  /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
+   * these the cache had. */
+  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 

@@ -384,7 +384,10 @@ def expected(explorer):
 def run_it(hlorun, path, processes, stuck, tally):
     command = [hlorun, "-n", str(len(processes)), "--no-proof", "--timeout", "2", path]
     late = dict(os.environ, HLORUN_FAULT="delay:20")  # another order of arrival each time
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=late)
+    for _ in range(3):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=late)
+        if "PMIx_server_finalize" not in done.stderr:  # Open MPI's mpirun sometimes crashes when several ranks give up
+            break
     tally["ran, stuck" if stuck else "ran, sound"] = tally.get("ran, stuck" if stuck else "ran, sound", 0) + 1
     if done.returncode in ((4, 6) if stuck else (0,)):  # 4: a message without a partner is noticed when it is loaded
         tally["passed"] += 1

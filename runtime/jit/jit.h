@@ -34,6 +34,8 @@ extern const op_native_t jit_native;
 /* The kernel for loops (while) over scalars, and over arrays of which an iteration updates parts: one function, with
  * the scalars in registers. */
 extern const op_native_t jit_loop_native;
+/* A number that plans of the same kernels share. */
+uint64_t jit_plan_hash(const void *plan);
 
 /* Makes the code of all kernels that were asked for since the last call. LLVM is opened only if the cache lacks some.
  * Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if there is no LLVM. */

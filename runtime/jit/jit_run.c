@@ -163,6 +163,14 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
   return plan_body(target, step->instr, body, out);
 }
 
+uint64_t jit_plan_hash(const void *opaque) {
+  const plan_t *plan = opaque;
+  uint64_t hash = 0;
+  for (int c = 0; c < plan->call_count; c++)
+    hash = hr_hash_bytes(&plan->calls[c].kernel, sizeof plan->calls[c].kernel, hash);
+  return hash;
+}
+
 /* --- running --------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
