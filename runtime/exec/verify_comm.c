@@ -108,7 +108,8 @@ static uint64_t key_of_end(verify_kind_t kind, int from, int to, int64_t stream)
 }
 
 static uint64_t key_of_group(const tp_group_t *group) {
-  return check_mix(hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11), (uint64_t)group->stream);
+  uint64_t members = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
+  return check_mix(members, (uint64_t)group->stream);
 }
 
 /* Waits for what the partners say, and compares. The failure names both places. */
@@ -121,7 +122,8 @@ static hr_status_t hear(exec_verify_t *verify, checked_t *checked) {
   int rank = verify->options.comm->groups->endpoint->rank;
   for (int k = 0; k < checked->count; k++) {
     if (!checked->ranks) HR_TRY(exec_said_compare(rank, &checked->mine[1], checked->peers[1], &checked->theirs[k]));
-    if (checked->ranks) HR_TRY(exec_said_compare(checked->ranks[0], checked->theirs, checked->ranks[k], &checked->theirs[k]));
+    if (!checked->ranks || !k) continue;
+    HR_TRY(exec_said_compare(checked->ranks[0], checked->theirs, checked->ranks[k], &checked->theirs[k]));
   }
   checked->count = 0;
   return NULL;

@@ -139,8 +139,9 @@ static hr_status_t report(exec_known_t *all, int world, int stuck) {
   return st;
 }
 
-hr_status_t exec_known_judge(exec_known_t *all, int world) {
+hr_status_t exec_known_judge(exec_known_t *all, int world, bool *out_looks_bad) {
   int stuck = mark_stuck(all, world);
+  *out_looks_bad = stuck > 0;
   if (!stuck || !are_of_one_moment(all, world)) return NULL;
   return report(all, world, stuck);
 }

@@ -38,9 +38,10 @@ typedef struct exec_known {
 
 /* `answer` came at told_s, to a question of asked_s. */
 hr_status_t exec_known_update(exec_known_t *known, hr_str_t answer, double told_s, double asked_s);
-/* Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks that have finished,
+/* *out_looks_bad: it may be so, but nothing shows yet that it was at one moment.
+ * Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks that have finished,
  * could have done: then nothing can ever help them. */
-hr_status_t exec_known_judge(exec_known_t *all, int world);
+hr_status_t exec_known_judge(exec_known_t *all, int world, bool *out_looks_bad);
 void exec_known_deinit(exec_known_t *known);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define LISTEN_S 0.2 /* how long a process waits before it listens to questions */
 #define ASK_S 0.5    /* how long rank 0 waits before it asks, */
-#define AGAIN_S 0.3  /* and before it asks again */
+#define AGAIN_S 0.3  /* and before it asks again; */
+#define SOON_S 0.02  /* or this, if the answers look bad: then all must say once more that they are still there */
 #define LOOK_S 0.001 /* between two looks at messages */
 
 #define FINISH_STREAM INT64_C(-0x5eed) /* of the group in which all meet at the end: no channel has this number */
@@ -41,6 +42,7 @@ struct exec_watch {
   asked_t *asked;
   exec_known_t *known;
   uint32_t question_where, question_end;
+  bool is_new, looks_bad; /* an answer has come; some may be stuck */
   /* Of the others. */
   tp_message_t *listening; /* for a question */
   uint32_t question;
@@ -177,27 +179,27 @@ static hr_status_t hear(exec_watch_t *watch, int rank) {
   if (!asked->body) return NULL;
   HR_TRY(test_message(watch, &asked->body));
   if (asked->body) return NULL;
+  watch->is_new = true;
   return exec_known_update(&watch->known[rank], (hr_str_t){asked->coming, asked->size_bytes}, now_s(),
                            asked->asked_s);
 }
 
 static hr_status_t judge(exec_watch_t *watch, double now) {
+  watch->is_new = false;
   print_answer(watch, &watch->answer);
   HR_TRY(hr_text_finish(&watch->answer));
   HR_TRY(exec_known_update(&watch->known[0], (hr_str_t){watch->answer.data, watch->answer.size}, watch->began_s, now));
-  return exec_known_judge(watch->known, endpoint_of(watch)->world_size);
+  return exec_known_judge(watch->known, endpoint_of(watch)->world_size, &watch->looks_bad);
 }
 
 static hr_status_t ask_others(exec_watch_t *watch, double now) {
+  double again_s = watch->looks_bad ? SOON_S : AGAIN_S;
   int world = endpoint_of(watch)->world_size;
-  bool was_asked = world > 1;
   for (int r = 1; r < world; r++) {
     HR_TRY(hear(watch, r));
-    if (is_asked(&watch->asked[r]) || now - watch->asked[r].asked_s < AGAIN_S) continue;
-    was_asked = false;
-    HR_TRY(ask(watch, r, now));
+    if (!is_asked(&watch->asked[r]) && now - watch->asked[r].asked_s >= again_s) HR_TRY(ask(watch, r, now));
   }
-  return was_asked ? NULL : judge(watch, now);
+  return watch->is_new || world == 1 ? judge(watch, now) : NULL;
 }
 
 /* --- waiting --- */

@@ -1,0 +1,262 @@
+#!/usr/bin/env bash
+# `hlorun run --verify-comm`: what goes wrong by data, which no proof can see, ends with exit code 4 and names both places,
+# without any time limit; what is sound runs as without the option, also when messages come late.
+set -u
+. "$(dirname "$0")/common.sh"
+leak_check_off
+cases=$source_dir/tests/cases/schedule
+page=$source_dir/examples/check
+
+# program NAME: writes $work/NAME.hlo. Its two branches come on standard input, separated by a line "---": the rank times
+# parameter 1 says which one a process takes, so that all take the first if it is 0.
+program() {
+  {
+    cat <<'HLO'
+HloModule branches, replica_count=2
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+
+greatest {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b)
+}
+
+first {
+  x = f32[4] parameter(0)
+  t = token[] after-all()
+HLO
+    sed -e 's/^---$/}\n\nsecond {\n  x = f32[4] parameter(0)\n  t = token[] after-all()/' \
+      -e 's/PAIRS/frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}/'
+    cat <<'HLO'
+}
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  which = s32[] parameter(1)
+  id = u32[] replica-id()
+  me = s32[] convert(id)
+  branch = s32[] multiply(me, which)
+  ROOT r = f32[4] conditional(branch, x, x), branch_computations={first, second}
+}
+HLO
+  } >"$work/$1.hlo"
+}
+
+run_branches() {
+  local name=$1 code=$2 which=$3
+  shift 3
+  expect_exit "$name, parameter $which" "$code" "$hlorun" -n 2 --verify-comm "$@" -i '0=f32[4] {1, 2, 3, 4}' \
+    -i "1=s32[] $which" "$work/$name.hlo"
+}
+
+# expect_difference NAME ENGINE TEXT...: sound when all take the first branch; else the texts are said.
+expect_difference() {
+  local name=$1 engine=$2
+  shift 2
+  HLORUN_FAULT=delay:20 run_branches "$name" 0 0 --steps 3 --engine "$engine"
+  run_branches "$name" 4 1 --no-proof --engine "$engine"
+  for text in "$@"; do expect_text "$name" "$text"; done
+}
+
+program ops <<'EOF'
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+---
+  g = f32[8] all-gather(x), replica_groups={{0,1}}, dimensions={0}
+  ROOT z = f32[4] slice(g), slice={[0:4]}
+EOF
+expect_difference ops compiled "rank 0: $work/ops.hlo:18: %y: all-reduce of f32[4] by add" \
+  "rank 1: $work/ops.hlo:24: %g: all-gather of f32[4]"
+
+program shapes <<'EOF'
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+---
+  h = f32[2] slice(x), slice={[0:2]}
+  s = f32[2] all-reduce(h), replica_groups={{0,1}}, to_apply=sum
+  ROOT z = f32[4] concatenate(s, s), dimensions={0}
+EOF
+expect_difference shapes reference "shapes.hlo:18: %y: all-reduce of f32[4] by add (4), number 1" \
+  "shapes.hlo:25: %s: all-reduce of f32[2] by add (2), number 1"
+
+program reductions <<'EOF'
+  s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=sum
+  ROOT y = f32[4] all-reduce-done(s)
+---
+  s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=greatest
+  ROOT y = f32[4] all-reduce-done(s)
+EOF
+expect_difference reductions compiled "of f32[4] by add" "of f32[4] by maximum" "reductions.hlo:18: %s" "reductions.hlo:25: %s"
+
+program started_and_not <<'EOF'
+  s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=sum
+  ROOT y = f32[4] all-reduce-done(s)
+---
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+EOF
+run_branches started_and_not 0 1 --no-proof
+
+program left_out <<'EOF'
+  y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+  ROOT z = f32[4] all-reduce(y), replica_groups={{0,1}}, to_apply=sum
+---
+  ROOT y = f32[4] all-reduce(x), replica_groups={{0,1}}, to_apply=sum
+EOF
+expect_difference left_out reference "rank 0 waits in all-reduce $work/left_out.hlo:19: %z, for rank 1 to start number 2 of it" \
+  "rank 1 has come to the end of its program"
+
+program never_awaited <<'EOF'
+  s = f32[4] all-reduce-start(x), replica_groups={{0,1}}, to_apply=sum
+  ROOT y = f32[4] add(x, x)
+---
+  ROOT y = f32[4] add(x, x)
+EOF
+expect_difference never_awaited compiled "rank 0 waits in all-reduce-start $work/never_awaited.hlo:18: %s" \
+  "rank 1 has come to the end of its program"
+
+program crossed <<'EOF'
+  y = f32[4] all-reduce(x), replica_groups={{0,1}}, channel_id=1, to_apply=sum
+  ROOT z = f32[4] all-reduce(y), replica_groups={{0,1}}, channel_id=2, to_apply=sum
+---
+  y = f32[4] all-reduce(x), replica_groups={{0,1}}, channel_id=2, to_apply=sum
+  ROOT z = f32[4] all-reduce(y), replica_groups={{0,1}}, channel_id=1, to_apply=sum
+EOF
+expect_difference crossed reference "a cycle of waiting" "rank 0 waits in all-reduce $work/crossed.hlo:18: %y, channel 1" \
+  "rank 1 waits in all-reduce $work/crossed.hlo:25: %y, channel 2"
+
+program permutes <<'EOF'
+  y = f32[4] collective-permute(x), source_target_pairs={{0,1},{1,0}}
+  ROOT z = f32[4] collective-permute(y), source_target_pairs={{0,1},{1,0}}
+---
+  g = f32[2] slice(x), slice={[0:2]}
+  h = f32[2] collective-permute(g), source_target_pairs={{0,1},{1,0}}
+  ROOT z = f32[4] concatenate(h, h), dimensions={0}
+EOF
+expect_difference permutes compiled "permutes.hlo:18: %y: collective-permute of f32[4] (16), number 1" \
+  "permutes.hlo:26: %h: collective-permute of f32[2] (8), number 1"
+
+program sent_in_vain <<'EOF'
+  s = (f32[4], u32[], token[]) send(x, t), channel_id=1, PAIRS
+  d = token[] send-done(s), channel_id=1
+  r = (f32[4], u32[], token[]) recv(t), channel_id=1, PAIRS
+  e = (f32[4], token[]) recv-done(r), channel_id=1
+  ROOT y = f32[4] get-tuple-element(e), index=0
+---
+  ROOT y = f32[4] add(x, x)
+EOF
+expect_difference sent_in_vain reference "rank 0 waits in send $work/sent_in_vain.hlo:18: %s, channel 1, for rank 1" \
+  "rank 1 has come to the end of its program"
+
+program sends_crossed <<'EOF'
+  sending.1 = (f32[4], u32[], token[]) send(x, t), channel_id=1, PAIRS
+  sent.1 = token[] send-done(sending.1), channel_id=1
+  receiving.1 = (f32[4], u32[], token[]) recv(sent.1), channel_id=1, PAIRS
+  received.1 = (f32[4], token[]) recv-done(receiving.1), channel_id=1
+  token.1 = token[] get-tuple-element(received.1), index=1
+  sending.2 = (f32[4], u32[], token[]) send(x, token.1), channel_id=2, PAIRS
+  sent.2 = token[] send-done(sending.2), channel_id=2
+  receiving.2 = (f32[4], u32[], token[]) recv(sent.2), channel_id=2, PAIRS
+  received.2 = (f32[4], token[]) recv-done(receiving.2), channel_id=2
+  ROOT y = f32[4] get-tuple-element(received.2), index=0
+---
+  receiving.2 = (f32[4], u32[], token[]) recv(t), channel_id=2, PAIRS
+  received.2 = (f32[4], token[]) recv-done(receiving.2), channel_id=2
+  token.2 = token[] get-tuple-element(received.2), index=1
+  receiving.1 = (f32[4], u32[], token[]) recv(token.2), channel_id=1, PAIRS
+  received.1 = (f32[4], token[]) recv-done(receiving.1), channel_id=1
+  ROOT y = f32[4] get-tuple-element(received.1), index=0
+EOF
+expect_difference sends_crossed compiled "a cycle of waiting" \
+  "rank 0 waits in send $work/sends_crossed.hlo:18: %sending.1, channel 1, for rank 1 to start number 1" \
+  "rank 1 waits in recv $work/sends_crossed.hlo:33: %receiving.2, channel 2, for rank 0 to start number 1"
+
+# loop NAME TEXT: writes a loop whose turns are parameter 1, plus parameter 2 times the rank; TEXT makes its new value `y`.
+loop() {
+  cat >"$work/$1.hlo" <<EOF
+HloModule loop
+
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+
+again {
+  s = (s32[], f32[4]) parameter(0)
+  left = s32[] get-tuple-element(s), index=0
+  zero = s32[] constant(0)
+  ROOT more = pred[] compare(left, zero), direction=GT
+}
+
+step {
+  s = (s32[], f32[4]) parameter(0)
+  left = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  less = s32[] subtract(left, one)
+  x = f32[4] get-tuple-element(s), index=1
+  $2
+  ROOT next = (s32[], f32[4]) tuple(less, y)
+}
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  least = s32[] parameter(1)
+  each = s32[] parameter(2)
+  id = u32[] replica-id()
+  me = s32[] convert(id)
+  more = s32[] multiply(me, each)
+  turns = s32[] add(least, more)
+  s = (s32[], f32[4]) tuple(turns, x)
+  w = (s32[], f32[4]) while(s), condition=again, body=step
+  last = f32[4] get-tuple-element(w), index=1
+  ROOT all = f32[4] all-reduce(last), to_apply=sum, replica_groups={}
+}
+EOF
+}
+
+run_loop() {
+  local name=$1 code=$2 ranks=$3 least=$4 each=$5
+  shift 5
+  expect_exit "$name, $least + $each * rank turns" "$code" "$hlorun" -n "$ranks" --verify-comm "$@" \
+    -i '0=f32[4] {1, 2, 3, 4}' -i "1=s32[] $least" -i "2=s32[] $each" "$work/$name.hlo"
+}
+
+loop turns 'y = f32[4] all-reduce(x), to_apply=sum, replica_groups={}'
+HLORUN_FAULT=delay:20 run_loop turns 0 3 4 0
+expect_text "equal turns" "{243, 486, 729, 972}"
+run_loop turns 4 2 2 1
+expect_text "one turn more" "for rank 0 to start number 4 of it; that has started 3"
+expect_text "one turn more" "rank 0 has come to the end of its program"
+run_loop turns 4 3 1 1 --steps 2
+expect_text "turns differ" "turns.hlo:22: %y"
+
+# Slow ones are not stuck: here rank 1 computes for seconds while the others wait for it.
+loop slow 'sine = f32[4] sine(x)
+  y = f32[4] add(x, sine)'
+run_loop slow 0 3 1 400000
+
+# --- what is sound runs as ever ---
+
+for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
+  name=$(basename "$program" .hlo)
+  ranks=$(sed -n 's,^// RUN ,,p' "$program")
+  HLORUN_FAULT=delay:20 expect_exit "$name" 0 "$hlorun" -n "$ranks" --verify-comm --expect "$cases/$name.npz" "$program"
+done
+for kind in 1f1b zero-bubble ring-all-reduce halo all-to-all; do
+  expect_exit "gen $kind" 0 "$hlorun" schedule gen "$kind" --ranks 3 -o "$work/$kind"
+  HLORUN_FAULT=delay:5 expect_exit "$kind" 0 "$hlorun" -n 3 --verify-comm --expect "$work/$kind/expected.npz" \
+    "$work/$kind"/rank*.hlo
+done
+for name in collectives_in_branches rule_of_2018 loop_until_agreed loop_until_done pipeline; do
+  expect_exit "$name" 0 "$hlorun" -n 2 --verify-comm --random-inputs "$page/$name.hlo"
+done
+for name in head_to_head pipeline_stuck collectives_crossed; do
+  expect_exit "$name" 4 "$hlorun" -n 2 --verify-comm --no-proof --random-inputs "$page/$name.hlo"
+  expect_text "$name" "a cycle of waiting"
+done
+expect_exit "one process" 0 "$hlorun" -n 1 --verify-comm --no-proof -i '0=f32[4] {1, 2, 3, 4}' -i '1=s32[] 1' \
+  -i '2=s32[] 0' "$work/slow.hlo"
+finish
