@@ -4,6 +4,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 leak_check_off
+export OMPI_MCA_odls_base_sigkill_timeout=0 # when mpirun ends the others, at once
 cases=$source_dir/tests/cases/schedule
 page=$source_dir/examples/check
 
