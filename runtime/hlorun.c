@@ -684,7 +684,10 @@ static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *a
   hr_status_t st = exec_compiled_run(program->fast, args, donate, results);
   bool has_results = !st;
   st = end_transfers(program, st);
-  for (int r = 0; st && has_results && r < program->result_count; r++) hlo_value_release(results[r]);
+  for (int r = 0; st && has_results && r < program->result_count; r++) {
+    hlo_value_release(results[r]);
+    results[r] = NULL; /* the caller may look there whatever happened */
+  }
   return st;
 }
 
