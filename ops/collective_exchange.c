@@ -40,7 +40,7 @@ static hr_status_t unpack_all(op_env_t *env, op_transfer_t *transfer) {
   int count = value->dtype == HR_TUPLE ? value->element_count : 1;
   for (int k = 0; k < count; k++)
     if (arrivals[k].packed)
-      coll_unpack(&arrivals[k].cut, arrivals[k].parts, value->dtype == HR_TUPLE ? value->elements[k]->data : value->data);
+      coll_unpack(&arrivals[k].cut, arrivals[k].parts, (value->dtype == HR_TUPLE ? value->elements[k] : value)->data);
   return NULL;
 }
 

@@ -123,6 +123,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   *context = (reducer_context_t){env, reduction};
   *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
                                 .any_thread = reduction->binary != NULL,
+                                .in_any_order = reduction->binary && !reduction->wide,
                                 .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;

@@ -47,8 +47,8 @@ static bool read_forward(const conv_labels_t *l, conv_problem_t *p) {
   return l->batch_groups == 1;
 }
 
-/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation - low, k' counted from
- * the other end: the gradient of a forward convolution's input, lhs that of its result. */
+/* Holes in the input: out[x] = sum over y, k of lhs[y] rhs[k'] where x = y * holes + k * dilation - low, k' counted
+ * from the other end: the gradient of a forward convolution's input, lhs that of its result. */
 static bool read_data(const conv_labels_t *l, conv_problem_t *p) {
   const hlo_dim_labels_t *n = l->labels;
   p->kind = CONV_DATA;
@@ -80,8 +80,8 @@ static bool read_weights(const conv_labels_t *l, conv_problem_t *p) {
   p->in_channels = l->lhs->dims[n->lhs_batch] / p->groups;
   p->out_channels = l->rhs->dims[n->rhs_output_feature] / p->groups;
   p->arrays[CONV_SRC] = activations(l->lhs, l->lhs_strides, p->spatial, n->lhs_spatial, n->lhs_feature, n->lhs_batch);
-  p->arrays[CONV_DST] = activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature,
-                                    n->rhs_output_feature);
+  p->arrays[CONV_DST] =
+      activations(l->rhs, l->rhs_strides, p->spatial, n->rhs_spatial, n->rhs_input_feature, n->rhs_output_feature);
   conv_array_t *wei = &p->arrays[CONV_WEI];
   *wei = activations(l->out, l->out_strides, p->spatial, n->out_spatial, n->out_feature, n->out_batch);
   wei->group = wei->outer * p->out_channels;

@@ -17,10 +17,10 @@ typedef enum conv_role { CONV_SRC, CONV_WEI, CONV_DST, CONV_ROLES } conv_role_t;
 typedef struct conv_array {
   hr_dtype_t dtype;
   int64_t count;
-  int64_t start;     /* of the part in question */
-  int64_t outer;     /* batch; weights: output channel of the group */
-  int64_t inner;     /* channel; weights: input channel of the group */
-  int64_t group;     /* weights only */
+  int64_t start; /* of the part in question */
+  int64_t outer; /* batch; weights: output channel of the group */
+  int64_t inner; /* channel; weights: input channel of the group */
+  int64_t group; /* weights only */
   int64_t spatial[CONV_MAX_SPATIAL];
   bool reversed[CONV_MAX_SPATIAL]; /* weights only: they are to be read backwards */
 } conv_array_t;
@@ -34,7 +34,7 @@ typedef struct conv_problem {
   int64_t in[CONV_MAX_SPATIAL], out[CONV_MAX_SPATIAL], window[CONV_MAX_SPATIAL];
   int64_t stride[CONV_MAX_SPATIAL], dilation[CONV_MAX_SPATIAL], low[CONV_MAX_SPATIAL], high[CONV_MAX_SPATIAL];
   conv_array_t arrays[CONV_ROLES];
-  bool zero_first; /* the result is larger than what the arrays here say: the rest is zero */
+  bool zero_first;              /* the result is larger than what the arrays here say: the rest is zero */
   const void *constant_weights; /* their elements, where they are known */
   double flops;
 } conv_problem_t;

@@ -1,7 +1,8 @@
 /* Convolutions by oneDNN, in parts that the workers take: some entries of the batch, or some channels of the result.
  * Each part is a primitive of its own. Weights are brought into the order that oneDNN likes best for it. Activations
  * stay as they are if channels are innermost, else they are brought into that order, or into oneDNN's own where it has
- * no direct kernel otherwise and measuring says so. Gradients of weights are computed per part of the batch and added. */
+ * no direct kernel otherwise and measuring says so. Gradients of weights are computed per part of the batch and added.
+ */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -16,10 +17,10 @@
 
 /* What a part does to one of its arrays. */
 typedef struct conv_side {
-  dnnl_memory_desc_t given; /* as the program has it */
-  dnnl_memory_desc_t used;  /* as the primitive wants it */
+  dnnl_memory_desc_t given;   /* as the program has it */
+  dnnl_memory_desc_t used;    /* as the primitive wants it */
   const onednn_op_t *reorder; /* NULL: they are the same */
-  size_t at;                /* in scratch memory, where `used` is not the program's own */
+  size_t at;                  /* in scratch memory, where `used` is not the program's own */
 } conv_side_t;
 
 typedef struct conv_part {
@@ -34,8 +35,8 @@ typedef struct conv_onednn {
   hr_dtype_t dtypes[CONV_ROLES]; /* after widening */
   int part_count;
   conv_part_t *parts;
-  bool adds;           /* parts are gradients of weights, to be added */
-  bool shared_weights; /* all parts read those that part 0 reordered */
+  bool adds;                  /* parts are gradients of weights, to be added */
+  bool shared_weights;        /* all parts read those that part 0 reordered */
   const void *packed_weights; /* the same, of a constant */
   bool flips;
   loop_copy_t flip;
@@ -52,7 +53,8 @@ static conv_problem_t cut_problem(const conv_problem_t *whole, conv_cut_t cut, i
   conv_problem_t p = *whole;
   conv_array_t *src = &p.arrays[CONV_SRC], *wei = &p.arrays[CONV_WEI], *dst = &p.arrays[CONV_DST];
   switch (cut) {
-    case CUT_NOTHING: break;
+    case CUT_NOTHING:
+      break;
     case CUT_BATCH:
       p.batch = count;
       src->start += begin * src->outer, dst->start += begin * dst->outer;
@@ -200,7 +202,8 @@ static dnnl_primitive_desc_t describe_hint(const onednn_t *lib, const conv_onedn
   dnnl_primitive_desc_t hint;
   forward.kind = CONV_FORWARD;
   if (p->kind == CONV_FORWARD || !describe_wanted(lib, plan, &forward, true, wanted)) return NULL;
-  for (int r = 0; r < CONV_ROLES; r++) wanted[r].data_type = wanted[p->kind == CONV_DATA ? CONV_DST : CONV_SRC].data_type;
+  for (int r = 0; r < CONV_ROLES; r++)
+    wanted[r].data_type = wanted[p->kind == CONV_DATA ? CONV_DST : CONV_SRC].data_type;
   if (describe_operation(lib, &forward, wanted, &desc)) return NULL;
   return lib->primitive_desc_create(&hint, &desc, lib->attr, lib->engine, NULL) ? NULL : hint;
 }
@@ -380,8 +383,7 @@ hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan_, void 
   conv_run_t r = {.plan = plan, .scratch = run->scratch};
   ready_inputs(run, plan, in, &r);
   r.arrays[result] = plan->narrowed ? r.scratch + plan->sums_at : out[0];
-  if (p->zero_first)
-    memset(r.arrays[result], 0, (size_t)p->arrays[result].count * element_bytes(plan, result));
+  if (p->zero_first) memset(r.arrays[result], 0, (size_t)p->arrays[result].count * element_bytes(plan, result));
   if (plan->shared_weights && !plan->packed_weights) reorder(&r, &plan->parts[0], CONV_WEI, false);
   hr_workers_for(run->workers, plan->part_count, 1, run_parts, &r);
   if (plan->adds) finish_sums(run->workers, &r);
@@ -421,7 +423,8 @@ static size_t place_all(const onednn_t *lib, conv_onednn_t *plan) {
   for (int r = 0; r < CONV_ROLES; r++)
     plan->widened_at[r] = native_take(&total, plan->widened[r] ? (size_t)p->arrays[r].count * 4 : 0);
   plan->sums_at = native_take(&total, plan->narrowed ? (size_t)p->arrays[conv_role_out(p->kind)].count * 4 : 0);
-  plan->flip_at = native_take(&total, plan->flips ? (size_t)p->arrays[CONV_WEI].count * element_bytes(plan, CONV_WEI) : 0);
+  plan->flip_at =
+      native_take(&total, plan->flips ? (size_t)p->arrays[CONV_WEI].count * element_bytes(plan, CONV_WEI) : 0);
   for (int i = 0; i < plan->part_count; i++) place_part(lib, plan, &plan->parts[i], &total);
   return total;
 }
@@ -483,7 +486,8 @@ static hr_status_t measure(const onednn_t *lib, conv_onednn_t *plan, double *out
   conv_run_t r = {.plan = plan};
   size_t total = place_all(lib, plan), start[CONV_ROLES + 1] = {0};
   for (int i = 0; i < CONV_ROLES; i++)
-    start[i + 1] = start[i] + ((size_t)plan->problem->arrays[i].count * element_bytes(plan, (conv_role_t)i) + 63) / 64 * 64;
+    start[i + 1] =
+        start[i] + ((size_t)plan->problem->arrays[i].count * element_bytes(plan, (conv_role_t)i) + 63) / 64 * 64;
   void *memory;
   HR_TRY(hr_alloc_zeroed(total + start[CONV_ROLES] + 64, &memory));
   r.scratch = memory;
@@ -615,7 +619,8 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   return NULL;
 }
 
-hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
+hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem,
+                                op_native_step_t *out) {
   conv_onednn_t *plan;
   const onednn_t *lib = NULL;
   bool made = false;

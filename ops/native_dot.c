@@ -73,12 +73,11 @@ static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const 
   side->dtype = shape->dtype;
   HR_TRY(hlo_shape_count(shape, &side->count));
   loop_dense_strides(shape->rank, shape->dims, 1, strides);
-  bool fits = group_step(shape, strides, groups[1], &side->row_step) &
-              group_step(shape, strides, groups[2], &side->col_step);
+  bool fits =
+      group_step(shape, strides, groups[1], &side->row_step) & group_step(shape, strides, groups[2], &side->col_step);
   if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
   if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
-  if (fits && (side->row_step == 1 || side->col_step == 1))
-    return fill_starts(arena, shape, strides, groups[0], side);
+  if (fits && (side->row_step == 1 || side->col_step == 1)) return fill_starts(arena, shape, strides, groups[0], side);
   int64_t batch = group_size(shape, groups[0]), *starts;
   HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
   for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
@@ -147,7 +146,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(plan_problem(target->arena, step, problem));
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
-  out->flops = problem->flops, out->bytes = bytes_of(step, problem);
+  out->flops = problem->flops * (problem->types.is_complex ? 4 : 1), out->bytes = bytes_of(step, problem);
   for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
   return NULL;
 }

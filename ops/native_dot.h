@@ -1,5 +1,5 @@
-/* dot in the compiled engine: a batch of matrix products c = a b, [m][k] times [k][n], each way of computing it in a file
- * of its own. native_dot.c works out where the matrices lie and chooses. */
+/* dot in the compiled engine: a batch of matrix products c = a b, [m][k] times [k][n], each way of computing it in a
+ * file of its own. native_dot.c works out where the matrices lie and chooses. */
 #ifndef HLO_OPS_NATIVE_DOT_H
 #define HLO_OPS_NATIVE_DOT_H
 
@@ -9,9 +9,9 @@
 /* An operand as matrices. Steps are in elements of its own type. */
 typedef struct dot_matrices {
   hr_dtype_t dtype;
-  int64_t count;           /* elements in all */
-  const int64_t *starts;   /* of each matrix of the batch */
-  int64_t batch_step;      /* between neighbouring matrices, where that is always the same; else -1 */
+  int64_t count;         /* elements in all */
+  const int64_t *starts; /* of each matrix of the batch */
+  int64_t batch_step;    /* between neighbouring matrices, where that is always the same; else -1 */
   int64_t row_step, col_step;
   /* Dimensions that cannot be walked by one step are brought into order first, in parallel over the outermost one. */
   bool ordered;
@@ -22,7 +22,7 @@ typedef struct dot_matrices {
 typedef struct dot_problem {
   matmul_types_t types;
   int64_t batch, m, n, k;
-  dot_matrices_t a, b; /* c is dense: [batch][m][n] */
+  dot_matrices_t a, b;                 /* c is dense: [batch][m][n] */
   const void *constant_a, *constant_b; /* their elements, where they are known; else NULL */
   double flops;
 } dot_problem_t;

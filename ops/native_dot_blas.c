@@ -111,8 +111,10 @@ hr_status_t dot_prepare_blas(const op_native_target_t *target, const dot_problem
   plan->problem = problem;
   plan->element_bytes = (int64_t)hr_dtype_bytes(problem->types.out);
   hr_dtype_t type = problem->types.out;
-  const char *name = type == HR_F32 ? "cblas_sgemm" : type == HR_F64 ? "cblas_dgemm" : type == HR_C64 ? "cblas_cgemm"
-                                                                                                     : "cblas_zgemm";
+  const char *name = type == HR_F32   ? "cblas_sgemm"
+                     : type == HR_F64 ? "cblas_dgemm"
+                     : type == HR_C64 ? "cblas_cgemm"
+                                      : "cblas_zgemm";
   hr_status_t missing = hr_dl_symbol(HR_LIBRARY_LAPACK, name, &plan->gemm);
   if (missing) {
     hr_status_release(missing);

@@ -17,7 +17,7 @@ typedef struct dot_input {
   loop_copy_t pack; /* of a whole part */
   loop_copy_t pack_last;
   int element_bytes;
-  size_t ordered_at, widened_at; /* in scratch memory */
+  size_t ordered_at, widened_at;  /* in scratch memory */
   size_t packed_at, packed_bytes; /* per worker */
 } dot_input_t;
 

@@ -76,10 +76,10 @@ typedef struct dot_small_job {
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
 typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_BLOCKS, LOOP_BLOCK_ROWS, LOOPS } dot_loop_t;
-#define LOOPS_OF(width)                                                                                 \
-  {                                                                                                     \
-    {f32_##width##_columns, f32_##width##_rows, f32_##width##_blocks, f32_##width##_block_rows},        \
-        {f64_##width##_columns, f64_##width##_rows, f64_##width##_blocks, f64_##width##_block_rows},    \
+#define LOOPS_OF(width)                                                                              \
+  {                                                                                                  \
+    {f32_##width##_columns, f32_##width##_rows, f32_##width##_blocks, f32_##width##_block_rows},     \
+        {f64_##width##_columns, f64_##width##_rows, f64_##width##_blocks, f64_##width##_block_rows}, \
   }
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
@@ -98,10 +98,10 @@ typedef struct dot_small {
   dot_way_t way;
   const dot_problem_t *problem;
   dot_small_fn loop;
-  dot_small_job_t job; /* without addresses */
-  bool exchanged;      /* the job's a is the program's b */
+  dot_small_job_t job;       /* without addresses */
+  bool exchanged;            /* the job's a is the program's b */
   int64_t units, unit_grain; /* columns or rows of one product */
-  bool split;          /* over the units, else over the matrices of the batch */
+  bool split;                /* over the units, else over the matrices of the batch */
   int64_t batch_grain;
 } dot_small_t;
 
@@ -205,7 +205,9 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = loop == LOOP_ROWS ? share : loop == LOOP_BLOCK_ROWS ? (share + 7) / 8 * 8 : (share + 127) / 128 * 128;
+  plan->unit_grain = loop == LOOP_ROWS         ? share
+                     : loop == LOOP_BLOCK_ROWS ? (share + 7) / 8 * 8
+                                               : (share + 127) / 128 * 128;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

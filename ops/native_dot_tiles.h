@@ -12,8 +12,10 @@ typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
 
 /* c[rows][vecs * LANES] = a b, or += if `add`, with all of it in registers: rows, vecs and add are constants where this
  * is called. */
-TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(
-    int rows, int vecs, bool add, const dot_small_job_t *job, const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(int rows, int vecs, bool add,
+                                                                                const dot_small_job_t *job,
+                                                                                const TILES_REAL *a,
+                                                                                const TILES_REAL *b, TILES_REAL *c) {
   TILES_NAME(acc) sums[8][8] = {0};
   for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
     TILES_NAME(acc) line[8];
@@ -49,17 +51,17 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
 }
 
 /* All rows for `vecs` vectors of columns. */
-#define STRIP(VECS, ROWS)                                                                                           \
-  TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, const TILES_REAL *a,                 \
-                                                   const TILES_REAL *b, TILES_REAL *c) {                            \
-    int64_t left = job->m;                                                                                          \
-    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                              \
-      TILES_NAME(tile)(ROWS, VECS, false, job, a, b, c);                                                                   \
-    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                              \
-      TILES_NAME(tile)(4, VECS, false, job, a, b, c);                                                                      \
-    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                              \
-      TILES_NAME(tile)(2, VECS, false, job, a, b, c);                                                                      \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, false, job, a, b, c);            \
+#define STRIP(VECS, ROWS)                                                                                       \
+  TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, const TILES_REAL *a,             \
+                                                   const TILES_REAL *b, TILES_REAL *c) {                        \
+    int64_t left = job->m;                                                                                      \
+    for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                          \
+      TILES_NAME(tile)(ROWS, VECS, false, job, a, b, c);                                                        \
+    for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                          \
+      TILES_NAME(tile)(4, VECS, false, job, a, b, c);                                                           \
+    for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                          \
+      TILES_NAME(tile)(2, VECS, false, job, a, b, c);                                                           \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, false, job, a, b, c); \
   }
 #if TILES_SUMS == 16
 #define BLOCK_VECS 2
@@ -82,7 +84,7 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
   const TILES_REAL *a = job->a, *b = (const TILES_REAL *)job->b + begin;
   TILES_REAL *c = (TILES_REAL *)job->c + begin;
   int64_t left = end - begin;
-#define STRIPS(VECS, MAX_ROWS)                                                                                      \
+#define STRIPS(VECS, MAX_ROWS)                                                                                   \
   for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
     TILES_NAME(strip##VECS)(job, a, b, c);
   STRIPS(8, TILES_SUMS / 8)

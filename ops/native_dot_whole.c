@@ -7,7 +7,7 @@
 typedef struct dot_whole {
   dot_way_t way;
   const dot_problem_t *problem;
-  int64_t unit, parts; /* rows of a task, tasks of a matrix */
+  int64_t unit, parts;     /* rows of a task, tasks of a matrix */
   matmul_space_t **spaces; /* one a worker */
   bool widen_a, widen_b, narrowed;
   int element_bytes;

@@ -4,7 +4,8 @@
  *   columns   along another one: some neighbouring lines are copied side by side, transformed there and copied back,
  *             since FFTW is ten times slower on lines whose elements lie a power of two apart
  *
- * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It scales inverses too. */
+ * Real transforms are real in the pass of rows, which comes first for RFFT and last for IRFFT. It scales inverses too.
+ */
 #include <string.h>
 
 #include "ops/fftw.h"
@@ -63,15 +64,15 @@ static int64_t padded_length(const fft_native_t *plan, int64_t length) {
 
 /* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
 #define DEFINE_TURNS(NAME, T)                                                                                        \
-  static void NAME##_gather(const T *from, int64_t step, int64_t length, int64_t count, T *to, int64_t to_step) {     \
+  static void NAME##_gather(const T *from, int64_t step, int64_t length, int64_t count, T *to, int64_t to_step) {    \
     for (int64_t i = 0; i < length; i += 8)                                                                          \
       for (int64_t c = 0; c < count; c++)                                                                            \
-        for (int64_t j = i; j < least(i + 8, length); j++) to[c * to_step + j] = from[j * step + c];                  \
+        for (int64_t j = i; j < least(i + 8, length); j++) to[c * to_step + j] = from[j * step + c];                 \
   }                                                                                                                  \
-  static void NAME##_scatter(const T *from, int64_t from_step, int64_t length, int64_t count, T *to, int64_t step) {  \
+  static void NAME##_scatter(const T *from, int64_t from_step, int64_t length, int64_t count, T *to, int64_t step) { \
     for (int64_t i = 0; i < length; i += 8)                                                                          \
       for (int64_t j = i; j < least(i + 8, length); j++)                                                             \
-        for (int64_t c = 0; c < count; c++) to[j * step + c] = from[c * from_step + j];                               \
+        for (int64_t c = 0; c < count; c++) to[j * step + c] = from[c * from_step + j];                              \
   }
 typedef struct pair {
   double re, im;
@@ -195,7 +196,7 @@ static void destroy_made(void *object) {
 
 /* How the lines of a call lie. */
 typedef struct fft_form {
-  hlo_enum_FFT_TYPE_t type; /* of the lines */
+  hlo_enum_FFT_TYPE_t type;                 /* of the lines */
   int64_t length, count, in_step, out_step; /* steps between lines, in elements of each side */
   bool in_place, unaligned;
 } fft_form_t;
@@ -252,7 +253,12 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
   int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? real : each);
   int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? real : each);
   if (count > plan->row_count) count = plan->row_count;
-  fft_form_t form = {plan->type, plan->last_length, count > 1 ? count : 1, plan->in_last, plan->out_last, false,
+  fft_form_t form = {plan->type,
+                     plan->last_length,
+                     count > 1 ? count : 1,
+                     plan->in_last,
+                     plan->out_last,
+                     false,
                      in_bytes % 16 != 0 || out_bytes % 16 != 0};
   return plan_lines(target, &plan->library, form, &plan->rows);
 }
@@ -260,7 +266,8 @@ static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *pla
 static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
-  plan->copy_at = native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
+  plan->copy_at =
+      native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
   if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
   for (int i = 0; i < plan->column_passes; i++) {
     size_t block = (size_t)(COLUMNS * padded_length(plan, plan->columns[i].length)) * bytes;

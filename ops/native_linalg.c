@@ -12,7 +12,18 @@
 #include "ops/native_common.h"
 
 /* Of the C interface of BLAS. */
-enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED, ADJOINT, UPPER = 121, LOWER, NON_UNIT = 131, UNIT, LEFT = 141, RIGHT };
+enum {
+  ROW_MAJOR = 101,
+  AS_IT_IS = 111,
+  TRANSPOSED,
+  ADJOINT,
+  UPPER = 121,
+  LOWER,
+  NON_UNIT = 131,
+  UNIT,
+  LEFT = 141,
+  RIGHT
+};
 
 typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *step, int *info, size_t one);
 typedef void (*complex_trsm_fn)(int, int, int, int, int, int, int, const void *, const void *, int, void *, int);
@@ -302,7 +313,8 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
   out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
-  out->bytes = ((double)plan->batch * (double)size * (double)size + 2 * (double)count) * (double)hr_dtype_bytes(a->dtype);
+  out->bytes =
+      ((double)plan->batch * (double)size * (double)size + 2 * (double)count) * (double)hr_dtype_bytes(a->dtype);
   out->reuse = in_place;
   out->plan = plan;
   return NULL;
@@ -316,7 +328,9 @@ static hr_status_t prepare_solve(const op_native_target_t *target, const op_step
   plan->side = hlo_attr_bool(instr, HLO_ATTR_LEFT_SIDE) ? LEFT : RIGHT;
   plan->uplo = hlo_attr_bool(instr, HLO_ATTR_LOWER) ? LOWER : UPPER;
   plan->diagonal = hlo_attr_bool(instr, HLO_ATTR_UNIT_DIAGONAL) ? UNIT : NON_UNIT;
-  plan->form = transpose == HLO_TRANSPOSE_TRANSPOSE ? TRANSPOSED : transpose == HLO_TRANSPOSE_ADJOINT ? ADJOINT : AS_IT_IS;
+  plan->form = transpose == HLO_TRANSPOSE_TRANSPOSE ? TRANSPOSED
+               : transpose == HLO_TRANSPOSE_ADJOINT ? ADJOINT
+                                                    : AS_IT_IS;
   return plan_solve(target, step->in_shapes[0], step->in_shapes[1], plan, out);
 }
 

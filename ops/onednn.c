@@ -56,13 +56,19 @@ void onednn_leave(const onednn_t *lib, int threads) {
 
 dnnl_data_type_t onednn_type(hr_dtype_t dtype) {
   switch (dtype) {
-    case HR_F32: return dnnl_f32;
-    case HR_BF16: return dnnl_bf16;
-    case HR_S8: return dnnl_s8;
-    case HR_U8: return dnnl_u8;
+    case HR_F32:
+      return dnnl_f32;
+    case HR_BF16:
+      return dnnl_bf16;
+    case HR_S8:
+      return dnnl_s8;
+    case HR_U8:
+      return dnnl_u8;
     case HR_S32:
-    case HR_U32: return dnnl_s32; /* sums wrap */
-    default: return dnnl_data_type_undef;
+    case HR_U32:
+      return dnnl_s32; /* sums wrap */
+    default:
+      return dnnl_data_type_undef;
   }
 }
 

@@ -49,6 +49,7 @@ typedef struct op_group {
 typedef struct op_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
   /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
   hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);

@@ -22,7 +22,8 @@ static hr_status_t run_infeed(op_env_t *env, const op_step_t *step, hlo_value_t 
 const op_kernel_t kernel_infeed = {NULL, run_infeed};
 
 static hr_status_t run_outfeed(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
-  if (!env->outfeed) return hlo_unsupported(step->instr, "nothing takes what this program feeds out: --outfeed says what does");
+  if (!env->outfeed)
+    return hlo_unsupported(step->instr, "nothing takes what this program feeds out: --outfeed says what does");
   HR_TRY(env->outfeed(env, step->instr, in[0]));
   return hlo_value_token(out_value);
 }

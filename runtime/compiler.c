@@ -1,5 +1,6 @@
 #include "compiler.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "check/check.h"
@@ -104,9 +105,15 @@ static bool is_worth_workers(const hlo_module_t *module) {
   return false;
 }
 
+/* Where the stages are left for a reader. */
+static const char *dump_dir(const compiler_options_t *options) {
+  return options->dump_dir ? options->dump_dir : getenv("HLORUN_DUMP_TO");
+}
+
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .emitter_context = program->jit};
+  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
+                         .emitter_context = program->jit};
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference) return jit_finish(program->jit);
   flat_plan_destroy(program->flat);
@@ -117,7 +124,7 @@ static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *wor
 static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
   hr_workers_t *workers = NULL;
   jit_cache_options_t cache = {.folder = options->cache_dir};
-  jit_options_t jit = {.dump_to = options->dump_dir};
+  jit_options_t jit = {.dump_to = dump_dir(options)};
   if (!options->compiled) return NULL;
   if (options->start_workers && is_worth_workers(program->module))
     HR_TRY(options->start_workers(options->workers_context, &workers));
@@ -137,7 +144,7 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
 }
 
 static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
-  pass_options_t passes = {.dump_dir = options->dump_dir};
+  pass_options_t passes = {.dump_dir = dump_dir(options)};
   return options->compiled ? pass_run_all(module, &passes) : NULL;
 }
 

@@ -13,9 +13,12 @@
 #include "exec/channels.h"
 #include "exec/comm.h"
 #include "exec/compiled.h"
+#include "exec/explain.h"
 #include "exec/feeds.h"
 #include "exec/machine.h"
 #include "exec/pool.h"
+#include "exec/step_trace.h"
+#include "exec/trace_merge.h"
 #include "exec/verify_comm.h"
 #include "exec/wait_graph.h"
 #include "ir/print.h"
@@ -43,7 +46,11 @@ struct hlorun_client {
   _Atomic(const hlo_instr_t *) current; /* that runs */
   unsigned long progress_seen;
   double progress_seen_s;
+  hr_trace_t *trace; /* NULL: none */
+  hr_trace_subject_t *executions;
 };
+
+#define TRACE_EVENTS 131072 /* 3 MiB */
 
 struct hlorun_program {
   int references;
@@ -112,6 +119,12 @@ static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpo
   return tp_single_open(out_endpoint);
 }
 
+static hr_status_t open_trace(hlorun_client_t *client) {
+  if (!client->options.trace) return NULL;
+  HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS, &client->trace));
+  return exec_trace_plain(client->trace, "execution", HR_TRACE_RUN, &client->executions);
+}
+
 static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
 
 static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
@@ -122,8 +135,10 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   client->references = 1;
   client->options = *options;
   client->endpoint = endpoint;
-  hr_status_t st = exec_comm_init(&client->comm, endpoint);
+  hr_status_t st = open_trace(client);
+  if (!st) st = exec_comm_init(&client->comm, endpoint);
   if (st) {
+    hr_trace_destroy(client->trace);
     hr_free(client);
     return st;
   }
@@ -186,6 +201,7 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   exec_watch_destroy(client->watch);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
+  hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
   pthread_cond_destroy(&client->turn_ended);
   hr_free(client);
@@ -242,6 +258,50 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
   hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
   end_turn(client);
   return st;
+}
+
+/* The caller's free() takes it. */
+static hr_status_t give_text(hr_status_t st, hr_text_t *text, char **out_text) {
+  if (!st) st = hr_text_finish(text);
+  if (!st && text->size)
+    *out_text = hr_text_steal(text);
+  else
+    hr_text_deinit(text);
+  return st;
+}
+
+static hr_status_t check_traces(const hlorun_client_t *client) {
+  return client->trace ? NULL : hr_error(HR_USAGE, "the client was not told to trace");
+}
+
+hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
+  hr_text_t text;
+  HR_TRY(check_traces(client));
+  *out_json = NULL;
+  hr_text_init(&text);
+  await_turn(client, take_ticket(client));
+  hr_status_t st =
+      exec_trace_merge(&client->comm, client->endpoint->rank, client->endpoint->world_size, client->trace, &text);
+  end_turn(client);
+  return give_text(st, &text, out_json);
+}
+
+uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
+  return client->trace ? hr_trace_dropped(client->trace) : 0;
+}
+
+hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table) {
+  hr_text_t text;
+  hr_workers_t *workers = NULL;
+  exec_peak_t peak;
+  HR_TRY(check_traces(client));
+  hr_text_init(&text);
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_pool_start(&client->pool, &workers);
+  if (!st) st = exec_peak_measure(workers, &peak);
+  if (!st) st = exec_explain_print(&text, client->trace, &peak);
+  end_turn(client);
+  return give_text(st, &text, out_table);
 }
 
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes) {
@@ -355,7 +415,9 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .interrupted = interrupt_wait,
                                     .interrupted_context = client,
                                     .attach_comm = attach_peers,
-                                    .comm_context = program};
+                                    .comm_context = program,
+                                    .trace = client->trace,
+                                    .trace_steps = !program->compiled.flat};
   if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
   fast.machine = options;
   if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
@@ -365,6 +427,18 @@ static hr_status_t make_machine(hlorun_program_t *program) {
 /* Signature of compiler_options_t.start_workers. */
 static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
 
+/* The stages follow each other without a gap. */
+static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled, uint64_t begin_ns) {
+  const char *const names[] = {"read", "passes", "plan", "code"};
+  double took_s[] = {compiled->read_s, compiled->passes_s, compiled->plan_s, compiled->code_s};
+  for (size_t i = 0; trace && i < sizeof names / sizeof *names; i++) {
+    uint64_t took_ns = (uint64_t)(1e9 * took_s[i]);
+    HR_TRY(hr_trace_stage_add(trace, names[i], begin_ns, took_ns));
+    begin_ns += took_ns;
+  }
+  return NULL;
+}
+
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
@@ -372,10 +446,12 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .world_size = program->client->endpoint->world_size,
                                  .part = options->mpmd,
                                  .unproved = options->unproved,
-                                 .compiled = program->client->options.engine == HLORUN_ENGINE_COMPILED,
+                                 .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
                                  .start_workers = start_workers,
                                  .workers_context = &program->client->pool};
+  uint64_t begin_ns = hr_trace_now_ns();
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
+  HR_TRY(trace_loading(program->client->trace, &program->compiled, begin_ns));
   HR_TRY(describe_interface(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
   if (options->verify_comm) HR_TRY(make_verify(program));
@@ -488,6 +564,26 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
   return fits;
 }
 
+static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
+  for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
+      case FLAT_NATIVE:
+        figures->native_steps += !jit_is_generated(flat->steps[s].native);
+        figures->generated_steps += jit_is_generated(flat->steps[s].native);
+        break;
+      case FLAT_REFERENCE: figures->reference_steps++; break;
+      case FLAT_COPY: figures->copy_steps++; break;
+      case FLAT_WHILE:
+      case FLAT_CONDITIONAL: break;
+    }
+}
+
+static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
+  jit_counts_t counts = jit_counts(jit);
+  figures->code_kernels = (uint64_t)counts.kernels;
+  figures->code_modules = (uint64_t)counts.modules;
+  figures->code_modules_cached = (uint64_t)counts.modules_cached;
+}
+
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
   const compiled_program_t *compiled = &program->compiled;
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
@@ -496,6 +592,8 @@ void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_
                                             .plan_s = compiled->plan_s,
                                             .code_s = compiled->code_s,
                                             .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
+  if (compiled->flat) count_steps(compiled->flat, out_figures);
+  if (compiled->jit) count_code(compiled->jit, out_figures);
 }
 
 /* --- custom calls --- */
@@ -590,11 +688,10 @@ static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *a
   return st;
 }
 
-/* Runs in its turn. Takes the references in `leaves` over. */
-static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+/* By the reference engine, in its turn. Takes the references in `leaves` over. */
+static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
   void *memory;
   hlo_value_t *root;
-  if (program->fast) return run_fast(program, leaves, program->all_params, results);
   hr_status_t st =
       hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
   if (st) {
@@ -614,6 +711,19 @@ static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leav
   for (int r = 0; r < program->result_count; r++) results[r] = hlo_value_retain(hlo_value_leaf(root, r));
   hlo_value_release(root);
   return NULL;
+}
+
+static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
+  if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
+}
+
+/* Runs in its turn. Takes the references in `leaves` over. */
+static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+  uint64_t begin_ns = hr_trace_now_ns();
+  hr_status_t st = program->fast ? run_fast(program, leaves, program->all_params, results)
+                                 : run_slow(program, leaves, results);
+  note_execution(program->client, begin_ns);
+  return st;
 }
 
 /* References of the arguments for one execution: moved where donated. */
@@ -641,7 +751,9 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
   if (program->fast) {
     HR_TRY(check_arguments(program, args));
     await_turn(program->client, take_ticket(program->client));
+    uint64_t begin_ns = hr_trace_now_ns();
     st = run_fast(program, args, donate, results);
+    note_execution(program->client, begin_ns);
     end_turn(program->client);
     return st;
   }

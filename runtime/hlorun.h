@@ -46,7 +46,7 @@ typedef enum hlorun_world {
 typedef enum hlorun_bind { HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE } hlorun_bind_t;
 
 typedef enum hlorun_engine {
-  HLORUN_ENGINE_DEFAULT, /* the reference engine */
+  HLORUN_ENGINE_DEFAULT, /* the compiled engine */
   HLORUN_ENGINE_REFERENCE,
   HLORUN_ENGINE_COMPILED
 } hlorun_engine_t;
@@ -59,6 +59,8 @@ typedef struct hlorun_client_options {
   double timeout_s;    /* give up when no process makes progress for so long; 0: never */
   uint64_t seed;       /* of the rng op */
   hlorun_engine_t engine; /* of the programs that it loads */
+  bool trace;             /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */
+  size_t trace_events;    /* calls that the timeline keeps, the last ones; 0: 131072 */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -79,6 +81,14 @@ void hlorun_client_print_state(hlorun_client_t *client);
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out);
+/* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for chrome://tracing and
+ * ui.perfetto.dev, which the caller frees; the others get NULL. */
+hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
+/* Calls of this process that the timeline had no place for. */
+uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
+/* Where the time of this process went, by kernel, against what the machine can do, which is measured now: a table that
+ * the caller frees. */
+hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes);
 hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes);
 
@@ -129,12 +139,15 @@ typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
   uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+  /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
+   * these the cache had. */
+  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 
 /* --- functions of the caller's, which programs call by custom-call --- */
-/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a tuple.
- * Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
+/* The classic convention: in[k] are the bytes of operand k; `out` those of the result, or a list of them if it is a
+ * tuple. Arrays are dense and row-major; their shapes are what the program says. Called by the thread that executes. */
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
 /* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);

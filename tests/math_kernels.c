@@ -125,15 +125,18 @@ static double special_error(double got, double want) {
 }
 
 /* Of a result that overflows, infinity and the largest number are one unit apart. */
-double math_error_f32(const math_reference_t *reference, float x, float y, float got) {
-  double want = reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y);
-  double special = special_error(got, (float)want);
+double math_error_of_f32(double want, float got) {
+  double special = special_error(got, (float)want), most = 0x1.fffffep127;
   if (special >= 0) return special;
   if (got == (float)want) return 0.5;
-  if (isinf(got) || isinf((float)want)) return fabs(want) >= 0x1.fffffep127 && fabs(got) >= 0x1.fffffep127 ? 1 : INFINITY;
+  if (isinf(got) || isinf((float)want)) return fabs(want) >= most && fabs(got) >= most ? 1 : INFINITY;
   int exponent;
   frexp(want, &exponent);
   return fabs(ldexp(got - want, 24 - (exponent < -125 ? -125 : exponent)));
+}
+
+double math_error_f32(const math_reference_t *reference, float x, float y, float got) {
+  return math_error_of_f32(reference->of_f32 ? reference->of_f32(x) : reference->of_two_f32(x, y), got);
 }
 
 double math_error_f64(const math_reference_t *reference, double x, double y, double got) {

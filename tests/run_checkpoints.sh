@@ -53,14 +53,19 @@ leak_check_off
 expect_exit "undisturbed" 0 "$hlorun" --steps 2500 "${carry[@]}" -o alone.npz train.hlo
 expect_exit "undisturbed, two replicas" 0 "$hlorun" -n 2 --steps 1500 "${carry[@]}" -o two.npz train.hlo
 
-# killed NAME WANTED KILLS STEPS RANKS: kills whole runs with SIGKILL, at random moments, then lets one finish.
+# killed NAME WANTED KILLS STEPS RANKS: kills whole runs with SIGKILL, at random moments, the last one when there is a
+# checkpoint, then lets one finish.
 killed() {
   local name=$1 wanted=$2 kills=$3 steps=$4 ranks=$5 pid
   rm -rf kept
-  for _ in $(seq "$kills"); do
+  for turn in $(seq "$kills"); do
     setsid "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo >out 2>&1 </dev/null &
     pid=$!
     sleep "$(printf "0.%03d" $((RANDOM % 250 + 200 * ranks)))"
+    for _ in $(seq 300); do
+      if [ "$turn" -lt "$kills" ] || ls -d kept/step-* >/dev/null 2>&1; then break; fi
+      sleep 0.1
+    done
     kill -KILL -- "-$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
   done

@@ -39,7 +39,11 @@ expect_fed() {
 # From files, to files.
 for from in values.npz values.feed; do
   rm -f out.feed
-  expect_exit "$from to a file" 0 "$hlorun" --infeed "file:$from" --outfeed file:out.feed "$feed/feed.hlo"
+  expect_exit "$from to a file, reference" 0 "$hlorun" --engine reference --infeed "file:$from" --outfeed file:out.feed "$feed/feed.hlo"
+  python3 "$feed/reader.py" out.feed >got
+  expect_fed "$from to a file, reference"
+  rm -f out.feed
+  expect_exit "$from to a file" 0 "$hlorun" --engine compiled --infeed "file:$from" --outfeed file:out.feed "$feed/feed.hlo"
   expect_text "$from to a file" "out0 = f32[] 12"
   python3 "$feed/reader.py" out.feed >got
   expect_fed "$from to a file"

@@ -81,7 +81,9 @@ leak_check_off
 for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")
-  expect_exit "run, $name" 0 "$hlorun" -n "$ranks" --timeout 20 --expect "$cases/$name.npz" "$program"
+  for engine in reference compiled; do
+    expect_exit "run, $name, $engine" 0 "$hlorun" -n "$ranks" --engine "$engine" --timeout 20 --expect "$cases/$name.npz" "$program"
+  done
 done
 leak_check_on
 

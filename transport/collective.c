@@ -8,7 +8,7 @@
 
 #include "transport/shm_group.h"
 
-typedef enum where { ANYWHERE, ONE_MACHINE } where_t;
+typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
 
 typedef struct algorithm {
   tp_collective_t collective;
@@ -38,9 +38,13 @@ static const algorithm_t algorithms[] = {
 static const struct {
   const char *name, *variable;
 } collectives[TP_COLLECTIVE_COUNT] = {
-    [TP_ALL_REDUCE] = {"all-reduce", "HLORUN_ALLREDUCE"},   [TP_REDUCE_SCATTER] = {"reduce-scatter", "HLORUN_REDUCESCATTER"},
-    [TP_ALL_GATHER] = {"all-gather", "HLORUN_ALLGATHER"},   [TP_ALL_TO_ALL] = {"all-to-all", "HLORUN_ALLTOALL"},
-    [TP_BROADCAST] = {"broadcast", "HLORUN_BROADCAST"},     [TP_PERMUTE] = {"permute", "HLORUN_PERMUTE"}};
+    [TP_ALL_REDUCE] = {"all-reduce", "HLORUN_ALLREDUCE"},
+    [TP_REDUCE_SCATTER] = {"reduce-scatter", "HLORUN_REDUCESCATTER"},
+    [TP_ALL_GATHER] = {"all-gather", "HLORUN_ALLGATHER"},
+    [TP_ALL_TO_ALL] = {"all-to-all", "HLORUN_ALLTOALL"},
+    [TP_BROADCAST] = {"broadcast", "HLORUN_BROADCAST"},
+    [TP_PERMUTE] = {"permute", "HLORUN_PERMUTE"},
+};
 
 void tp_algorithms_from_environment(tp_groups_t *groups) {
   const char *info = getenv("HLORUN_COLL_INFO");
@@ -51,20 +55,23 @@ void tp_algorithms_from_environment(tp_groups_t *groups) {
   groups->explains = info && *info && strcmp(info, "0") != 0;
 }
 
-static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes) {
-  bool here = row->where == ANYWHERE || (group->shm && group->size <= TP_SHM_MEMBERS);
+static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
+                   bool in_any_order) {
+  bool here = row->where == ANYWHERE || (row->where == MACHINES && group->spans_machines && in_any_order) ||
+              (row->where == ONE_MACHINE && group->shm && group->size <= TP_SHM_MEMBERS);
   return row->collective == collective && here && bytes <= row->most_bytes;
 }
 
 /* NULL: none fits. A name that is forced counts where it can do the transfer; where it cannot, it is an error, but for
  * those of shared memory, which groups across machines cannot use. */
-static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes) {
+static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
+                                 bool in_any_order) {
   const char *forced = group->owner->forced[collective];
   const algorithm_t *best = NULL;
   double least = 0;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const algorithm_t *row = &algorithms[i];
-    if (!can_do(row, collective, group, bytes) || (forced && strcmp(forced, row->name) != 0)) continue;
+    if (!can_do(row, collective, group, bytes, in_any_order) || (forced && strcmp(forced, row->name) != 0)) continue;
     double cost = row->cost(group->size, (double)bytes);
     if (!best || cost < least) best = row, least = cost;
   }
@@ -81,7 +88,7 @@ static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes,
                       group->size, chosen->name);
   const char *separator = group->owner->forced[collective] ? " (forced" : " (us";
   for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
-    if (!can_do(&algorithms[i], collective, group, bytes)) continue;
+    if (!can_do(&algorithms[i], collective, group, bytes, true)) continue;
     used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f", separator, algorithms[i].name,
                      algorithms[i].cost(group->size, (double)bytes));
     separator = ",";
@@ -93,7 +100,7 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   tp_group_t *group = request->group;
   tp_shm_group_t *shared;
   HR_TRY(tp_shm_group_of(group, &shared));
-  const algorithm_t *row = choose(collective, group, bytes);
+  const algorithm_t *row = choose(collective, group, bytes, request->reducer.in_any_order);
   if (!row)
     return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", group->owner->forced[collective],
                     collectives[collective].name, collectives[collective].variable);

@@ -1,8 +1,9 @@
 /* Collectives: transfers among the members of a group. A call starts a transfer, which goes on while its request is
  * tested or waited for. Data stays valid and untouched by others until then.
  * Every member of a group makes the same calls with the same sizes in the same order.
- * Order:   reductions run in listed order, ((x0 + x1) + x2) + ..., by every algorithm, so equal inputs give equal bits
- *          on all ranks, in every run, whatever the size of the message.
+ * Order:   reductions run in listed order, ((x0 + x1) + x2) + ..., whatever the size of the message; over several
+ *          machines those that may be combined in any order run machine by machine. Equal inputs give equal bits on all
+ *          ranks, in every run.
  * Errors:  UNAVAILABLE a peer is gone; DISAGREE sizes differ; CANCELLED another rank failed; NO_MEMORY; what the
  *          reducer or endpoint->interrupted says. Outputs are then unspecified.
  * Memory:  requests and their scratch space are kept and reused: a warmed-up transfer allocates nothing.
@@ -17,6 +18,7 @@
 typedef struct tp_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
+  bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it may be called by any thread, one at a time */
   /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
   hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);

@@ -35,7 +35,9 @@ typedef struct tp_group {
   uint32_t transfers; /* started so far */
   int64_t stream;
   uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
-  bool looked_for_shm;
+  bool looked_for_shm, spans_machines; /* the second: several, one of them with several members */
+  uint32_t next_turn, turn;            /* of transfers over several machines: started, and over */
+  struct tp_group *within, *between;   /* of such a group: this machine's members, and the first ones of the machines */
   struct tp_shm_group *shm; /* NULL: it has no memory in common */
 } tp_group_t;
 
@@ -47,6 +49,7 @@ struct tp_groups {
   hr_arena_t arena;
   tp_group_t *world; /* all ranks in order */
   struct tp_progress *progress; /* NULL: nothing moves by itself */
+  const int *machine_of; /* a number of the machine of each rank; NULL: there is only one */
   uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */

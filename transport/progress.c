@@ -97,7 +97,8 @@ static void close_progress(struct tp_progress *progress) {
 hr_status_t tp_progress_begin(tp_groups_t *groups) {
   const char *wanted = getenv("HLORUN_PROGRESS");
   const tp_endpoint_t *endpoint = groups->endpoint;
-  if (groups->progress || endpoint->world_size == 1 || endpoint->one_thread || (wanted && !strcmp(wanted, "0"))) return NULL;
+  bool unwanted = wanted && !strcmp(wanted, "0");
+  if (groups->progress || endpoint->world_size == 1 || endpoint->one_thread || unwanted) return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(struct tp_progress), &memory));
   struct tp_progress *progress = memory;

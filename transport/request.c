@@ -195,6 +195,8 @@ static void drop_messages(tp_request_t *request) {
     endpoint->vtable->cancel(endpoint, request->posted[i].message);
   request->awaited = request->posted_count = 0;
   tp_shm_give_up(request);
+  if (request->part) tp_request_cancel(request->part);
+  request->part = NULL;
 }
 
 /* As far as it goes without waiting. */

@@ -67,6 +67,9 @@ struct tp_request {
   tp_request_t *next_free;
   tp_request_t *next_active, **link; /* among the active ones */
   bool own_thread;            /* only the endpoint's thread moves it on */
+  tp_request_t *part;         /* of a transfer made of several: the one under way */
+  bool part_started;
+  uint32_t turn;              /* among those of the group */
   bool over;                  /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
 
@@ -93,7 +96,8 @@ struct tp_request {
   tp_fold_t fold;
 };
 
-/* A new request is active until it is freed. It comes with the lock of progress.h, which tp_request_started gives back. */
+/* A new request is active until it is freed. It comes with the lock of progress.h, which tp_request_started gives
+ * back. */
 hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request);
 /* Hands the request to the caller, or undoes it if it could not be started. */
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request);
@@ -125,6 +129,8 @@ typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
 #undef ALGORITHM
 /* What HLORUN_ALLREDUCE and its like, and HLORUN_COLL_INFO, say. */
 void tp_algorithms_from_environment(tp_groups_t *groups);
+/* Does the group sit on several machines, and not each member on one of its own? */
+bool tp_spans_machines(const tp_group_t *group);
 /* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 

@@ -41,9 +41,20 @@ static hr_status_t meet_all(tp_groups_t *groups, card_t *cards) {
   struct timespec now;
   tp_request_t *request;
   clock_gettime(CLOCK_REALTIME, &now);
-  card_t mine = {machine_number(groups->endpoint), (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44};
+  card_t mine = {machine_number(groups->endpoint),
+                 (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44};
   HR_TRY(tp_all_gather(groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
+}
+
+/* By the first rank of each. */
+static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
+  int *machine_of, world = groups->endpoint->world_size;
+  HR_TRY(HR_NEW_ARRAY(&groups->arena, world, &machine_of));
+  for (int r = 0; r < world; r++)
+    while (cards[machine_of[r]].machine != cards[r].machine) machine_of[r]++;
+  groups->machine_of = machine_of;
+  return NULL;
 }
 
 static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
@@ -65,11 +76,14 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
 static void file_name(const card_t *first, bool elsewhere, char *name, size_t size) {
   const char *folder = getenv("TMPDIR");
   if (!elsewhere) folder = "/dev/shm";
-  snprintf(name, size, "%s/hlorun.%d.%016llx", folder ? folder : "/tmp", (int)getuid(), (unsigned long long)first->number);
+  snprintf(name, size, "%s/hlorun.%d.%016llx", folder ? folder : "/tmp", (int)getuid(),
+           (unsigned long long)first->number);
 }
 
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
-static char *heap_of(const tp_shm_t *shm, int local) { return shm->base + table_bytes(shm) + (size_t)local * HEAP_BYTES; }
+static char *heap_of(const tp_shm_t *shm, int local) {
+  return shm->base + table_bytes(shm) + (size_t)local * HEAP_BYTES;
+}
 
 static bool create_file(tp_shm_t *shm, const char *name) {
   shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -136,6 +150,7 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
 static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   tp_group_t *locals;
   HR_TRY(meet_all(shm->groups, cards));
+  HR_TRY(number_machines(shm->groups, cards));
   HR_TRY(find_locals(shm, cards, &locals));
   if (shm->local_size == 1) return NULL;
   return share_memory(shm, locals, &cards[locals->ranks[0]], out_shared);

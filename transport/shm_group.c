@@ -41,16 +41,18 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
 }
 
 hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
-  if (!group->owner->shm || group->my_index < 0) {
+  bool is_open = group->owner->endpoint->groups != NULL; /* before, machines are still being found */
+  if (!is_open || !group->owner->machine_of || group->my_index < 0) {
     *out_group = NULL;
     return NULL;
   }
-  if (!group->looked_for_shm) {
+  if (!group->looked_for_shm) group->spans_machines = tp_spans_machines(group);
+  if (!group->looked_for_shm && group->owner->shm) {
     uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
     key = hr_hash_bytes(&group->stream, sizeof group->stream, key);
     HR_TRY(new_group(group->owner, group->size, group->ranks, key, &group->shm));
-    group->looked_for_shm = true;
   }
+  group->looked_for_shm = true;
   *out_group = group->shm;
   return NULL;
 }

@@ -1,5 +1,5 @@
-/* A process's heap in memory that it shares: pieces from the front of a range of addresses, whose list is kept outside of
- * it, where no other process can spoil it. The file grows before memory is touched, so that a full file system is
+/* A process's heap in memory that it shares: pieces from the front of a range of addresses. Their list is kept outside
+ * of it, where no other process can spoil it. The file grows before memory is touched, so that a full file system is
  * no signal but a NULL. */
 #ifndef TP_SHM_HEAP_H
 #define TP_SHM_HEAP_H

@@ -1,6 +1,6 @@
 /* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the same time with two
  * buffers between them. Each pair of ranks and stream has a pipe of its own; the sender is done when the receiver is.
- * Small ones lie in the note, and the sender goes on at once: it waits only for a note that the receiver has yet to read.
+ * Small ones lie in the note, and the sender goes on at once: it waits only for a note that has yet to be read.
  * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. */
 #include <string.h>
 

@@ -64,8 +64,8 @@ static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
 hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
   size_t each = request->reducer.element_bytes;
   if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
-  int64_t count = (int64_t)(tp_shm_chunk(request->groups, (size_t)(request->count * request->group->size) * each) / each) /
-                  request->group->size;
+  size_t whole = (size_t)(request->count * request->group->size) * each;
+  int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
   request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
   tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step);
   request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;

@@ -329,7 +329,8 @@ hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **va
   hr_arena_init(&arena);
   hr_status_t st = cli_agree(checkpoint->from.client, find_newest(checkpoint, &arena, &manifest));
   if (!st) st = cli_agree_same(checkpoint->from.client, manifest.step, &same);
-  if (!st && !same) st = hr_error(HR_UNAVAILABLE, "the processes do not see the same checkpoints in %s", checkpoint->folder);
+  if (!st && !same)
+    st = hr_error(HR_UNAVAILABLE, "the processes do not see the same checkpoints in %s", checkpoint->folder);
   if (!st && manifest.step) st = read_values(checkpoint, &manifest, values);
   if (!st) *out_step = manifest.step;
   hr_arena_deinit(&arena);

@@ -7,8 +7,8 @@
  *
  * A checkpoint is written under another name and renamed when all of it is on the disk, by rank 0; so one that has its
  * name and agrees with its manifest is whole. DIR lies where all processes see it, and belongs to one run at a time.
- * --resume takes the newest whole one, in all processes alike; replica r of another number of replicas takes what replica
- * r modulo the old number had, which must then be the same in all old replicas. */
+ * --resume takes the newest whole one, in all processes alike; replica r of another number of replicas takes what
+ * replica r modulo the old number had, which must then be the same in all old replicas. */
 #ifndef CLI_CHECKPOINT_H
 #define CLI_CHECKPOINT_H
 
@@ -28,8 +28,8 @@ typedef struct cli_checkpoint_options {
 /* What is borrowed must outlive it. *out_checkpoint is NULL if none are wanted. Errors: USAGE, UNAVAILABLE. */
 hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options, cli_checkpoint_t **out_checkpoint);
 /* Puts the values of the newest checkpoint into `values`, by parameter, and the state of the rng ops into the program.
- * *out_step: how many steps they have behind them; 0 if there is no checkpoint, or none was wanted. All processes call it
- * together. */
+ * *out_step: how many steps they have behind them; 0 if there is no checkpoint, or none was wanted. All processes call
+ * it together. */
 hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **values, uint64_t *out_step);
 /* After each step: begins to write a checkpoint if one is due. Waits only for the one before. */
 hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_done, hlo_value_t *const *results);

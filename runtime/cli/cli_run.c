@@ -20,6 +20,7 @@
 #include "cli/cli_signals.h"
 #include "cli/cli_stats.h"
 #include "cli/cli_stop.h"
+#include "cli/cli_trace.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -65,6 +66,7 @@ static hr_status_t check_usage(const hr_options_t *options) {
     return hr_error(HR_USAGE, "--epochs counts passes through the data of --feed, and nothing is fed");
   HR_TRY(check_writable(options, HR_OPTION_OUTPUT));
   HR_TRY(check_writable(options, HR_OPTION_STATS));
+  HR_TRY(check_writable(options, HR_OPTION_TRACE));
   return check_writable(options, HR_OPTION_CURVE);
 }
 
@@ -91,6 +93,7 @@ hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client
 static hr_status_t open_client(run_t *run) {
   hlorun_client_options_t options;
   HR_TRY(cli_client_options(run->options, &options));
+  HR_TRY(cli_trace_options(run->options, &options));
   if (hr_option_int(run->options, HR_OPTION_PROCESSES, 0) == 1) options.world = HLORUN_WORLD_SINGLE;
   HR_TRY(hlorun_client_create(&options, &run->client));
   run->rank = hlorun_client_rank(run->client);
@@ -286,6 +289,7 @@ static hr_status_t finish(run_t *run) {
     HR_TRY(cli_agree(run->client,
                      cli_results_write(run->client, output, run->interface.result_count, run->results)));
   HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
+  HR_TRY(cli_trace_finish(run->client, options));
   return expect ? compare_results(run, expect) : NULL;
 }
 

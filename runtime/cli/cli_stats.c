@@ -42,7 +42,14 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
                            .code_s = stats->program.code_s,
                            .executions = count,
                            .peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
-                           .arena_bytes = stats->program.arena_bytes};
+                           .arena_bytes = stats->program.arena_bytes,
+                           .native_steps = stats->program.native_steps,
+                           .generated_steps = stats->program.generated_steps,
+                           .reference_steps = stats->program.reference_steps,
+                           .copy_steps = stats->program.copy_steps,
+                           .code_kernels = stats->program.code_kernels,
+                           .code_modules = stats->program.code_modules,
+                           .code_modules_cached = stats->program.code_modules_cached};
   if (!count) return figures;
   figures.first_s = figures.best_s = times[0];
   for (size_t i = 0; i < count; i++) {
@@ -52,6 +59,18 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
   figures.median_s = median(times, count);
   figures.steps_per_s = figures.total_s > 0 ? (double)count / figures.total_s : 0;
   return figures;
+}
+
+static void print_counts(hr_text_t *text, const cli_figures_t *f, const char *indent) {
+  const struct {
+    const char *name;
+    uint64_t count;
+  } counts[] = {{"native_steps", f->native_steps},       {"generated_steps", f->generated_steps},
+                {"reference_steps", f->reference_steps}, {"copy_steps", f->copy_steps},
+                {"code_kernels", f->code_kernels},       {"code_modules", f->code_modules},
+                {"code_modules_cached", f->code_modules_cached}};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    hr_text_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name, (unsigned long long)counts[i].count);
 }
 
 static void print_figures(hr_text_t *text, const cli_figures_t *f, const char *indent) {
@@ -64,6 +83,7 @@ static void print_figures(hr_text_t *text, const cli_figures_t *f, const char *i
                  indent, (unsigned long long)f->executions, indent, f->steps_per_s);
   hr_text_printf(text, "%s\"peak_rss_bytes\": %llu,\n%s\"arena_bytes\": %llu", indent,
                  (unsigned long long)f->peak_rss_bytes, indent, (unsigned long long)f->arena_bytes);
+  print_counts(text, f, indent);
 }
 
 /* A step is done when the slowest process has done it. */

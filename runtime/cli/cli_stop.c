@@ -19,35 +19,47 @@ static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
 
 /* --- the plan --- */
 
-static hr_status_t print_flat_plan(hr_text_t *text, const plan_t *plan) {
-  flat_options_t options = {.workers = 1};
-  flat_plan_t *flat;
-  HR_TRY(flat_plan_create(plan, &options, &flat));
-  flat_plan_print(text, flat);
-  flat_plan_destroy(flat);
-  return NULL;
-}
-
-static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module, bool is_flat) {
+/* The grid that the options and the program name; the rest is as the compiled engine has it. */
+static compiler_options_t compiler_options(const hr_options_t *options, const hlo_module_t *module) {
   compiler_options_t compiler = {.num_replicas = (int)hr_option_int(options, HR_OPTION_NUM_REPLICAS, 0),
-                                 .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0)};
+                                 .num_partitions = (int)hr_option_int(options, HR_OPTION_NUM_PARTITIONS, 0),
+                                 .compiled = true,
+                                 .unproved = true};
   int64_t replicas = compiler.num_replicas ? compiler.num_replicas : module->replica_count;
   int64_t partitions = compiler.num_partitions ? compiler.num_partitions : module->num_partitions;
+  compiler.world_size = (int)(replicas * partitions);
+  return compiler;
+}
+
+static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *module) {
+  compiler_options_t compiler = compiler_options(options, module);
   plan_grid_t grid;
   plan_t *plan;
   hr_text_t text;
-  compiler.world_size = (int)(replicas * partitions);
   HR_TRY(compiler_choose_grid(module, &compiler, &grid));
   HR_TRY(plan_create(module, grid, &plan));
   hr_text_init(&text);
-  hr_status_t st = NULL;
-  if (is_flat)
-    st = print_flat_plan(&text, plan);
-  else
-    plan_print(&text, plan);
-  if (!st) st = write_text(options, &text);
+  plan_print(&text, plan);
+  hr_status_t st = write_text(options, &text);
   hr_text_deinit(&text);
   plan_destroy(plan);
+  return st;
+}
+
+static hr_status_t print_flat_plan(const hr_options_t *options, const char *path, hr_buffer_t *bytes,
+                                   const hlo_module_t *module) {
+  compiler_options_t compiler = compiler_options(options, module);
+  compiled_program_t program;
+  hr_text_t text;
+  HR_TRY(compile_bytes(path, bytes, &compiler, &program));
+  hr_text_init(&text);
+  if (program.flat)
+    flat_plan_print(&text, program.flat);
+  else
+    hr_text_add_str(&text, "no flat plan: the reference engine runs all of it\n");
+  hr_status_t st = write_text(options, &text);
+  hr_text_deinit(&text);
+  compiled_program_deinit(&program);
   return st;
 }
 
@@ -73,8 +85,7 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage, hl
   HR_TRY(pass_localise(module));
   if (is_word(stage, "localise")) return print_module(options, module);
   HR_TRY(pass_run_all(module, &passes));
-  bool is_flat = is_word(stage, "flat");
-  return is_flat || is_word(stage, "plan") ? print_plan(options, module, is_flat) : print_module(options, module);
+  return is_word(stage, "plan") ? print_plan(options, module) : print_module(options, module);
 }
 
 /* --- the command --- */
@@ -105,7 +116,8 @@ hr_status_t cli_stop(const hr_options_t *options) {
   path = options->operands.data[0];
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = read_module(path, bytes, &module);
-  if (!st) st = run_stages(options, stage, module);
+  if (!st) st = is_word(stage, "flat") ? print_flat_plan(options, path, bytes, module)
+                                       : run_stages(options, stage, module);
   hlo_module_destroy(module);
   hr_buffer_release(bytes);
   return st;

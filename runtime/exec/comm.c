@@ -35,6 +35,7 @@ static tp_request_t **as_request(op_request_t **out_request) { return (tp_reques
 static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
   return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
                         .context = reducer->context, .any_thread = reducer->any_thread,
+                        .in_any_order = reducer->in_any_order,
                         .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
                         .widen = reducer->widen, .narrow = reducer->narrow};
 }

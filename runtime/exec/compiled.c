@@ -55,25 +55,39 @@ static inline hr_status_t run_native(exec_compiled_t *machine, const run_step_t 
   return step->run(&machine->native, step->plan, step->in, step->out);
 }
 
-static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
+static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t *machine, run_step_t *step) {
+  switch (step->kind) {
+    case FLAT_NATIVE:
+      return machine->options.check ? exec_compiled_check(machine, step) : run_native(machine, step);
+    case FLAT_COPY: run_copy(step); return NULL;
+    case FLAT_REFERENCE: HR_TRY(look_around(machine)); return exec_compiled_reference(machine, step);
+    case FLAT_WHILE: return run_while(machine, step);
+    case FLAT_CONDITIONAL: return run_conditional(machine, step);
+  }
+  return NULL;
+}
+
+static __attribute__((noinline)) hr_status_t run_traced(exec_compiled_t *machine, run_step_t *step) {
+  uint64_t begin = hr_trace_now_ns();
+  hr_status_t st = run_one(machine, step);
+  hr_trace_add(machine->options.machine.trace, &machine->subjects[step - machine->steps], begin);
+  return st;
+}
+
+/* Made once with a trace and once without, so that it is not asked for at every step. */
+static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine, int begin, int end,
+                                                                  bool is_traced) {
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
     if (made % LOOK_EVERY == 0) HR_TRY(look_around(machine));
-    switch (step->kind) {
-      case FLAT_NATIVE:
-        HR_TRY(machine->options.check ? exec_compiled_check(machine, step) : run_native(machine, step));
-        break;
-      case FLAT_COPY: run_copy(step); break;
-      case FLAT_REFERENCE:
-        HR_TRY(look_around(machine));
-        HR_TRY(exec_compiled_reference(machine, step));
-        break;
-      case FLAT_WHILE: HR_TRY(run_while(machine, step)); break;
-      case FLAT_CONDITIONAL: HR_TRY(run_conditional(machine, step)); break;
-    }
+    HR_TRY(is_traced ? run_traced(machine, step) : run_one(machine, step));
   }
   return NULL;
+}
+
+static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
+  return machine->subjects ? run_each(machine, begin, end, true) : run_each(machine, begin, end, false);
 }
 
 /* --- arguments and results --- */

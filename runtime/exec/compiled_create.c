@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
+#include "exec/step_trace.h"
 
 /* The number of an argument or result in the tables of patches; -1: its address is known. */
 static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
@@ -116,6 +117,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(hlo_value_token(&machine->token));
   machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
   machine->where.locate = locate;
+  if (machine->options.machine.trace)
+    HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));
   return make_steps(machine);
 }
 

@@ -43,6 +43,7 @@ struct exec_compiled {
   hlo_value_t *token;
   exec_result_cache_t *cache;
   bool *moved; /* arguments that became results in this run */
+  hr_trace_subject_t *subjects; /* per step; NULL: no trace */
 };
 
 /* By the reference kernel. */

@@ -92,8 +92,8 @@ static hr_status_t make_lists(feed_array_t *array, const feed_shapes_t *shapes) 
     if (fits) return NULL;
   }
   char text[HLO_SHAPE_TEXT];
-  return hr_error(HR_INVALID, "%s: no infeed of the program takes %d arrays such as %s, one for each value", array->path,
-                  array->count, read_npy_text(&array->arrays[0], text));
+  return hr_error(HR_INVALID, "%s: no infeed of the program takes %d arrays such as %s, one for each value",
+                  array->path, array->count, read_npy_text(&array->arrays[0], text));
 }
 
 static hr_status_t copy_row(const hlo_value_t *list, int64_t row, hlo_value_t **out_value) {

@@ -1,5 +1,5 @@
-/* An infeed out of NumPy's files: X.npy is the list of values of an infeed of one array; in X.npz the arrays in0, in1, ...
- * are the lists of each. The first dimension counts the values. */
+/* An infeed out of NumPy's files: X.npy is the list of values of an infeed of one array; in X.npz the arrays in0, in1,
+ * ... are the lists of each. The first dimension counts the values. */
 #ifndef EXEC_FEED_ARRAY_H
 #define EXEC_FEED_ARRAY_H
 

@@ -104,8 +104,8 @@ static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_s
     else if (k < item->count && hlo_value_fits(item->leaves[k], want))
       all[i] = hlo_value_retain(item->leaves[k++]);
     else
-      st = hlo_error(instr, NULL, "value %llu of %s has another shape than array %d, %s", (unsigned long long)feed->taken,
-                     feed->place.spec, i, hlo_shape_text(want, text));
+      st = hlo_error(instr, NULL, "value %llu of %s has another shape than array %d, %s",
+                     (unsigned long long)feed->taken, feed->place.spec, i, hlo_shape_text(want, text));
   }
   if (!st && k < item->count)
     st = hlo_error(instr, NULL, "value %llu of %s has %d arrays, want %d", (unsigned long long)feed->taken,
@@ -122,7 +122,7 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   feed_t *feed = &feeds->in;
   feed_item_t item = {0};
   bool ended;
-  if (!feed->is_open) return hlo_unsupported(instr, "nothing feeds this program: say what does with --infeed");
+  if (!feed->is_open) return hlo_unsupported(instr, "nothing feeds this program: --infeed says what does");
   hr_status_t st = feed_queue_take(&feed->queue, interrupted, feeds->endpoint, &item, &ended);
   if (st) return hr_status_note(st, "while waiting for value %llu of %s", (unsigned long long)feed->taken + 1,
                                 feed->place.spec);
@@ -146,7 +146,8 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
   feed_t *feed = &feeds->out;
   feed_item_t item = {0};
   bool stopped;
-  if (!feed->is_open) return hlo_unsupported(instr, "nothing takes what this program feeds out: say what with --outfeed");
+  if (!feed->is_open)
+    return hlo_unsupported(instr, "nothing takes what this program feeds out: --outfeed says what does");
   HR_TRY(keep_value(env, value, &item.value));
   HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
   return stopped ? hr_error(HR_UNAVAILABLE, "%s takes nothing any more", feed->place.spec) : NULL;

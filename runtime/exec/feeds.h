@@ -1,5 +1,5 @@
-/* Infeed and outfeed of a program: what outside supplies and takes. Values are read ahead, and written behind, on libuv's
- * worker threads, a few at a time: then the infeed's source, or the program, waits for the other.
+/* Infeed and outfeed of a program: what outside supplies and takes. Values are read ahead, and written behind, on
+ * libuv's worker threads, a few at a time: then the infeed's source, or the program, waits for the other.
  * Thread: the program's. */
 #ifndef EXEC_FEEDS_H
 #define EXEC_FEEDS_H

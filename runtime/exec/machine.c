@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "exec/parallel.h"
 #include "exec/probes.h"
+#include "exec/step_trace.h"
 #include "ops/placement.h"
 #include "ops/transfers.h"
 
@@ -26,6 +27,10 @@ struct exec_machine {
   op_state_t *states;
   hlo_value_t *loaded; /* states of an earlier process; NULL: none */
   exec_probes_t probes;
+  hr_trace_subject_t **subjects; /* per computation and step; NULL: steps are not traced */
+  hr_trace_subject_t *waiting;
+  hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
+  bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every element */
 };
 
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
@@ -157,6 +162,17 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   return st;
 }
 
+static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, int s, hlo_value_t **slots) {
+  const plan_step_t *step = &body->steps[s];
+  if (machine->is_inside) return run_step(machine, step, slots);
+  machine->is_inside = !hlo_op_is(step->op.instr->op, OP_CONTROL);
+  uint64_t begin = hr_trace_now_ns();
+  hr_status_t st = run_step(machine, step, slots);
+  hr_trace_add(machine->options.trace, &machine->subjects[body->computation->id][s], begin);
+  machine->is_inside = false;
+  return st;
+}
+
 static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **slots) {
   hr_where_t where = {.computation = body->computation->name.data};
   hr_where_push(&where);
@@ -165,7 +181,7 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, h
     const hlo_instr_t *instr = body->steps[s].op.instr;
     where.instruction = instr->name.data;
     where.pos = hlo_instr_pos(instr);
-    st = run_step(machine, &body->steps[s], slots);
+    st = machine->subjects ? run_traced(machine, body, s, slots) : run_step(machine, &body->steps[s], slots);
   }
   hr_where_pop(&where);
   return st;
@@ -247,6 +263,25 @@ const exec_machine_options_t *exec_machine_options(const exec_machine_t *machine
 
 /* --- life --- */
 
+static hr_status_t traced_wait(op_env_t *env, op_request_t *request) {
+  exec_machine_t *machine = env->engine;
+  if (!request) return machine->wait(env, request);
+  uint64_t begin = hr_trace_now_ns();
+  hr_status_t st = machine->wait(env, request);
+  hr_trace_add(machine->options.trace, machine->waiting, begin);
+  return st;
+}
+
+static hr_status_t set_up_trace(exec_machine_t *machine) {
+  hr_trace_t *trace = machine->options.trace;
+  if (trace && machine->options.trace_steps) HR_TRY(exec_trace_plan(trace, machine->plan, &machine->subjects));
+  if (!trace || !machine->env.wait) return NULL;
+  HR_TRY(exec_trace_plain(trace, "wait for peers", HR_TRACE_WAIT, &machine->waiting));
+  machine->wait = machine->env.wait;
+  machine->env.wait = traced_wait;
+  return NULL;
+}
+
 static hr_status_t set_up(exec_machine_t *machine) {
   const plan_grid_t *grid = machine->options.grid ? machine->options.grid : &machine->plan->grid;
   op_env_t *env = &machine->env;
@@ -264,7 +299,8 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->probe = keep_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
-  return machine->options.attach_comm ? machine->options.attach_comm(env, machine->options.comm_context) : NULL;
+  if (machine->options.attach_comm) HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));
+  return set_up_trace(machine);
 }
 
 hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options,

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/trace.h"
 #include "plan/plan.h"
 
 /* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */
@@ -28,6 +29,8 @@ typedef struct exec_machine_options {
    * itself. */
   hr_status_t (*attach_comm)(op_env_t *env, void *context);
   void *comm_context;
+  hr_trace_t *trace; /* notes how long waits for peers take, and: may be NULL; outlives the machine */
+  bool trace_steps;  /* steps of exec_machine_run */
 } exec_machine_options_t;
 
 /* Thread: one at a time. The plan must outlive the machine. */

@@ -40,11 +40,13 @@ LLVMValueRef jit_splat(jit_code_t *code, LLVMTypeRef type, LLVMValueRef scalar);
 /* --- calls ----------------------------------------------------------------------------------------------------- */
 
 /* An intrinsic with one overloaded type: jit_intrinsic(code, "llvm.fma", type, {a, b, c}, 3). */
-LLVMValueRef jit_intrinsic(jit_code_t *code, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments, int count);
+LLVMValueRef jit_intrinsic(jit_code_t *code, const char *name, LLVMTypeRef overload, LLVMValueRef *arguments,
+                           int count);
 /* With any number of overloaded types (llvm.masked.load: the vector and the pointer). */
 LLVMValueRef jit_intrinsic_of(jit_code_t *code, const char *name, LLVMTypeRef *overloads, int overload_count,
                               LLVMValueRef *arguments, int count);
-/* Attributes by LLVM's names: "nounwind", "noalias", "readonly"; index: LLVMAttributeFunctionIndex, or 1 + parameter. */
+/* Attributes by LLVM's names: "nounwind", "noalias", "readonly"; index: LLVMAttributeFunctionIndex, or 1 +
+ * parameter. */
 void jit_function_attribute(jit_code_t *code, LLVMValueRef function, int index, const char *name, uint64_t value);
 
 /* --- module to object ------------------------------------------------------------------------------------------ */

@@ -119,7 +119,8 @@ static LLVMValueRef total_order_key(jit_code_t *code, LLVMValueRef value) {
 
 static LLVMValueRef compare(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef a, LLVMValueRef b) {
   /* In the order of hlo_enum_DIRECTION_t: EQ NE GE GT LE LT. */
-  static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOGE, LLVMRealOGT, LLVMRealOLE, LLVMRealOLT};
+  static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOGE,
+                                            LLVMRealOGT, LLVMRealOLE, LLVMRealOLT};
   static const LLVMIntPredicate signeds[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSGE, LLVMIntSGT, LLVMIntSLE, LLVMIntSLT};
   static const LLVMIntPredicate unsigneds[] = {LLVMIntEQ, LLVMIntNE, LLVMIntUGE, LLVMIntUGT, LLVMIntULE, LLVMIntULT};
   int direction = (int)(op->detail / 2);

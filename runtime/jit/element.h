@@ -24,6 +24,7 @@ typedef struct jit_element_op {
   int64_t detail;         /* as jit_node_t has it */
   hr_dtype_t from, to;    /* of the first operand (of select: the second), of the result */
   bool safe_divisor;      /* integer division by a constant that is neither 0 nor -1 */
+  bool shared;            /* needed often: a function of the module that is called, where it is long */
 } jit_element_op_t;
 
 LLVMValueRef jit_element_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args);

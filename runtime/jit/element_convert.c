@@ -20,7 +20,8 @@ static LLVMValueRef f64_to_odd(jit_code_t *code, LLVMValueRef x) {
   LLVMValueRef outward = llvm()->BuildFCmp(b, LLVMRealOGT, size, back_size, "");
   LLVMValueRef inexact = llvm()->BuildFCmp(b, LLVMRealONE, x, back, "");
   LLVMValueRef step = llvm()->BuildSelect(b, outward, jit_int(word, 1), jit_int(word, -1), "");
-  LLVMValueRef odd = llvm()->BuildICmp(b, LLVMIntNE, llvm()->BuildAnd(b, bits, jit_int(word, 1), ""), jit_int(word, 0), "");
+  LLVMValueRef odd =
+      llvm()->BuildICmp(b, LLVMIntNE, llvm()->BuildAnd(b, bits, jit_int(word, 1), ""), jit_int(word, 0), "");
   LLVMValueRef moved = llvm()->BuildSelect(b, odd, bits, llvm()->BuildAdd(b, bits, step, ""), "");
   return llvm()->BuildBitCast(b, llvm()->BuildSelect(b, inexact, moved, bits, ""), f32, "");
 }
@@ -72,8 +73,10 @@ static LLVMValueRef float_to_integer(jit_code_t *code, hr_dtype_t to, LLVMValueR
 
 static LLVMValueRef float_to_float(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef x) {
   if (from == HR_F64 && is_narrow(to)) return jit_round(code, to, f64_to_odd(code, x));
-  if (from == HR_F64) return llvm()->BuildFPTrunc(code->builder, x, like(llvm()->FloatTypeInContext(code->context), x), "");
-  if (to == HR_F64) return llvm()->BuildFPExt(code->builder, x, like(llvm()->DoubleTypeInContext(code->context), x), "");
+  if (from == HR_F64)
+    return llvm()->BuildFPTrunc(code->builder, x, like(llvm()->FloatTypeInContext(code->context), x), "");
+  if (to == HR_F64)
+    return llvm()->BuildFPExt(code->builder, x, like(llvm()->DoubleTypeInContext(code->context), x), "");
   return jit_round(code, to, x);
 }
 
@@ -95,9 +98,11 @@ LLVMValueRef jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, 
   if (from == to) return x;
   if (to == HR_PRED) return to_pred(code, from, x);
   LLVMTypeRef type = like(jit_register_type(code, to), x);
-  if (hr_dtype_is_float(from)) return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
+  if (hr_dtype_is_float(from))
+    return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
   if (from == HR_PRED)
-    return hr_dtype_is_float(to) ? integer_to_float(code, x, type, false) : llvm()->BuildZExt(code->builder, x, type, "");
+    return hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
+                                 : llvm()->BuildZExt(code->builder, x, type, "");
   if (!hr_dtype_is_float(to)) return integer_to_integer(code, from, to, x);
   if (is_narrow(to)) return jit_round(code, to, integer_to_odd(code, from, x));
   return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);

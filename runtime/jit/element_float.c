@@ -1,5 +1,6 @@
 /* Ops on floats; jit_math.h has the functions. */
 #include <math.h>
+#include <stdio.h>
 
 #include "jit/element.h"
 #include "jit/jit_math.h"
@@ -8,7 +9,11 @@
 static bool is_exact(hlo_opcode_t op) {
   switch (op) {
     case HLO_NEGATE: case HLO_ABS: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_SIGN: case HLO_FLOOR: case HLO_CEIL:
-    case HLO_ROUND_NEAREST_AFZ: case HLO_ROUND_NEAREST_EVEN: case HLO_REAL: case HLO_IMAG: case HLO_IS_FINITE: return true;
+    case HLO_ROUND_NEAREST_AFZ:
+    case HLO_ROUND_NEAREST_EVEN:
+    case HLO_REAL:
+    case HLO_IMAG:
+    case HLO_IS_FINITE: return true;
     default: return false;
   }
 }
@@ -24,7 +29,8 @@ static LLVMValueRef reduce_precision(jit_code_t *code, LLVMValueRef a, int expon
   LLVMValueRef size = llvm()->BuildXor(b, whole, sign, ""), bits = size;
   if (mantissa < M) {
     int64_t unit = (int64_t)1 << (M - mantissa);
-    LLVMValueRef odd = llvm()->BuildAnd(b, llvm()->BuildLShr(b, bits, jit_int(word, M - mantissa), ""), jit_int(word, 1), "");
+    LLVMValueRef odd =
+        llvm()->BuildAnd(b, llvm()->BuildLShr(b, bits, jit_int(word, M - mantissa), ""), jit_int(word, 1), "");
     bits = llvm()->BuildAdd(b, bits, llvm()->BuildAdd(b, odd, jit_int(word, (unit >> 1) - 1), ""), "");
     bits = llvm()->BuildAnd(b, bits, jit_int(word, ~(unit - 1)), "");
   }
@@ -84,7 +90,45 @@ static LLVMValueRef compute(jit_code_t *code, const jit_element_op_t *op, LLVMVa
   }
 }
 
+/* --- functions that are called --------------------------------------------------------------------------------- */
+
+#define LONG_COST 12.0 /* of what is shorter in a call than written out */
+
+static LLVMValueRef find_function(jit_code_t *code, hlo_opcode_t op, LLVMTypeRef type, int count,
+                                  LLVMTypeRef *out_type) {
+  char name[96];
+  LLVMBuilderRef b = code->builder;
+  snprintf(name, sizeof name, "math.%s.%d.%d", hlo_op_name(op), jit_element_bits(type), jit_lanes(type));
+  *out_type = llvm()->FunctionType(type, (LLVMTypeRef[]){type, type}, (unsigned)count, false);
+  LLVMValueRef function = llvm()->GetNamedFunction(code->module, name);
+  if (function) return function;
+  LLVMBasicBlockRef back = llvm()->GetInsertBlock(b);
+  LLVMValueRef next = llvm()->GetBasicBlockTerminator(back);
+  function = llvm()->AddFunction(code->module, name, *out_type);
+  llvm()->SetLinkage(function, LLVMInternalLinkage);
+  llvm()->PositionBuilderAtEnd(b, llvm()->AppendBasicBlockInContext(code->context, function, ""));
+  LLVMValueRef y = count > 1 ? llvm()->GetParam(function, 1) : NULL;
+  llvm()->BuildRet(b, jit_math_emit(code, op, llvm()->GetParam(function, 0), y));
+  if (next)
+    llvm()->PositionBuilderBefore(b, next);
+  else
+    llvm()->PositionBuilderAtEnd(b, back);
+  return function;
+}
+
+static bool is_called(const jit_element_op_t *op) {
+  return op->shared && op->op != HLO_IS_FINITE && jit_math_knows(op->op) &&
+         jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
+}
+
+static LLVMValueRef call(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
+  LLVMTypeRef type;
+  int count = hlo_op_table[op->op].operands;
+  LLVMValueRef function = find_function(code, op->op, llvm()->TypeOf(args[0]), count, &type);
+  return llvm()->BuildCall2(code->builder, type, function, args, (unsigned)count, "");
+}
+
 LLVMValueRef jit_float_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
-  LLVMValueRef result = compute(code, op, args);
+  LLVMValueRef result = is_called(op) ? call(code, op, args) : compute(code, op, args);
   return is_exact(op->op) ? result : jit_round(code, op->to, result);
 }

@@ -18,7 +18,8 @@ static LLVMValueRef divide_as_floats(jit_code_t *code, bool is_signed, LLVMValue
                                                  : llvm()->FloatTypeInContext(code->context);
   real = jit_type_like(real, type);
   if (!is_signed) {
-    LLVMValueRef x = llvm()->BuildUIToFP(code->builder, a, real, ""), y = llvm()->BuildUIToFP(code->builder, b, real, "");
+    LLVMValueRef x = llvm()->BuildUIToFP(code->builder, a, real, ""),
+                 y = llvm()->BuildUIToFP(code->builder, b, real, "");
     return llvm()->BuildFPToUI(code->builder, llvm()->BuildFDiv(code->builder, x, y, ""), type, "");
   }
   LLVMValueRef x = llvm()->BuildSIToFP(code->builder, a, real, ""), y = llvm()->BuildSIToFP(code->builder, b, real, "");
@@ -27,7 +28,8 @@ static LLVMValueRef divide_as_floats(jit_code_t *code, bool is_signed, LLVMValue
 
 static LLVMValueRef plain_divide(jit_code_t *code, bool is_signed, bool is_constant, LLVMValueRef a, LLVMValueRef b) {
   LLVMTypeRef type = llvm()->TypeOf(a);
-  if (!is_constant && jit_lanes(type) > 1 && jit_element_bits(type) <= 32) return divide_as_floats(code, is_signed, a, b);
+  if (!is_constant && jit_lanes(type) > 1 && jit_element_bits(type) <= 32)
+    return divide_as_floats(code, is_signed, a, b);
   return is_signed ? llvm()->BuildSDiv(code->builder, a, b, "") : llvm()->BuildUDiv(code->builder, a, b, "");
 }
 
@@ -114,7 +116,8 @@ static void write_power_loop(jit_code_t *code, LLVMValueRef function) {
   llvm()->PositionBuilderAtEnd(b, entry);
   llvm()->BuildBr(b, loop);
   llvm()->PositionBuilderAtEnd(b, loop);
-  LLVMValueRef result = llvm()->BuildPhi(b, type, ""), square = llvm()->BuildPhi(b, type, ""), left = llvm()->BuildPhi(b, type, "");
+  LLVMValueRef result = llvm()->BuildPhi(b, type, ""), square = llvm()->BuildPhi(b, type, ""),
+               left = llvm()->BuildPhi(b, type, "");
   LLVMValueRef one = jit_int(type, 1), zero = jit_int(type, 0);
   LLVMValueRef odd = llvm()->BuildICmp(b, LLVMIntNE, llvm()->BuildAnd(b, left, one, ""), zero, "");
   LLVMValueRef factor = llvm()->BuildSelect(b, odd, square, one, "");

@@ -28,7 +28,10 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made) node->epoch = node->lanes_epoch = 0;
+  for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
+    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL;
+    if (node->kind == JIT_OP) emit->op_counts[node->op]++;
+  }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
     for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
   add_function(emit, name);
@@ -174,7 +177,7 @@ static LLVMValueRef lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, LL
   if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
   LLVMValueRef of = lane_expr(emit, symbol->of, of_type);
   LLVMValueRef divisor = jit_int(llvm()->TypeOf(of), symbol->divisor);
-  jit_emit_at(emit, emit->level);
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
   LLVMValueRef result = symbol->kind == JIT_SYMBOL_QUOTIENT ? llvm()->BuildUDiv(b, of, divisor, "")
                                                             : llvm()->BuildURem(b, of, divisor, "");
   return llvm()->BuildIntCast2(b, result, type, true, "");
@@ -186,6 +189,7 @@ static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMType
   LLVMBuilderRef b = emit->code->builder;
   LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
   const jit_expr_t *plain = expr;
+  int depth = jit_emit_depth(emit, expr->vars);
   int64_t factor = jit_expr_factor(expr, emit->lane_var);
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
@@ -193,7 +197,7 @@ static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMType
       plain = jit_expr_without(exprs, plain, expr->terms[i].symbol);
   }
   LLVMValueRef base = jit_emit_expr(emit, plain);
-  jit_emit_at(emit, emit->level);
+  jit_emit_at(emit, depth);
   base = llvm()->BuildIntCast2(b, base, element, true, "");
   LLVMValueRef sum = jit_splat(emit->code, type, base);
   if (factor) {
@@ -204,7 +208,7 @@ static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMType
     const jit_symbol_t symbol = exprs->symbols[expr->terms[i].symbol];
     if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
     LLVMValueRef term = lane_symbol(emit, &symbol, element);
-    jit_emit_at(emit, emit->level);
+    jit_emit_at(emit, depth);
     sum = llvm()->BuildAdd(b, sum, llvm()->BuildMul(b, term, jit_int(type, expr->terms[i].factor), ""), "");
   }
   return sum;
@@ -212,7 +216,7 @@ static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMType
 
 LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr) {
   LLVMValueRef value = lane_expr(emit, expr, lane_index_type(emit, expr));
-  jit_emit_at(emit, emit->level);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
   return value;
 }
 
@@ -237,9 +241,10 @@ static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMType
   return element_pointer(emit, array, element, offset);
 }
 
-static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element,
+                                    const jit_expr_t *index) {
   LLVMValueRef offsets = lane_expr(emit, index, lane_index_type(emit, index));
-  jit_emit_at(emit, emit->level);
+  jit_emit_at(emit, jit_emit_depth(emit, index->vars));
   return element_pointer(emit, array, element, offsets);
 }
 
@@ -249,16 +254,21 @@ static LLVMValueRef both_masks(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b)
 }
 
 static LLVMValueRef all_lanes(jit_emit_t *emit) {
-  return llvm()->ConstAllOnes(llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
+  return llvm()->ConstAllOnes(
+      llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes));
+}
+
+LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes) {
+  LLVMTypeRef room = llvm()->ArrayType(llvm()->Int8TypeInContext(emit->code->context), (unsigned)size_bytes);
+  enter_first_block(emit);
+  LLVMValueRef place = llvm()->BuildAlloca(emit->code->builder, room, "");
+  llvm()->SetAlignment(place, 64);
+  return place;
 }
 
 /* Memory that is read instead of what `guard` forbids. */
 static LLVMValueRef nowhere(jit_emit_t *emit) {
-  if (emit->nowhere) return emit->nowhere;
-  LLVMTypeRef room = llvm()->ArrayType(llvm()->Int8TypeInContext(emit->code->context), 1024);
-  enter_first_block(emit);
-  emit->nowhere = llvm()->BuildAlloca(emit->code->builder, room, "");
-  llvm()->SetAlignment(emit->nowhere, 64);
+  if (!emit->nowhere) emit->nowhere = jit_emit_room(emit, 1024);
   return emit->nowhere;
 }
 
@@ -285,11 +295,12 @@ static LLVMValueRef masked_load(jit_emit_t *emit, const char *name, LLVMTypeRef 
 }
 
 static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef guard,
-                              unsigned align) {
+                              unsigned align, int depth) {
   bool uniform = guard && is_scalar(guard);
-  if (uniform) pointer = readable(emit, pointer, guard, emit->level);
+  if (uniform) pointer = readable(emit, pointer, guard, depth);
   LLVMValueRef mask = both_masks(emit, emit->mask, uniform ? NULL : guard);
-  return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align) : plain_load(emit, type, pointer, align);
+  return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align)
+              : plain_load(emit, type, pointer, align);
 }
 
 /* Memory of several lanes, that lie apart. */
@@ -311,7 +322,7 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
                                                       : first_pointer(emit, array, element, index);
   jit_emit_at(emit, depth);
   if (reach == REACH_LINE)
-    value = load_line(emit, vector, pointer, guard, align);
+    value = load_line(emit, vector, pointer, guard, align, depth);
   else if (reach == REACH_SPREAD)
     value = load_spread(emit, vector, pointer, guard, align);
   else
@@ -323,7 +334,8 @@ static void stream(jit_emit_t *emit, LLVMValueRef store, size_t bytes) {
   LLVMContextRef context = emit->code->context;
   LLVMValueRef one = llvm()->ConstInt(llvm()->Int32TypeInContext(context), 1, false);
   LLVMMetadataRef number = llvm()->ValueAsMetadata(one), node = llvm()->MDNodeInContext2(context, &number, 1);
-  llvm()->SetMetadata(store, llvm()->GetMDKindIDInContext(context, "nontemporal", 11), llvm()->MetadataAsValue(context, node));
+  llvm()->SetMetadata(store, llvm()->GetMDKindIDInContext(context, "nontemporal", 11),
+                      llvm()->MetadataAsValue(context, node));
   llvm()->SetAlignment(store, (unsigned)bytes);
 }
 
@@ -339,7 +351,8 @@ void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, cons
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   unsigned align = (unsigned)hr_dtype_bytes(dtype);
   bool spread = reach_of(emit, index) == REACH_SPREAD;
-  LLVMValueRef pointer = spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
+  LLVMValueRef pointer =
+      spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {

@@ -1,8 +1,8 @@
 /* Writing one kernel function: formulas as instructions, each as far out of the loops as what it depends on allows.
  *
- * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every level
- * has a block in which values that depend on no deeper variable are written, before the deeper loops. The innermost
- * variable is the lanes': one iteration computes `lanes` consecutive values of it.
+ * Levels: level 0 is the function's entry, level v + 1 the body of the loop over variable v, outermost first. Every
+ * level has a block in which values that depend on no deeper variable are written, before the deeper loops. The
+ * innermost variable is the lanes': one iteration computes `lanes` consecutive values of it.
  * Thread: one at a time, like the module. */
 #ifndef JIT_EMIT_H
 #define JIT_EMIT_H
@@ -10,7 +10,7 @@
 #include "jit/code.h"
 #include "jit/formula.h"
 
-#define JIT_MAX_BUFFERS 4096
+#define JIT_MAX_CARRIES 64
 
 typedef struct jit_level {
   LLVMBasicBlockRef block;
@@ -30,11 +30,15 @@ typedef struct jit_emit {
   int lane_var;                                        /* -1: none */
   int lanes;                                           /* now: 1 in scalar loops */
   LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
+  /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
+  int carry_count;
+  LLVMValueRef carried[JIT_MAX_CARRIES];
   unsigned last_epoch;
+  int op_counts[HLO_OPCODE_COUNT];                     /* of the formula's nodes */
   int pass;                                            /* kInput: the number of the pass that is written */
   /* kInput: the value of a LEAF, or of a node that was saved in an earlier pass; NULL: compute it. */
   LLVMValueRef (*given)(struct jit_emit *emit, jit_node_t *node);
-  void *context;
+  void *given_context;
 } jit_emit_t;
 
 /* Adds the function `name` to the module and enters it at level 0. Buffers lists are in `arena`. */
@@ -60,13 +64,15 @@ LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
 LLVMValueRef jit_emit_in(jit_emit_t *emit, int number);
 LLVMValueRef jit_emit_out(jit_emit_t *emit, int number);
 
-/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may be
- * NULL) says so: a scalar if the index is one for all lanes. */
+/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may
+ * be NULL) says so: a scalar if the index is one for all lanes. */
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
                            LLVMValueRef guard, int depth);
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
+/* Memory of the function's own. The builder is left anywhere. */
+LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes);
 LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value);
 /* 0, 1, 2, ... of a type, one a lane. */
 LLVMValueRef jit_emit_lane_numbers(jit_emit_t *emit, LLVMTypeRef element);
@@ -75,7 +81,7 @@ LLVMValueRef jit_emit_lane_numbers(jit_emit_t *emit, LLVMTypeRef element);
 
 typedef struct jit_loop {
   LLVMBasicBlockRef before, header;
-  LLVMValueRef variable;
+  LLVMValueRef variable, carries[JIT_MAX_CARRIES];
   int level;
 } jit_loop_t;
 
@@ -88,14 +94,25 @@ void jit_level_enter(jit_emit_t *emit, int var, LLVMValueRef value);
 void jit_level_leave(jit_emit_t *emit);
 /* What is written up to jit_if_end runs only if `condition`; values from inside are gone afterwards. */
 typedef struct jit_if {
-  LLVMBasicBlockRef after;
+  LLVMBasicBlockRef before, after;
+  LLVMValueRef carried[JIT_MAX_CARRIES];
 } jit_if_t;
 void jit_if_begin(jit_emit_t *emit, LLVMValueRef condition, jit_if_t *out_if);
 void jit_if_end(jit_emit_t *emit, const jit_if_t *taken);
 
-/* The innermost loop: variable `var` from `from` to `to` (i64; `count` of them if it is known, else -1), `lanes` at a
- * time, the rest by a mask or one by one. `body` writes one iteration. The first `from` is below `to`. */
-void jit_loop_lanes(jit_emit_t *emit, int var, LLVMValueRef from, LLVMValueRef to, int64_t count, int lanes,
-                    void (*body)(jit_emit_t *emit, void *context), void *context);
+/* How an innermost loop runs: `body` writes one iteration. */
+typedef struct jit_lanes {
+  int var, lanes;
+  int64_t count; /* of iterations, if it is known; else -1 */
+  /* So many vectors an iteration, each with every `unroll`-th of the carried values: 0, unroll, 2 unroll, ... are those
+   * of the first, which also takes the rest. At least 1. */
+  int unroll;
+  void (*body)(jit_emit_t *emit, void *context, int copy);
+  void *context;
+} jit_lanes_t;
+
+/* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the rest by a mask or
+ * one by one. */
+void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to);
 
 #endif

@@ -28,6 +28,11 @@ void jit_loop_begin(jit_emit_t *emit, int var, LLVMValueRef from, jit_loop_t *ou
   llvm()->PositionBuilderAtEnd(b, loop.header);
   loop.variable = llvm()->BuildPhi(b, llvm()->TypeOf(from), "");
   llvm()->AddIncoming(loop.variable, &from, &loop.before, 1);
+  for (int c = 0; c < emit->carry_count; c++) {
+    loop.carries[c] = llvm()->BuildPhi(b, llvm()->TypeOf(emit->carried[c]), "");
+    llvm()->AddIncoming(loop.carries[c], &emit->carried[c], &loop.before, 1);
+    emit->carried[c] = loop.carries[c];
+  }
   jit_level_enter(emit, var, loop.variable);
   emit->levels[emit->level].block = loop.header;
   *out_loop = loop;
@@ -41,114 +46,130 @@ void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, LLVMValueRef to, int
   LLVMValueRef more = llvm()->BuildICmp(b, LLVMIntSLT, next, to, "");
   llvm()->BuildCondBr(b, more, loop->header, after);
   llvm()->AddIncoming(loop->variable, &next, &last, 1);
+  for (int c = 0; c < emit->carry_count; c++) llvm()->AddIncoming(loop->carries[c], &emit->carried[c], &last, 1);
   emit->level--;
   emit->levels[emit->level].block = after;
 }
 
 void jit_if_begin(jit_emit_t *emit, LLVMValueRef condition, jit_if_t *out_if) {
   LLVMBasicBlockRef inside = new_block(emit);
+  out_if->before = emit->levels[emit->level].block;
   out_if->after = new_block(emit);
+  for (int c = 0; c < emit->carry_count; c++) out_if->carried[c] = emit->carried[c];
   jit_emit_at(emit, emit->level);
   llvm()->BuildCondBr(emit->code->builder, condition, inside, out_if->after);
   emit->levels[emit->level].block = inside;
 }
 
 void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
+  LLVMBasicBlockRef last = emit->levels[emit->level].block;
   jit_emit_at(emit, emit->level);
   llvm()->BuildBr(emit->code->builder, taken->after);
   emit->levels[emit->level].block = taken->after;
+  llvm()->PositionBuilderAtEnd(emit->code->builder, taken->after);
+  for (int c = 0; c < emit->carry_count; c++) {
+    LLVMValueRef either = llvm()->BuildPhi(emit->code->builder, llvm()->TypeOf(emit->carried[c]), "");
+    llvm()->AddIncoming(either, &emit->carried[c], &last, 1);
+    llvm()->AddIncoming(either, (LLVMValueRef *)&taken->carried[c], (LLVMBasicBlockRef *)&taken->before, 1);
+    emit->carried[c] = either;
+  }
 }
 
 /* --- lanes ----------------------------------------------------------------------------------------------------- */
 
-typedef struct lane_loop {
-  int var, lanes;
-  LLVMValueRef from, to;
-  int64_t count;
-  void (*body)(jit_emit_t *emit, void *context);
-  void *context;
-} lane_loop_t;
-
-static void write_body(jit_emit_t *emit, const lane_loop_t *lane_loop, int lanes, LLVMValueRef mask) {
-  emit->lane_var = lane_loop->var, emit->lanes = lanes, emit->mask = mask;
-  lane_loop->body(emit, lane_loop->context);
+static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, LLVMValueRef mask, int copy) {
+  emit->lane_var = how->var, emit->lanes = lanes, emit->mask = mask;
+  how->body(emit, how->context, copy);
   emit->lanes = 1, emit->mask = NULL, emit->lane_var = -1;
 }
 
-/* Whole vectors. Outer values have been written before the loop, whatever was asked for inside. */
-static void write_loop(jit_emit_t *emit, const lane_loop_t *lane_loop, LLVMValueRef from, LLVMValueRef to, int lanes,
-                       bool is_once) {
-  jit_loop_t loop;
-  if (is_once) {
-    jit_level_enter(emit, lane_loop->var, from);
-    write_body(emit, lane_loop, lanes, NULL);
-    jit_level_leave(emit);
-    return;
+/* Whole vectors, or one by one. */
+static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to, int lanes,
+                       int unroll, bool is_once) {
+  jit_loop_t loop = {.variable = from};
+  if (is_once)
+    jit_level_enter(emit, how->var, from);
+  else
+    jit_loop_begin(emit, how->var, from, &loop);
+  write_body(emit, how, lanes, NULL, 0);
+  for (int copy = 1; copy < unroll; copy++) {
+    jit_emit_at(emit, emit->level);
+    LLVMValueRef next = llvm()->BuildNSWAdd(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes), "");
+    emit->variables[how->var] = next;
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+    write_body(emit, how, lanes, NULL, copy);
   }
-  jit_loop_begin(emit, lane_loop->var, from, &loop);
-  write_body(emit, lane_loop, lanes, NULL);
-  jit_loop_end(emit, &loop, to, lanes);
+  if (is_once)
+    jit_level_leave(emit);
+  else
+    jit_loop_end(emit, &loop, to, unroll * lanes);
 }
 
 /* What is left, `left` lanes, at once. */
-static void write_masked(jit_emit_t *emit, const lane_loop_t *lane_loop, LLVMValueRef from, LLVMValueRef left) {
+static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef left) {
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  jit_level_enter(emit, lane_loop->var, from);
   jit_emit_at(emit, emit->level);
-  emit->lanes = lane_loop->lanes;
-  LLVMTypeRef type = llvm()->VectorType(i32, (unsigned)lane_loop->lanes);
+  emit->lanes = how->lanes;
+  LLVMTypeRef type = llvm()->VectorType(i32, (unsigned)how->lanes);
   LLVMValueRef bound = jit_splat(emit->code, type, llvm()->BuildIntCast2(emit->code->builder, left, i32, true, ""));
   LLVMValueRef mask = llvm()->BuildICmp(emit->code->builder, LLVMIntSLT, jit_emit_lane_numbers(emit, i32), bound, "");
-  write_body(emit, lane_loop, lane_loop->lanes, mask);
-  jit_level_leave(emit);
+  write_body(emit, how, how->lanes, mask, 0);
 }
 
-static void write_rest(jit_emit_t *emit, const lane_loop_t *lane_loop, LLVMValueRef from) {
-  LLVMValueRef left;
-  if (!emit->code->target->has_masks) {
-    write_loop(emit, lane_loop, from, lane_loop->to, 1, false);
+/* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by one. */
+static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to, int64_t left) {
+  LLVMBuilderRef b = emit->code->builder;
+  jit_loop_t loop = {.variable = from};
+  if (!emit->code->target->has_masks && !emit->carry_count) {
+    write_loop(emit, how, from, to, 1, 1, false);
     return;
   }
+  bool is_once = how->unroll == 1 || (left >= 0 && left <= how->lanes);
+  if (is_once)
+    jit_level_enter(emit, how->var, from);
+  else
+    jit_loop_begin(emit, how->var, from, &loop);
   jit_emit_at(emit, emit->level);
-  left = llvm()->BuildSub(emit->code->builder, lane_loop->to, from, "");
-  write_masked(emit, lane_loop, from, left);
+  write_masked(emit, how, llvm()->BuildSub(b, to, loop.variable, ""));
+  if (is_once)
+    jit_level_leave(emit);
+  else
+    jit_loop_end(emit, &loop, to, how->lanes);
 }
 
-static void write_known(jit_emit_t *emit, const lane_loop_t *lane_loop) {
-  int64_t whole = lane_loop->count / lane_loop->lanes * lane_loop->lanes;
+static void write_known(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to) {
+  int64_t step = (int64_t)how->lanes * how->unroll, whole = how->count / step * step;
   jit_emit_at(emit, emit->level);
-  LLVMValueRef middle = llvm()->BuildAdd(emit->code->builder, lane_loop->from, jit_emit_i64(emit, whole), "");
-  if (whole) write_loop(emit, lane_loop, lane_loop->from, middle, lane_loop->lanes, whole == lane_loop->lanes);
-  if (whole < lane_loop->count) write_rest(emit, lane_loop, middle);
+  LLVMValueRef middle = llvm()->BuildAdd(emit->code->builder, from, jit_emit_i64(emit, whole), "");
+  if (whole) write_loop(emit, how, from, middle, how->lanes, how->unroll, whole == step);
+  if (whole < how->count) write_rest(emit, how, middle, to, how->count - whole);
 }
 
-static void write_unknown(jit_emit_t *emit, const lane_loop_t *lane_loop) {
+static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to) {
   LLVMBuilderRef b = emit->code->builder;
   jit_if_t taken;
   jit_emit_at(emit, emit->level);
-  LLVMValueRef count = llvm()->BuildSub(b, lane_loop->to, lane_loop->from, "");
-  LLVMValueRef whole = llvm()->BuildAnd(b, count, jit_emit_i64(emit, -(int64_t)lane_loop->lanes), "");
-  LLVMValueRef middle = llvm()->BuildAdd(b, lane_loop->from, whole, "");
+  LLVMValueRef step = jit_emit_i64(emit, (int64_t)how->lanes * how->unroll), count = llvm()->BuildSub(b, to, from, "");
+  LLVMValueRef whole = llvm()->BuildSub(b, count, llvm()->BuildURem(b, count, step, ""), "");
+  LLVMValueRef middle = llvm()->BuildAdd(b, from, whole, "");
   LLVMValueRef any = llvm()->BuildICmp(b, LLVMIntSGT, whole, jit_emit_i64(emit, 0), "");
-  LLVMValueRef some = llvm()->BuildICmp(b, LLVMIntSLT, middle, lane_loop->to, "");
+  LLVMValueRef some = llvm()->BuildICmp(b, LLVMIntSLT, middle, to, "");
   jit_if_begin(emit, any, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
-  write_loop(emit, lane_loop, lane_loop->from, middle, lane_loop->lanes, false);
+  write_loop(emit, how, from, middle, how->lanes, how->unroll, false);
   jit_if_end(emit, &taken);
   jit_if_begin(emit, some, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
-  write_rest(emit, lane_loop, middle);
+  write_rest(emit, how, middle, to, -1);
   jit_if_end(emit, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-void jit_loop_lanes(jit_emit_t *emit, int var, LLVMValueRef from, LLVMValueRef to, int64_t count, int lanes,
-                    void (*body)(jit_emit_t *emit, void *context), void *context) {
-  lane_loop_t lane_loop = {var, lanes, from, to, count, body, context};
-  if (lanes == 1)
-    write_loop(emit, &lane_loop, from, to, 1, count == 1);
-  else if (count >= 0)
-    write_known(emit, &lane_loop);
+void jit_loop_lanes(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to) {
+  if (how->lanes == 1 && !emit->carry_count)
+    write_loop(emit, how, from, to, 1, 1, how->count == 1);
+  else if (how->count >= 0)
+    write_known(emit, how, from, to);
   else
-    write_unknown(emit, &lane_loop);
+    write_unknown(emit, how, from, to);
 }

@@ -4,6 +4,8 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
+#define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
+
 static bool is_safe_divisor(const jit_node_t *divisor) {
   int64_t value = 0;
   if (divisor->kind != JIT_CONSTANT || !hr_dtype_is_integer(divisor->dtype)) return false;
@@ -20,6 +22,7 @@ static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
   for (int k = 0; k < node->arg_count; k++)
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
+  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   return jit_element_emit(emit->code, &op, args);

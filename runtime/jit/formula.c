@@ -100,7 +100,8 @@ jit_node_t *jit_node_op(jit_formula_t *formula, hlo_opcode_t op, hr_dtype_t dtyp
 jit_node_t *jit_node_range(jit_formula_t *formula, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
   if (*out_never || (expr->low >= low && expr->high < high)) return NULL;
-  return jit_node_make(formula, &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
+  return jit_node_make(formula,
+                       &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
 }
 
 jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b) {
@@ -110,7 +111,8 @@ jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b) 
 
 jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
                              uint32_t vars) {
-  return jit_node_make(formula, &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
+  return jit_node_make(formula,
+                       &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
 }
 
 /* --- indices --------------------------------------------------------------------------------------------------- */
@@ -153,7 +155,8 @@ bool jit_is_one_value(const hlo_value_t *value) {
 
 static int buffer_of(jit_formula_t *formula, int param, const hlo_value_t *literal) {
   int k = 0;
-  while (k < formula->buffer_count && (formula->buffers[k].param != param || formula->buffers[k].literal != literal)) k++;
+  while (k < formula->buffer_count && (formula->buffers[k].param != param || formula->buffers[k].literal != literal))
+    k++;
   if (k == formula->buffer_count) {
     formula->buffers[k].param = param, formula->buffers[k].literal = literal;
     formula->buffer_count++;
@@ -172,7 +175,8 @@ static jit_node_t *constant_at(jit_formula_t *formula, const hlo_instr_t *instr,
   return jit_node_make(formula, &node);
 }
 
-static jit_node_t *parameter_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *parameter_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+                                jit_node_t *guard) {
   jit_node_t node = {.kind = JIT_LOAD, .dtype = instr->shape->dtype, .guard = guard,
                      .number = buffer_of(formula, (int)hlo_parameter_number(instr), NULL)};
   node.expr = jit_index_linear(formula, instr->shape, index);
@@ -185,17 +189,19 @@ static int64_t count_of(const hlo_shape_t *shape) {
   return count;
 }
 
-static int64_t detail_of(const hlo_instr_t *instr) {
+int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
     return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
                               hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER);
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
-  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS), mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
+  int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
+          mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
   return JIT_PRECISION_DETAIL(exponent > 64 ? 64 : exponent, mantissa > 64 ? 64 : mantissa);
 }
 
 /* Scalars may stand beside arrays: they are element 0 for all. */
-static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+                                  jit_node_t *guard) {
   jit_node_t *args[3];
   int64_t count = count_of(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
@@ -205,7 +211,7 @@ static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *ins
     if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&formula->exprs, 0), NULL};
     args[k] = jit_formula_at(formula, operand, 0, at, guard);
   }
-  return jit_node_op(formula, instr->op, instr->shape->dtype, detail_of(instr), instr->operand_count, args);
+  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
 }
 
 static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index) {
@@ -213,11 +219,66 @@ static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr
   const jit_expr_t *linear = jit_index_linear(formula, shape, index);
   if (linear != formula->outer && !formula->failed)
     keep_failure(formula, hlo_unsupported(instr, "a reduction is used at another index than its own"));
-  return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars);
+  return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
+}
+
+/* --- loops ----------------------------------------------------------------------------------------------------- */
+
+int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr) {
+  if (!formula->callers || instr->op != HLO_GET_TUPLE_ELEMENT) return -1;
+  const hlo_instr_t *tuple = instr->operands[0];
+  bool is_state = tuple->op == HLO_PARAMETER && (tuple->parent == formula->body || tuple->parent == formula->condition);
+  return is_state ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
+}
+
+/* Where a computation is called from: one place only, so that its instructions mean one thing. */
+static bool enter_computation(jit_formula_t *formula, const hlo_instr_t *caller) {
+  const hlo_instr_t **known = &formula->callers[caller->called[0]->id];
+  if (!*known) *known = caller;
+  if (*known != caller && !formula->failed)
+    keep_failure(formula, hlo_unsupported(caller, "a computation is called from two places in a loop"));
+  return *known == caller;
+}
+
+static const hlo_instr_t *caller_of(const jit_formula_t *formula, const hlo_instr_t *parameter) {
+  return formula->callers ? formula->callers[parameter->parent->id] : NULL;
+}
+
+const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t *instr, int *number) {
+  while (formula->callers) {
+    bool is_call = instr->op == HLO_FUSION || instr->op == HLO_CALL;
+    if (is_call && enter_computation(formula, instr)) {
+      instr = instr->called[0]->root;
+    } else if (instr->op == HLO_TUPLE) {
+      instr = instr->operands[*number], *number = 0;
+    } else if (instr->op == HLO_PARAMETER && caller_of(formula, instr)) {
+      instr = caller_of(formula, instr)->operands[hlo_parameter_number(instr)];
+    } else if (instr->op == HLO_GET_TUPLE_ELEMENT && jit_formula_carry(formula, instr) < 0 && !formula->failed) {
+      *number = (int)hlo_attr_int(instr, HLO_ATTR_INDEX);
+      instr = instr->operands[0];
+    } else {
+      return instr;
+    }
+  }
+  return instr;
+}
+
+static jit_node_t *carry_at(jit_formula_t *formula, int k, const hlo_shape_t *shape, jit_index_t index,
+                            jit_node_t *guard) {
+  if (count_of(shape) == 1) return jit_formula_leaf(formula, NULL, k, shape->dtype, 1u << JIT_UNIT_LOOP);
+  jit_node_t node = {.kind = JIT_LOAD, .dtype = shape->dtype, .guard = guard, .number = buffer_of(formula, k, NULL)};
+  if (k < 64 && formula->changing >> k & 1) node.vars = 1u << JIT_UNIT_LOOP;
+  node.expr = jit_index_linear(formula, shape, index);
+  return jit_node_make(formula, &node);
 }
 
 static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
                               jit_node_t *guard) {
+  if (formula->callers) {
+    instr = jit_formula_resolve(formula, instr, &number);
+    int carry = jit_formula_carry(formula, instr);
+    if (carry >= 0) return carry_at(formula, carry, instr->shape, index, guard);
+  }
   switch (op_emits[instr->op]) {
     case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
     case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);
@@ -268,7 +329,7 @@ static jit_node_t *apply_instr(jit_formula_t *formula, const hlo_instr_t *instr,
     return &nothing;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
-  return jit_node_op(formula, instr->op, instr->shape->dtype, detail_of(instr), instr->operand_count, operands);
+  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
 }
 
 void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,

@@ -1,5 +1,5 @@
-/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at computed
- * indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
+/* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at
+ * computed indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
  * Failures: the first one is kept in jit_formula_t.failed, also of index expressions; functions then return a node.
  * Lives in the arena it was made with. */
 #ifndef JIT_FORMULA_H
@@ -34,14 +34,16 @@ struct jit_node {
   jit_node_t *args[3];
   jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
   /* Of the code generator. */
-  void *value, *lanes_value;
-  unsigned epoch, lanes_epoch;
-  int uses, pass, slot;
+  void *value, *lanes_value, *square;
+  unsigned epoch, lanes_epoch, square_epoch;
+  int uses, pass, first_pass, slot;
 };
 
 /* Attributes of ops on elements: JIT_OP's detail. */
 #define JIT_COMPARE_DETAIL(direction, total) ((direction) * 2 + (total))
 #define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent) * 128 + (mantissa))
+
+int64_t jit_op_detail(const hlo_instr_t *instr);
 
 typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the other */
   const jit_expr_t *linear;
@@ -68,6 +70,12 @@ typedef struct jit_formula {
   hr_status_t failed;
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
+  /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
+   * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
+   * arrays. */
+  const hlo_instr_t **callers;
+  const hlo_computation_t *condition;
+  uint64_t changing;             /* bit k: array k is written */
   int buffer_count;              /* arrays that are read, in the order of their first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
@@ -90,8 +98,14 @@ void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computat
                        int result_count, jit_node_t **out_results);
 /* Where an update writes element `index` of what is written, in the whole array. */
 const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index);
+/* What an instruction stands for, through calls, fusions, tuples and their elements; of reductions *number is their
+ * result's. */
+const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t *instr, int *number);
+/* Is it an element of what a loop carries? Its number, or -1. */
+int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr);
 /* A value that the code generator provides: number and instr name it. */
-jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype, uint32_t vars);
+jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
+                             uint32_t vars);
 
 const jit_expr_t *jit_index_linear(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);
 const jit_expr_t *const *jit_index_dims(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);

@@ -97,7 +97,8 @@ jit_expr_t *jit_expr_loop(jit_exprs_t *exprs, int64_t low, int64_t high) {
 
 jit_expr_t *jit_expr_start(jit_exprs_t *exprs, struct jit_node *node, uint32_t vars, int64_t low, int64_t high) {
   if (low == high) return jit_expr_constant(exprs, low);
-  return of_symbol(exprs, &(jit_symbol_t){.kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
+  return of_symbol(exprs,
+                   &(jit_symbol_t){.kind = JIT_SYMBOL_START, .node = node, .vars = vars, .low = low, .high = high});
 }
 
 /* --- sums ------------------------------------------------------------------------------------------------------ */
@@ -185,7 +186,8 @@ jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol
 /* --- quotients ------------------------------------------------------------------------------------------------- */
 
 /* a = whole * divisor + rest, whole taking all terms that divide. */
-static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_expr_t **out_whole, jit_expr_t **out_rest) {
+static void part(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, jit_expr_t **out_whole,
+                 jit_expr_t **out_rest) {
   int64_t floor = a->constant / divisor - (a->constant % divisor < 0);
   sum_t whole = {.constant = floor}, rest = {.constant = a->constant - floor * divisor};
   for (int i = 0; i < a->count; i++) {
@@ -207,8 +209,9 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <= lower < g, g dividing the
- * divisor. Tries each factor's common divisor with the divisor as g, largest first. False if there is no such g > 1. */
+/* Takes small terms out of `a` that never carry into its large ones: a = g * upper + lower, 0 <= lower < g, g dividing
+ * the divisor. Tries each factor's common divisor with the divisor as g, largest first. False: no such
+ * g > 1. */
 static bool take_small(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor, int64_t *out_g, jit_expr_t **out_upper,
                        jit_expr_t **out_lower) {
   int64_t best = 1;

@@ -1,7 +1,7 @@
-/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's variable, a number that is
- * known before the loops start (where a dynamic-slice begins), or a quotient or remainder that could not be simplified.
- * Equal expressions are one object, so that pointers compare. Ranges are kept, as they decide what simplifies and
- * which bounds need no check.
+/* Index expressions of generated loops: constant + sum of factor * symbol. A symbol is a loop's variable, a number
+ * that is known before the loops start (where a dynamic-slice begins), or a quotient or remainder that could not be
+ * simplified. Equal expressions are one object, so that pointers compare. Ranges are kept, as they decide what
+ * simplifies and which bounds need no check.
  * Failures: the first one is kept in jit_exprs_t.failed; functions then return some expression. */
 #ifndef JIT_INDEX_EXPR_H
 #define JIT_INDEX_EXPR_H
@@ -11,6 +11,8 @@
 #include "base/arena.h"
 
 #define JIT_MAX_LOOPS 24
+#define JIT_UNIT_LOOP \
+  (JIT_MAX_LOOPS - 1) /* the variable of the loop over units: reductions are known inside of it only */
 
 typedef struct jit_expr jit_expr_t;
 
@@ -56,7 +58,7 @@ typedef struct jit_exprs {
   int symbol_count, symbol_capacity;
   jit_symbol_t *symbols;
   jit_expr_t *table[512];
-  /* The first loop variable that would have to be two for a quotient to disappear, and the size of the inner one; -1. */
+  /* The first loop variable that would have to be two for a quotient to disappear, and the inner one's size; -1. */
   int split_var;
   int64_t split_size;
 } jit_exprs_t;

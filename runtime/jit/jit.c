@@ -9,7 +9,9 @@
 #include "jit/compile_pool.h"
 #include "jit/jit_parts.h"
 
-#define MODULE_WORK 400 /* nodes in a module: enough to pay for its making, few enough to share out */
+/* Nodes in a module: enough to pay for its making, few enough to share out. */
+#define MODULE_WORK_LEAST 80.0
+#define MODULE_WORK_MOST 400.0
 
 hr_status_t jit_create(const jit_options_t *options, jit_t **out_jit) {
   void *memory;
@@ -42,8 +44,9 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
 /* --- requests -------------------------------------------------------------------------------------------------- */
 
-static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body, const fusion_form_t *form,
-                              int part, const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
+static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body,
+                              const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
+                              jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
@@ -57,8 +60,8 @@ static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_comput
   return NULL;
 }
 
-hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form, int part,
-                        jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
+hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
+                        int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
   jit_key_t key;
   HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, &key, out_buffers));
   jit->counts.requests++;
@@ -78,18 +81,60 @@ typedef struct build {
   int missing_count, *missing; /* modules that the cache lacks */
 } build_t;
 
+static double work_of(const jit_kernel_t *kernel) { return kernel->node_work + 20; }
+
+/* A module's worth of work, so that every worker has a few. */
+static double module_work(const jit_t *jit) {
+  double work = 0;
+  for (size_t i = 0; i < jit->pending.count; i++) work += work_of(jit->pending.data[i]);
+  work /= 2 * hr_workers_count(jit->options.workers);
+  return work < MODULE_WORK_LEAST ? MODULE_WORK_LEAST : work > MODULE_WORK_MOST ? MODULE_WORK_MOST : work;
+}
+
 static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
   const jit_t *jit = build->jit;
-  double work = 0;
+  double work = 0, most = module_work(jit);
   HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->first));
   for (size_t i = 0; i < jit->pending.count; i++) {
-    if (!build->module_count || work >= MODULE_WORK) build->first[build->module_count++] = (int)i, work = 0;
-    work += jit->pending.data[i]->node_work + 20;
+    if (!build->module_count || work >= most) build->first[build->module_count++] = (int)i, work = 0;
+    work += work_of(jit->pending.data[i]);
   }
   build->first[build->module_count] = (int)jit->pending.count;
   HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->keys));
   HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->missing));
   return HR_NEW_ARRAY(arena, build->module_count, &build->objects);
+}
+
+/* A module is known by its kernels in their order, which are named by their places in it. */
+static void name_module(build_t *build, int m) {
+  jit_key_state_t state;
+  jit_key_start(&state, jit_target_host()->host);
+  for (int i = build->first[m]; i < build->first[m + 1]; i++) {
+    jit_kernel_t *kernel = build->jit->pending.data[i];
+    jit_key_add(&state, &kernel->key, sizeof kernel->key);
+    snprintf(kernel->name, sizeof kernel->name, "kernel%d", i - build->first[m]);
+  }
+  build->keys[m] = jit_key_end(&state);
+}
+
+static hr_status_t find_cached(build_t *build) {
+  for (int m = 0; m < build->module_count; m++) name_module(build, m);
+  HR_TRY(jit_cache_find(build->jit->options.cache, build->keys, build->module_count, build->objects));
+  for (int m = 0; m < build->module_count; m++)
+    if (!build->objects[m]) build->missing[build->missing_count++] = m;
+  build->jit->counts.modules_cached += build->module_count - build->missing_count;
+  return NULL;
+}
+
+/* Others may wait for what is missing, also if it could not be made. */
+static void store_missing(build_t *build) {
+  jit_cache_t *cache = build->jit->options.cache;
+  for (int i = 0; i < build->missing_count; i++) {
+    int m = build->missing[i];
+    const hr_buffer_t *object = build->objects[m];
+    if (object) jit_cache_store(cache, build->keys[m], hr_buffer_data(object), hr_buffer_size(object));
+  }
+  if (build->missing_count) jit_cache_release(cache);
 }
 
 static hr_status_t write_module(void *context, int index, jit_code_t *code) {
@@ -103,8 +148,8 @@ static hr_status_t write_module(void *context, int index, jit_code_t *code) {
 static void dump_module(void *context, int index, const char *ir) {
   build_t *build = context;
   char path[4096];
-  const jit_kernel_t *first = build->jit->pending.data[build->first[build->missing[index]]];
-  snprintf(path, sizeof path, "%s/jit_%s.ll", build->jit->options.dump_to, first->name);
+  jit_key_t key = build->keys[build->missing[index]];
+  snprintf(path, sizeof path, "%s/code_%016llx.ll", build->jit->options.dump_to, (unsigned long long)key.high);
   hr_status_release(hr_file_write_all(path, ir, strlen(ir)));
 }
 
@@ -141,8 +186,10 @@ static hr_status_t load_module(build_t *build, int m) {
 
 static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
   HR_TRY(divide_modules(build, arena));
-  for (int m = 0; m < build->module_count; m++) build->missing[build->missing_count++] = m;
-  HR_TRY(compile_missing(build, arena));
+  hr_status_t st = find_cached(build);
+  if (!st) st = compile_missing(build, arena);
+  store_missing(build);
+  HR_TRY(st);
   for (int m = 0; m < build->module_count; m++) HR_TRY(load_module(build, m));
   return NULL;
 }

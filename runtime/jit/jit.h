@@ -31,6 +31,14 @@ void jit_destroy(jit_t *jit);
 /* The kernel for instructions; op_native_target_t.emitter is the jit_t. Declines what has no code. Plans run only after
  * jit_finish, and while the jit lives. */
 extern const op_native_t jit_native;
+/* A number that plans of jit_native of the same kernels share. */
+uint64_t jit_plan_hash(const void *plan);
+/* The kernel for loops (while) over scalars, and over arrays of which an iteration updates parts: one function, with the
+ * scalars in registers. */
+extern const op_native_t jit_loop_native;
+static inline bool jit_is_generated(const op_native_t *native) {
+  return native == &jit_native || native == &jit_loop_native;
+}
 
 /* Makes the code of all kernels that were asked for since the last call. LLVM is opened only if the cache lacks some.
  * Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if there is no LLVM. */

@@ -1,5 +1,5 @@
-/* The hash that names cache entries: MurmurHash3's 128-bit rounds on blocks of 16 bytes. It tells kernels apart; it is no
- * protection against somebody who looks for two of equal hash, who would have to own the folder to gain by it. */
+/* The hash that names cache entries: MurmurHash3's 128-bit rounds on blocks of 16 bytes. It tells kernels apart; it
+ * is no protection against somebody who looks for two of equal hash, who would have to own the folder to gain by it. */
 #include <elf.h>
 #include <link.h>
 #include <string.h>

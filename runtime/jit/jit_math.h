@@ -1,6 +1,6 @@
-/* Vector math in generated code: the elementwise ops of floats as instructions on f32 and f64, scalars or vectors of any
- * width. The C library is called only for the remainder of numbers far apart, for sine, cosine and tangent of huge numbers
- * (f32: from 2^18, f64: from 2^30), and for fma and rounding on processors that have no such instruction.
+/* Vector math in generated code: the elementwise ops of floats as instructions on f32 and f64, scalars or vectors of
+ * any width. The C library is called only for the remainder of numbers far apart, for sine, cosine and tangent of
+ * huge numbers (f32: from 2^18, f64: from 2^30), and for fma and rounding on processors that have no such instruction.
  *
  * Accuracy: sqrt, ceil, floor, rounding, sign, remainder, is-finite, minimum, maximum: exact, as ops/scalar.h says. The
  *           others within 2 units in the last place of the exact result on all of f32 and f64, huge arguments of sine
@@ -20,8 +20,8 @@ bool jit_math_knows(hlo_opcode_t op);
 
 /* The result of `op` on x (and y, for ops of two operands; else NULL), at the builder's place. Operands are float or
  * double, or vectors of them, and equal in type; so is the result, but of IS_FINITE: i1 or a vector of i1.
- * Blocks: the ops are written in place or as calls of functions that are added to the module, whichever measured better;
- *         either way the builder stays in its block. */
+ * Blocks: the ops are written in place or as calls of functions that are added to the module, whichever measured
+ *         better; either way the builder stays in its block. */
 LLVMValueRef jit_math_emit(jit_code_t *code, hlo_opcode_t op, LLVMValueRef x, LLVMValueRef y);
 
 /* How much `op` costs on one element, in units of an addition of the same type: for the plan's choice between computing

@@ -149,7 +149,8 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse);
   plan_copies(plan, &form, reuse);
-  *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
+  *out =
+      (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
   return NULL;
 }
@@ -160,6 +161,14 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
   if (step->instr->op == HLO_FUSION) return plan_body(target, step->instr, step->instr->called[0], out);
   HR_TRY(jit_body_of(target->arena, step->instr, &body));
   return plan_body(target, step->instr, body, out);
+}
+
+uint64_t jit_plan_hash(const void *opaque) {
+  const plan_t *plan = opaque;
+  uint64_t hash = 0;
+  for (int c = 0; c < plan->call_count; c++)
+    hash = hr_hash_bytes(&plan->calls[c].kernel, sizeof plan->calls[c].kernel, hash);
+  return hash;
 }
 
 /* --- running --------------------------------------------------------------------------------------------------- */

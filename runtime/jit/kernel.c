@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "jit/element.h"
+#include "jit/kernel_reduce.h"
 
 /* --- what a formula needs -------------------------------------------------------------------------------------- */
 
@@ -82,9 +83,17 @@ static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit
   return NULL;
 }
 
+/* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
-  if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_plan(kernel);
-  return hr_error(HR_UNSUPPORTED, "reductions have no code");
+  const fusion_space_t *space = &kernel->form.space;
+  if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
+  kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
+  if (kernel->has_rows) return jit_rows_plan(kernel);
+  hr_status_t st = jit_columns_plan(kernel);
+  if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
+  hr_status_release(st);
+  kernel->has_rows = true, kernel->nest.rank = kernel->within.rank = 0;
+  return jit_rows_plan(kernel);
 }
 
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
@@ -92,8 +101,6 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
                             jit_kernel_t *kernel) {
   hr_arena_init(&kernel->arena);
   kernel->target = target, kernel->body = body, kernel->form = *form;
-  snprintf(kernel->name, sizeof kernel->name, "k%016llx%08llx", (unsigned long long)kernel->key.high,
-           (unsigned long long)kernel->key.low & 0xffffffff);
   hr_status_t st = take_roots(kernel, part);
   if (!st) st = plan_form(kernel);
   if (!st) st = keep_lists(kernel, arena, buffers);
@@ -104,4 +111,8 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   return NULL;
 }
 
-hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) { return jit_loop_write(kernel, code); }
+hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
+  if (kernel->loop) return jit_while_write(kernel, code);
+  if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
+  return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
+}

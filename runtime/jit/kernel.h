@@ -2,8 +2,8 @@
  *
  *   void kernel(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end)
  *
- * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by side.
- * `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
+ * computes units begin .. end-1 of a phase. Phases run one after the other, the units of one in any order, side by
+ * side. `in` and `out` are the part's own: buffers in the order of first use, roots in their order. */
 #ifndef JIT_KERNEL_H
 #define JIT_KERNEL_H
 
@@ -19,6 +19,8 @@ typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, 
 typedef struct jit_nest {
   int rank;
   int64_t sizes[JIT_MAX_LOOPS];
+  int64_t strides[JIT_MAX_LOOPS]; /* kLoop: of each variable in the index */
+  int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
 } jit_nest_t;
 
 typedef struct jit_phase {
@@ -42,7 +44,7 @@ struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
   const jit_target_t *target;
   jit_key_t key;
-  char name[40]; /* of its functions, which end in the phase's number */
+  char name[40]; /* of its functions, which end in the phase's number; in its module */
   const hlo_computation_t *body;
   fusion_form_t form;
   int root_count;
@@ -61,8 +63,10 @@ struct jit_kernel {
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
   uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
   double node_work;  /* how long its code takes to make: nodes */
-  void *rows;        /* kInput: of kernel_rows.c */
-  bool is_declined, is_ready;
+  struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
+  const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
+  struct jit_while *whole;
+  bool has_rows, has_tiles, is_declined, is_ready;
   jit_kernel_t *next;
 };
 
@@ -83,7 +87,17 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
+/* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
+ * kernel. */
+LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
+/* Strides of loops in the order of the elements. */
+void jit_nest_order(jit_nest_t *nest);
+/* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the
+ * last two loops then. False: there is nothing of the kind, or the sizes do not divide. */
+bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes);
+/* Is it a load of neighbours along one variable that jumps along the other? */
+bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across);
 /* Makes the loop variables of a nest; the index is linear in them. */
 const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest);
 /* Splits a variable, or joins variables that no index tells apart, if the formula asks for it: `first` is the number of
@@ -93,6 +107,12 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
 /* Sizes of a shape, without those of 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
 int64_t jit_nest_count(const jit_nest_t *nest);
+
+/* A while as one function: in[k] is buffer k, out[k] leaf k of what it carries, which it begins from and leaves there;
+ * at most end - begin iterations; the first int64 of scratch is then 1 if the loop is over, else 0. */
+hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *loop, jit_kernel_t *kernel,
+                           jit_buffer_list_t *out_buffers);
+hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
 
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);

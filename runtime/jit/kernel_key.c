@@ -1,9 +1,9 @@
-/* What names a part of a fusion: its instructions in the order in which they are reached from its roots, with everything
- * about them that decides code. Names, and where parameters come from, do not. */
+/* What names a part of a fusion: its instructions in the order in which they are reached from its roots, with
+ * everything about them that decides code. Names, and where parameters come from, do not. */
 #include <string.h>
 
 #include "base/vec.h"
-#include "jit/kernel.h"
+#include "jit/jit_parts.h"
 #include "ops/emit.h"
 
 typedef struct key_text {
@@ -73,13 +73,14 @@ static hr_status_t add_plain(key_text_t *key, const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT ? add_literal(key, instr->literal) : NULL;
 }
 
-/* A computation of scalars, in its own order. */
+/* A computation as it is written. */
 static hr_status_t add_computation(key_text_t *key, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     HR_TRY(add_plain(key, instr));
     if (instr->op == HLO_PARAMETER) HR_TRY(add(key, hlo_parameter_number(instr)));
     for (int k = 0; k < instr->operand_count; k++) HR_TRY(add(key, instr->operands[k]->id));
+    for (int c = 0; c < instr->called_count; c++) HR_TRY(add_computation(key, instr->called[c]));
   }
   return add(key, computation->root->id);
 }
@@ -106,6 +107,21 @@ static hr_status_t add_part(key_text_t *key, const fusion_form_t *form, int part
   return NULL;
 }
 
+static void finish(const key_text_t *key, jit_key_t *out_key) {
+  size_t bytes = key->words.count * sizeof *key->words.data;
+  out_key->high = hr_hash_bytes(key->words.data, bytes, 0x6a09e667f3bcc908u);
+  out_key->low = hr_hash_bytes(key->words.data, bytes, 0xbb67ae8584caa73bu);
+}
+
+hr_status_t jit_loop_key(const hlo_instr_t *loop, jit_key_t *out_key) {
+  key_text_t key = {.count = 0};
+  hr_status_t st = add_shape(&key, loop->shape);
+  for (int c = 0; c < loop->called_count && !st; c++) st = add_computation(&key, loop->called[c]);
+  if (!st) finish(&key, out_key);
+  HR_VEC_FREE(&key.words);
+  return st;
+}
+
 hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
                            const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
@@ -116,11 +132,7 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
   if (!st) st = add_part(&key, form, part);
-  if (!st) {
-    size_t bytes = key.words.count * sizeof *key.words.data;
-    out_key->high = hr_hash_bytes(key.words.data, bytes, 0x6a09e667f3bcc908u);
-    out_key->low = hr_hash_bytes(key.words.data, bytes, 0xbb67ae8584caa73bu);
-  }
+  if (!st) finish(&key, out_key);
   HR_VEC_FREE(&key.words);
   hr_free(memory);
   return st;

@@ -1,7 +1,7 @@
 /* kLoop: one loop nest over the elements of the roots.
  *
- * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of the
- * innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
+ * A unit fixes the values of the outermost variables, and if these are too few for many workers, a block of values of
+ * the innermost:   for unit { v0, v1 = unit / ...; for v2 { for lanes of v3 in the block { roots } } } */
 #include "jit/kernel.h"
 
 #define NODES_MAX 6000
@@ -29,12 +29,21 @@ static hr_status_t build(jit_kernel_t *kernel) {
   return jit_formula_take_failure(kernel->formula);
 }
 
+static hr_status_t build_in_order(jit_kernel_t *kernel) {
+  jit_nest_order(&kernel->nest);
+  return build(kernel);
+}
+
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
-  HR_TRY(build(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build(kernel));
-  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count)) HR_TRY(build(kernel));
-  return NULL;
+  HR_TRY(build_in_order(kernel));
+  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build_in_order(kernel));
+  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count))
+    HR_TRY(build_in_order(kernel));
+  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->lanes = jit_kernel_lanes(kernel);
+  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->formula, kernel->lanes);
+  return kernel->has_tiles ? build(kernel) : NULL;
 }
 
 static void choose_units(jit_kernel_t *kernel) {
@@ -67,16 +76,24 @@ static hr_status_t find_reuse(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     if (kernel->roots[r].instr->op == HLO_DYNAMIC_UPDATE_SLICE) continue;
     for (int k = 0; k < formula->buffer_count && k < 64; k++)
-      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r])) kernel->reuse[r] |= (uint64_t)1 << k;
+      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r]))
+        kernel->reuse[r] |= (uint64_t)1 << k;
   }
   return NULL;
 }
 
-/* Lines that are written whole, from an aligned place. */
-static void find_streams(jit_kernel_t *kernel) {
+/* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
+static bool is_aligned(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
-  int64_t count = jit_nest_count(nest);
-  bool whole = nest->rank == 1 || (nest->rank && nest->sizes[nest->rank - 1] % (16 * kernel->lanes) == 0);
+  int last = nest->rank - 1;
+  for (int v = 0; v < last; v++)
+    if (nest->strides[v] % kernel->lanes) return false;
+  return last == 0 || (last > 0 && nest->sizes[last] % kernel->lanes == 0);
+}
+
+static void find_streams(jit_kernel_t *kernel) {
+  int64_t count = jit_nest_count(&kernel->nest);
+  bool whole = is_aligned(kernel);
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
@@ -90,8 +107,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
-  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
-  kernel->lanes = kernel->nest.rank ? jit_kernel_lanes(kernel) : 1;
+  if (!kernel->nest.rank) kernel->lanes = 1;
   if (kernel->nest.rank && kernel->nest.sizes[kernel->nest.rank - 1] < 3) kernel->lanes = 1;
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
@@ -103,7 +119,8 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
-static void write_roots(jit_emit_t *emit, void *context) {
+static void write_roots(jit_emit_t *emit, void *context, int copy) {
+  (void)copy;
   jit_kernel_t *kernel = context;
   LLVMValueRef values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
@@ -121,8 +138,9 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   int var = kernel->nest.rank - 1;
   int64_t size = kernel->nest.sizes[var];
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  jit_lanes_t how = {var, kernel->lanes, size, 1, write_roots, kernel};
   if (!block) {
-    jit_loop_lanes(emit, var, from, to, size, kernel->lanes, write_roots, kernel);
+    jit_loop_lanes(emit, &how, from, to);
     return;
   }
   LLVMTypeRef i64 = llvm()->TypeOf(to);
@@ -130,8 +148,8 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
   LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), "");
   to = jit_intrinsic(emit->code, "llvm.smin", i64, (LLVMValueRef[]){end, to}, 2);
-  int64_t count = size % kernel->block ? -1 : kernel->block;
-  jit_loop_lanes(emit, var, from, to, count, kernel->lanes, write_roots, kernel);
+  how.count = size % kernel->block ? -1 : kernel->block;
+  jit_loop_lanes(emit, &how, from, to);
 }
 
 static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {
@@ -158,12 +176,12 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
   jit_loop_t loop;
-  int unit_var = JIT_MAX_LOOPS - 1;
   int64_t inner = kernel->nest.sizes[kernel->nest.rank - 1];
-  jit_loop_begin(emit, unit_var, emit->begin, &loop);
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
-  if (kernel->block) block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
+  if (kernel->block)
+    block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
   for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
   write_middle(emit, kernel, kernel->unit_rank, block);
@@ -176,10 +194,11 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
+  if (kernel->has_tiles) emit.given = jit_tile_given, emit.given_context = kernel;
   if (kernel->nest.rank)
     write_units(&emit, kernel);
   else
-    write_roots(&emit, kernel);
+    write_roots(&emit, kernel, 0);
   jit_emit_end(&emit);
   return jit_formula_take_failure(kernel->formula);
 }

@@ -1,5 +1,5 @@
-/* LLVM, opened when the first kernel has to be compiled: a program that finds its kernels in the cache never pays for it
- * (17 ms). Calls look like llvm()->BuildFAdd(...); to call another function of LLVM, add its row to llvm_api.def. */
+/* LLVM, opened when the first kernel has to be compiled: a program that finds its kernels in the cache never pays for
+ * it (17 ms). Calls look like llvm()->BuildFAdd(...); to call another function of LLVM, add its row to llvm_api.def. */
 #ifndef JIT_LLVM_API_H
 #define JIT_LLVM_API_H
 

@@ -27,8 +27,8 @@ static value_t rest_of_sum(jit_code_t *c, value_t y, value_t x, value_t sum) {
   return sub(c, smaller, sub(c, sum, larger));
 }
 
-/* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2 has the tangent t, that
- * of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One division. */
+/* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2 has the tangent t,
+ * that of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One division. */
 static value_t angle(jit_code_t *c, value_t y, value_t x, value_t is_left, bool brief) {
   value_t is_low = compare(c, LLVMRealOLE, y, mul_k(c, x, TAN_8TH));
   value_t is_high = compare(c, LLVMRealOGT, y, mul_k(c, x, TAN_3_8THS));

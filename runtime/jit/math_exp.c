@@ -23,8 +23,8 @@ value_t jit_emit_exponential_minus_one(jit_code_t *c, value_t x) {
   return choose(c, is_less_k(c, magnitude(c, x), is_f64(x) ? 0x1p-54 : 0x1p-25), x, result);
 }
 
-/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The parts that e and 1 + e lose
- * are put back. */
+/* With e = e^-|x|: 1 / (1 + e) or e / (1 + e), so that neither tail overflows or cancels. The parts that e and 1 + e
+ * lose are put back. */
 value_t jit_emit_logistic(jit_code_t *c, value_t x) {
   value_t one = real(x, 1), below = negate(c, magnitude(c, x)), is_left = is_less_k(c, x, 0);
   math_exp_parts_t parts = math_exp_parts(c, is_f64(x) ? limit(c, below, -746, 0) : limit(c, below, -104, 0), false);

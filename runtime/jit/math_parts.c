@@ -19,36 +19,66 @@ value_t math_narrow(jit_code_t *c, value_t x) {
   return llvm()->BuildFPTrunc(c->builder, x, narrow, "");
 }
 
-/* AVX-512 has an instruction for x 2^n and one for a guess of 1 / x with 14 good bits, for whole registers. */
-static bool fills_register(const jit_code_t *c, value_t x) {
+/* --- instructions of AVX-512 ----------------------------------------------------------------------------------- */
+
+/* There is one for x 2^n and one each for guesses of 1 / x and 1 / sqrt(x) with 14 good bits, on whole registers. */
+static bool fills_registers(const jit_code_t *c, value_t x) {
   LLVMTypeRef type = type_of(x);
-  return c->target->vector_bytes == 64 && jit_lanes(type) * jit_element_bits(type) == 512;
+  int lanes = jit_lanes(type);
+  return c->target->vector_bytes == 64 && lanes * jit_element_bits(type) % 512 == 0 && !(lanes & (lanes - 1));
 }
 
-static value_t masked_512(jit_code_t *c, const char *name, value_t *in, int count) {
+/* Lanes first, first + 1, ... of the two vectors one behind the other. */
+static value_t take_lanes(jit_code_t *c, value_t a, value_t b, int first, int count) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
+  LLVMValueRef lanes[1024];
+  hr_assert(count <= 1024);
+  for (int i = 0; i < count; i++) lanes[i] = jit_int(i32, first + i);
+  return llvm()->BuildShuffleVector(c->builder, a, b, llvm()->ConstVector(lanes, (unsigned)count), "");
+}
+
+/* An instruction on one register: `in` are one or two vectors; scalef has its way of rounding as last operand. */
+static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count) {
   LLVMTypeRef type = type_of(in[0]), mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type));
-  in[count] = llvm()->ConstNull(type);
-  in[count + 1] = llvm()->ConstAllOnes(mask);
+  value_t arguments[5] = {in[0], in[count - 1]};
   char full[64];
+  arguments[count] = llvm()->ConstNull(type);
+  arguments[count + 1] = llvm()->ConstAllOnes(mask);
+  arguments[count + 2] = llvm()->ConstInt(llvm()->Int32TypeInContext(c->context), 4, false); /* as is */
   snprintf(full, sizeof full, "llvm.x86.avx512.%s.%s.512", name, is_f64(in[0]) ? "pd" : "ps");
-  return jit_intrinsic_of(c, full, NULL, 0, in, count + 2);
+  return jit_intrinsic_of(c, full, NULL, 0, arguments, count == 2 ? 5 : 3);
+}
+
+/* The same on vectors of several registers: each half alone. */
+static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count) {
+  int lanes = jit_lanes(type_of(in[0]));
+  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count);
+  value_t low[2], high[2];
+  for (int i = 0; i < count; i++) {
+    low[i] = take_lanes(c, in[i], in[i], 0, lanes / 2);
+    high[i] = take_lanes(c, in[i], in[i], lanes / 2, lanes / 2);
+  }
+  return take_lanes(c, on_registers(c, name, low, count), on_registers(c, name, high, count), 0, lanes);
 }
 
 value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
-  value_t in[3] = {x};
-  return fills_register(c, x) ? masked_512(c, "rsqrt14", in, 1) : NULL;
+  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1) : NULL;
+}
+
+static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
+  return c->target->divides_slowly && fills_registers(c, x);
 }
 
 static value_t reciprocal(jit_code_t *c, value_t b) {
-  if (!fills_register(c, b)) return k_divide(c, 1, b);
-  value_t in[3] = {b}, guess = masked_512(c, "rcp14", in, 1), one = real(b, 1);
+  if (!guesses_reciprocals(c, b)) return k_divide(c, 1, b);
+  value_t guess = on_registers(c, "rcp14", &b, 1), one = real(b, 1);
   for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
     guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
   return guess;
 }
 
 value_t math_quotient(jit_code_t *c, value_t a, value_t b) {
-  if (!fills_register(c, a)) return divide(c, a, b);
+  if (!guesses_reciprocals(c, a)) return divide(c, a, b);
   value_t inverse = reciprocal(c, b), first = mul(c, a, inverse);
   return fused(c, inverse, fused(c, negate(c, b), first, a), first);
 }
@@ -58,6 +88,8 @@ value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b
   value_t left = add(c, fused(c, negate(c, b), first, a), sub(c, a_low, mul(c, first, b_low)));
   return multiply_add(c, inverse, left, first);
 }
+
+/* --- exponentials ---------------------------------------------------------------------------------------------- */
 
 /* Adding 1.5 * 2^23 (2^52) leaves the nearest integer in the low bits of the mantissa. */
 math_nearest_t math_nearest(jit_code_t *c, value_t x, double factor) {
@@ -107,14 +139,7 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
-  if (fills_register(c, x)) {
-    value_t in[5] = {x, n.real, llvm()->ConstNull(type_of(x))};
-    LLVMTypeRef mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type_of(x)));
-    in[3] = llvm()->ConstAllOnes(mask);
-    in[4] = llvm()->ConstInt(llvm()->Int32TypeInContext(c->context), 4, false); /* rounding: as is */
-    const char *name = is_f64(x) ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512";
-    return jit_intrinsic_of(c, name, NULL, 0, in, 5);
-  }
+  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2);
   /* In two halves, neither of which leaves the range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
   value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);

@@ -1,5 +1,6 @@
-/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values are floats or doubles,
- * scalars or vectors; those called `bits` are integers of the same width. Constants take the type of the other operand. */
+/* Short names for what math_*.c writes all the time, and pieces that several of them share. Values are floats or
+ * doubles, scalars or vectors; those called `bits` are integers of the same width. Constants take the type of the
+ * other operand. */
 #ifndef JIT_MATH_PARTS_H
 #define JIT_MATH_PARTS_H
 
@@ -98,7 +99,7 @@ value_t math_polynomial(jit_code_t *c, value_t x, const double *coefficients, in
 #define POLYNOMIAL(c, x, table) math_polynomial((c), (x), (table), (int)(sizeof(table) / sizeof *(table)))
 
 /* a / b within a unit of the last place or so, for |b| between 2^-100 and 2^100 and finite a: quicker than a division
- * where the processor guesses reciprocals. */
+ * where those are slow. */
 value_t math_quotient(jit_code_t *c, value_t a, value_t b);
 /* (a + a_low) / (b + b_low), the lows being within the rounding of the others. */
 value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b, value_t b_low);

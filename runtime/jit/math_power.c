@@ -101,7 +101,8 @@ static value_t cube_root(jit_code_t *c, value_t x, bool brief) {
   value_t k = choose(c, is_low, add_k(c, parts.k, -1), parts.k), m = choose(c, is_low, mul_k(c, parts.m, 2), parts.m);
   value_t j = intrinsic_1(c, "llvm.floor", mul_k(c, add_k(c, k, 0.5), 0x1.5555555555555p-2));
   value_t rest = multiply_add_k(c, j, -3, k), is_one = is_equal_k(c, rest, 1), is_two = is_equal_k(c, rest, 2);
-  value_t one = real(x, 1), down = choose(c, is_one, real(x, 0x1.965fea53d6e3dp-1), choose(c, is_two, real(x, 0x1.428a2f98d728bp-1), one));
+  value_t one = real(x, 1), fourth = choose_k(c, is_two, 0x1.428a2f98d728bp-1, one); /* 4^(-1/3) */
+  value_t down = choose_k(c, is_one, 0x1.965fea53d6e3dp-1, fourth);                  /* 2^(-1/3) */
   value_t whole = mul(c, m, choose(c, is_one, real(x, 2), choose(c, is_two, real(x, 4), one)));
   value_t w = mul(c, POLYNOMIAL(c, m, math_cbrt_guess), down);
   w = better_inverse_root(c, better_inverse_root(c, w, whole), whole);

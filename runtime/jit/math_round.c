@@ -36,8 +36,8 @@ value_t jit_emit_minimum(jit_code_t *c, value_t x, value_t y) {
   return choose(c, compare(c, LLVMRealOEQ, x, y), from_bits(c, equal, x), smaller);
 }
 
-/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the next
- * integer leaves a remainder of the wrong sign, to which one divisor more is added. */
+/* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the
+ * next integer leaves a remainder of the wrong sign, to which one divisor more is added. */
 static value_t near_remainder(jit_code_t *c, value_t a, value_t b) {
   value_t whole = intrinsic_1(c, "llvm.trunc", divide(c, a, b));
   value_t left = fused(c, negate(c, whole), b, a);

@@ -4,8 +4,8 @@
 #include "jit/math_emit.h"
 #include "jit/math_parts.h"
 
-/* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but for the last rounding.
- * Vectors with larger ones take a branch to the C library. */
+/* Arguments below these are reduced by subtracting multiples of pi/2, in three parts, exactly but for the last
+ * rounding. Vectors with larger ones take a branch to the C library. */
 #define REDUCED_F32 0x1p18
 #define REDUCED_F64 0x1p30
 

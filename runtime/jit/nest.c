@@ -18,13 +18,17 @@ int64_t jit_nest_count(const jit_nest_t *nest) {
   return count;
 }
 
+void jit_nest_order(jit_nest_t *nest) {
+  int64_t stride = 1;
+  for (int v = nest->rank; v-- > 0; stride *= nest->sizes[v]) nest->strides[v] = stride;
+}
+
 const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest) {
   jit_exprs_t *exprs = &formula->exprs;
   const jit_expr_t *variables[JIT_MAX_LOOPS], *index = jit_expr_constant(exprs, 0);
-  int64_t stride = 1;
   for (int v = 0; v < nest->rank; v++) variables[v] = jit_expr_loop(exprs, 0, nest->sizes[v] - 1);
-  for (int v = nest->rank; v-- > 0; stride *= nest->sizes[v])
-    index = jit_expr_add(exprs, index, jit_expr_scale(exprs, variables[v], stride));
+  for (int v = 0; v < nest->rank; v++)
+    index = jit_expr_add(exprs, index, jit_expr_scale(exprs, variables[v], nest->strides[v]));
   return index;
 }
 
@@ -38,7 +42,10 @@ static bool is_bent_by(const jit_formula_t *formula, int var) {
 bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula) {
   int var = formula->exprs.split_var, at = var - first;
   if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_bent_by(formula, var)) return false;
-  for (int v = nest->rank; v > at + 1; v--) nest->sizes[v] = nest->sizes[v - 1];
+  for (int v = nest->rank; v > at; v--) {
+    nest->sizes[v] = nest->sizes[v - 1];
+    nest->dims[v] = nest->dims[v - 1];
+  }
   nest->sizes[at + 1] = formula->exprs.split_size;
   nest->sizes[at] /= formula->exprs.split_size;
   nest->rank++;
@@ -58,7 +65,8 @@ static bool can_merge(const jit_formula_t *formula, const jit_root_t *roots, int
   return true;
 }
 
-bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count) {
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots,
+                    int root_count) {
   bool merged = false;
   for (int v = nest->rank - 2; v >= 0; v--) {
     if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
@@ -70,4 +78,45 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
     break;
   }
   return merged;
+}
+
+/* --- tiles ----------------------------------------------------------------------------------------------------- */
+
+bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across) {
+  return node->kind == JIT_LOAD && !node->guard && !jit_expr_is_bent(exprs, node->expr, across) &&
+         !jit_expr_is_bent(exprs, node->expr, along) && jit_expr_factor(node->expr, across) > 1 &&
+         jit_expr_factor(node->expr, along) == 1;
+}
+
+/* The loop along which a load goes that jumps in the innermost one; -1: none. */
+static int turned_loop(const jit_nest_t *nest, const jit_formula_t *formula) {
+  int inner = nest->rank - 1;
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    for (int v = 0; v < inner; v++)
+      if (jit_is_turned(&formula->exprs, node, v, inner)) return v;
+  return -1;
+}
+
+static void set_loop(jit_nest_t *nest, int64_t size, int64_t stride) {
+  nest->sizes[nest->rank] = size;
+  nest->strides[nest->rank++] = stride;
+}
+
+/* Several tiles of rows side by side, so that what is read of a row is more than one line. */
+bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes) {
+  jit_nest_t old = *nest;
+  int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? turned_loop(nest, formula) : -1;
+  if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
+  int64_t rows = old.sizes[outer], columns = old.sizes[inner];
+  if (rows % lanes || columns % lanes) return false;
+  int64_t group = rows % (4 * lanes) == 0 ? 4 : rows % (2 * lanes) == 0 ? 2 : 1;
+  nest->rank = 0;
+  for (int v = 0; v < inner; v++)
+    if (v != outer) set_loop(nest, old.sizes[v], old.strides[v]);
+  set_loop(nest, rows / (lanes * group), old.strides[outer] * lanes * group);
+  set_loop(nest, columns / lanes, old.strides[inner] * lanes);
+  set_loop(nest, group, old.strides[outer] * lanes);
+  set_loop(nest, lanes, old.strides[outer]);
+  set_loop(nest, lanes, old.strides[inner]);
+  return true;
 }

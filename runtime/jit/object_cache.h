@@ -1,8 +1,8 @@
 /* Compiled objects on disk, so that the second start of a program generates no code.
  *
- * Folder:   `--cache DIR`, else HLORUN_CACHE, else $XDG_CACHE_HOME/hlorun, else ~/.cache/hlorun; "none": no cache. It must
- *           belong to this user and be writable by nobody else; else there is no cache, and a warning in the log. The
- *           same goes for each file.
+ * Folder:   `--cache DIR`, else HLORUN_CACHE, else $XDG_CACHE_HOME/hlorun, else ~/.cache/hlorun; "none": no cache. It
+ *           must belong to this user and be writable by nobody else; else there is no cache, and a warning in the
+ *           log. The same goes for each file.
  * Entries:  one file each, named by its key, ending in a checksum; written under a temporary name and renamed, so that
  *           half a file is never read; a damaged one is removed and compiled again.
  * Bound:    the files together hold at most `limit_bytes`; those whose last use is longest ago go first.
@@ -19,7 +19,8 @@ typedef struct jit_key {
 } jit_key_t;
 
 /* Hashes everything that decides the code: jit_key_start, then jit_key_add for each piece (where one ends and the next
- * begins counts), then jit_key_end. The host as jit_target_t has it and this build of hlorun are in it from the start. */
+ * begins counts), then jit_key_end. The host as jit_target_t has it and this build of hlorun are in it from the
+ * start. */
 typedef struct jit_key_state {
   uint64_t lanes[2];
 } jit_key_state_t;
@@ -39,9 +40,9 @@ typedef struct jit_cache_options {
 hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache);
 void jit_cache_close(jit_cache_t *cache);
 
-/* The objects of `count` keys: all that one program wants. out_objects[i] is NULL for what has to be compiled; the caller
- * releases the others. If any is, the caller compiles them, stores them, and calls jit_cache_release: other processes
- * that want the same wait for that. Errors: NO_MEMORY.
+/* The objects of `count` keys: all that one program wants. out_objects[i] is NULL for what has to be compiled; the
+ * caller releases the others. If any is, the caller compiles them, stores them, and calls jit_cache_release: other
+ * processes that want the same wait for that. Errors: NO_MEMORY.
  * Thread: one at a time for each cache, for all functions. */
 hr_status_t jit_cache_find(jit_cache_t *cache, const jit_key_t *keys, int count, hr_buffer_t **out_objects);
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes);

@@ -14,8 +14,8 @@
  *   | executable sections | jumps to functions outside |   page   | constants | addresses (slots) |
  *     readable and executable                                       readable
  *
- * The parts are near each other, so that 32-bit distances reach from one to the other; functions outside may be anywhere
- * and are reached by the jumps. */
+ * The parts are near each other, so that 32-bit distances reach from one to the other; functions outside may be
+ * anywhere and are reached by the jumps. */
 
 #define IMAGE_BYTES_MAX ((uint64_t)1 << 30)
 #define ALIGN_MAX 4096

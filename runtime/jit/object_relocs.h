@@ -1,4 +1,5 @@
-/* The relocations of an ELF object: how the processors write an address into their instructions. Used by the loader only.
+/* The relocations of an ELF object: how the processors write an address into their instructions. Used by the loader
+ * only.
  * Thread: any. */
 #ifndef JIT_OBJECT_RELOCS_H
 #define JIT_OBJECT_RELOCS_H

@@ -59,6 +59,7 @@ static void find_features(jit_target_t *target) {
   target->vector_bytes = has_512 ? 64 : __builtin_cpu_supports("avx2") && target->has_fma ? 32 : 16;
   unsigned a, b, c = 0, d;
   target->has_f16 = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+  target->divides_slowly = __builtin_cpu_is("intel");
 }
 
 /* Narrower vectors go with an older processor, so that what is tested is what would run there. */
@@ -66,6 +67,7 @@ static void narrow(jit_target_t *target, int vector_bytes) {
   if (vector_bytes < target->vector_bytes) target->vector_bytes = vector_bytes;
   if (target->vector_bytes < 32) target->has_fma = target->has_f16 = false;
   target->has_masks = target->vector_bytes == 64;
+  target->divides_slowly &= target->has_masks;
   target->vector_count = target->has_masks ? 32 : 16;
   target->has_gather = target->vector_bytes > 16;
 }

@@ -12,6 +12,7 @@ typedef struct jit_target {
   bool has_fma;       /* a * b + c, rounded once, is one instruction */
   bool has_masks;     /* masked loads and stores cost no more than plain ones (AVX-512) */
   bool has_gather;
+  bool divides_slowly; /* a guess of 1 / x made better is quicker than a division (AVX-512 of Intel) */
   bool has_f16;       /* conversions between f16 and f32 */
   char host[192];     /* processor and features: code made under the same text runs here; for cache keys */
 } jit_target_t;

@@ -72,8 +72,9 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, c
   return NULL;
 }
 
-static bool is_laid_out(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
-  if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL) return false;
+static bool can_lay_out(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
+  if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL && instr->op != HLO_FUSION)
+    return false;
   if (frame->facts->kept[instr->id]) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return false;
@@ -91,12 +92,11 @@ static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, con
 
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
-  bool done;
+  bool done = false;
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
-  if (is_laid_out(builder, frame, instr)) return add_control(builder, frame, step);
-  HR_TRY(flat_kernel_add(builder, frame, step, &done));
-  return done ? NULL : flat_call_add(builder, frame, step, &frame->leaves[instr->id]);
+  HR_TRY(flat_kernel_add(builder, frame, step, can_lay_out(builder, frame, instr), &done));
+  return done ? NULL : add_control(builder, frame, step);
 }
 
 static hr_status_t open_frame(flat_builder_t *builder, const hlo_computation_t *computation, flat_frame_t *frame) {

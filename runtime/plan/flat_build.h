@@ -65,9 +65,10 @@ hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, f
 hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step);
 hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from, flat_ref_t to,
                           size_t size_bytes);
-/* One instruction by its native kernel, generated code or the reference kernel. *out_done false: a fusion that nobody
- * takes whole. */
-hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step, bool *out_done);
+/* One instruction by its native kernel, generated code or the reference kernel. *out_done false: it is a fusion, loop or
+ * the like that no kernel takes whole, and can be laid out. */
+hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step, bool can_lay_out,
+                            bool *out_done);
 
 /* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
 typedef struct flat_moves {

@@ -101,7 +101,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
-  if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return NULL;
+  if (instr->op == HLO_WHILE) return ask(builder, builder->options->loop_emitter, step);
   HR_TRY(ask(builder, op_natives[instr->op], step));
   if (builder->options->emitter && op_can_emit(instr)) HR_TRY(ask(builder, builder->options->emitter, step));
   return NULL;
@@ -146,16 +146,13 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   return NULL;
 }
 
-hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool *out_done) {
+hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source, bool can_lay_out,
+                            bool *out_done) {
   const hlo_instr_t *instr = source->op.instr;
   flat_step_t step = {.source = source, .scratch = {-1, 0}, .out_slot = -1};
-  *out_done = true;
   HR_TRY(choose_kernel(builder, frame, &step));
-  if (!step.plan && instr->op == HLO_FUSION && flat_can_inline(builder->facts, instr) &&
-      !has_kept_operand(frame, instr)) {
-    *out_done = false;
-    return NULL;
-  }
+  *out_done = step.plan || !can_lay_out;
+  if (!*out_done) return NULL;
   HR_TRY(gather_leaves(builder, frame, &step));
   if (!step.plan) HR_TRY(make_reference(builder, frame, &step));
   if (step.out_slot < 0) {

@@ -115,8 +115,7 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
                                          dnnl_query_scratchpad_md};
   static const int numbers[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
   for (int i = 0; i < 4; i++)
-    peer->args[i] = (dnnl_exec_arg_t){numbers[i],
-                                      peer_memory(lib, lib->primitive_desc_query_md(desc, queries[i], 0))};
+    peer->args[i] = (dnnl_exec_arg_t){numbers[i], peer_memory(lib, lib->primitive_desc_query_md(desc, queries[i], 0))};
   return true;
 }
 
@@ -147,7 +146,11 @@ static void bench_instr(const hlo_instr_t *instr) {
     return;
   }
   if (instr->op == HLO_DOT && lib) {
-    const dot_problem_t *p = ((const struct { dot_way_t way; const dot_problem_t *problem; } *)kernel.step.plan)->problem;
+    const dot_problem_t *p = ((const struct {
+                                dot_way_t way;
+                                const dot_problem_t *problem;
+                              } *)kernel.step.plan)
+                                 ->problem;
     dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
     if (lib->omp_set_num_threads) lib->omp_set_num_threads(workers);
     for (int i = 0; i < 2 && type != dnnl_data_type_undef; i++) has[i] = peer_product(lib, p, type, sums, i, &peers[i]);
@@ -184,8 +187,9 @@ static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
 }
 
 static bool is_heavy(const hlo_instr_t *instr) {
-  return op_natives[instr->op]->run && (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT ||
-                                        instr->op == HLO_CHOLESKY || instr->op == HLO_TRIANGULAR_SOLVE || instr->op == HLO_CUSTOM_CALL);
+  return op_natives[instr->op]->run &&
+         (instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION || instr->op == HLO_FFT || instr->op == HLO_CHOLESKY ||
+          instr->op == HLO_TRIANGULAR_SOLVE || instr->op == HLO_CUSTOM_CALL);
 }
 
 typedef HR_VEC(const hlo_instr_t *) seen_t;
@@ -242,7 +246,8 @@ static void bench_shape(const char *const *row) {
   hr_buffer_t *bytes;
   hlo_module_t *module;
   if (!strncmp(row[3], "dot ", 4))
-    snprintf(attrs, sizeof attrs, "dot(a, b), lhs_contracting_dims={%c}, rhs_contracting_dims={%c}", row[3][4], row[3][6]);
+    snprintf(attrs, sizeof attrs, "dot(a, b), lhs_contracting_dims={%c}, rhs_contracting_dims={%c}", row[3][4],
+             row[3][6]);
   else
     snprintf(attrs, sizeof attrs, "%s", row[3]);
   snprintf(text, sizeof text,

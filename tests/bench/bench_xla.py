@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+# Results that small differences decide: where a gradient is almost nothing, the first step of Adam divides it by itself.
+LOOSE = {"gpt_train": ["--rtol", "0.01"]}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -95,7 +97,7 @@ def run_hlorun(options, folder, name, repeats):
     stats = os.path.join(folder, "stats.json")
     path = os.path.join(folder, name)
     command = [options.hlorun, "run", path + ".hlo", "--input", path + ".npz", "--expect", path + ".want.npz",
-               "--repeat", str(repeats), "--stats", stats]
+               "--repeat", str(repeats), "--stats", stats, "--cache", "none"] + LOOSE.get(name, [])
     if options.threads:
         command += ["--threads", str(options.threads)]
     started = time.perf_counter()
@@ -188,7 +190,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--skip", default="")
-    parser.add_argument("--pass-on", nargs="*", default=[], help="more options for hlorun")
+    parser.add_argument("--pass-on", action="append", default=[], help="an option for hlorun, such as --pass-on=--engine=reference")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)

@@ -73,6 +73,21 @@ static hr_status_t check_all_reduce(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+/* Whole numbers, whose sums are the same in any order: machine by machine, too. */
+static hr_status_t check_whole_all_reduce(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_reducer_t reducer = double_sum;
+  reducer.in_any_order = true;
+  for (int64_t i = 0; i < count; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
+  HR_TRY(run(tp_all_reduce(bench->group, bench->a, count, &reducer, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double sum = 0;
+    for (int k = 0; k < bench->group->size; k++) sum += (double)(bench->group->ranks[k] + i);
+    if (bench->a[i] != sum) return wrong(bench, "all-reduce of whole numbers", count, i, bench->a[i], sum);
+  }
+  return NULL;
+}
+
 static hr_status_t check_wide_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   float *values = (float *)bench->a;
@@ -174,6 +189,7 @@ static hr_status_t check_group(bench_t *bench) {
   HR_TRY(check_algorithms(bench, TP_ALL_GATHER, all_gathers, check_all_gather));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_wide_all_reduce));
+  HR_TRY(check_counts(bench, check_whole_all_reduce));
   HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_reduce_scatter));
   HR_TRY(check_algorithms(bench, TP_ALL_TO_ALL, two, check_all_to_all));
   return check_algorithms(bench, TP_BROADCAST, broadcasts, check_broadcast);
@@ -307,6 +323,8 @@ static hr_status_t check_all(bench_t *bench) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
+  if (bench->groups->shm && !bench->groups->world->shm && !bench->groups->world->spans_machines)
+    return hr_error(HR_MISMATCH, "the world shares memory, and does not use it");
   HR_TRY(check_progress(bench));
   /* Once warm, transfers allocate nothing. */
   bench->group = bench->groups->world;

@@ -65,14 +65,18 @@ static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *i
   op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
   HR_TRY(out_kernel->native->prepare(&target, &step, &out_kernel->step));
   HR_TRY(hr_arena_alloc(&env->plans, out_kernel->step.scratch_bytes + 64, &out_kernel->scratch));
-  memset(out_kernel->scratch, 0xff, out_kernel->step.scratch_bytes);
+  memset(out_kernel->scratch, 0xff, out_kernel->step.scratch_bytes + 64);
   return NULL;
 }
 
 static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *kernel, void *const *in,
                                      void *const *out) {
   op_native_run_t run = {env->workers, kernel->scratch, &env->k.env};
-  return kernel->native->run(&run, kernel->step.plan, in, out);
+  HR_TRY(kernel->native->run(&run, kernel->step.plan, in, out));
+  const unsigned char *guard = (const unsigned char *)kernel->scratch + kernel->step.scratch_bytes;
+  for (int i = 0; i < 64; i++)
+    if (guard[i] != 0xff) return hr_error(HR_INTERNAL, "the kernel wrote behind its scratch memory");
+  return NULL;
 }
 
 /* A generator of the test's own, so that failures repeat. */

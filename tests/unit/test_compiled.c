@@ -244,6 +244,31 @@ static void test_execute(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* The same through the API, with generated code and a library's kernels, on two workers. */
+static void test_warm_executions(void) {
+  hlorun_client_t *client = client_with(2);
+  hlorun_program_t *program =
+      load(client, "HloModule m\nENTRY e { x = f32[256,256] parameter(0) w = f32[256,256] parameter(1)\n"
+                   "d = f32[256,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                   "t = f32[256,256] tanh(d) u = f32[256,256] subtract(w, t)\n"
+                   "s = f32[256,256] multiply(t, x) ROOT r = (f32[256,256], f32[256,256]) tuple(u, s) }");
+  static float numbers[256 * 256];
+  hlorun_buffer_t *args[2], *results[2];
+  for (int p = 0; p < 2; p++)
+    CHECK_OK(hlorun_buffer_create("f32", 2, (int64_t[]){256, 256}, numbers, NULL, NULL, &args[p]));
+  size_t before = 0;
+  for (int run = 0; run < 10; run++) {
+    if (run == 4) before = hr_mem_total_allocations();
+    CHECK_OK(hlorun_execute(program, args, (bool[]){false, true}, results));
+    args[1] = results[0];
+    hlorun_buffer_release(results[1]);
+  }
+  CU_ASSERT_EQUAL(hr_mem_total_allocations(), before);
+  for (int p = 0; p < 2; p++) hlorun_buffer_release(args[p]);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+}
+
 /* Whatever allocation fails while a program is loaded or run: a clean status, and nothing is lost. */
 static void test_every_failing_allocation(void) {
   size_t live = hr_mem_live_blocks();
@@ -277,5 +302,6 @@ CU_TestInfo suite_compiled[] = {{"a warm run allocates nothing", test_warm_runs}
                                 {"loops can be cancelled", test_cancelled_loop},
                                 {"threads are as many as told", test_threads},
                                 {"executions", test_execute},
+                                {"warm executions allocate nothing", test_warm_executions},
                                 {"every allocation may fail", test_every_failing_allocation},
                                 CU_TEST_INFO_NULL};

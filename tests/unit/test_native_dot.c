@@ -8,11 +8,13 @@ typedef struct dot_types {
 } dot_types_t;
 
 static const dot_types_t types[] = {
-    {HR_F32, HR_F32, HR_F32},    {HR_BF16, HR_BF16, HR_BF16}, {HR_BF16, HR_BF16, HR_F32}, {HR_F16, HR_F16, HR_F16},
-    {HR_F16, HR_F16, HR_F32},    {HR_F32, HR_BF16, HR_F32},   {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},
-    {HR_C128, HR_C128, HR_C128}, {HR_S8, HR_S8, HR_S32},      {HR_U8, HR_S8, HR_S32},     {HR_U8, HR_U8, HR_U32},
-    {HR_S8, HR_S8, HR_S8},       {HR_S32, HR_S32, HR_S32},    {HR_S64, HR_S64, HR_S64},   {HR_U16, HR_U16, HR_U16},
-    {HR_F8E4M3FN, HR_F8E5M2, HR_F32}, {HR_F32, HR_F32, HR_BF16}, {HR_PRED, HR_PRED, HR_PRED}};
+    {HR_F32, HR_F32, HR_F32},   {HR_BF16, HR_BF16, HR_BF16},      {HR_BF16, HR_BF16, HR_F32},
+    {HR_F16, HR_F16, HR_F16},   {HR_F16, HR_F16, HR_F32},         {HR_F32, HR_BF16, HR_F32},
+    {HR_F64, HR_F64, HR_F64},   {HR_C64, HR_C64, HR_C64},         {HR_C128, HR_C128, HR_C128},
+    {HR_S8, HR_S8, HR_S32},     {HR_U8, HR_S8, HR_S32},           {HR_U8, HR_U8, HR_U32},
+    {HR_S8, HR_S8, HR_S8},      {HR_S32, HR_S32, HR_S32},         {HR_S64, HR_S64, HR_S64},
+    {HR_U16, HR_U16, HR_U16},   {HR_F8E4M3FN, HR_F8E5M2, HR_F32}, {HR_F32, HR_F32, HR_BF16},
+    {HR_PRED, HR_PRED, HR_PRED}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* Roles of dimensions, as many of each: batch, free of lhs, free of rhs, contracting. */
@@ -98,6 +100,7 @@ static void random_dots(int workers, uint64_t seed, int count, const int64_t *mo
 
 static void small_in_any_order(void) { random_dots(1, 1, 300, (int64_t[]){4, 9}); }
 static void middle_in_any_order(void) { random_dots(2, 2, 150, (int64_t[]){3, 40}); }
+static void many_workers(void) { random_dots(5, 3, 150, (int64_t[]){3, 40}); }
 
 /* batch, m, n, k of every shape class that a way is chosen by. */
 static void plain_shapes(void) {
@@ -127,9 +130,10 @@ static void bytes_are_exact(void) {
   uint64_t seed = 4;
   native_env_init(&env, 2);
   dot_types_t signed_bytes = {HR_S8, HR_S8, HR_S32};
-  const hlo_instr_t *dot = make_dot(&env, &seed, &signed_bytes, &(dot_form_t){0, 1, 1, 1}, (int64_t[]){3000, 64, 48},
-                                    false);
-  hlo_value_t *a = kernel_value(HR_S8, KERNEL_DIMS(3000, 64), NULL), *b = kernel_value(HR_S8, KERNEL_DIMS(3000, 48), NULL);
+  const hlo_instr_t *dot =
+      make_dot(&env, &seed, &signed_bytes, &(dot_form_t){0, 1, 1, 1}, (int64_t[]){3000, 64, 48}, false);
+  hlo_value_t *a = kernel_value(HR_S8, KERNEL_DIMS(3000, 64), NULL),
+              *b = kernel_value(HR_S8, KERNEL_DIMS(3000, 48), NULL);
   hlo_value_t *c = kernel_value(HR_S32, KERNEL_DIMS(64, 48), NULL);
   memset(a->data, -128, (size_t)a->count), memset(b->data, -128, (size_t)b->count);
   native_kernel_t kernel;
@@ -168,6 +172,7 @@ static void constant_weights(void) {
 
 CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"middle sizes, in any order", middle_in_any_order},
+                                  {"many workers", many_workers},
                                   {"plain shapes", plain_shapes},
                                   {"bytes are exact", bytes_are_exact},
                                   {"constant weights", constant_weights},

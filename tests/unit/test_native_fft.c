@@ -51,6 +51,5 @@ static void long_lines(void) {
   native_env_deinit(&env);
 }
 
-CU_TestInfo suite_native_fft[] = {{"all types and sizes", all_types_and_sizes},
-                                  {"long lines", long_lines},
-                                  CU_TEST_INFO_NULL};
+CU_TestInfo suite_native_fft[] = {
+    {"all types and sizes", all_types_and_sizes}, {"long lines", long_lines}, CU_TEST_INFO_NULL};

@@ -87,9 +87,8 @@ static void solves(void) {
     int t = form % 4, s = form / 4 % 2, left = form / 24 % 2;
     snprintf(a, sizeof a, "%s%s", types[t], sizes[s][0]);
     snprintf(b, sizeof b, "%s%s", types[t], sizes[s][left ? 1 : 2]);
-    snprintf(what, sizeof what,
-             "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s", b,
-             left ? "true" : "false", form / 48 % 2 ? "true" : "false", form / 96 ? "true" : "false",
+    snprintf(what, sizeof what, "%s triangular-solve(a, b), left_side=%s, lower=%s, unit_diagonal=%s, transpose_a=%s",
+             b, left ? "true" : "false", form / 48 % 2 ? "true" : "false", form / 96 ? "true" : "false",
              transposes[form / 8 % 3]);
     check(1 + form % 2, a, b, what, form / 96 ? 1 : 40);
   }

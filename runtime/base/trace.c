@@ -1,0 +1,139 @@
+#include "base/trace.h"
+
+#include "base/mem.h"
+
+static size_t power_of_two(size_t least) {
+  size_t power = 1;
+  while (power < least) power *= 2;
+  return power;
+}
+
+hr_status_t hr_trace_create(size_t events, hr_trace_t **out_trace) {
+  void *memory, *ring;
+  size_t places = power_of_two(events);
+  HR_TRY(hr_alloc_zeroed(sizeof(hr_trace_t), &memory));
+  hr_status_t st = hr_alloc(places * sizeof(hr_trace_event_t), &ring);
+  if (st) {
+    hr_free(memory);
+    return st;
+  }
+  hr_trace_t *trace = memory;
+  hr_arena_init(&trace->arena);
+  trace->ring = ring;
+  trace->mask = places - 1;
+  *out_trace = trace;
+  return NULL;
+}
+
+void hr_trace_destroy(hr_trace_t *trace) {
+  if (!trace) return;
+  hr_free(trace->ring);
+  hr_arena_deinit(&trace->arena);
+  hr_free(trace);
+}
+
+hr_status_t hr_trace_subjects_new(hr_trace_t *trace, int count, hr_trace_subject_t **out_subjects) {
+  hr_trace_block_t *block;
+  HR_TRY(HR_NEW(&trace->arena, &block));
+  HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &block->subjects));
+  for (int i = 0; i < count; i++) {
+    hr_trace_subject_t *subject = &block->subjects[i];
+    subject->name = subject->op = subject->kernel = "";
+  }
+  block->count = count;
+  block->next = trace->blocks;
+  trace->blocks = block;
+  *out_subjects = block->subjects;
+  return NULL;
+}
+
+hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns) {
+  hr_trace_subject_t *subject;
+  hr_trace_stage_t *stage;
+  HR_TRY(hr_trace_subjects_new(trace, 1, &subject));
+  HR_TRY(HR_NEW(&trace->arena, &stage));
+  subject->name = name;
+  subject->kind = HR_TRACE_STAGE;
+  subject->calls = 1;
+  subject->total_ns = took_ns;
+  stage->event = (hr_trace_event_t){subject, begin_ns, took_ns};
+  stage->next = trace->stages;
+  trace->stages = stage;
+  return NULL;
+}
+
+static uint64_t kept(const hr_trace_t *trace) { return trace->added <= trace->mask ? trace->added : trace->mask + 1; }
+
+uint64_t hr_trace_dropped(const hr_trace_t *trace) { return trace->added - kept(trace); }
+
+/* Events are in the order of their ends: what contains others comes after them, and began earlier. */
+uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
+  uint64_t first = hr_trace_now_ns();
+  for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
+    if (stage->event.begin_ns < first) first = stage->event.begin_ns;
+  for (uint64_t i = 0; i < kept(trace); i++)
+    if (trace->ring[i].begin_ns < first) first = trace->ring[i].begin_ns;
+  return first;
+}
+
+const char *hr_trace_kind_name(hr_trace_kind_t kind) {
+  static const char *const names[] = {"native", "generated", "reference", "collective", "copy",
+                                      "control", "wait", "run", "loading"};
+  return names[kind];
+}
+
+static void add_quoted(hr_text_t *text, const char *from) {
+  hr_text_add_char(text, '"');
+  for (; *from; from++) {
+    unsigned char c = (unsigned char)*from;
+    if (c == '"' || c == '\\') hr_text_add_char(text, '\\');
+    if (c < ' ')
+      hr_text_printf(text, "\\u%04x", c);
+    else
+      hr_text_add_char(text, *from);
+  }
+  hr_text_add_char(text, '"');
+}
+
+static void add_member(hr_text_t *text, const char *key, const char *value) {
+  if (!value || !*value) return;
+  hr_text_printf(text, ",\"%s\":", key);
+  add_quoted(text, value);
+}
+
+static void add_rate(hr_text_t *text, const char *key, double amount, uint64_t took_ns) {
+  if (amount > 0 && took_ns) hr_text_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
+}
+
+/* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
+static void print_event(hr_text_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns) {
+  const hr_trace_subject_t *subject = event->subject;
+  hr_text_add_str(text, "{\"name\":");
+  add_quoted(text, subject->name);
+  add_member(text, "cat", hr_trace_kind_name(subject->kind));
+  hr_text_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
+                 ((double)event->begin_ns - (double)zero_ns) * 1e-3, (double)event->took_ns * 1e-3,
+                 hr_trace_kind_name(subject->kind));
+  add_member(text, "op", subject->op);
+  add_member(text, "kernel", subject->kernel);
+  add_member(text, "computation", subject->place);
+  add_member(text, "why", subject->reason);
+  add_rate(text, "GFLOP/s", subject->flops, event->took_ns);
+  add_rate(text, "GB/s", subject->bytes, event->took_ns);
+  hr_text_add_str(text, "}},\n");
+}
+
+void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
+  hr_text_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
+                 pid);
+  hr_text_printf(text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n", pid,
+                 pid);
+  if (hr_trace_dropped(trace))
+    hr_text_printf(text, "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
+                         "\"args\":{\"labels\":\"%llu earlier calls dropped\"}},\n",
+                   pid, (unsigned long long)hr_trace_dropped(trace));
+  for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
+    print_event(text, &stage->event, pid, zero_ns);
+  for (uint64_t i = hr_trace_dropped(trace); i < trace->added; i++)
+    print_event(text, &trace->ring[i & trace->mask], pid, zero_ns);
+}

@@ -1,0 +1,68 @@
+#include "cli/cli_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/cli_agree.h"
+
+#define MOST_EVENTS 100000000
+
+hr_status_t cli_trace_options(const hr_options_t *options, hlorun_client_options_t *client_options) {
+  const char *text = getenv("HLORUN_TRACE_EVENTS");
+  char *end;
+  client_options->trace =
+      hr_option_is_given(options, HR_OPTION_TRACE) || hr_option_is_given(options, HR_OPTION_EXPLAIN);
+  if (!text || !*text) return NULL;
+  long count = strtol(text, &end, 10);
+  if (*end || count < 1 || count > MOST_EVENTS)
+    return hr_error(HR_USAGE, "HLORUN_TRACE_EVENTS=%s: want a number from 1 to %d", text, MOST_EVENTS);
+  client_options->trace_events = (size_t)count;
+  return NULL;
+}
+
+static hr_status_t write_timeline(const char *path, char *json) {
+  if (!json) return NULL;
+  hr_status_t st = hr_file_write_all(path, json, strlen(json));
+  free(json);
+  return st;
+}
+
+/* Says so if the timeline is not whole. */
+static hr_status_t warn_of_dropped(hlorun_client_t *client) {
+  int world = hlorun_client_world_size(client);
+  uint64_t mine = hlorun_client_trace_dropped(client), all = 0;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)world * sizeof mine, &memory));
+  uint64_t *dropped = memory;
+  hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, dropped);
+  for (int r = 0; r < world; r++) all += dropped[r];
+  if (!st && all && hlorun_client_rank(client) == 0)
+    fprintf(stderr, "--trace: the first %llu calls are not in the timeline (HLORUN_TRACE_EVENTS=N keeps more)\n",
+            (unsigned long long)all);
+  hr_free(dropped);
+  return st;
+}
+
+static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
+  char *json;
+  HR_TRY(cli_agree(client, hlorun_client_trace(client, &json)));
+  HR_TRY(cli_agree(client, write_timeline(path, json)));
+  return cli_agree(client, warn_of_dropped(client));
+}
+
+static hr_status_t print_table(hlorun_client_t *client) {
+  char *table;
+  if (hlorun_client_rank(client)) return NULL;
+  HR_TRY(hlorun_client_explain(client, &table));
+  fputs(table, stdout);
+  free(table);
+  return NULL;
+}
+
+hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options) {
+  const char *path = hr_option_text(options, HR_OPTION_TRACE);
+  if (path) HR_TRY(write_trace(client, path));
+  return hr_option_is_given(options, HR_OPTION_EXPLAIN) ? cli_agree(client, print_table(client)) : NULL;
+}

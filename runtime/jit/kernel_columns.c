@@ -1,0 +1,311 @@
+/* kInput whose last dimension is left: columns.
+ *
+ * Lanes are columns; accumulators of a block of columns lie in memory that stays in the cache, so that rows are read in
+ * long pieces, several rows at a time:
+ *   phase 0   for unit { outer variables, block of columns, block of rows:
+ *               accumulators = identity; for rows { for lanes of columns { accumulators, several rows at once } } }
+ *   phase 1   for unit { block of columns: for blocks of rows { combine }; store what is outer }
+ * Blocks depend on sizes only, so that the bits do not depend on the workers. */
+#include <string.h>
+
+#include "jit/element.h"
+#include "jit/kernel_reduce.h"
+
+#define COLUMNS_WANTED 1024   /* of a block: accumulators stay in the first-level cache */
+#define UNITS_WANTED 16
+#define BLOCK_LEAST 8192      /* elements that are worth a block of rows */
+#define ROWS_AT_ONCE 4
+
+typedef struct columns {
+  jit_kernel_t *kernel;
+  jit_reduce_t *reduce;
+  int unroll_var;      /* within variable inside of the lanes; -1: none */
+  LLVMValueRef block;  /* of rows */
+  LLVMValueRef column; /* block of columns */
+} columns_t;
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+/* The last reduced loop becomes two, the inner of which is written out inside of the loop over columns. */
+static void split_rows(jit_kernel_t *kernel) {
+  jit_nest_t *within = &kernel->within;
+  int last = within->rank - 1;
+  if (last < 0 || kernel->formula->node_count > 40) return;
+  int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : within->sizes[last] % 2 == 0 ? 2 : 1;
+  if (many == 1) return;
+  within->sizes[last] /= many;
+  within->sizes[last + 1] = many;
+  within->dims[last + 1] = within->dims[last];
+  within->rank++;
+  kernel->reduce->unroll = (int)many;
+}
+
+static int64_t outer_units(const jit_kernel_t *kernel) {
+  int64_t units = 1;
+  for (int v = 0; v + 1 < kernel->nest.rank; v++) units *= kernel->nest.sizes[v];
+  return units;
+}
+
+static void choose_blocks(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  int64_t columns = kernel->nest.sizes[kernel->nest.rank - 1], units = outer_units(kernel);
+  reduce->columns = columns > COLUMNS_WANTED + COLUMNS_WANTED / 2 ? COLUMNS_WANTED : columns;
+  if (units == 1 && columns >= 2048 && columns < UNITS_WANTED * COLUMNS_WANTED) reduce->columns = COLUMNS_WANTED / 2;
+  units *= (columns + reduce->columns - 1) / reduce->columns;
+  int64_t rows = kernel->within.rank ? kernel->within.sizes[0] : 1;
+  int64_t unit_elements = reduce->outer_count * reduce->within_count / units;
+  int64_t blocks = units >= UNITS_WANTED / 2 ? 1 : UNITS_WANTED / units;
+  if (blocks > unit_elements / BLOCK_LEAST) blocks = unit_elements / BLOCK_LEAST;
+  if (blocks > rows) blocks = rows;
+  if (blocks < 1) blocks = 1;
+  reduce->block = (rows + blocks - 1) / blocks;
+  reduce->block_count = (rows + reduce->block - 1) / reduce->block;
+  kernel->phases[0].units = units * reduce->block_count;
+  kernel->phases[1].units = units;
+}
+
+hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
+  HR_TRY(jit_reduce_plan(kernel));
+  for (int i = 0; i < kernel->reduce->reduction_count; i++)
+    if (kernel->reduce->reductions[i].pass) return hr_error(HR_UNSUPPORTED, "columns that depend on columns");
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->roots[r].is_full && kernel->roots[r].value->pass) return hr_error(HR_UNSUPPORTED, "full after columns");
+  jit_nest_t within = kernel->within;
+  split_rows(kernel);
+  int unroll = kernel->reduce->unroll;
+  if (within.rank != kernel->within.rank) HR_TRY(jit_reduce_build(kernel));
+  jit_reduce_t *reduce = kernel->reduce;
+  reduce->unroll = unroll;
+  kernel->lanes = jit_kernel_lanes(kernel);
+  choose_blocks(kernel);
+  kernel->phase_count = 2;
+  double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
+  kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
+  kernel->phases[1].unit_ns =
+      jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->block_count)) /
+      (double)kernel->phases[1].units;
+  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count) * 8;
+  return NULL;
+}
+
+/* --- accumulators ---------------------------------------------------------------------------------------------- */
+
+static hr_dtype_t held_type(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16 ? HR_F32 : dtype; }
+
+/* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
+static LLVMValueRef held_array(jit_emit_t *emit, const columns_t *columns, LLVMValueRef block, int leaf) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_reduce_t *reduce = columns->reduce;
+  LLVMValueRef memory = jit_emit_out(emit, columns->kernel->root_count);
+  LLVMTypeRef byte = llvm()->Int8TypeInContext(emit->code->context);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef index = llvm()->BuildMul(b, block, jit_emit_i64(emit, reduce->leaf_count), "");
+  index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
+  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->outer_count * 8), "");
+  return llvm()->BuildInBoundsGEP2(b, byte, memory, &index, 1, "");
+}
+
+static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, LLVMValueRef block,
+                      LLVMValueRef *out_accs) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    LLVMValueRef array = held_array(emit, columns, block, reduction->first_leaf + k);
+    out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, NULL,
+                                emit->level);
+  }
+}
+
+static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, LLVMValueRef block,
+                       LLVMValueRef *accs) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    LLVMValueRef array = held_array(emit, columns, block, reduction->first_leaf + k);
+    jit_emit_store(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
+  }
+}
+
+/* --- phase 0 --------------------------------------------------------------------------------------------------- */
+
+static void write_start(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS];
+    jit_reduction_inits(emit, reduction, inits);
+    jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      starts[k] = jit_splat(emit->code, jit_vector_type(llvm()->TypeOf(starts[k]), emit->lanes), starts[k]);
+    store_held(emit, columns, reduction, columns->block, starts);
+  }
+}
+
+/* The row that the variables say: x into the accumulators, and what is written along the way. */
+static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef accs[][JIT_MAX_RESULTS]) {
+  const jit_kernel_t *kernel = columns->kernel;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    LLVMValueRef x[JIT_MAX_RESULTS];
+    for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+    jit_emit_at(emit, emit->level);
+    jit_reducer_apply(emit->code, &reduction->reducer, accs[i], x);
+  }
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (root->is_full)
+      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
+  }
+}
+
+static void write_rows(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  LLVMValueRef accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  jit_reduce_t *reduce = columns->reduce;
+  (void)copy;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    load_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+  for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
+    if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
+    take_row(emit, columns, accs);
+    if (reduce->unroll) jit_level_leave(emit);
+  }
+  for (int i = 0; i < reduce->reduction_count; i++)
+    store_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+}
+
+/* Lanes over the unit's block of columns. */
+static void over_columns(jit_emit_t *emit, columns_t *columns, void (*body)(jit_emit_t *, void *, int)) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
+  jit_lanes_t how = {var, kernel->lanes, size % block ? -1 : block, 1, body, columns};
+  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  if (block < size) {
+    jit_emit_at(emit, emit->level);
+    from = llvm()->BuildMul(b, columns->column, jit_emit_i64(emit, block), "");
+    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, block), "");
+    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
+  }
+  jit_loop_lanes(emit, &how, from, to);
+}
+
+static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  const jit_reduce_t *reduce = columns->reduce;
+  if (w == kernel->within.rank - (reduce->unroll ? 1 : 0)) {
+    over_columns(emit, columns, write_rows);
+    return;
+  }
+  jit_loop_t loop;
+  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, kernel->within.sizes[w]);
+  if (w == 0 && reduce->block_count > 1) {
+    jit_emit_at(emit, emit->level);
+    from = llvm()->BuildMul(b, columns->block, jit_emit_i64(emit, reduce->block), "");
+    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, reduce->block), "");
+    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
+  }
+  jit_loop_begin(emit, kernel->nest.rank + w, from, &loop);
+  over_rows(emit, columns, w + 1);
+  jit_loop_end(emit, &loop, to, 1);
+}
+
+/* Takes `size` values of a number off the unit's. */
+static LLVMValueRef take(jit_emit_t *emit, LLVMValueRef *unit, int64_t size) {
+  LLVMValueRef divisor = jit_emit_i64(emit, size), whole = *unit;
+  if (size == 1) return jit_emit_i64(emit, 0);
+  *unit = llvm()->BuildUDiv(emit->code->builder, whole, divisor, "");
+  return llvm()->BuildURem(emit->code->builder, whole, divisor, "");
+}
+
+static void enter_unit(jit_emit_t *emit, columns_t *columns, LLVMValueRef unit, bool has_rows) {
+  const jit_kernel_t *kernel = columns->kernel;
+  int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], block = columns->reduce->columns;
+  jit_emit_at(emit, emit->level);
+  columns->block = take(emit, &unit, has_rows ? columns->reduce->block_count : 1);
+  columns->column = take(emit, &unit, (size + block - 1) / block);
+  jit_unit_enter(emit, kernel, unit, kernel->nest.rank - 1);
+}
+
+static void leave_unit(jit_emit_t *emit, const columns_t *columns) {
+  for (int v = 0; v + 1 < columns->kernel->nest.rank; v++) jit_level_leave(emit);
+}
+
+/* --- phase 1 --------------------------------------------------------------------------------------------------- */
+
+static void write_combined(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    LLVMValueRef accs[JIT_MAX_RESULTS], x[JIT_MAX_RESULTS];
+    load_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+    load_held(emit, columns, reduction, columns->block, x);
+    jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
+    store_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+  }
+}
+
+static void write_results(jit_emit_t *emit, void *context, int copy) {
+  columns_t *columns = context;
+  jit_kernel_t *kernel = columns->kernel;
+  (void)copy;
+  for (int i = 0; i < columns->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &columns->reduce->reductions[i];
+    LLVMValueRef inits[JIT_MAX_RESULTS];
+    jit_reduction_inits(emit, reduction, inits);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      inits[k] = jit_splat(emit->code, jit_vector_type(llvm()->TypeOf(inits[k]), emit->lanes), inits[k]);
+    load_held(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
+    jit_reducer_finish(emit->code, &reduction->reducer, inits, reduction->values);
+  }
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (root->is_full) continue;
+    LLVMValueRef value = jit_emit_lanes(emit, root->value);
+    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, value, false);
+  }
+}
+
+static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
+  const columns_t *columns = emit->given_context;
+  return node->kind == JIT_LEAF ? jit_reduction_of(columns->reduce, node->instr)->values[node->number] : NULL;
+}
+
+static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
+  jit_loop_t loop;
+  if (columns->reduce->block_count == 1) return;
+  jit_loop_begin(emit, JIT_MAX_LOOPS - 2, jit_emit_i64(emit, 1), &loop);
+  columns->block = loop.variable;
+  over_columns(emit, columns, write_combined);
+  jit_loop_end(emit, &loop, jit_emit_i64(emit, columns->reduce->block_count), 1);
+}
+
+static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  enter_unit(emit, columns, loop.variable, phase == 0);
+  if (phase == 0) {
+    over_columns(emit, columns, write_start);
+    over_rows(emit, columns, 0);
+  } else {
+    combine_blocks(emit, columns);
+    over_columns(emit, columns, write_results);
+  }
+  leave_unit(emit, columns);
+  jit_loop_end(emit, &loop, emit->end, 1);
+}
+
+hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
+  columns_t columns = {
+      .kernel = kernel, .reduce = kernel->reduce, .unroll_var = kernel->nest.rank + kernel->within.rank - 1};
+  for (int phase = 0; phase < 2; phase++) {
+    jit_emit_t emit;
+    char name[64];
+    jit_kernel_phase_name(kernel, phase, name);
+    HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count + 1));
+    emit.given = given, emit.given_context = &columns;
+    write_phase(&emit, &columns, phase);
+    jit_emit_end(&emit);
+  }
+  return jit_formula_take_failure(kernel->formula);
+}

@@ -1,0 +1,441 @@
+/* kInput whose last dimension is reduced: rows.
+ *
+ * Many rows: a unit is a row, which stays in the cache while passes go over it:
+ *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
+ * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again.
+ *
+ * Few long rows: a unit of phase 2p is a block of a row, whose partial results go to memory that all share; phase 2p +
+ * 1 combines them in the order of the blocks, so that the bits do not depend on the workers. */
+#include <string.h>
+
+#include "jit/element.h"
+#include "jit/kernel_reduce.h"
+
+#define ROWS_WANTED 8          /* fewer are cut into blocks */
+#define BLOCK_LEAST 16384      /* elements of a block */
+#define BLOCKS_MOST 64
+#define EXPENSIVE 5.0          /* additions that are sooner done than a value is stored and read */
+#define STREAM_BYTES ((int64_t)64 << 20)
+
+typedef struct rows {
+  jit_kernel_t *kernel;
+  jit_reduce_t *reduce;
+  int unroll;
+  int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
+  bool is_split;                       /* results of reductions are in memory */
+} rows_t;
+
+/* --- planning -------------------------------------------------------------------------------------------------- */
+
+static uint32_t within_vars(const jit_kernel_t *kernel) {
+  return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
+}
+
+static bool is_expensive(const jit_node_t *node) {
+  if (node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE) return true;
+  for (int k = 0; k < node->arg_count; k++)
+    if (is_expensive(node->args[k])) return true;
+  return false;
+}
+
+/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
+ * first node that an earlier one had is saved there, if it is worth it; what is below is not needed again. */
+static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
+  if (!(node->vars & within_vars(kernel)) || node->uses == pass + 1 || node->slot >= 0) return;
+  bool again = node->uses > 0;
+  if (!again) node->first_pass = pass;
+  node->uses = pass + 1;
+  if (again && is_expensive(node)) {
+    node->slot = kernel->reduce->saved_count++;
+    return;
+  }
+  if (node->guard) need(kernel, node->guard, pass);
+  for (int k = 0; k < node->arg_count; k++) need(kernel, node->args[k], pass);
+}
+
+static void find_saved(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  for (int pass = 0; pass < reduce->pass_count; pass++) {
+    for (int i = 0; i < reduce->reduction_count; i++)
+      for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
+        need(kernel, reduce->reductions[i].inputs[k], pass);
+    for (int r = 0; r < kernel->root_count; r++)
+      if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass) need(kernel, kernel->roots[r].value, pass);
+  }
+}
+
+static void split_rows(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  int64_t size = kernel->within.sizes[kernel->within.rank - 1];
+  int64_t blocks = size / BLOCK_LEAST;
+  if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
+  reduce->block = (size + blocks - 1) / blocks;
+  reduce->block = (reduce->block + 63) / 64 * 64;
+  reduce->block_count = (size + reduce->block - 1) / reduce->block;
+  kernel->phase_count = 2 * reduce->pass_count;
+  double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
+  for (int p = 0; p < reduce->pass_count; p++) {
+    kernel->phases[2 * p].units = reduce->outer_count * reduce->block_count;
+    kernel->phases[2 * p].unit_ns = ns / (double)(reduce->pass_count * kernel->phases[2 * p].units);
+    kernel->phases[2 * p + 1].units = reduce->outer_count;
+    kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
+  }
+  /* Partial results of each block, then the results: 8 bytes each. */
+  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count) * 8;
+}
+
+static void whole_rows(jit_kernel_t *kernel) {
+  jit_reduce_t *reduce = kernel->reduce;
+  kernel->phase_count = 1;
+  kernel->phases[0].units = reduce->outer_count;
+  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
+  if (reduce->pass_count > 1) find_saved(kernel);
+  reduce->saved_bytes = ((size_t)reduce->within_count * 8 + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  kernel->worker_bytes = reduce->saved_bytes * (size_t)reduce->saved_count;
+}
+
+/* Is an array read only where the root is written, and not in a later pass? */
+static bool may_replace(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_LOAD || node->number != buffer) continue;
+    bool later = root->is_full && node->uses > root->value->pass + 1;
+    if (later || node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
+      return false;
+  }
+  return true;
+}
+
+static hr_status_t find_reuse(jit_kernel_t *kernel) {
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
+  if (kernel->phase_count > 1 || kernel->reduce->pass_count > 1) return NULL;
+  for (int r = 0; r < kernel->root_count; r++)
+    for (int k = 0; k < kernel->formula->buffer_count && k < 64; k++)
+      if (kernel->formula->buffers[k].param >= 0 && may_replace(kernel, k, &kernel->roots[r]))
+        kernel->reuse[r] |= (uint64_t)1 << k;
+  return NULL;
+}
+
+static void find_streams(jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
+  int64_t count = reduce->outer_count * reduce->within_count;
+  for (int r = 0; r < kernel->root_count; r++) {
+    jit_root_t *root = &kernel->roots[r];
+    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
+    root->streams = root->is_full && bytes >= 4 && inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
+  }
+}
+
+hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
+  HR_TRY(jit_reduce_plan(kernel));
+  jit_reduce_t *reduce = kernel->reduce;
+  kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
+  int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
+  bool is_split =
+      reduce->outer_count < ROWS_WANTED && inner >= 2 * BLOCK_LEAST && 2 * reduce->pass_count <= JIT_MAX_PHASES;
+  if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
+  if (is_split)
+    split_rows(kernel);
+  else
+    whole_rows(kernel);
+  find_streams(kernel);
+  return find_reuse(kernel);
+}
+
+/* --- writing a pass -------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, int slot) {
+  LLVMTypeRef byte = llvm()->Int8TypeInContext(emit->code->context);
+  LLVMValueRef offset = jit_emit_i64(emit, (int64_t)rows->reduce->saved_bytes * slot);
+  jit_emit_at(emit, 0);
+  return llvm()->BuildInBoundsGEP2(emit->code->builder, byte, emit->scratch, &offset, 1, "");
+}
+
+/* Registers of f16 and bf16 are saved as they are. */
+static hr_dtype_t saved_type(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16 ? HR_F32 : dtype; }
+
+/* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
+static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, int leaf) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_reduce_t *reduce = rows->reduce;
+  LLVMValueRef array = jit_emit_out(emit, rows->kernel->root_count), outer = jit_emit_expr(emit, reduce->outer);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef index = llvm()->BuildMul(b, outer, jit_emit_i64(emit, reduce->block_count + 1), "");
+  index = llvm()->BuildAdd(b, index, block ? block : jit_emit_i64(emit, reduce->block_count), "");
+  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->leaf_count), "");
+  index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
+  return llvm()->BuildInBoundsGEP2(b, llvm()->Int64TypeInContext(emit->code->context), array, &index, 1, "");
+}
+
+static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
+  const rows_t *rows = emit->given_context;
+  if (node->kind == JIT_LEAF) {
+    const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
+    if (!rows->is_split || reduction->values[node->number]) return reduction->values[node->number];
+    int level = emit->level;
+    emit->level = jit_emit_depth(emit, node->vars);
+    LLVMValueRef place = shared_place(emit, rows, NULL, reduction->first_leaf + node->number);
+    LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, jit_register_type(emit->code, node->dtype), place, "");
+    emit->level = level;
+    return value;
+  }
+  if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
+  LLVMValueRef array = row_memory(emit, rows, node->slot);
+  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, NULL,
+                       jit_emit_depth(emit, node->vars));
+}
+
+static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  LLVMValueRef x[JIT_MAX_RESULTS], accs[JIT_MAX_RESULTS];
+  int first = rows->first_carry[i], count = reduction->reducer.count;
+  for (int k = 0; k < count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+  jit_emit_at(emit, emit->level);
+  for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
+  jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
+  for (int k = 0; k < count; k++) {
+    LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
+    *carried = emit->mask ? llvm()->BuildSelect(emit->code->builder, emit->mask, accs[k], *carried, "") : accs[k];
+  }
+}
+
+static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
+  for (jit_node_t *node = rows->kernel->formula->first_made; node; node = node->next_made) {
+    if (node->slot < 0 || node->first_pass != emit->pass) continue;
+    LLVMValueRef value = jit_emit_lanes(emit, node);
+    jit_emit_store(emit, row_memory(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
+                   false);
+  }
+}
+
+static bool is_written(const jit_root_t *root, int pass) { return root->is_full && root->value->pass == pass; }
+
+static void write_elements(jit_emit_t *emit, void *context, int copy) {
+  rows_t *rows = context;
+  jit_kernel_t *kernel = rows->kernel;
+  for (int i = 0; i < rows->reduce->reduction_count; i++)
+    if (rows->reduce->reductions[i].pass == emit->pass) accumulate(emit, rows, i, copy);
+  save_nodes(emit, rows);
+  LLVMValueRef values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (is_written(&kernel->roots[r], emit->pass)) values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (is_written(root, emit->pass))
+      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+  }
+}
+
+/* Accumulators of the pass, `unroll` sets of them. */
+static void start_carries(jit_emit_t *emit, rows_t *rows) {
+  emit->carry_count = 0;
+  for (int i = 0; i < rows->reduce->reduction_count; i++) {
+    jit_reduction_t *reduction = &rows->reduce->reductions[i];
+    LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS];
+    if (reduction->pass != emit->pass) continue;
+    rows->first_carry[i] = emit->carry_count / rows->unroll;
+    jit_reduction_inits(emit, reduction, inits);
+    jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+    for (int k = 0; k < reduction->reducer.count; k++) {
+      LLVMTypeRef type = jit_vector_type(llvm()->TypeOf(starts[k]), rows->kernel->lanes);
+      for (int u = 0; u < rows->unroll; u++)
+        emit->carried[emit->carry_count++] = jit_splat(emit->code, type, starts[k]);
+    }
+  }
+}
+
+/* All sets and lanes of a reduction to one, without its initial values. */
+static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *out_values) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  int first = rows->first_carry[i], count = reduction->reducer.count;
+  jit_emit_at(emit, emit->level);
+  for (int k = 0; k < count; k++) out_values[k] = emit->carried[(first + k) * rows->unroll];
+  for (int u = 1; u < rows->unroll; u++) {
+    LLVMValueRef x[JIT_MAX_RESULTS];
+    for (int k = 0; k < count; k++) x[k] = emit->carried[(first + k) * rows->unroll + u];
+    jit_reducer_apply(emit->code, &reduction->reducer, out_values, x);
+  }
+  jit_reducer_fold(emit->code, &reduction->reducer, out_values);
+}
+
+static void finish_reduction(jit_emit_t *emit, jit_reduction_t *reduction, LLVMValueRef *values) {
+  LLVMValueRef inits[JIT_MAX_RESULTS];
+  jit_reduction_inits(emit, reduction, inits);
+  jit_reducer_finish(emit->code, &reduction->reducer, inits, values);
+  memcpy(reduction->values, values, sizeof reduction->values);
+}
+
+static int count_carries(const jit_reduce_t *reduce, int pass) {
+  int count = 0;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].pass == pass) count += reduce->reductions[i].reducer.count;
+  return count;
+}
+
+/* Several sets hide the latency of additions where little else is done. */
+static int choose_unroll(const rows_t *rows, int pass) {
+  int carries = count_carries(rows->reduce, pass);
+  int64_t inner = rows->reduce->block ? rows->reduce->block : rows->kernel->within.sizes[rows->kernel->within.rank - 1];
+  bool is_cheap = rows->kernel->formula->node_count <= 24 * rows->reduce->pass_count;
+  return carries && carries <= 2 && is_cheap && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
+}
+
+static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef block) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_nest_t *within = &rows->kernel->within;
+  int var = rows->kernel->nest.rank + w;
+  int64_t size = within->sizes[w];
+  if (w + 1 < within->rank) {
+    jit_loop_t loop;
+    jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
+    write_within(emit, rows, w + 1, block);
+    jit_loop_end(emit, &loop, jit_emit_i64(emit, size), 1);
+    return;
+  }
+  jit_lanes_t how = {var, rows->kernel->lanes, size, rows->unroll, write_elements, rows};
+  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  if (block) {
+    jit_emit_at(emit, emit->level);
+    from = llvm()->BuildMul(b, block, jit_emit_i64(emit, rows->reduce->block), "");
+    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, rows->reduce->block), "");
+    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
+    how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
+  }
+  jit_loop_lanes(emit, &how, from, to);
+}
+
+static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef block) {
+  emit->pass = pass;
+  rows->unroll = rows->kernel->within.rank ? choose_unroll(rows, pass) : 1;
+  start_carries(emit, rows);
+  if (rows->kernel->within.rank)
+    write_within(emit, rows, 0, block);
+  else
+    write_elements(emit, rows, 0); /* one element a row: no loop, no lanes */
+}
+
+/* All are computed before the first is stored, which may be where another's operand is. */
+static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
+  LLVMValueRef values[kernel->root_count];
+  for (int r = 0; r < kernel->root_count; r++)
+    if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
+  for (int r = 0; r < kernel->root_count; r++) {
+    const jit_root_t *root = &kernel->roots[r];
+    if (!root->is_full) jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], false);
+  }
+}
+
+/* --- whole rows ------------------------------------------------------------------------------------------------ */
+
+static void write_row(jit_emit_t *emit, rows_t *rows) {
+  jit_reduce_t *reduce = rows->reduce;
+  for (int pass = 0; pass < reduce->pass_count; pass++) {
+    write_pass(emit, rows, pass, NULL);
+    for (int i = 0; i < reduce->reduction_count; i++) {
+      LLVMValueRef values[JIT_MAX_RESULTS];
+      if (reduce->reductions[i].pass != pass) continue;
+      fold_carries(emit, rows, i, values);
+      finish_reduction(emit, &reduce->reductions[i], values);
+    }
+    emit->carry_count = 0;
+  }
+  emit->pass = reduce->pass_count;
+  store_outer(emit, rows->kernel);
+}
+
+static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
+  write_row(emit, rows);
+  for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, emit->end, 1);
+}
+
+/* --- rows in blocks -------------------------------------------------------------------------------------------- */
+
+static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
+  LLVMBuilderRef b = emit->code->builder;
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  LLVMValueRef blocks = jit_emit_i64(emit, rows->reduce->block_count);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef block = llvm()->BuildURem(b, loop.variable, blocks, "");
+  LLVMValueRef outer = llvm()->BuildUDiv(b, loop.variable, blocks, "");
+  jit_unit_enter(emit, rows->kernel, outer, rows->kernel->nest.rank);
+  write_pass(emit, rows, pass, block);
+  for (int i = 0; i < rows->reduce->reduction_count; i++) {
+    const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+    LLVMValueRef values[JIT_MAX_RESULTS];
+    if (reduction->pass != pass) continue;
+    fold_carries(emit, rows, i, values);
+    for (int k = 0; k < reduction->reducer.count; k++)
+      llvm()->BuildStore(b, values[k], shared_place(emit, rows, block, reduction->first_leaf + k));
+  }
+  emit->carry_count = 0;
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, emit->end, 1);
+}
+
+/* The blocks' results of one reduction, in their order. */
+static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *reduction) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS], x[JIT_MAX_RESULTS];
+  jit_loop_t loop;
+  int count = reduction->reducer.count;
+  jit_reduction_inits(emit, reduction, inits);
+  jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
+  emit->carry_count = count;
+  memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
+  jit_loop_begin(emit, JIT_MAX_LOOPS - 2, jit_emit_i64(emit, 0), &loop);
+  for (int k = 0; k < count; k++) {
+    LLVMValueRef place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
+    x[k] = llvm()->BuildLoad2(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place, "");
+  }
+  jit_reducer_apply(emit->code, &reduction->reducer, emit->carried, x);
+  jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
+  emit->carry_count = 0;
+  LLVMValueRef values[JIT_MAX_RESULTS];
+  memcpy(values, emit->carried, sizeof values);
+  finish_reduction(emit, reduction, values);
+  for (int k = 0; k < count; k++)
+    llvm()->BuildStore(b, values[k], shared_place(emit, rows, NULL, reduction->first_leaf + k));
+}
+
+static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
+  jit_reduce_t *reduce = rows->reduce;
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  emit->pass = pass;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
+  if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, emit->end, 1);
+}
+
+static void forget_values(jit_reduce_t *reduce) {
+  for (int i = 0; i < reduce->reduction_count; i++)
+    memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
+}
+
+hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
+  rows_t rows = {.kernel = kernel, .reduce = kernel->reduce, .is_split = kernel->phase_count > 1};
+  for (int phase = 0; phase < kernel->phase_count; phase++) {
+    jit_emit_t emit;
+    char name[64];
+    jit_kernel_phase_name(kernel, phase, name);
+    HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count + 1));
+    emit.given = given, emit.given_context = &rows;
+    forget_values(rows.reduce);
+    if (!rows.is_split)
+      write_rows(kernel, &rows, &emit);
+    else if (phase % 2 == 0)
+      write_block(&emit, &rows, phase / 2);
+    else
+      write_combination(&emit, &rows, phase / 2);
+    jit_emit_end(&emit);
+  }
+  return jit_formula_take_failure(kernel->formula);
+}

@@ -1,0 +1,67 @@
+/* Squares of what is read across the lanes: rows of the operand are loaded as vectors, turned in registers, and stored
+ * in memory of the function, from where the loops over the square read them along the lanes. So every line of the
+ * operand is read once, whatever the distance of its rows. */
+#include "jit/element.h"
+#include "jit/kernel.h"
+
+/* Rows and lanes change places: one bit of their numbers after the other. */
+static void turn(jit_code_t *code, LLVMValueRef *rows, int count) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
+  for (int bit = 1; bit < count; bit *= 2) {
+    LLVMValueRef low[64], high[64];
+    for (int lane = 0; lane < count; lane++) {
+      low[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane - bit : lane), false);
+      high[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane : lane + bit), false);
+    }
+    LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)count),
+                 take_high = llvm()->ConstVector(high, (unsigned)count);
+    for (int row = 0; row < count; row++) {
+      if (row & bit) continue;
+      LLVMValueRef a = rows[row], b = rows[row + bit];
+      rows[row] = llvm()->BuildShuffleVector(code->builder, a, b, take_low, "");
+      rows[row + bit] = llvm()->BuildShuffleVector(code->builder, a, b, take_high, "");
+    }
+  }
+}
+
+static LLVMValueRef vector_at(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef index) {
+  return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
+}
+
+/* Before the loops over the square, at the level of those around. */
+static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t *node, int level) {
+  jit_code_t *code = emit->code;
+  int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
+  LLVMTypeRef element = jit_memory_type(code, node->dtype), vector = llvm()->VectorType(element, (unsigned)count);
+  int64_t jump = jit_expr_factor(node->expr, across);
+  jit_exprs_t *exprs = &emit->formula->exprs;
+  const jit_expr_t *corner = jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
+  LLVMValueRef rows[64], first = jit_emit_expr(emit, corner), array = jit_emit_in(emit, node->number);
+  jit_emit_at(emit, level);
+  array = vector_at(emit, element, array, first);
+  for (int row = 0; row < count; row++) {
+    rows[row] =
+        llvm()->BuildLoad2(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)), "");
+    llvm()->SetAlignment(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
+  }
+  turn(code, rows, count);
+  for (int row = 0; row < count; row++)
+    llvm()->BuildStore(code->builder, rows[row],
+                       vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
+}
+
+LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
+  const jit_kernel_t *kernel = emit->given_context;
+  int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
+  if (!jit_is_turned(&emit->formula->exprs, node, along, across)) return NULL;
+  int level = emit->depths[along] - 1;
+  if (!node->square) node->square = jit_emit_room(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
+  if (node->square_epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
+  node->square_epoch = emit->levels[level].epoch;
+  LLVMTypeRef element = jit_memory_type(emit->code, node->dtype);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef row = llvm()->BuildMul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count), "");
+  LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, llvm()->VectorType(element, (unsigned)count),
+                                          vector_at(emit, element, node->square, row), "");
+  return jit_from_memory(emit->code, node->dtype, value);
+}

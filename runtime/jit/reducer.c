@@ -1,0 +1,155 @@
+#include "jit/reducer.h"
+
+#include <math.h>
+
+#include "jit/element.h"
+#include "ops/emit.h"
+
+/* --- what is known of a computation ---------------------------------------------------------------------------- */
+
+static bool has_identity(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_ADD: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_AND: case HLO_OR: case HLO_XOR:
+      return true;
+    default: return false;
+  }
+}
+
+static bool is_plain(const hlo_computation_t *computation) {
+  const hlo_instr_t *root = computation->root;
+  if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape)) return false;
+  return root->operands[0]->op == HLO_PARAMETER && root->operands[1]->op == HLO_PARAMETER &&
+         root->operands[0] != root->operands[1];
+}
+
+static bool knows_computation(const jit_target_t *target, const hlo_computation_t *computation) {
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (op_emits[instr->op] == EMIT_STRUCTURE && instr->op != HLO_GET_TUPLE_ELEMENT) continue;
+    if (op_emits[instr->op] != EMIT_ELEMENTWISE || instr->operand_count > 3) return false;
+    hr_dtype_t from = instr->operands[instr->op == HLO_SELECT ? 1 : 0]->shape->dtype;
+    if (!jit_element_knows(target, instr->op, from, instr->shape->dtype)) return false;
+  }
+  return true;
+}
+
+bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer) {
+  jit_reducer_t reducer = {.computation = reduce->called[0], .count = reduce->operand_count / 2};
+  if (reducer.count > JIT_MAX_RESULTS || !knows_computation(target, reducer.computation)) return false;
+  for (int k = 0; k < reducer.count; k++) {
+    reducer.dtypes[k] = hlo_shape_leaf(reduce->shape, k)->dtype;
+    if (!jit_element_knows(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k])) return false;
+    /* Operands of narrower types than the computation's are for the reference engine. */
+    if (reduce->operands[k]->shape->dtype != reducer.dtypes[k]) return false;
+    if (reducer.computation->params.count && reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
+      return false;
+  }
+  reducer.is_plain = reducer.count == 1 && is_plain(reducer.computation);
+  reducer.op = reducer.computation->root->op;
+  *out_reducer = reducer;
+  return true;
+}
+
+double jit_reducer_cost(const jit_reducer_t *reducer) { return (double)reducer->computation->instrs.count * 0.7; }
+
+/* --- identities ------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef extreme_integer(LLVMTypeRef type, bool is_signed, bool most) {
+  int bits = jit_element_bits(type);
+  uint64_t ones = ~(uint64_t)0 >> (64 - bits);
+  if (!is_signed) return jit_int(type, most ? (int64_t)ones : 0);
+  return jit_int(type, most ? (int64_t)(ones >> 1) : (int64_t)(~(ones >> 1)));
+}
+
+static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype) {
+  LLVMTypeRef type = jit_register_type(code, dtype);
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  if (dtype == HR_PRED) return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
+  if (hr_dtype_is_float(dtype))
+    return jit_real(type, op == HLO_ADD ? -0.0 : op == HLO_MULTIPLY ? 1 : op == HLO_MAXIMUM ? -INFINITY : INFINITY);
+  switch (op) {
+    case HLO_MULTIPLY: return jit_int(type, 1);
+    case HLO_MAXIMUM: return extreme_integer(type, is_signed, false);
+    case HLO_MINIMUM: return extreme_integer(type, is_signed, true);
+    case HLO_AND: return jit_int(type, -1);
+    default: return jit_int(type, 0);
+  }
+}
+
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *out_starts) {
+  for (int k = 0; k < reducer->count; k++)
+    out_starts[k] = reducer->is_plain ? identity(code, reducer->op, reducer->dtypes[k]) : inits[k];
+}
+
+/* --- applying -------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x,
+                                int count, LLVMValueRef *values) {
+  LLVMValueRef args[3];
+  if (instr->op == HLO_PARAMETER) {
+    int number = (int)hlo_parameter_number(instr);
+    return number < count ? accs[number] : x[number - count];
+  }
+  if (instr->op == HLO_CONSTANT) {
+    LLVMValueRef scalar = jit_element_constant(code, instr->shape->dtype, instr->literal->data);
+    return jit_splat_constant(jit_type_like(llvm()->TypeOf(scalar), llvm()->TypeOf(x[0])), scalar);
+  }
+  for (int k = 0; k < instr->operand_count; k++) args[k] = values[instr->operands[k]->id];
+  jit_element_op_t op = {.op = instr->op, .to = instr->shape->dtype, .detail = jit_op_detail(instr),
+                         .from = instr->operands[instr->op == HLO_SELECT ? 1 : 0]->shape->dtype};
+  return jit_element_emit(code, &op, args);
+}
+
+static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+  hr_dtype_t dtype = reducer->dtypes[0];
+  if (dtype == HR_F16 || dtype == HR_BF16) dtype = HR_F32;
+  jit_element_op_t op = {.op = reducer->op, .from = dtype, .to = dtype};
+  accs[0] = jit_element_emit(code, &op, (LLVMValueRef[]){accs[0], x[0]});
+}
+
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+  const hlo_computation_t *computation = reducer->computation;
+  const hlo_instr_t *root = computation->root;
+  LLVMValueRef values[computation->instrs.count];
+  if (reducer->is_plain) {
+    apply_plain(code, reducer, accs, x);
+    return;
+  }
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, values);
+  }
+  for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
+}
+
+static LLVMValueRef half(jit_code_t *code, LLVMValueRef value, int lanes, int first) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
+  LLVMValueRef numbers[64];
+  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)(first + i), false);
+  return llvm()->BuildShuffleVector(code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
+                                    llvm()->ConstVector(numbers, (unsigned)lanes), "");
+}
+
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
+  int lanes = jit_lanes(llvm()->TypeOf(accs[0]));
+  bool is_vector = llvm()->GetTypeKind(llvm()->TypeOf(accs[0])) == LLVMVectorTypeKind;
+  for (lanes /= 2; lanes >= 1; lanes /= 2) {
+    LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
+    for (int k = 0; k < reducer->count; k++) {
+      low[k] = half(code, accs[k], lanes, 0);
+      high[k] = half(code, accs[k], lanes, lanes);
+    }
+    jit_reducer_apply(code, reducer, low, high);
+    for (int k = 0; k < reducer->count; k++) accs[k] = low[k];
+  }
+  LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
+  for (int k = 0; k < reducer->count && is_vector; k++)
+    accs[k] = llvm()->BuildExtractElement(code->builder, accs[k], zero, "");
+}
+
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {
+  LLVMValueRef first = inits[0];
+  if (!reducer->is_plain) return;
+  apply_plain(code, reducer, &first, accs);
+  accs[0] = jit_round(code, reducer->dtypes[0], first);
+}

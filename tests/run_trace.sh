@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# --trace, --explain and the counts of --stats: valid JSON, the names and kinds that should be there, one timeline for
+# several processes, and a ring that says what it dropped.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+
+cat >loop.hlo <<'END'
+HloModule loop
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+body {
+  state = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  m = f32[64,64] get-tuple-element(state), index=1
+  product = f32[64,64] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  wave = f32[64,64] sine(product)
+  ROOT out = (s32[], f32[64,64]) tuple(next, wave)
+}
+condition {
+  state = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  limit = s32[] constant(1000)
+  ROOT more = pred[] compare(i, limit), direction=LT
+}
+ENTRY main {
+  zero = s32[] constant(0)
+  m = f32[64,64] parameter(0)
+  start = (s32[], f32[64,64]) tuple(zero, m)
+  end = (s32[], f32[64,64]) while(start), condition=condition, body=body
+  matrix = f32[64,64] get-tuple-element(end), index=1
+  nothing = f32[] constant(0)
+  total = f32[64] reduce(matrix, nothing), dimensions={1}, to_apply=add
+  ROOT all = f32[64] all-reduce(total), replica_groups={}, to_apply=add
+}
+END
+
+# check_timeline NAME PROCESSES WORD...: the file is JSON as the viewers read it, and has events of these names or kinds
+# from each of the processes. Without python3, only the words are looked for.
+check_timeline() {
+  local name=$1 processes=$2 word
+  shift 2
+  if ! python3 -c '' 2>/dev/null; then
+    for word; do grep -qF "\"$word\"" trace.json && pass || fail "$name: no $word"; done
+    return
+  fi
+  if python3 - "$processes" "$@" >"$work/out" 2>&1 <<'END'
+import json, sys
+processes, words = int(sys.argv[1]), sys.argv[2:]
+events = [e for e in json.load(open("trace.json"))["traceEvents"] if e["ph"] == "X"]
+assert {e["pid"] for e in events} == set(range(processes)), "processes"
+assert all(e["ts"] >= 0 and e["dur"] >= 0 and e["args"]["kind"] == e["cat"] for e in events), "times"
+for pid in range(processes):
+    known = {e[key] for e in events if e["pid"] == pid for key in ("name", "cat")}
+    assert not set(words) - known, f"process {pid} lacks {set(words) - known}"
+runs = [e for e in events if e["cat"] == "run"]
+turns = [e for e in events if e["name"] == "product"]
+for t in turns:
+    assert any(r["pid"] == t["pid"] and r["ts"] <= t["ts"] and
+               t["ts"] + t["dur"] <= r["ts"] + r["dur"] + 0.01 for r in runs), "outside of a run"
+assert turns, "no turns"
+print(len(turns))
+END
+  then pass; else fail "$name" "$work/out"; fi
+}
+
+expect_count() {
+  [ "$(grep -c '"name":"product"' trace.json)" -eq "$2" ] && pass || fail "$1"
+}
+
+for engine in reference compiled; do
+  expect_exit "$engine" 0 "$hlorun" --engine $engine --random-inputs --trace trace.json --explain loop.hlo
+  expect_text "$engine: table" "us/call"
+  expect_text "$engine: the product" "(dot): product"
+  expect_text "$engine: the rest" "between kernels"
+  check_timeline "$engine: timeline" 1 read passes plan code end product all total execution
+  expect_count "$engine: every turn" 1000
+  expect_exit "$engine: a small ring" 0 env HLORUN_TRACE_EVENTS=64 "$hlorun" --engine $engine --random-inputs \
+    --trace trace.json loop.hlo
+  expect_text "$engine: a small ring" "calls are not in the timeline"
+  check_timeline "$engine: what the small ring has" 1 read execution product
+  grep -q "earlier calls dropped" trace.json && pass || fail "$engine: the timeline does not say what was dropped"
+done
+
+# What the compiled engine ran, and with what.
+expect_exit "kinds" 0 "$hlorun" --engine compiled --random-inputs --trace trace.json --stats stats.json loop.hlo
+check_timeline "kinds" 1 native control
+grep -q '"GFLOP/s"' trace.json && pass || fail "no FLOP/s in the timeline"
+for key in native_steps generated_steps reference_steps code_modules code_modules_cached; do
+  grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
+done
+expect_exit "no number" 2 env HLORUN_TRACE_EVENTS=many "$hlorun" --random-inputs --trace trace.json loop.hlo
+expect_exit "no place" 5 "$hlorun" --random-inputs --trace /nonexistent/t.json loop.hlo
+
+leak_check_off
+for engine in reference compiled; do
+  expect_exit "two processes, $engine" 0 "$hlorun" -n 2 --engine $engine --random-inputs --trace trace.json --explain \
+    loop.hlo
+  expect_text "two processes, $engine: waits" "waiting for peers"
+  check_timeline "two processes, $engine: timeline" 2 read product all "wait for peers" collective execution
+done
+finish

@@ -1,0 +1,108 @@
+/* Recording of times, their JSON, and the table made of them. */
+#include "base/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "exec/explain.h"
+#include "unit.h"
+
+static hr_trace_t *make_trace(size_t events, int count, hr_trace_subject_t **out_subjects) {
+  hr_trace_t *trace = NULL;
+  CHECK_OK(hr_trace_create(events, &trace));
+  CHECK_OK(hr_trace_subjects_new(trace, count, out_subjects));
+  return trace;
+}
+
+static int count_of(const hr_text_t *text, const char *what) {
+  int count = 0;
+  for (const char *at = text->data; at && (at = strstr(at, what)); at++) count++;
+  return count;
+}
+
+/* The ring keeps the last calls, the sums all of them. */
+static void test_ring(void) {
+  hr_trace_subject_t *subject;
+  hr_trace_t *trace = make_trace(4, 1, &subject);
+  hr_text_t text;
+  hr_text_init(&text);
+  subject->name = "step";
+  CHECK_OK(hr_trace_stage_add(trace, "read", 1000, 500));
+  for (uint64_t i = 0; i < 10; i++) hr_trace_note(trace, subject, 2000 + 1000 * i, 250);
+  CU_ASSERT_EQUAL(subject->calls, 10);
+  CU_ASSERT_EQUAL(subject->total_ns, 2500);
+  CU_ASSERT_EQUAL(hr_trace_dropped(trace), 6);
+  CU_ASSERT_EQUAL(hr_trace_first_ns(trace), 1000);
+  hr_trace_print(&text, trace, 3, 1000);
+  CHECK_OK(hr_text_finish(&text));
+  CU_ASSERT_EQUAL(count_of(&text, "\"name\":\"step\""), 4);
+  CU_ASSERT_EQUAL(count_of(&text, "\"name\":\"read\""), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"ts\":10.000,\"dur\":0.250"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "6 earlier calls dropped"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"pid\":3"), 8);
+  hr_text_deinit(&text);
+  hr_trace_destroy(trace);
+}
+
+/* Names come from programs: quotes and control characters do not end a string. */
+static void test_quoting(void) {
+  hr_trace_subject_t *subject;
+  hr_trace_t *trace = make_trace(1, 1, &subject);
+  hr_text_t text;
+  hr_text_init(&text);
+  subject->name = "a\"b\\c\n";
+  subject->flops = 2000;
+  hr_trace_note(trace, subject, 0, 1000);
+  hr_trace_print(&text, trace, 0, 0);
+  CHECK_OK(hr_text_finish(&text));
+  CU_ASSERT_EQUAL(count_of(&text, "{\"name\":\"a\\\"b\\\\c\\u000a\","), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"GFLOP/s\":2}"), 1);
+  hr_text_deinit(&text);
+  hr_trace_destroy(trace);
+}
+
+static void fill(hr_trace_subject_t *subject, const char *name, uint64_t same, double bytes) {
+  subject->name = name;
+  subject->op = "op";
+  subject->kernel = "kernel";
+  subject->kind = HR_TRACE_GENERATED;
+  subject->same = same;
+  subject->bytes = bytes;
+}
+
+/* Equal kernels are one line; the cheapest ones are added up. */
+static void test_table(void) {
+  enum { COUNT = 40 };
+  static char names[COUNT][8];
+  exec_peak_t peak = {.bytes_per_s = 100e9, .flops = 1e12};
+  hr_trace_subject_t *subjects;
+  hr_trace_t *trace = make_trace(64, COUNT, &subjects);
+  hr_text_t text;
+  hr_text_init(&text);
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(names[i], sizeof names[i], "n%d", i);
+    fill(&subjects[i], names[i], i < 2 ? 0 : (uint64_t)i, 50e3);
+    hr_trace_note(trace, &subjects[i], 0, i < 2 ? 1000000 : (uint64_t)(1000 - i));
+  }
+  CHECK_OK(exec_explain_print(&text, trace, &peak));
+  CHECK_OK(hr_text_finish(&text));
+  CU_ASSERT_EQUAL(count_of(&text, "  kernel (op): n0 n1\n"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "2      2.000    1000.00      0.1    0%"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "  kernel (op): n"), 30);
+  CU_ASSERT_EQUAL(count_of(&text, "others: 9 kernels"), 1);
+  hr_text_deinit(&text);
+  hr_trace_destroy(trace);
+}
+
+static void test_peak(void) {
+  exec_peak_t peak = {0};
+  CHECK_OK(exec_peak_measure(NULL, &peak));
+  CU_ASSERT_TRUE(peak.bytes_per_s > 1e6 && peak.bytes_per_s < 1e13);
+  CU_ASSERT_TRUE(peak.flops > 1e6 && peak.flops < 1e15);
+}
+
+CU_TestInfo suite_trace[] = {{"ring", test_ring},
+                             {"quoting", test_quoting},
+                             {"table", test_table},
+                             {"peak", test_peak},
+                             CU_TEST_INFO_NULL};
