@@ -386,7 +386,6 @@ def run_it(hlorun, path, processes, stuck, tally, options, code):
     """`code`: of one that gets stuck."""
     command = [hlorun, "-n", str(len(processes)), "--no-proof", path] + options
     late = dict(os.environ, HLORUN_FAULT="delay:20")  # another order of arrival each time
-    late.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")
     for _ in range(3):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=late)
         if "PMIx_server_finalize" not in done.stderr:  # Open MPI's mpirun sometimes crashes when several ranks give up
