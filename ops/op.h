@@ -135,9 +135,10 @@ struct op_env {
   hr_status_t (*infeed)(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape, hlo_value_t **out_value);
   hr_status_t (*outfeed)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value);
 
-  /* For tests inside programs. Probes keep the values they see, by their ids: probed() gives the n-th one, NULL if there
-   * are not so many, as a new reference. NULL where the engine has none. */
-  hr_status_t (*probe)(op_env_t *env, hr_str_t id, hlo_value_t *value);
+  /* For tests inside programs, and for those who look into them. Probes show the values they see, by their ids; those
+   * that are `asked` for are kept: probed() gives the n-th one, NULL if there are not so many, as a new reference. NULL
+   * where the engine has none. */
+  hr_status_t (*probe)(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value);
   hr_status_t (*probed)(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value);
   /* Runs the computations that `instr` calls as the processes of a grid of their own (interpreter.run_parallel). */
   hr_status_t (*run_parallel)(op_env_t *env, const hlo_instr_t *instr, int num_replicas, int num_partitions,

@@ -8,6 +8,7 @@
 #include "ops/group_mode.h"
 #include "passes/localise.h"
 #include "passes/pipeline.h"
+#include "passes/insert_probes.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -169,6 +170,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
+  if (options->probe) HR_TRY(pass_probes(program->module, options->probe));
   HR_TRY(optimise(program->module, options));
   program->passes_s = lap_s(&since);
   HR_TRY(plan_create(program->module, grid, &program->plan));

@@ -58,6 +58,7 @@ struct hlorun_program {
   compiled_program_t compiled;
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
+  exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
   exec_verify_t *verify;       /* NULL: nobody asked for it */
   exec_feeds_t *feeds;
@@ -417,7 +418,8 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .attach_comm = attach_peers,
                                     .comm_context = program,
                                     .trace = client->trace,
-                                    .trace_steps = !program->compiled.flat};
+                                    .trace_steps = !program->compiled.flat,
+                                    .probe_files = program->probe_files};
   if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
   fast.machine = options;
   if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
@@ -439,6 +441,18 @@ static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *co
   return NULL;
 }
 
+static const char *probe_of(const hlorun_program_options_t *options) {
+  const char *text = options->probe ? options->probe : getenv("HLORUN_PROBE");
+  return text && *text ? text : NULL;
+}
+
+static hr_status_t open_probe_files(hlorun_program_t *program, const hlorun_program_options_t *options) {
+  const tp_endpoint_t *endpoint = program->client->endpoint;
+  if (!probe_of(options)) return NULL;
+  return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes", probe_of(options),
+                               endpoint->world_size > 1 ? endpoint->rank : -1, &program->probe_files);
+}
+
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
@@ -448,6 +462,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .unproved = options->unproved,
                                  .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
                                  .start_workers = start_workers,
+                                 .probe = probe_of(options),
                                  .workers_context = &program->client->pool};
   uint64_t begin_ns = hr_trace_now_ns();
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
@@ -458,6 +473,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
                                 .infeed = options->infeed, .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
+  HR_TRY(open_probe_files(program, options));
   return make_machine(program);
 }
 
@@ -515,8 +531,10 @@ void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
+  exec_probe_files_close(program->probe_files);
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
+  exec_feeds_destroy(program->feeds);
   exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);

@@ -102,6 +102,10 @@ typedef struct hlorun_program_options {
   bool verify_comm;   /* check what the processes say to each other while it runs; all of them, or none */
   const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH, tcp:PORT,
                                    tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica and partition. NULL: nothing */
+  const char *probe;     /* instructions, and probes of the program, whose values go to files: an extended regular
+                            expression of their names. NULL: as the variable HLORUN_PROBE says, else none */
+  const char *probe_dir; /* where: probeN.npy and index.csv (probeN@RANK.npy and index@RANK.csv of several processes);
+                            NULL: "probes" */
 } hlorun_program_options_t;
 void hlorun_program_options_init(hlorun_program_options_t *options);
 

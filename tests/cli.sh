@@ -88,6 +88,44 @@ for program in "$examples"/*.hlo "$examples"/digits/*.hlo; do
 done
 expect_exit "convert to dot" 0 "$hlorun" convert --to dot "$examples/heat.hlo" && expect_text "convert to dot" "digraph"
 
+# --- probes: a file for each visit, and an index ---
+cat >loop.hlo <<'EOT'
+HloModule loop
+body {
+  p = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[3] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  double = f32[3] add(x, x)
+  ROOT t = (s32[], f32[3]) tuple(next, double)
+}
+cond {
+  p = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  a = f32[3] parameter(0)
+  z = s32[] constant(0)
+  st = (s32[], f32[3]) tuple(z, a)
+  w = (s32[], f32[3]) while(st), condition=cond, body=body
+  ROOT r = f32[3] get-tuple-element(w), index=1
+}
+EOT
+for engine in compiled reference; do
+  expect_exit "--probe" 0 "$hlorun" --engine $engine --probe 'double|^r$' --dump seen -i '0=f32[3]{1,2,3}' loop.hlo
+  cp seen/index.csv "$work/out"
+  expect_text "--probe, the index" "double,tensor<3xf32>,seen/probe2.npy"
+  expect_exit "--probe, the last value" 0 "$hlorun" -i 0=seen/probe3.npy -i 1=seen/probe3.npy "$examples/hello.hlo" &&
+    expect_text "--probe, the last value" "{8, 16, 24}"
+done
+expect_exit "HLORUN_PROBE" 0 env HLORUN_PROBE=next "$hlorun" "$source_dir/tests/cases/interpreter_probe.mlir"
+cp probes/index.csv "$work/out"
+expect_text "HLORUN_PROBE, the program's own probe" "next/i,tensor<i64>,probes/probe1.npy"
+expect_exit "--probe, no expression" 2 "$hlorun" --probe '(' loop.hlo
+
 # --- test ---
 expect_exit "test passes" 0 "$hlorun" test "$examples/hello.hlo"
 [ "$(tail -n 1 "$work/out")" = "1 passed, 0 failed" ] && pass || fail "last line of test" "$work/out"

@@ -116,6 +116,8 @@ static hr_status_t load_program(run_t *run) {
   options.mpmd = cli_programs_are_several(run->options) && run->world > 1;
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
   options.verify_comm = hr_option_is_given(run->options, HR_OPTION_VERIFY_COMM);
+  options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
+  options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));

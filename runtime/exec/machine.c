@@ -104,8 +104,10 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
-static hr_status_t keep_probe(op_env_t *env, hr_str_t id, hlo_value_t *value) {
-  return exec_probes_add(&((exec_machine_t *)env->engine)->probes, id, value);
+static hr_status_t show_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
+  exec_machine_t *machine = env->engine;
+  if (machine->options.probe_files) HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
+  return asked ? exec_probes_add(&machine->probes, id, value) : NULL;
 }
 
 static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value) {
@@ -296,7 +298,7 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->call = call_computation;
   env->state = find_state;
   env->check_cancelled = check_cancelled;
-  env->probe = keep_probe;
+  env->probe = show_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
   if (machine->options.attach_comm) HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/trace.h"
+#include "exec/probe_files.h"
 #include "plan/plan.h"
 
 /* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */
@@ -31,6 +32,7 @@ typedef struct exec_machine_options {
   void *comm_context;
   hr_trace_t *trace; /* notes how long waits for peers take, and: may be NULL; outlives the machine */
   bool trace_steps;  /* steps of exec_machine_run */
+  exec_probe_files_t *probe_files; /* what probes see; may be NULL, outlives the machine */
 } exec_machine_options_t;
 
 /* Thread: one at a time. The plan must outlive the machine. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #define MAGIC "\x93NUMPY"
@@ -322,6 +323,17 @@ static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const i
   memcpy(header + 10, text, (size_t)used);
   header[size - 1] = '\n';
   return size;
+}
+
+hr_status_t read_npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+                           size_t size_bytes) {
+  char header[1024];
+  hr_file_writer_t *writer;
+  size_t header_bytes = make_header(header, dtype, rank, dims);
+  HR_TRY(hr_file_create(path, &writer));
+  hr_status_t st = hr_file_write(writer, header, header_bytes);
+  if (!st && size_bytes) st = hr_file_write(writer, data, size_bytes);
+  return hr_file_finish(writer, st);
 }
 
 hr_status_t read_npz_add(read_zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,

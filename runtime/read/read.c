@@ -101,6 +101,15 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
   return st;
 }
 
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes) {
+  mlir_module_t *tree;
+  HR_TRY(mlir_module_create(&tree));
+  hr_status_t st = read_tree_into(tree, path, bytes);
+  if (!st) st = stablehlo_verify(tree, read_mhlo_sharding);
+  mlir_module_destroy(tree);
+  return st;
+}
+
 hr_status_t read_module_file(const char *path, hlo_module_t **out_module) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(path, &bytes));

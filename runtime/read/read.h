@@ -14,6 +14,10 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
 /* The tree of a program in one of MLIR's forms, as it is written; *out_tree is NULL for programs in other forms. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
+/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls. A file without functions is
+ * fine. Errors: as read_module, hlo_verify. */
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes);
+
 /* HLO text. module->source is already set by the caller to the text to be read. */
 hr_status_t read_hlo_text(hlo_module_t *module);
 /* "f32[2]{1,2}", "3.5" (type of `want`), "s32[2,2]{{1,2},{3,4}}": a literal from a command line. `want` may be NULL when

@@ -419,11 +419,12 @@ static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry
   return NULL;
 }
 
-static hr_status_t import_module(importer_t *importer) {
+/* entry NULL: the one that runs. */
+static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   const mlir_op_t *op = importer->from->op;
   mlir_block_t *block = body_of(op, 0);
   hlo_module_t *module = importer->module;
-  const mlir_op_t *entry = block ? find_entry(block) : NULL;
+  if (block && !entry) entry = find_entry(block);
   const hlo_extra_t *extra;
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
   HR_TRY(fill_rows(importer));
@@ -441,11 +442,36 @@ static hr_status_t import_module(importer_t *importer) {
   return import_donations(importer, entry);
 }
 
-hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
+static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
+                               stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
   importer_t importer = {.from = from, .read_sharding = read_sharding, .module = module, .arena = &module->arena};
-  hr_status_t st = import_module(&importer);
+  hr_status_t st = import_module(&importer, entry);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
   return st;
+}
+
+hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
+  return import_from(from, NULL, read_sharding, module);
+}
+
+static hr_status_t verify_function(const mlir_module_t *from, const mlir_op_t *function,
+                                   stablehlo_read_sharding_fn read_sharding) {
+  hlo_module_t *module;
+  HR_TRY(hlo_module_create(HR_STR("module"), &module));
+  module->source = from->source;
+  hr_status_t st = import_from(from, function, read_sharding, module);
+  if (!st) st = hlo_verify(module);
+  hlo_module_destroy(module);
+  return st;
+}
+
+hr_status_t stablehlo_verify(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding) {
+  const mlir_block_t *block = body_of(from->op, 0);
+  for (size_t i = 0; block && i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (is_function(op) && body_of(op, 0)) HR_TRY(verify_function(from, op, read_sharding));
+  }
+  return NULL;
 }
