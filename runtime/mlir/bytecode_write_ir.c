@@ -224,11 +224,9 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- locations --- */
 
-/* Aliases of locations are not in the tree: such a place is not known. */
 static hr_status_t put_location(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
-  bool usable =
-      location && location->kind == MLIR_ATTR_LOCATION && !memchr(location->text.data, '#', location->text.size);
+  bool usable = location && location->kind == MLIR_ATTR_LOCATION;
   return bytecode_put_attr(writer, text, usable ? location : &unknown, false);
 }
 
