@@ -9,7 +9,7 @@
 #include "ir/print.h"
 #include "mlir/bytecode.h"
 #include "mlir/mlir_print.h"
-#include "proto/hlo_proto.h"
+#include "mlir/vhlo.h"
 #include "proto/hlo_proto.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
@@ -61,13 +61,14 @@ static hr_status_t read_version(const char *text, mlir_write_options_t *options)
 }
 
 /* `located`: text says where each op comes from. */
-static hr_status_t write_tree(const hr_options_t *options, form_t form, const mlir_module_t *tree, bool located) {
+static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree, bool located) {
   const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
   mlir_write_options_t write_options = {.portable = false};
   hr_buffer_t *bytes;
   hr_text_t text;
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
+    if (version) HR_TRY(vhlo_replace_chlo(tree));
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
   }
@@ -134,6 +135,12 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
+  /* An artifact of CHLO ops that only the IR's importer expands. */
+  bool expands = tree && hr_option_text(options, HR_OPTION_TARGET_VERSION) && vhlo_find_chlo(tree);
+  if (expands) {
+    mlir_module_destroy(tree);
+    tree = NULL;
+  }
   if (!tree) return convert_through_ir(options, form, path, bytes);
   hr_status_t st = write_tree(options, form, tree, is_long(options, false));
   mlir_module_destroy(tree);
