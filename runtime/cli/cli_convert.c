@@ -69,6 +69,7 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
     if (version) HR_TRY(vhlo_replace_chlo(tree));
+    if (version) HR_TRY(vhlo_add_casts(tree));
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
   }
