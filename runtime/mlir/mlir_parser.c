@@ -530,6 +530,7 @@ static hr_status_t parse_file(mlir_parser_t *parser) {
     }
   }
   HR_TRY(mlir_finish_resources(parser));
+  HR_TRY(mlir_finish_locations(parser));
   return wrap_in_module(parser, region);
 }
 

@@ -60,10 +60,13 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
+  import_note_t note;
+  size_t first = scope->builder.computation->instrs.count;
   HR_TRY(import_verify(scope, op));
-  HR_TRY(import_extra(scope, op, &scope->builder.extra));
+  HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */
+  HR_TRY(import_note_instr(scope, &note, first));
   return check_results(scope, op);
 }
 
@@ -201,7 +204,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
     const hlo_shape_t *shape;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
     block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
-    HR_TRY(import_argument_sharding(importer, function->op, i, block->args[i].mapped));
+    HR_TRY(import_argument_extra(importer, function->op, i, block->args[i].mapped));
   }
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
@@ -432,46 +435,49 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   HR_TRY(import_meshes(importer, block));
   hr_str_t name = import_str(op, "sym_name");
   if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
-  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra));
-  if (extra) module->frontend_attributes = extra->frontend_attributes;
+  import_note_t note;
+  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
+  if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
   module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
   module->replica_count = import_int(op, "mhlo.num_replicas", 1);
   import_function_t *function = hr_map_get(&importer->functions, import_str(entry, "sym_name"));
   HR_TRY(import_function(importer, function, import_str(entry, "sym_name")));
   module->entry = function->computation;
-  return import_donations(importer, entry);
+  HR_TRY(import_donations(importer, entry));
+  return import_module_notes(importer, op);
 }
 
-static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry,
-                               stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
-  importer_t importer = {.from = from, .read_sharding = read_sharding, .module = module, .arena = &module->arena};
+static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
+                               hlo_module_t *module) {
+  importer_t importer = {.from = from, .readers = readers, .module = module, .arena = &module->arena};
   hr_status_t st = import_module(&importer, entry);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
+  hr_map_deinit(&importer.awaited);
   return st;
 }
 
-hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
-  return import_from(from, NULL, read_sharding, module);
+hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module) {
+  return import_from(from, NULL, readers, module);
 }
 
 static hr_status_t verify_function(const mlir_module_t *from, const mlir_op_t *function,
-                                   stablehlo_read_sharding_fn read_sharding) {
+                                   const stablehlo_readers_t *readers) {
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source = from->source;
-  hr_status_t st = import_from(from, function, read_sharding, module);
+  hr_status_t st = import_from(from, function, readers, module);
   if (!st) st = hlo_verify(module);
   hlo_module_destroy(module);
   return st;
 }
 
-hr_status_t stablehlo_verify(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding) {
+hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers) {
   const mlir_block_t *block = body_of(from->op, 0);
   for (size_t i = 0; block && i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (is_function(op) && body_of(op, 0)) HR_TRY(verify_function(from, op, read_sharding));
+    if (is_function(op) && body_of(op, 0)) HR_TRY(verify_function(from, op, readers));
   }
   return NULL;
 }
