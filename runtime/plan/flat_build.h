@@ -37,6 +37,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  const hlo_instr_t *idle; /* of the loop that is laid out: not computed, its operand is as good; NULL: none */
   /* By flattened parameter. */
   flat_ref_t *params;
   const hlo_shape_t **param_shapes;
@@ -90,6 +91,13 @@ hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame, c
                                  const flat_ref_t **out_leaves);
 hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
                           const flat_ref_t **out_leaves);
+
+/* What is known of a loop's end before it runs. */
+typedef struct flat_turns {
+  int64_t count;           /* -1: only the condition knows */
+  const hlo_instr_t *idle; /* counts, for nobody but the condition; NULL: nothing of the kind */
+} flat_turns_t;
+flat_turns_t flat_find_turns(const hlo_instr_t *loop);
 
 /* Is the result of this op its operand 0 as it lies in memory, from *out_offset_bytes on? Ops on one array. */
 bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);
