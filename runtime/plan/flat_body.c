@@ -51,17 +51,12 @@ static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *fram
   return !frame->changing[operand->id] && !builder->buffers.data[frame->leaves[operand->id]->buffer].is_carried;
 }
 
-/* The operand of a counter's addition that is the counter. */
-static const hlo_instr_t *element_of_counter(const hlo_instr_t *addition) {
-  return addition->operands[addition->operands[0]->op == HLO_GET_TUPLE_ELEMENT ? 0 : 1];
-}
-
 /* Gives the result a name for bytes that exist; *out_leaves stays NULL for what needs a step. */
 static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr,
                                  const flat_ref_t **out_leaves) {
   size_t offset_bytes;
-  if (instr == builder->idle) {
-    *out_leaves = frame->leaves[element_of_counter(instr)->id];
+  if (instr == builder->turns.idle) {
+    *out_leaves = frame->leaves[builder->turns.counter->id];
     return NULL;
   }
   if (frame->facts->kept[instr->id]) return NULL;

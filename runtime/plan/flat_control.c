@@ -61,10 +61,10 @@ static hr_status_t add_loop_body(loop_t *loop) {
   flat_moves_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
                         .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
                         .start = flat_now(builder)};
-  const hlo_instr_t *outer_idle = builder->idle;
-  builder->idle = loop->turns.idle;
+  flat_turns_t outer = builder->turns;
+  builder->turns = loop->turns;
   hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
-  builder->idle = outer_idle;
+  builder->turns = outer;
   HR_TRY(st);
   return flat_moves_add(builder, &moves);
 }

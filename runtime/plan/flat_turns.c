@@ -120,20 +120,21 @@ static bool is_read_by(const hlo_instr_t *instr, const hlo_instr_t *next, int k)
   return false;
 }
 
-/* The addition that nothing but the counter itself needs. */
-static const hlo_instr_t *find_idle(const hlo_instr_t *loop, int counter) {
+/* Finds the addition that nothing but the counter itself needs. */
+static void find_idle(const hlo_instr_t *loop, int counter, flat_turns_t *turns) {
   const hlo_computation_t *body = loop->called[1];
   const hlo_instr_t *next = body->root->operands[counter];
-  if (next->op != HLO_ADD || uses(body, next) != 1 || is_read_behind(loop, counter)) return NULL;
+  if (next->op != HLO_ADD || uses(body, next) != 1 || is_read_behind(loop, counter)) return;
   for (size_t i = 0; i < body->instrs.count; i++)
-    if (is_read_by(body->instrs.data[i], next, counter)) return NULL;
-  return next;
+    if (is_read_by(body->instrs.data[i], next, counter)) return;
+  turns->idle = next;
+  turns->counter = next->operands[element_read(next->operands[0]) == counter ? 0 : 1];
 }
 
 flat_turns_t flat_find_turns(const hlo_instr_t *loop) {
   flat_turns_t turns = {.count = -1};
   int counter;
   if (!is_plain(loop) || !find_counter(loop, &counter, &turns.count)) return (flat_turns_t){.count = -1};
-  turns.idle = find_idle(loop, counter);
+  find_idle(loop, counter, &turns);
   return turns;
 }
