@@ -28,7 +28,16 @@ static inline void run_copy(const run_step_t *step) {
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
 
+static hr_status_t run_turns(exec_compiled_t *machine, const run_step_t *step, int64_t turns) {
+  for (int64_t turn = 0; turn < turns; turn++) {
+    HR_TRY(look_around(machine));
+    HR_TRY(run_range(machine, step->starts[1], step->end));
+  }
+  return NULL;
+}
+
 static hr_status_t run_while(exec_compiled_t *machine, const run_step_t *step) {
+  if (step->flat->turns >= 0) return run_turns(machine, step, step->flat->turns);
   for (;;) {
     HR_TRY(look_around(machine));
     HR_TRY(run_range(machine, step->starts[0], step->starts[1]));

@@ -38,7 +38,7 @@ typedef enum flat_kind {
   FLAT_NATIVE,     /* a native kernel, or generated code */
   FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
   FLAT_COPY,       /* in[0] to out[0] */
-  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
+  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body, unless `turns` says */
   FLAT_CONDITIONAL /* in[0] chooses among the branches, steps starts[i].. */
 } flat_kind_t;
 
@@ -61,6 +61,7 @@ typedef struct flat_step {
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
+  int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
 } flat_step_t;
 
 typedef enum flat_origin { FLAT_COMPUTED, FLAT_FROM_PARAM, FLAT_FROM_LITERAL, FLAT_FROM_NOTHING } flat_origin_t;

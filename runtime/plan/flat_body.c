@@ -55,6 +55,10 @@ static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *fram
 static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr,
                                  const flat_ref_t **out_leaves) {
   size_t offset_bytes;
+  if (instr == builder->turns.idle) {
+    *out_leaves = frame->leaves[builder->turns.counter->id];
+    return NULL;
+  }
   if (frame->facts->kept[instr->id]) return NULL;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return NULL;

@@ -26,6 +26,14 @@ typedef struct flat_carry {
   int last_read;  /* step that is the last to read the value from before */
 } flat_carry_t;
 
+/* What is known of a loop's end before it runs. */
+typedef struct flat_turns {
+  int64_t count;           /* -1: only the condition knows */
+  /* An addition that counts for nobody but the condition, and what reads the counter for it: the one need not be
+   * computed, the other is as good. NULL: nothing of the kind. */
+  const hlo_instr_t *idle, *counter;
+} flat_turns_t;
+
 typedef struct flat_builder {
   flat_plan_t *flat;
   hr_arena_t *arena;  /* of the plan */
@@ -37,6 +45,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  flat_turns_t turns; /* of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
   const hlo_shape_t **param_shapes;
@@ -90,6 +99,8 @@ hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame, c
                                  const flat_ref_t **out_leaves);
 hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
                           const flat_ref_t **out_leaves);
+
+flat_turns_t flat_find_turns(const hlo_instr_t *loop);
 
 /* Is the result of this op its operand 0 as it lies in memory, from *out_offset_bytes on? Ops on one array. */
 bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);
