@@ -38,7 +38,7 @@ typedef struct wide {
   uint64_t low, high;
 } wide_t;
 
-NATIVE_CLONES
+/* Plain loops: the processor's instructions that gather and scatter are slower on many machines. */
 static bool copy_elements(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
   if (job->plan->run_bytes != job->plan->bytes) return false;
   switch (job->plan->bytes) {

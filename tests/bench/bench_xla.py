@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Times hlorun beside XLA:CPU (jax) on the programs of programs.py: on the same cores, taking turns.
 
-Usage: bench_xla.py [--hlorun FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...] [NAME...]
+Usage: bench_xla.py [--hlorun FILE] [--programs FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...]
+                    [NAME...]
 
-Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Writes
+--programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Writes
 FOLDER/bench.md (the table), bench.json and bench.svg (a bar per program: how many times faster than XLA). Exits with 1 if a
 result differs. Needs jax: python3 -m venv jax && jax/bin/pip install jax, then make bench PYTHON=jax/bin/python."""
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -23,11 +25,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Xla:
     """A process that compiles and times programs with jax; apart from hlorun's, so that neither disturbs the other."""
 
-    def __init__(self, threads):
+    def __init__(self, programs, threads):
         environment = dict(os.environ, JAX_PLATFORMS="cpu")
         if threads:
             environment["NPROC"] = str(threads)
-        self.process = subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, __file__, "--serve", programs], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, **question):
@@ -43,14 +45,19 @@ class Xla:
         self.process.wait()
 
 
-def serve():
+def read_programs(path):
+    spec = importlib.util.spec_from_file_location("programs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.P
+
+
+def serve(path):
     import resource
 
     import jax
     import numpy as np
-    sys.path.insert(0, HERE)
-    from programs import P
-
+    P = read_programs(path)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     compiled = {}
@@ -185,6 +192,7 @@ def bars(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hlorun", default="./hlorun")
+    parser.add_argument("--programs", default=os.path.join(HERE, "programs.py"), help="a Python file with a table P of programs")
     parser.add_argument("--out", default="bench")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1.0)
@@ -194,7 +202,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
-    xla = Xla(options.threads)
+    xla = Xla(options.programs, options.threads)
     known = xla.ask(kind="names")["names"]
     unknown = [name for name in options.names if name not in known]
     if unknown:
@@ -217,4 +225,4 @@ def main():
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1:] == ["--serve"] else main()
+    serve(sys.argv[2]) if sys.argv[1:2] == ["--serve"] else main()
