@@ -16,12 +16,12 @@ typedef struct algorithm {
   tp_algorithm_fn start;
   where_t where;
   size_t most_bytes;
-  double (*cost)(double p, double n);
+  double (*cost)(double p, double m, double n);
 } algorithm_t;
 
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
-  static double cost_of_##start(double p, double n) {               \
-    (void)p, (void)n;                                               \
+  static double cost_of_##start(double p, double m, double n) {     \
+    (void)p, (void)m, (void)n;                                      \
     return cost;                                                    \
   }
 #include "transport/algorithms.def"
@@ -55,24 +55,41 @@ void tp_algorithms_from_environment(tp_groups_t *groups) {
   groups->explains = info && *info && strcmp(info, "0") != 0;
 }
 
+static bool is_reduction(tp_collective_t collective) {
+  return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
+}
+
 static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
                    bool in_any_order) {
-  bool here = row->where == ANYWHERE || (row->where == MACHINES && group->spans_machines && in_any_order) ||
+  bool may_regroup = tp_group_spans_machines(group) && (in_any_order || !is_reduction(collective));
+  bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
               (row->where == ONE_MACHINE && group->shm && group->size <= TP_SHM_MEMBERS);
   return row->collective == collective && here && bytes <= row->most_bytes;
 }
 
-/* NULL: none fits. A name that is forced counts where it can do the transfer; where it cannot, it is an error, but for
- * those of shared memory, which groups across machines cannot use. */
+static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes) {
+  return row->cost(group->size, group->machines > 1 ? group->machines : 1, (double)bytes);
+}
+
+static bool is_name(tp_collective_t collective, const char *name) {
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++)
+    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
+  return false;
+}
+
+/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot.
+ * NULL: there is no such name. */
 static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
                                  bool in_any_order) {
   const char *forced = group->owner->forced[collective];
   const algorithm_t *best = NULL;
   double least = 0;
+  if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const algorithm_t *row = &algorithms[i];
-    if (!can_do(row, collective, group, bytes, in_any_order) || (forced && strcmp(forced, row->name) != 0)) continue;
-    double cost = row->cost(group->size, (double)bytes);
+    if (!can_do(row, collective, group, bytes, in_any_order)) continue;
+    if (forced && strcmp(forced, row->name) == 0) return row;
+    double cost = cost_of(row, group, bytes);
     if (!best || cost < least) best = row, least = cost;
   }
   return best;
@@ -90,7 +107,7 @@ static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes,
   for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
     if (!can_do(&algorithms[i], collective, group, bytes, true)) continue;
     used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f", separator, algorithms[i].name,
-                     algorithms[i].cost(group->size, (double)bytes));
+                     cost_of(&algorithms[i], group, bytes));
     separator = ",";
   }
   fprintf(stderr, "%s)\n", text);

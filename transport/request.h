@@ -68,7 +68,6 @@ struct tp_request {
   tp_request_t *next_active, **link; /* among the active ones */
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
-  bool part_started;
   uint32_t turn;              /* among those of the group */
   bool over;                  /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
@@ -129,8 +128,6 @@ typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
 #undef ALGORITHM
 /* What HLORUN_ALLREDUCE and its like, and HLORUN_COLL_INFO, say. */
 void tp_algorithms_from_environment(tp_groups_t *groups);
-/* Does the group sit on several machines, and not each member on one of its own? */
-bool tp_spans_machines(const tp_group_t *group);
 /* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 

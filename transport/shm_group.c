@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "transport/machines.h"
 
 #define SPINS 200           /* looks at a counter before the caller may do other things */
 #define LOOK_POLLS 64       /* polls that found nothing before the clock is looked at */
@@ -46,7 +47,7 @@ hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
     *out_group = NULL;
     return NULL;
   }
-  if (!group->looked_for_shm) group->spans_machines = tp_spans_machines(group);
+  if (!group->looked_for_shm) group->machines = tp_count_machines(group);
   if (!group->looked_for_shm && group->owner->shm) {
     uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
     key = hr_hash_bytes(&group->stream, sizeof group->stream, key);

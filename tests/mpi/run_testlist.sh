@@ -37,8 +37,9 @@ killed() {
 killed
 
 # Ranks that make believe that they sit on several machines share memory only with some.
-HLORUN_NODE_SIZE=2
-export HLORUN_NODE_SIZE
-run_line mpi_collectives 5 60 0
+for HLORUN_NODE_SIZE in 2 3; do
+  export HLORUN_NODE_SIZE
+  run_line mpi_collectives 5,8 60 0
+done
 unset HLORUN_NODE_SIZE
 finish
