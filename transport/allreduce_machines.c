@@ -41,10 +41,10 @@ static hr_status_t start_part(tp_request_t *request) {
   tp_group_t *within = request->group->within, *between = request->group->between;
   size_t bytes = (size_t)request->count * request->reducer.element_bytes;
   if (request->round == WITHIN)
-    return tp_all_reduce(within, request->out, request->count, &request->reducer, &request->part);
+    return tp_all_reduce(within, request->in, request->out, request->count, &request->reducer, &request->part);
   if (request->round == BACK) return tp_broadcast(within, 0, request->out, bytes, &request->part);
   if (between->my_index < 0) return NULL;
-  return tp_all_reduce(between, request->out, request->count, &request->reducer, &request->part);
+  return tp_all_reduce(between, request->out, request->out, request->count, &request->reducer, &request->part);
 }
 
 /* The part is a request of its own, which moves on with the others. */
