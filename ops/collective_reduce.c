@@ -220,7 +220,7 @@ static hr_status_t start_reductions(op_env_t *env, const reducing_t *reducing, c
     hlo_value_t *value = reducing->travelling[k];
     HR_TRY(new_reducer(env, transfer->arena, &reducing->plan->reductions[k], &reducer));
     HR_TRY(op_transfer_room(env, transfer, &request));
-    HR_TRY(env->all_reduce(env, group, value->data, value->count, &reducer, request));
+    HR_TRY(env->all_reduce(env, group, value->data, value->data, value->count, &reducer, request));
   }
   return NULL;
 }

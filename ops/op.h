@@ -105,8 +105,8 @@ struct op_env {
   /* Member k's `in` (equal sizes) arrives at out + k * size_bytes. */
   hr_status_t (*all_gather)(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
                             op_request_t **out_request);
-  /* inout = reduction over the members in listed order, the same bits everywhere. */
-  hr_status_t (*all_reduce)(op_env_t *env, const op_group_t *group, void *inout, int64_t count,
+  /* out = reduction of the members' `in` (which may be `out`) in listed order, the same bits everywhere. */
+  hr_status_t (*all_reduce)(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
                             const op_reducer_t *reducer, op_request_t **out_request);
   /* Member k gets chunk k (count elements each) of the reduction, in listed order. */
   hr_status_t (*reduce_scatter)(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
@@ -117,8 +117,8 @@ struct op_env {
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
   hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);
-  /* Memory for an array that an all_reduce will take: its peers may read it where it is. NULL, or a NULL buffer: any
-   * memory will do. */
+  /* Memory for arrays that collectives take and make: peers on the same machine reach them where they are. NULL, or a
+   * NULL buffer: any memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
   /* From now on transfers move while the program computes. May be NULL. */

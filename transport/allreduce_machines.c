@@ -11,10 +11,10 @@ static hr_status_t start_part(tp_request_t *request) {
   size_t bytes = (size_t)request->count * request->reducer.element_bytes;
   if (request->round == BACK) request->next = NULL;
   if (request->round == WITHIN)
-    return tp_all_reduce(within, request->out, request->count, &request->reducer, &request->part);
+    return tp_all_reduce(within, request->in, request->out, request->count, &request->reducer, &request->part);
   if (request->round == BACK) return tp_broadcast(within, 0, request->out, bytes, &request->part);
   if (between->my_index < 0) return NULL;
-  return tp_all_reduce(between, request->out, request->count, &request->reducer, &request->part);
+  return tp_all_reduce(between, request->out, request->out, request->count, &request->reducer, &request->part);
 }
 
 hr_status_t tp_all_reduce_machines(tp_request_t *request) {

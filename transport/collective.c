@@ -136,19 +136,22 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const tp_reducer_t *reducer,
+hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
                           tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
-  request->in = inout;
-  request->out = inout;
+  request->in = in;
+  request->out = out;
   request->count = count;
   request->reducer = *reducer;
   request->own_thread = !reducer->any_thread;
+  size_t bytes = (size_t)count * reducer->element_bytes;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
-    st = tp_algorithm_start(TP_ALL_REDUCE, request, (size_t)count * reducer->element_bytes);
+    st = tp_algorithm_start(TP_ALL_REDUCE, request, bytes);
+  else if (bytes && in != out)
+    memmove(out, in, bytes);
   return tp_request_started(st, request, out_request);
 }
 

@@ -40,8 +40,8 @@ typedef struct tp_block { /* bytes to or from one member */
 
 /* Member k's `in` arrives at out + k * size_bytes. `in` may be its own place in `out`. */
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request);
-/* inout = reduction over the members. */
-hr_status_t tp_all_reduce(tp_group_t *group, void *inout, int64_t count, const tp_reducer_t *reducer,
+/* out = reduction over the members' `in`, which may be `out` itself. */
+hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
                           tp_request_t **out_request);
 /* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count elements). */
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,

@@ -47,6 +47,7 @@ struct tp_shm_turn {
   uint32_t number;     /* of the group's transfers */
   bool begun, over;
   bool eager;          /* its note may still be read: it tells its size later */
+  bool in_note;        /* what it gives is in its note */
   uint64_t base;       /* the group's steps before it */
   uint64_t steps;      /* done by this process */
   uint64_t wanted;     /* what it waits for last */
@@ -54,6 +55,7 @@ struct tp_shm_turn {
   struct tp_shm_staging *stage;
   char *stage_memory;
   int64_t round, rounds; /* the algorithm's */
+  uint64_t first;        /* step of its first chunk */
   int seen;              /* members that have done seen_steps */
   uint64_t seen_steps;
   unsigned idle_polls;
@@ -87,7 +89,7 @@ struct tp_request {
 
   /* The call's arguments and the algorithm's place in it. */
   const char *in;
-  char *out;
+  char *out, *result; /* the second: of an all-reduce that gathers first */
   size_t size_bytes;
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
   int64_t count, segment;

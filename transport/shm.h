@@ -17,7 +17,8 @@
 /* What a member says about one transfer. */
 typedef struct tp_shm_note {
   uint64_t place;      /* of its staging memory */
-  uint64_t array;      /* place of its array; 0: not in shared memory */
+  uint64_t in, out;    /* places of its arrays, */
+  bool is_shared;      /* if they are in shared memory */
   char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 

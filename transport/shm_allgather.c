@@ -1,6 +1,11 @@
 /* All-gather in shared memory: every member copies a chunk in, and then everybody's chunks out. Small ones go through
  * the notes beside the counters.
- * Cost: one step a chunk; each process moves its own bytes once, and all members' once. */
+ * Cost: one step a chunk; each process moves its own bytes once, and all members' once.
+ *
+ * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each copies what the
+ * others have straight into its own result, which is then in its caches; or, what is too large for them, its own bytes
+ * into everybody's results, a block at a time, so that memory is read once.
+ * Cost: 2 steps; p * n bytes written, as many or n read. */
 #include <string.h>
 
 #include "transport/shm_group.h"
@@ -35,6 +40,40 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
   return NULL;
 }
 
+/* --- arrays --- */
+
+#define SPREAD_BYTES ((size_t)16 << 10) /* read at a time, and written to all */
+
+static void take_all(tp_shm_turn_t *turn) {
+  int size = turn->group->size, mine = turn->group->mine;
+  for (int i = 0; i < size; i++) {
+    int k = (mine + i) % size;
+    tp_shm_copy(place_of(turn->request, k), tp_shm_in(turn, k), turn->size_bytes, false);
+  }
+}
+
+static void give_all(tp_shm_turn_t *turn) {
+  int size = turn->group->size, mine = turn->group->mine;
+  size_t at = (size_t)mine * turn->size_bytes;
+  for (size_t done = 0; done < turn->size_bytes; done += SPREAD_BYTES) {
+    size_t left = turn->size_bytes - done, bytes = left < SPREAD_BYTES ? left : SPREAD_BYTES;
+    for (int i = 0; i < size; i++)
+      tp_shm_copy(tp_shm_out(turn, (mine + i) % size) + at + done, turn->request->in + done, bytes, true);
+  }
+}
+
+static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
+  if (turn->steps == 1) {
+    if (turn->size_bytes * (size_t)turn->group->size < TP_SHM_STREAM_BYTES)
+      take_all(turn);
+    else
+      give_all(turn);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 2);
+  return NULL;
+}
+
 /* --- chunks --- */
 
 static char *chunk_at(const tp_shm_turn_t *turn, char *staged) {
@@ -56,30 +95,53 @@ static void copy_out(tp_shm_turn_t *turn) {
   }
 }
 
-static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
-  tp_request_t *request = turn->request;
-  size_t chunk = turn->chunk_bytes;
-  if (!turn->stage) {
-    HR_TRY(tp_shm_stage(turn, 2 * chunk, &turn->stage_memory));
-    place_own(turn);
-  }
+static void copy_in(tp_shm_turn_t *turn) {
+  size_t start = (size_t)turn->round * turn->chunk_bytes;
+  memcpy(chunk_at(turn, turn->stage_memory), turn->request->in + start, chunk_bytes(turn));
+}
+
+static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->stage) HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
   for (;; turn->round++) {
-    uint64_t round = (uint64_t)turn->round;
+    uint64_t round = turn->first + (uint64_t)turn->round;
     *out_done = turn->round == turn->rounds;
     if (*out_done) return tp_shm_leave(turn);
     if (turn->steps == round) {
-      memcpy(chunk_at(turn, turn->stage_memory), request->in + round * chunk, chunk_bytes(turn));
+      copy_in(turn);
       tp_shm_did(turn);
     }
     if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    if (!round) HR_TRY(tp_shm_check_sizes(turn));
+    if (!turn->round) place_own(turn);
     copy_out(turn);
   }
 }
 
+/* --- both --- */
+
+/* As in shm_allreduce.c: who has its arrays elsewhere begins with its first chunk at once. */
+static hr_status_t tell(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  if (!tp_shm_tell(turn, request->in, request->out)) {
+    HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
+    copy_in(turn);
+  }
+  tp_shm_did(turn);
+  return NULL;
+}
+
+static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps) HR_TRY(tell(turn));
+  if (!tp_shm_all_did(turn, 1)) return NULL;
+  HR_TRY(tp_shm_check_sizes(turn));
+  tp_shm_spread_t spread = tp_shm_spread_of(turn);
+  turn->first = spread == TP_SHM_SOME;
+  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
+  return turn->step(turn, out_done);
+}
+
 hr_status_t tp_all_gather_shm(tp_request_t *request) {
   size_t chunk = tp_shm_chunk(request->groups, request->size_bytes);
-  tp_shm_begin(request, &request->turns[0], request->group->shm, request->size_bytes, step);
+  tp_shm_begin(request, &request->turns[0], request->group->shm, request->size_bytes, step_first);
   request->turns[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
   return NULL;
 }

@@ -11,14 +11,16 @@
  *
  * Cost: 3 steps a chunk; each process moves its array three times, only once from and once to memory itself.
  *
- * In place: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of all of them right
- * into its own, and then copies the others' slices. Whether they do is told first.
- * Cost: 4 steps; n bytes read, n/p added and written, n bytes copied. */
+ * Arrays: if all members' arrays lie in shared memory anyway (tp_alloc), each reduces its slice of all of them, and
+ * writes the sums right into everybody's results, a block at a time that stays in the first cache. Where results are in
+ * the operands' places, each line of memory is read once and written once.
+ * Whether they do is told first.
+ * Cost: 2 steps; n bytes read, n/p added, n bytes written. */
 #include <string.h>
 
 #include "transport/shm_group.h"
 
-#define IN_PLACE_BYTES ((size_t)16 << 10) /* reduced at a time */
+#define SPREAD_BYTES ((size_t)16 << 10) /* reduced at a time, and written to all */
 
 /* --- small --- */
 
@@ -123,7 +125,7 @@ static void copy_out(tp_shm_turn_t *turn) {
 static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
   if (!turn->stage) HR_TRY(tp_shm_stage(turn, 4 * staged_bytes(turn->request), &turn->stage_memory));
   for (;; turn->round++) {
-    uint64_t first = 1 + 3 * (uint64_t)turn->round;
+    uint64_t first = turn->first + 3 * (uint64_t)turn->round;
     *out_done = turn->round == turn->rounds;
     if (*out_done) return NULL;
     if (turn->steps == first) {
@@ -141,84 +143,80 @@ static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
   }
 }
 
-/* --- in place --- */
+/* --- arrays --- */
 
-static const char *array_of(const tp_shm_turn_t *turn, int member) {
-  return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->array);
+/* Where the sums of a block are made: in the first member's result, which then needs no copy. A result that is not in
+ * its operand's place is written around the caches: beside them until it is whole. */
+static char *sums_at(const tp_shm_turn_t *turn, size_t offset, bool around) {
+  bool in_place = tp_shm_in(turn, 0) == tp_shm_out(turn, 0);
+  return around && !in_place ? turn->request->gathered.data : tp_shm_out(turn, 0) + offset;
 }
 
-/* Reduced beside the array and then moved into it: this member's own elements may be needed last. */
-static hr_status_t reduce_in_place(tp_shm_turn_t *turn) {
+static hr_status_t reduce_block(tp_shm_turn_t *turn, size_t offset, int64_t count) {
   tp_request_t *request = turn->request;
   int size = turn->group->size;
-  size_t each = request->reducer.element_bytes;
-  span_t slice = slice_of(request, request->count, turn->group->mine);
-  int64_t most = (int64_t)(IN_PLACE_BYTES / each);
+  size_t bytes = (size_t)count * request->reducer.element_bytes;
+  bool around = turn->size_bytes >= TP_SHM_STREAM_BYTES;
+  char *sums = sums_at(turn, offset, around);
   const char *in[size];
-  if (most < 1) most = 1;
-  for (int64_t done = 0; done < slice.count; done += most) {
-    int64_t count = slice.count - done < most ? slice.count - done : most;
-    size_t offset = (size_t)(slice.start + done) * each;
-    for (int k = 0; k < size; k++) in[k] = array_of(turn, k) + offset;
-    HR_TRY(tp_shm_reduce(&request->reducer, size, in, count, request->gathered.data, request->scratch.data));
-    tp_shm_copy(request->out + offset, request->gathered.data, (size_t)count * each,
-                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + offset;
+  HR_TRY(tp_shm_reduce(&request->reducer, size, in, count, sums, request->scratch.data));
+  for (int k = 0; k < size; k++) {
+    bool in_place = tp_shm_in(turn, k) == tp_shm_out(turn, k);
+    tp_shm_copy(tp_shm_out(turn, k) + offset, sums, bytes, around && !in_place);
   }
   return NULL;
 }
 
-static void copy_in_place(tp_shm_turn_t *turn) {
-  tp_request_t *request = turn->request;
-  size_t each = request->reducer.element_bytes;
-  for (int i = 1; i < turn->group->size; i++) {
-    int k = (turn->group->mine + i) % turn->group->size;
-    span_t slice = slice_of(request, request->count, k);
-    size_t offset = (size_t)slice.start * each;
-    tp_shm_copy(request->out + offset, array_of(turn, k) + offset, (size_t)slice.count * each,
-                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+static hr_status_t reduce_arrays(tp_shm_turn_t *turn) {
+  size_t each = turn->request->reducer.element_bytes;
+  span_t slice = slice_of(turn->request, turn->request->count, turn->group->mine);
+  int64_t most = (int64_t)(SPREAD_BYTES / each);
+  if (most < 1) most = 1;
+  for (int64_t done = 0; done < slice.count; done += most) {
+    int64_t count = slice.count - done < most ? slice.count - done : most;
+    HR_TRY(reduce_block(turn, (size_t)(slice.start + done) * each, count));
   }
+  return NULL;
 }
 
-static hr_status_t step_in_place(tp_shm_turn_t *turn, bool *out_done) {
+static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
   if (turn->steps == 1) {
-    HR_TRY(reduce_in_place(turn));
+    HR_TRY(reduce_arrays(turn));
     tp_shm_did(turn);
   }
-  if (turn->steps == 2) {
-    if (!tp_shm_all_did(turn, 2)) return NULL;
-    copy_in_place(turn);
-    tp_shm_did(turn);
-  }
-  *out_done = tp_shm_all_did(turn, 3); /* nobody reads this array any more */
+  *out_done = tp_shm_all_did(turn, 2);
   return NULL;
 }
 
 /* --- both --- */
 
-static hr_status_t agree(tp_shm_turn_t *turn) {
-  bool all = true;
-  HR_TRY(tp_shm_check_sizes(turn));
-  for (int k = 0; k < turn->group->size; k++) all = all && tp_shm_note(turn, k)->array != 0;
-  turn->step = all ? step_in_place : step_chunks;
+/* Who has its array elsewhere begins with its first chunk at once: where all have, everybody's is there after the first
+ * step. */
+static hr_status_t tell(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  if (!tp_shm_tell(turn, request->in, request->out)) {
+    HR_TRY(tp_shm_stage(turn, 4 * staged_bytes(request), &turn->stage_memory));
+    copy_in(turn);
+  }
+  tp_shm_did(turn);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  tp_request_t *request = turn->request;
-  if (!turn->steps) {
-    bool shared = request->in == request->out && tp_shm_has(turn->group->shm, request->out);
-    tp_shm_note(turn, turn->group->mine)->array = shared ? tp_shm_place(turn->group->shm, request->out) : 0;
-    tp_shm_did(turn);
-  }
+  if (!turn->steps) HR_TRY(tell(turn));
   if (!tp_shm_all_did(turn, 1)) return NULL;
-  HR_TRY(agree(turn));
+  HR_TRY(tp_shm_check_sizes(turn));
+  tp_shm_spread_t spread = tp_shm_spread_of(turn);
+  turn->first = spread == TP_SHM_SOME;
+  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
   return turn->step(turn, out_done);
 }
 
 hr_status_t tp_all_reduce_shm(tp_request_t *request) {
   size_t each = request->reducer.element_bytes;
   if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
-  HR_TRY(tp_space_reserve(&request->gathered, 1, IN_PLACE_BYTES + each));
+  HR_TRY(tp_space_reserve(&request->gathered, 1, SPREAD_BYTES + each));
   request->segment = chunk_count(request);
   tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step_first);
   request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;

@@ -1,16 +1,23 @@
 /* All-to-all in shared memory: every member copies in a part of what it has for each, and takes out what the others have
  * for it. The notes say how much each sends to each, and so how many rounds there are for all.
- * Cost: one step a round; each process moves its bytes once in, and once out. */
+ * Cost: one step a round; each process moves its bytes once in, and once out.
+ *
+ * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each takes it from there.
+ * Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
 #include <string.h>
 
 #include "transport/shm_group.h"
 
 #define SECTIONS_OF ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
-typedef struct sizes { /* in a note */
+typedef struct sizes { /* in a note: sizes, then places if there is room */
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
+#define MOST_WITH_PLACES 120
+
+static size_t tables_bytes(int members) { return sizeof(sizes_t) + 2 * (size_t)members * sizeof(uint64_t); }
+static uint64_t *places_of(sizes_t *sizes, int members) { return sizes->to + members; }
 
 /* Of each member's staging memory: one for every receiver, twice. */
 static size_t section_bytes(const tp_request_t *request) {
@@ -29,13 +36,13 @@ static tp_block_t part_of(const tp_shm_turn_t *turn, const tp_block_t *block) {
   return (tp_block_t){(char *)block->data + start, left < section ? left : section};
 }
 
-static const sizes_t *sizes_of(const tp_shm_turn_t *turn, int member) {
-  return (const sizes_t *)tp_shm_note(turn, member)->data;
+static sizes_t *sizes_of(const tp_shm_turn_t *turn, int member) {
+  return (sizes_t *)tp_shm_note(turn, member)->data;
 }
 
 static void tell_sizes(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
-  sizes_t *mine = (sizes_t *)tp_shm_note(turn, turn->group->mine)->data;
+  sizes_t *mine = sizes_of(turn, turn->group->mine);
   size_t section = section_bytes(request);
   mine->rounds = 1;
   for (int k = 0; k < turn->group->size; k++) {
@@ -78,25 +85,101 @@ static void copy_out(tp_shm_turn_t *turn) {
   }
 }
 
-static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
-  tp_request_t *request = turn->request;
-  size_t bytes = 2 * (size_t)turn->group->size * section_bytes(request);
-  if (!turn->stage) {
-    HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
-    tell_sizes(turn);
-  }
+static hr_status_t new_stage(tp_shm_turn_t *turn) {
+  size_t bytes = 2 * (size_t)turn->group->size * section_bytes(turn->request);
+  return turn->stage ? NULL : tp_shm_stage(turn, bytes, &turn->stage_memory);
+}
+
+static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
+  HR_TRY(new_stage(turn));
   for (;; turn->round++) {
-    uint64_t round = (uint64_t)turn->round;
-    *out_done = round && turn->round == turn->rounds;
+    uint64_t round = turn->first + (uint64_t)turn->round;
+    *out_done = turn->round == turn->rounds;
     if (*out_done) return tp_shm_leave(turn);
     if (turn->steps == round) {
       copy_in(turn);
       tp_shm_did(turn);
     }
     if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    if (!round) HR_TRY(read_sizes(turn));
     copy_out(turn);
   }
+}
+
+/* --- arrays --- */
+
+/* What little there is for the others goes into the note, behind the tables. */
+static bool tell_in_note(tp_shm_turn_t *turn) {
+  int size = turn->group->size;
+  size_t at = tables_bytes(size);
+  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  for (int k = 0; k < size; k++) {
+    const tp_block_t *block = &turn->request->sends[k];
+    if (k == turn->group->mine || !block->size_bytes) continue;
+    if (block->size_bytes > TP_SHM_SMALL - at) return false;
+    memcpy(note->data + at, block->data, block->size_bytes);
+    places_of(sizes_of(turn, turn->group->mine), size)[k] = tp_shm_place(turn->group->shm, note->data + at);
+    at += block->size_bytes;
+  }
+  return true;
+}
+
+static bool tell_places(tp_shm_turn_t *turn) {
+  const tp_shm_t *shm = turn->group->shm;
+  for (int k = 0; k < turn->group->size; k++) {
+    const tp_block_t *block = &turn->request->sends[k];
+    if (k == turn->group->mine || !block->size_bytes) continue;
+    if (!tp_shm_has(shm, block->data)) return false;
+    places_of(sizes_of(turn, turn->group->mine), turn->group->size)[k] = tp_shm_place(shm, block->data);
+  }
+  return true;
+}
+
+static void take_all(tp_shm_turn_t *turn) {
+  int size = turn->group->size, mine = turn->group->mine;
+  for (int i = 1; i < size; i++) {
+    int k = (mine + i) % size;
+    const tp_block_t *block = &turn->request->recvs[k];
+    if (block->size_bytes)
+      tp_shm_copy(block->data, tp_shm_at(turn->group->shm, places_of(sizes_of(turn, k), size)[mine]),
+                  block->size_bytes, block->size_bytes >= TP_SHM_STREAM_BYTES);
+  }
+}
+
+/* A note may be read until the transfer after the next one, an array only until this one is over. */
+static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
+  if (turn->steps == 1) {
+    take_all(turn);
+    tp_shm_did(turn);
+  }
+  *out_done = turn->in_note || tp_shm_all_did(turn, 2);
+  return NULL;
+}
+
+/* --- both --- */
+
+/* As in shm_allreduce.c: who has its arrays elsewhere begins with its first parts at once. */
+static hr_status_t tell(tp_shm_turn_t *turn) {
+  bool has_places = turn->group->size <= MOST_WITH_PLACES;
+  turn->in_note = has_places && tell_in_note(turn);
+  bool is_shared = turn->in_note || (has_places && tell_places(turn));
+  tp_shm_note(turn, turn->group->mine)->is_shared = is_shared;
+  tell_sizes(turn);
+  if (!is_shared) {
+    HR_TRY(new_stage(turn));
+    copy_in(turn);
+  }
+  tp_shm_did(turn);
+  return NULL;
+}
+
+static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps) HR_TRY(tell(turn));
+  if (!tp_shm_all_did(turn, 1)) return NULL;
+  HR_TRY(read_sizes(turn));
+  tp_shm_spread_t spread = tp_shm_spread_of(turn);
+  turn->first = spread == TP_SHM_SOME;
+  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
+  return turn->step(turn, out_done);
 }
 
 /* The lists are the caller's only until the start is over: they are copied. */
@@ -118,6 +201,6 @@ hr_status_t tp_all_to_all_shm(tp_request_t *request) {
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
   HR_TRY(keep_lists(request));
   if (send->size_bytes && recv->data != send->data) memmove(recv->data, send->data, send->size_bytes);
-  tp_shm_begin(request, &request->turns[0], request->group->shm, 0, step);
+  tp_shm_begin(request, &request->turns[0], request->group->shm, 0, step_first);
   return NULL;
 }

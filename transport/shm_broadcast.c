@@ -1,5 +1,6 @@
 /* Broadcast in shared memory: the root copies a chunk in, the others copy it out; it is two chunks ahead at most.
- * Cost: one step a chunk; the bytes move once in, and once out for each member. Nobody leaves before all have come. */
+ * Cost: one step a chunk; the bytes move once in, and once out for each member. Nobody leaves before all have come.
+ * If the root's array lies in shared memory anyway, the others copy it from there, whole. */
 #include <string.h>
 
 #include "transport/shm_group.h"
@@ -18,24 +19,44 @@ static void copy_chunk(tp_shm_turn_t *turn, char *staged, bool into_stage) {
     tp_shm_copy(own, shared, left, turn->size_bytes >= TP_SHM_STREAM_BYTES);
 }
 
+static hr_status_t wait_for_all(tp_shm_turn_t *turn, bool *out_done) {
+  *out_done = tp_shm_all_did(turn, 1);
+  return *out_done ? tp_shm_check_sizes(turn) : NULL;
+}
+
 static hr_status_t step_root(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps && tp_shm_tell(turn, turn->request->out, NULL)) {
+    tp_shm_did(turn);
+    turn->step = wait_for_all;
+    return turn->step(turn, out_done);
+  }
   if (!turn->stage) HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
   for (; turn->round < turn->rounds; turn->round++) {
     if (turn->round >= 2 && !tp_shm_all_did(turn, (uint64_t)turn->round - 1)) return NULL;
     copy_chunk(turn, turn->stage_memory, true);
     tp_shm_did(turn);
   }
-  *out_done = tp_shm_all_did(turn, 1);
-  return *out_done ? tp_shm_check_sizes(turn) : NULL;
+  return wait_for_all(turn, out_done);
+}
+
+/* The root has come, and says where the bytes are. */
+static hr_status_t meet_root(tp_shm_turn_t *turn, int root) {
+  if (tp_shm_size_of(turn, root) != turn->size_bytes)
+    return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[root],
+                    (unsigned long long)tp_shm_size_of(turn, root), turn->size_bytes);
+  if (!tp_shm_note(turn, root)->is_shared) return NULL;
+  tp_shm_copy(turn->request->out, tp_shm_in(turn, root), turn->size_bytes, turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  tp_shm_did(turn);
+  turn->round = turn->rounds;
+  return NULL;
 }
 
 static hr_status_t step_other(tp_shm_turn_t *turn, bool *out_done) {
   int root = (int)turn->request->count;
   for (; turn->round < turn->rounds; turn->round++) {
     if (!tp_shm_member_did(turn, root, (uint64_t)turn->round + 1)) return NULL;
-    if (!turn->round && tp_shm_size_of(turn, root) != turn->size_bytes)
-      return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[root],
-                      (unsigned long long)tp_shm_size_of(turn, root), turn->size_bytes);
+    if (!turn->round) HR_TRY(meet_root(turn, root));
+    if (turn->round == turn->rounds) break;
     copy_chunk(turn, tp_shm_staged(turn, root), false);
     tp_shm_did(turn);
   }

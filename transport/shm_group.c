@@ -201,6 +201,23 @@ hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn) {
   return NULL;
 }
 
+/* --- arrays in shared memory --- */
+
+bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
+  const tp_shm_t *shm = turn->group->shm;
+  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  note->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
+  note->in = in ? tp_shm_place(shm, in) : 0;
+  note->out = out ? tp_shm_place(shm, out) : 0;
+  return note->is_shared;
+}
+
+tp_shm_spread_t tp_shm_spread_of(const tp_shm_turn_t *turn) {
+  int shared = 0;
+  for (int k = 0; k < turn->group->size; k++) shared += tp_shm_note(turn, k)->is_shared;
+  return shared == turn->group->size ? TP_SHM_ALL : shared ? TP_SHM_SOME : TP_SHM_NONE;
+}
+
 /* --- staging memory --- */
 
 static bool is_free(const struct tp_shm_staging *stage) {

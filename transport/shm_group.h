@@ -77,11 +77,25 @@ static inline char *tp_shm_staged(const tp_shm_turn_t *turn, int member) {
 /* After the first step of all: sizes that differ are an error. */
 hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn);
 
+/* --- arrays that lie in shared memory anyway (tp_alloc): they are read, and written, where they are ---
+ * Members tell each other in their first step; what they do then depends on all of them. */
+/* Where this member's arrays are; NULL for one that the others need not see. False: not in shared memory. */
+bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out);
+typedef enum tp_shm_spread { TP_SHM_ALL, TP_SHM_SOME, TP_SHM_NONE } tp_shm_spread_t;
+/* Whose arrays are shared, once all have done a step. */
+tp_shm_spread_t tp_shm_spread_of(const tp_shm_turn_t *turn);
+static inline char *tp_shm_in(const tp_shm_turn_t *turn, int member) {
+  return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->in);
+}
+static inline char *tp_shm_out(const tp_shm_turn_t *turn, int member) {
+  return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->out);
+}
+
 /* Bytes that each process copies in at a time: what stays in the caches. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
 #define TP_SHM_STREAM_BYTES ((size_t)8 << 20) /* transfers from here on write around the caches */
 void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_caches);
-/* out = ((x0 + x1) + x2) + ... of `size` arrays; out is none of them. `wide`: scratch space of TP_SHM_WIDE bytes. */
+/* out = ((x0 + x1) + x2) + ... of `size` arrays; out may be the first of them. `wide`: scratch space of TP_SHM_WIDE bytes. */
 #define TP_SHM_WIDE ((size_t)64 << 10)
 hr_status_t tp_shm_reduce(const tp_reducer_t *reducer, int size, const char *const *in, int64_t count, char *out,
                           char *wide);

@@ -1,7 +1,8 @@
 /* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the same time with two
  * buffers between them. Each pair of ranks and stream has a pipe of its own; the sender is done when the receiver is.
  * Small ones lie in the note, and the sender goes on at once: it waits only for a note that has yet to be read.
- * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. */
+ * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. If the sender's array lies in
+ * shared memory anyway the receiver copies it from there, whole: one step, and the bytes move once. */
 #include <string.h>
 
 #include "transport/shm_group.h"
@@ -23,20 +24,32 @@ static size_t stage_bytes(const tp_shm_turn_t *turn) {
   return turn->rounds > 1 ? 2 * chunk : turn->size_bytes;
 }
 
-static hr_status_t step_send(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->stage) {
-    if (!tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base)) return NULL;
-    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
-    tp_shm_tell_size(turn);
-  }
+static hr_status_t wait_for_receiver(tp_shm_turn_t *turn, bool *out_done) {
+  *out_done = tp_shm_member_did(turn, RECEIVER, turn->steps);
+  return NULL;
+}
+
+static hr_status_t send_chunks(tp_shm_turn_t *turn, bool *out_done) {
   for (; turn->round < turn->rounds; turn->round++) {
     if (turn->round >= 2 && !tp_shm_member_did(turn, RECEIVER, (uint64_t)turn->round - 1)) return NULL;
     tp_block_t part = part_of(turn, turn->request->in);
     memcpy(chunk_at(turn, turn->stage_memory), part.data, part.size_bytes);
     tp_shm_did(turn);
   }
-  *out_done = tp_shm_member_did(turn, RECEIVER, (uint64_t)turn->rounds);
-  return NULL;
+  return wait_for_receiver(turn, out_done);
+}
+
+static hr_status_t step_send(tp_shm_turn_t *turn, bool *out_done) {
+  if (!tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base)) return NULL;
+  tp_shm_tell_size(turn);
+  if (tp_shm_tell(turn, turn->request->in, NULL)) {
+    tp_shm_did(turn);
+    turn->step = wait_for_receiver;
+  } else {
+    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
+    turn->step = send_chunks;
+  }
+  return turn->step(turn, out_done);
 }
 
 static hr_status_t check_size(const tp_shm_turn_t *turn) {
@@ -46,13 +59,28 @@ static hr_status_t check_size(const tp_shm_turn_t *turn) {
                   (unsigned long long)sent, turn->size_bytes);
 }
 
+/* The sender has come: it has put its first chunk there, or all is where it was. */
+static tp_block_t first_part(tp_shm_turn_t *turn, const char **out_from) {
+  bool whole = tp_shm_note(turn, SENDER)->is_shared;
+  *out_from = whole ? tp_shm_in(turn, SENDER) : chunk_at(turn, tp_shm_staged(turn, SENDER));
+  if (!whole) return part_of(turn, turn->request->out);
+  turn->rounds = 1;
+  return (tp_block_t){turn->request->out, turn->size_bytes};
+}
+
 static hr_status_t step_recv(tp_shm_turn_t *turn, bool *out_done) {
   for (; turn->round < turn->rounds; turn->round++) {
+    const char *from;
+    tp_block_t part;
     if (!tp_shm_member_did(turn, SENDER, (uint64_t)turn->round + 1)) return NULL;
-    if (!turn->round) HR_TRY(check_size(turn));
-    tp_block_t part = part_of(turn, turn->request->out);
-    tp_shm_copy(part.data, chunk_at(turn, tp_shm_staged(turn, SENDER)), part.size_bytes,
-                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+    if (turn->round) {
+      from = chunk_at(turn, tp_shm_staged(turn, SENDER));
+      part = part_of(turn, turn->request->out);
+    } else {
+      HR_TRY(check_size(turn));
+      part = first_part(turn, &from);
+    }
+    tp_shm_copy(part.data, from, part.size_bytes, turn->size_bytes >= TP_SHM_STREAM_BYTES);
     tp_shm_did(turn);
   }
   *out_done = true;

@@ -41,7 +41,9 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
 static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const char *const *in, size_t offset,
                                 int64_t count, char *out) {
   int next = 1;
-  if (reducer->combine && size > 1)
+  if (out == in[0] + offset)
+    ; /* the first elements are there already */
+  else if (reducer->combine && size > 1)
     HR_TRY(reducer->combine(reducer->context, out, in[0] + offset, in[next++] + offset, count));
   else
     memcpy(out, in[0] + offset, (size_t)count * reducer->element_bytes);

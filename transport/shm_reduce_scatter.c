@@ -1,7 +1,10 @@
 /* Reduce-scatter in shared memory: every member copies in what the others are to reduce, a part of each one's chunk at a
  * time, and reduces its own part over all members straight into its result.
  * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a member begins a part,
- * all have come to the one before, so nobody reads the one before that. */
+ * all have come to the one before, so nobody reads the one before that.
+ *
+ * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where they are.
+ * Cost: 2 steps; each process reads as much as its array has. */
 #include <string.h>
 
 #include "transport/shm_group.h"
@@ -44,11 +47,11 @@ static hr_status_t reduce_part(tp_shm_turn_t *turn) {
   return tp_shm_reduce(&request->reducer, size, in, part_count(request, turn->round), out, request->scratch.data);
 }
 
-static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
+static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
   size_t bytes = 2 * (size_t)turn->group->size * part_bytes(turn->request);
   if (!turn->stage) HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
   for (;; turn->round++) {
-    uint64_t round = (uint64_t)turn->round;
+    uint64_t round = turn->first + (uint64_t)turn->round;
     *out_done = turn->round == turn->rounds;
     if (*out_done) return tp_shm_leave(turn);
     if (turn->steps == round) {
@@ -56,9 +59,42 @@ static hr_status_t step(tp_shm_turn_t *turn, bool *out_done) {
       tp_shm_did(turn);
     }
     if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    if (!round) HR_TRY(tp_shm_check_sizes(turn));
     HR_TRY(reduce_part(turn));
   }
+}
+
+static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size;
+  const char *in[size];
+  for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + (size_t)turn->group->mine * turn->size_bytes;
+  if (turn->steps == 1) {
+    HR_TRY(tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data));
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 2); /* nobody reads this array any more */
+  return NULL;
+}
+
+/* As in shm_allreduce.c: who has its array elsewhere begins with its first part at once. */
+static hr_status_t tell(tp_shm_turn_t *turn) {
+  size_t bytes = 2 * (size_t)turn->group->size * part_bytes(turn->request);
+  if (!tp_shm_tell(turn, turn->request->in, NULL)) {
+    HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
+    copy_in(turn);
+  }
+  tp_shm_did(turn);
+  return NULL;
+}
+
+static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps) HR_TRY(tell(turn));
+  if (!tp_shm_all_did(turn, 1)) return NULL;
+  HR_TRY(tp_shm_check_sizes(turn));
+  tp_shm_spread_t spread = tp_shm_spread_of(turn);
+  turn->first = spread == TP_SHM_SOME;
+  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
+  return turn->step(turn, out_done);
 }
 
 hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
@@ -67,7 +103,7 @@ hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
   size_t whole = (size_t)(request->count * request->group->size) * each;
   int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
   request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
-  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step);
+  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step_first);
   request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;
   return NULL;
 }

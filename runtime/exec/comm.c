@@ -46,11 +46,11 @@ static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void
   return tp_all_gather(group->handle, in, size_bytes, out, as_request(out_request));
 }
 
-static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, void *inout, int64_t count,
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
                               const op_reducer_t *reducer, op_request_t **out_request) {
   (void)env;
   tp_reducer_t tp_reducer = reducer_of(reducer);
-  return tp_all_reduce(group->handle, inout, count, &tp_reducer, as_request(out_request));
+  return tp_all_reduce(group->handle, in, out, count, &tp_reducer, as_request(out_request));
 }
 
 static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,

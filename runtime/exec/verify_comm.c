@@ -181,11 +181,12 @@ static hr_status_t all_gather(op_env_t *env, const op_group_t *group, const void
   return begun(env, below(env)->all_gather(env, group, in, size_bytes, out, &checked->inner), checked, out_request);
 }
 
-static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, void *inout, int64_t count,
+static hr_status_t all_reduce(op_env_t *env, const op_group_t *group, const void *in, void *out, int64_t count,
                               const op_reducer_t *reducer, op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, count, &checked));
-  return begun(env, below(env)->all_reduce(env, group, inout, count, reducer, &checked->inner), checked, out_request);
+  return begun(env, below(env)->all_reduce(env, group, in, out, count, reducer, &checked->inner), checked,
+               out_request);
 }
 
 static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const void *in, int64_t count,

@@ -3,7 +3,8 @@
  * the larger array of a rank. tests/bench_comm.py makes a table and a picture of them.
  *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute; default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
- * "all-reduce" has its array in shared memory, where programs make theirs; "all-reduce-copy" has it elsewhere. */
+ * Arrays lie in shared memory, where programs make theirs; those of "all-reduce-copy" and the like elsewhere. MPI's are
+ * never in shared memory, but for its own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,11 @@
 typedef struct bench {
   tp_groups_t *groups;
   int ranks, rank;
-  char *in, *out; /* MOST_BYTES each */
+  char *private[2], *shared[2]; /* operand and result, MOST_BYTES each; the latter in shared memory */
   void *owner;
-  char *shared;   /* the same in shared memory; `in` if there is none */
+  char *in, *out; /* those that are used */
   size_t bytes;
+  bool copies;
   tp_block_t *sends, *recvs;
 } bench_t;
 
@@ -48,10 +50,7 @@ static const tp_reducer_t float_sum = {.reduce = add_floats, .combine = sum_floa
 static int floats(const bench_t *bench) { return (int)(bench->bytes / sizeof(float)); }
 
 static hr_status_t all_reduce(bench_t *bench, tp_request_t **out_request) {
-  return tp_all_reduce(bench->groups->world, bench->shared, floats(bench), &float_sum, out_request);
-}
-static hr_status_t all_reduce_copy(bench_t *bench, tp_request_t **out_request) {
-  return tp_all_reduce(bench->groups->world, bench->in, floats(bench), &float_sum, out_request);
+  return tp_all_reduce(bench->groups->world, bench->in, bench->in, floats(bench), &float_sum, out_request);
 }
 static void mpi_all_reduce(bench_t *bench) {
   MPI_Allreduce(MPI_IN_PLACE, bench->in, floats(bench), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -101,12 +100,17 @@ static const struct {
   const char *name;
   start_fn start;
   mpi_fn mpi;
-} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce},
-                {"all-reduce-copy", all_reduce_copy, mpi_all_reduce},
-                {"reduce-scatter", reduce_scatter, mpi_reduce_scatter},
-                {"all-gather", all_gather, mpi_all_gather},
-                {"all-to-all", all_to_all, mpi_all_to_all},
-                {"permute", permute, mpi_permute}};
+  bool copies;
+} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce, false},
+                {"reduce-scatter", reduce_scatter, mpi_reduce_scatter, false},
+                {"all-gather", all_gather, mpi_all_gather, false},
+                {"all-to-all", all_to_all, mpi_all_to_all, false},
+                {"permute", permute, mpi_permute, false},
+                {"all-reduce-copy", all_reduce, mpi_all_reduce, true},
+                {"reduce-scatter-copy", reduce_scatter, mpi_reduce_scatter, true},
+                {"all-gather-copy", all_gather, mpi_all_gather, true},
+                {"all-to-all-copy", all_to_all, mpi_all_to_all, true},
+                {"permute-copy", permute, mpi_permute, true}};
 
 static void fail(hr_status_t st) {
   hr_status_print(stderr, st);
@@ -115,6 +119,9 @@ static void fail(hr_status_t st) {
 
 /* Microseconds of one call, the mean of a few, by the slowest rank's clock. */
 static double sample(bench_t *bench, start_fn start, mpi_fn mpi, int repeats) {
+  bool copies = mpi || bench->copies;
+  bench->in = copies ? bench->private[0] : bench->shared[0];
+  bench->out = copies ? bench->private[1] : bench->shared[1];
   MPI_Barrier(MPI_COMM_WORLD);
   double begin = MPI_Wtime(), mean, slowest;
   for (int i = 0; i < repeats; i++) {
@@ -134,8 +141,9 @@ static double sample(bench_t *bench, start_fn start, mpi_fn mpi, int repeats) {
 static void compare(bench_t *bench, size_t contest, double seconds) {
   double best[2] = {1e30, 1e30}, begin = MPI_Wtime();
   int repeats = bench->bytes < 65536 ? 100 : bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
-  memset(bench->in, 0, bench->bytes);
-  memset(bench->shared, 0, bench->bytes);
+  memset(bench->private[0], 0, bench->bytes);
+  memset(bench->shared[0], 0, bench->bytes);
+  bench->copies = contests[contest].copies;
   for (int i = 0; more; i++) {
     double ours = sample(bench, contests[contest].start, NULL, repeats);
     double theirs = sample(bench, NULL, contests[contest].mpi, repeats);
@@ -164,9 +172,11 @@ static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
   bench->ranks = (*out_endpoint)->world_size;
   HR_TRY(hr_alloc(2 * (size_t)bench->ranks * sizeof(tp_block_t), &blocks));
   bench->rank = (*out_endpoint)->rank;
-  bench->in = in, bench->out = out;
-  bench->shared = tp_alloc(bench->groups, MOST_BYTES, &bench->owner);
-  if (!bench->shared) bench->shared = in;
+  bench->private[0] = in, bench->private[1] = out;
+  for (int i = 0; i < 2; i++) {
+    bench->shared[i] = tp_alloc(bench->groups, MOST_BYTES, &bench->owner);
+    if (!bench->shared[i]) return hr_error(HR_UNAVAILABLE, "there is no memory to share");
+  }
   bench->sends = blocks, bench->recvs = bench->sends + bench->ranks;
   return NULL;
 }
@@ -187,9 +197,10 @@ int main(int argc, char **argv) {
       bench.bytes = sizes[i] < 4 * (size_t)bench.ranks && c ? 4 * (size_t)bench.ranks : sizes[i];
       compare(&bench, c, seconds);
     }
-  if (bench.shared != bench.in) tp_free(bench.owner, bench.shared);
-  hr_free(bench.in);
-  hr_free(bench.out);
+  for (int i = 0; i < 2; i++) {
+    tp_free(bench.owner, bench.shared[i]);
+    hr_free(bench.private[i]);
+  }
   hr_free(bench.sends);
   tp_close(endpoint, false, 0);
   return 0;

@@ -65,10 +65,24 @@ static hr_status_t check_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   int rank = bench->groups->endpoint->rank;
   for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i);
-  HR_TRY(run(tp_all_reduce(bench->group, bench->a, count, &double_sum, &request), &request));
+  HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->a, count, &double_sum, &request), &request));
   for (int64_t i = 0; i < count; i++) {
     double want = listed_sum(bench->group, i);
     if (bench->a[i] != want) return wrong(bench, "all-reduce", count, i, bench->a[i], want);
+  }
+  return NULL;
+}
+
+static hr_status_t check_all_reduce_beside(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  int rank = bench->groups->endpoint->rank;
+  for (int64_t i = 0; i < count; i++) bench->a[i] = element(rank, i), bench->b[i] = -1;
+  HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->b, count, &double_sum, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double want = listed_sum(bench->group, i);
+    if (bench->b[i] != want) return wrong(bench, "all-reduce beside", count, i, bench->b[i], want);
+    if (bench->a[i] != element(rank, i))
+      return wrong(bench, "operand of all-reduce", count, i, bench->a[i], element(rank, i));
   }
   return NULL;
 }
@@ -79,7 +93,7 @@ static hr_status_t check_whole_all_reduce(bench_t *bench, int64_t count) {
   tp_reducer_t reducer = double_sum;
   reducer.in_any_order = true;
   for (int64_t i = 0; i < count; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
-  HR_TRY(run(tp_all_reduce(bench->group, bench->a, count, &reducer, &request), &request));
+  HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->a, count, &reducer, &request), &request));
   for (int64_t i = 0; i < count; i++) {
     double sum = 0;
     for (int k = 0; k < bench->group->size; k++) sum += (double)(bench->group->ranks[k] + i);
@@ -92,7 +106,7 @@ static hr_status_t check_wide_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   float *values = (float *)bench->a;
   for (int64_t i = 0; i < count; i++) values[i] = (float)element(bench->groups->endpoint->rank, i);
-  HR_TRY(run(tp_all_reduce(bench->group, values, count, &float_sum, &request), &request));
+  HR_TRY(run(tp_all_reduce(bench->group, values, values, count, &float_sum, &request), &request));
   for (int64_t i = 0; i < count; i++) {
     double sum = 0;
     for (int k = 0; k < bench->group->size; k++) sum += (float)element(bench->group->ranks[k], i);
@@ -206,6 +220,7 @@ static hr_status_t check_group(bench_t *bench) {
   static const char *const broadcasts[] = {"any", "tree", "machines", NULL};
   HR_TRY(check_algorithms(bench, TP_ALL_GATHER, all_gathers, check_all_gather));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce));
+  HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce_beside));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_wide_all_reduce));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_whole_all_reduce));
   HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_reduce_scatter));
@@ -241,8 +256,8 @@ static hr_status_t check_overlap(bench_t *bench) {
   tp_group_t *world = bench->groups->world;
   int rank = bench->groups->endpoint->rank;
   for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = bench->b[i] = element(rank, i);
-  HR_TRY(tp_all_reduce(world, bench->a, LONGEST, &double_sum, &first));
-  hr_status_t st = run(tp_all_reduce(bench->group, bench->b, LONGEST, &double_sum, &second), &second);
+  HR_TRY(tp_all_reduce(world, bench->a, bench->a, LONGEST, &double_sum, &first));
+  hr_status_t st = run(tp_all_reduce(bench->group, bench->b, bench->b, LONGEST, &double_sum, &second), &second);
   if (st) {
     tp_request_cancel(first);
     return st;
@@ -324,7 +339,7 @@ static hr_status_t check_progress(bench_t *bench) {
   reducer.any_thread = true;
   HR_TRY(tp_progress_begin(groups));
   for (int64_t i = 0; i < LONGEST; i++) bench->a[i] = element(rank, i);
-  HR_TRY(tp_all_reduce(groups->world, bench->a, LONGEST, &reducer, &request));
+  HR_TRY(tp_all_reduce(groups->world, bench->a, bench->a, LONGEST, &reducer, &request));
   double computed = compute_until_over(request);
   HR_TRY(tp_request_wait(request));
   for (int64_t i = 0; i < LONGEST; i++)
@@ -334,9 +349,30 @@ static hr_status_t check_progress(bench_t *bench) {
   return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
 }
 
-static hr_status_t check_all(bench_t *bench) {
+/* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two arrays. */
+static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
+  bench_t shared = *bench;
+  void *owner;
+  double *a = tp_alloc(bench->groups, bytes, &owner), *b = tp_alloc(bench->groups, bytes, &owner);
+  hr_status_t st = NULL;
+  for (int way = 0; way < 3 && a && b && !st; way++) {
+    bool odd = bench->groups->endpoint->rank & 1;
+    shared.a = way == 1 && odd ? bench->a : a;
+    shared.b = way == 2 || (way == 1 && odd) ? bench->b : b;
+    st = check_group(&shared);
+    if (!st) st = check_reversed(&shared);
+    shared.group = bench->groups->world;
+    if (!st) st = check_permute(&shared);
+  }
+  tp_free(owner, a);
+  tp_free(owner, b);
+  return st;
+}
+
+static hr_status_t check_all(bench_t *bench, size_t bytes) {
   bench->group = bench->groups->world;
   HR_TRY(check_group(bench));
+  HR_TRY(check_shared(bench, bytes));
   HR_TRY(check_reversed(bench));
   HR_TRY(check_halves(bench));
   HR_TRY(check_overlap(bench));
@@ -363,7 +399,7 @@ hr_status_t check_collectives(tp_groups_t *groups) {
   if (!st) st = hr_alloc(bytes, &b);
   bench.a = a;
   bench.b = b;
-  if (!st) st = check_all(&bench);
+  if (!st) st = check_all(&bench, bytes);
   hr_free(b);
   hr_free(a);
   return st;

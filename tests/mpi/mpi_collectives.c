@@ -42,7 +42,8 @@ static hr_status_t reduce_other_sizes(tp_groups_t *groups) {
   static char bytes[100000];
   tp_reducer_t reducer = {.reduce = add_nothing, .element_bytes = 1};
   tp_request_t *request;
-  HR_TRY(tp_all_reduce(groups->world, bytes, groups->endpoint->rank == 1 ? 50000 : 100000, &reducer, &request));
+  int64_t count = groups->endpoint->rank == 1 ? 50000 : 100000;
+  HR_TRY(tp_all_reduce(groups->world, bytes, bytes, count, &reducer, &request));
   hr_status_t st = tp_request_wait(request);
   sleep(1);
   return st;
