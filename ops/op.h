@@ -91,6 +91,9 @@ struct op_env {
    * NULL: anywhere. */
   hlo_value_t *into;
   const hlo_instr_t *into_instr;
+  /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
+   * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
+  hlo_value_t *const *places;
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   uint64_t rng_seed; /* for the rng op */
