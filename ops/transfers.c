@@ -171,6 +171,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   transfer->next = NULL;
   *transfers->last = transfer;
   transfers->last = &transfer->next;
+  env->under_way++;
   *out_value = hlo_value_retain(transfer->value);
   return NULL;
 }
@@ -184,6 +185,7 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
 
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
   unlink_transfer(env->transfers, transfer);
+  env->under_way--;
   st = complete(env, transfer, st, out_value);
   put_back(env->transfers, transfer);
   return st;

@@ -182,6 +182,7 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, h
     where.instruction = instr->name.data;
     where.pos = hlo_instr_pos(instr);
     st = machine->subjects ? run_traced(machine, body, s, slots) : run_step(machine, &body->steps[s], slots);
+    if (machine->env.under_way && machine->env.look) machine->env.look(&machine->env);
   }
   hr_where_pop(&where);
   return st;
