@@ -39,6 +39,8 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
+/* Result k of a transfer: a new array, or its place. */
+hr_status_t coll_result(const op_transfer_t *transfer, const hlo_shape_t *shape, int k, hlo_value_t **out_value);
 /* New arrays of `shape`, which is one array or a tuple of `count`, as the results of a transfer. The list lives in its
  * arena. */
 hr_status_t coll_create(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t ***out_values);

@@ -153,14 +153,21 @@ static hr_status_t new_travelling(op_env_t *env, hr_dtype_t dtype, const hlo_val
   return st;
 }
 
-/* Operand k as an array of its own, in the type in which it is combined. */
+/* Operand k as an array of its own, in the type in which it is combined: where the result is to lie, if that is of this
+ * type. */
 static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                const coll_operands_t *operands, int k, const reduction_t *reduction,
-                               hlo_value_t **out_value) {
+                               const op_transfer_t *transfer, hlo_value_t **out_value) {
   hlo_value_t *operand = operands->values[k];
-  if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in && hlo_value_is_exclusive(operand))
+  if (transfer->places && !reduction->convert_out) {
+    *out_value = hlo_value_retain(transfer->places[k]);
+    if (!reduction->convert_in && (*out_value)->data == operand->data) return NULL;
+  } else if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in &&
+             hlo_value_is_exclusive(operand)) {
     return op_reuse_or_copy(env, step, in, k, out_value);
-  HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
+  } else {
+    HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
+  }
   if (reduction->convert_in)
     ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
                   (*out_value)->data);
@@ -208,7 +215,7 @@ static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, co
   HR_TRY(op_transfer_keep(transfer, travelling));
   reducing->results[k] = travelling;
   if (!reducing->plan->reductions[k].convert_out) return NULL;
-  HR_TRY(hlo_value_array(shape_at(shape, k)->dtype, travelling->rank, travelling->dims, &reducing->results[k]));
+  HR_TRY(coll_result(transfer, shape_at(shape, k), k, &reducing->results[k]));
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
@@ -234,7 +241,7 @@ static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_sh
   HR_TRY(new_reducing(transfer, plan, &reducing));
   reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
-    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], &reducing->travelling[k]));
+    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], transfer, &reducing->travelling[k]));
     HR_TRY(make_result(transfer, reducing, shape, k));
   }
   HR_TRY(coll_set_value(transfer, shape, plan->count, reducing->results));
@@ -321,7 +328,10 @@ static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_s
     HR_TRY(convert_value(reduction->convert_in, reduction->dtype, operand, &in));
     HR_TRY(op_transfer_keep(transfer, in));
   }
-  HR_TRY(hlo_value_array(reduction->dtype, result->rank, result->dims, &reducing->travelling[k]));
+  if (reduction->convert_out)
+    HR_TRY(hlo_value_array(reduction->dtype, result->rank, result->dims, &reducing->travelling[k]));
+  else
+    HR_TRY(coll_result(transfer, result, k, &reducing->travelling[k]));
   HR_TRY(make_result(transfer, reducing, shape, k));
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }

@@ -79,6 +79,7 @@ struct op_env {
   const hlo_instr_t *starting; /* an async-start whose computation's collective is to begin, not to complete */
   const hlo_instr_t *transferring; /* the collective that begins now, */
   bool transfers_later;            /* whose end another step waits for */
+  int under_way;                   /* transfers between their starts and their ends */
   bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 
@@ -91,6 +92,9 @@ struct op_env {
    * NULL: anywhere. */
   hlo_value_t *into;
   const hlo_instr_t *into_instr;
+  /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
+   * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
+  hlo_value_t *const *places;
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   uint64_t rng_seed; /* for the rng op */
@@ -121,8 +125,11 @@ struct op_env {
    * NULL buffer: any memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
-  /* From now on transfers move while the program computes. May be NULL. */
+  /* From now on transfers move while the program computes, if there is a processor for that. May be NULL. */
   hr_status_t (*move_by_itself)(op_env_t *env);
+  /* Moves transfers on as far as they go now, unless they move while the program computes: engines call it between
+   * steps as long as some are under way. May be NULL. */
+  void (*look)(op_env_t *env);
   void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for

@@ -26,6 +26,7 @@
 #include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
+#include "transport/loop.h"
 #include "transport/transport.h"
 
 struct hlorun_client {
@@ -147,6 +148,9 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
                                                       .bind = binds[options->bind],
                                                       .local_rank = endpoint->local_rank,
                                                       .local_size = endpoint->local_size});
+  client->comm.processors = tp_loop_note_processors();
+  client->comm.count_workers = exec_pool_count;
+  client->comm.workers_context = &client->pool;
   pthread_mutex_init(&client->mutex, NULL);
   pthread_cond_init(&client->turn_ended, NULL);
   endpoint->interrupted = interrupt_wait;

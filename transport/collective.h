@@ -65,6 +65,8 @@ hr_status_t tp_request_wait(tp_request_t *request);
 /* Moves every transfer of the endpoint on, as far as it goes without waiting. Any wait does so too: what one rank waits
  * for may need another's part in a transfer that nobody waits for there yet. */
 void tp_requests_move(tp_groups_t *groups);
+/* The same at once, for somebody who has other things to do: a look at each. Nothing if another thread moves them. */
+void tp_requests_look(tp_groups_t *groups);
 /* Gives it up. Accepts NULL. */
 void tp_request_cancel(tp_request_t *request);
 

@@ -248,6 +248,13 @@ void tp_requests_move(tp_groups_t *groups) {
   tp_progress_unlock(groups);
 }
 
+void tp_requests_look(tp_groups_t *groups) {
+  if (groups->progress) return;
+  groups->looks = true;
+  tp_requests_move_from(groups, true);
+  groups->looks = false;
+}
+
 static hr_status_t wait_for(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
   tp_endpoint_t *endpoint = groups->endpoint;

@@ -92,7 +92,8 @@ static inline void relax(void) {
 
 bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
   turn->wanted = count;
-  int spins = turn->request->groups->endpoint->crowded ? 0 : SPINS;
+  const tp_groups_t *groups = turn->request->groups;
+  int spins = groups->endpoint->crowded || groups->looks ? 0 : SPINS;
   for (int i = 0; i <= spins; i++) {
     if (has_counted(turn->group, member, count)) return true;
     relax();

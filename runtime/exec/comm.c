@@ -86,7 +86,18 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   return st;
 }
 
-static hr_status_t move_by_itself(op_env_t *env) { return tp_progress_begin(((exec_comm_t *)env->comm)->groups); }
+/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take the time of a process
+ * that computes, and the engines' looks between steps do as well. */
+static hr_status_t move_by_itself(op_env_t *env) {
+  exec_comm_t *comm = env->comm;
+  int workers = 1, ranks = comm->groups->endpoint->local_size;
+  if (comm->groups->progress) return NULL;
+  if (comm->waits_for_others) return tp_progress_begin(comm->groups);
+  if (comm->count_workers) HR_TRY(comm->count_workers(comm->workers_context, &workers));
+  return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
+}
+
+static void look(op_env_t *env) { tp_requests_look(((exec_comm_t *)env->comm)->groups); }
 
 static void free_shared(void *owner, void *data, size_t size_bytes) {
   (void)size_bytes;
@@ -119,6 +130,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->wait = wait_for;
   env->give_up = give_up;
   env->move_by_itself = move_by_itself;
+  env->look = look;
   env->shared_memory = shared_memory;
   return NULL;
 }
@@ -178,6 +190,9 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   comm->waits_for = -1;
   comm->waits = false;
   comm->gave_up = false;
+  comm->waits_for_others = false;
+  comm->processors = 0;
+  comm->count_workers = NULL;
   return NULL;
 }
 

@@ -13,6 +13,11 @@ typedef struct exec_comm {
   bool waits;                  /* for a transfer */
   int waits_for;               /* its other end; -1: none */
   bool gave_up;                /* it has waited too long, and said so */
+  /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and what computes here. */
+  bool waits_for_others;
+  int processors; /* that this process may use; 0: unknown */
+  hr_status_t (*count_workers)(void *context, int *out_count); /* NULL: one */
+  void *workers_context;
 } exec_comm_t;
 
 /* The endpoint stays the caller's and must outlive the comm. */

@@ -35,6 +35,7 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
                        .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
+  if (flat->has_places) HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->out_count, &step->places));
   return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->kept, flat->in_count, &step->views) : NULL;
 }
 

@@ -17,6 +17,7 @@ typedef struct run_step {
   size_t copy_bytes;
   const flat_step_t *flat;
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
+  hlo_value_t **places; /* the same of the results, of steps that have places; else NULL */
 } run_step_t;
 
 /* A place in the table that holds an address in an argument or a result. */

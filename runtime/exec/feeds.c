@@ -223,6 +223,7 @@ hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t 
   memcpy((void *)&feeds->options, options, sizeof *options);
   hr_arena_init(&feeds->arena);
   feeds->endpoint = options->comm->groups->endpoint;
+  options->comm->waits_for_others = true;
   feeds->replica = feeds->endpoint->rank / options->plan->grid.num_partitions;
   feeds->partition = feeds->endpoint->rank % options->plan->grid.num_partitions;
   hr_status_t st = tp_loop_acquire(&feeds->loop);

@@ -54,6 +54,8 @@ hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *
  * overwrite these operands, and may move them out of `in`. *out_value is a new reference. */
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
                               hlo_value_t **out_value);
+/* Says that this instruction runs now. */
+void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
 op_env_t *exec_machine_env(exec_machine_t *machine);
 /* Forgets what probes saw; a run of the entry does so by itself. */
 void exec_machine_forget_probes(exec_machine_t *machine);

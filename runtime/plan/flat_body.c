@@ -97,6 +97,9 @@ static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, con
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
   bool done = false;
+  if (frame->facts->done[instr->id]) return flat_start_add(builder, frame, step);
+  if (hlo_op_is(instr->op, OP_DONE) && frame->facts->done[instr->operands[0]->id] == instr)
+    return flat_done_add(builder, frame, step);
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
   HR_TRY(flat_kernel_add(builder, frame, step, can_lay_out(builder, frame, instr), &done));
