@@ -154,10 +154,39 @@ static mlir_block_t *body_of(const mlir_op_t *op, int region) {
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
+/* Types are in the arena as they were written, equal ones more than once: they are compared by what they mean. */
+static hr_status_t check_argument(import_scope_t *scope, const mlir_op_t *function, int index, const mlir_type_t *declared,
+                                  const mlir_type_t *given) {
+  const hlo_shape_t *shapes[2];
+  char text[2][HLO_SHAPE_TEXT];
+  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
+  HR_TRY(import_shape(scope->importer, given, &shapes[1]));
+  if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
+  return import_error(scope, function, "argument %d of its block is %s, and its type says %s", index,
+                      hlo_shape_text(shapes[1], text[0]), hlo_shape_text(shapes[0], text[1]));
+}
+
+static const mlir_type_t *function_type(const mlir_op_t *function) {
+  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
+  return attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+}
+
+/* The generic form writes a function's arguments twice. */
+static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function, const mlir_block_t *block) {
+  const mlir_type_t *type = function_type(function);
+  if (!type) return NULL;
+  if (type->input_count != block->arg_count)
+    return import_error(scope, function, "its block has %d arguments, and its type %d", block->arg_count,
+                        type->input_count);
+  for (int i = 0; i < type->input_count; i++)
+    HR_TRY(check_argument(scope, function, i, type->inputs[i], block->args[i].type));
+  return NULL;
+}
+
 /* What a function returns against its type. */
 static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function, const mlir_op_t *terminator) {
-  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
-  const mlir_type_t *type = attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+  const mlir_type_t *type = function_type(function);
   if (!type) return NULL;
   if (type->result_count != terminator->operand_count)
     return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count, type->result_count);
@@ -200,6 +229,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   function->under_way = true;
   importer->at = function->op;
   HR_TRY(new_scope(importer, name, function->op, &scope));
+  HR_TRY(check_arguments(&scope, function->op, block));
   for (int i = 0; i < block->arg_count; i++) {
     const hlo_shape_t *shape;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
