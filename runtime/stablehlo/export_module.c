@@ -34,6 +34,19 @@ static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   return name;
 }
 
+/* The op of a recv-done stands for both halves: what the recv says (who sends to whom) is said there too. */
+static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
+  const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
+  if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
+  hlo_extra_t *extra = export_alloc(exporter, 1, sizeof *extra);
+  if (!extra) return NULL;
+  if (instr->extra) *extra = *instr->extra;
+  if (start->extra->frontend_attributes.count) extra->frontend_attributes = start->extra->frontend_attributes;
+  if (!extra->sharding) extra->sharding = start->extra->sharding;
+  if (!extra->metadata) extra->metadata = start->extra->metadata;
+  return extra;
+}
+
 /* Sharding and the like go to the last op that the instruction made; none, and they are left out. */
 static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t ops_before) {
   exporter_t *exporter = frame->exporter;
@@ -43,7 +56,9 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
     exporter->lost_orders += instr->extra && instr->extra->control_count;
     return;
   }
-  export_extra(exporter, instr, frame->awaited && frame->awaited[instr->id], &attrs);
+  hlo_instr_t said = *instr;
+  said.extra = both_halves(exporter, instr);
+  export_extra(exporter, &said, frame->awaited && frame->awaited[instr->id], &attrs);
   if (attrs.count && !export_failed(frame))
     export_add_to_op(frame->exporter, frame->block->ops.data[frame->block->ops.count - 1], &attrs);
 }

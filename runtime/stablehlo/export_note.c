@@ -101,7 +101,9 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
 /* --- instructions --- */
 
 static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
+  const hlo_groups_t *groups = hlo_attr_groups(instr);
   switch (key) {
+    case HLO_ATTR_REPLICA_GROUPS: return groups && groups->form != HLO_GROUPS_LIST; /* the op lists them */
     case HLO_ATTR_CONSTRAIN_LAYOUT:
     case HLO_ATTR_CONVOLUTION_KIND:
     case HLO_ATTR_CUSTOM_CALL_SCHEDULE:

@@ -88,13 +88,31 @@ static hlo_instr_t *find_instr(const hlo_computation_t *computation, hlo_opcode_
   return NULL;
 }
 
+static bool same_groups(const hlo_groups_t *a, const hlo_groups_t *b) {
+  bool same = a->groups.count == b->groups.count;
+  for (int64_t g = 0; same && g < a->groups.count; g++) {
+    hr_ints_t x = a->groups.lists[g], y = b->groups.lists[g];
+    same = x.count == y.count && (!x.count || !memcmp(x.data, y.data, (size_t)x.count * sizeof *x.data));
+  }
+  return same;
+}
+
+/* Replica groups are noted in a shorter spelling than the op's own. */
+static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
+  if (noted->key == HLO_ATTR_REPLICA_GROUPS && own->key == HLO_ATTR_REPLICA_GROUPS &&
+      same_groups(noted->groups, own->groups))
+    own->groups = noted->groups;
+}
+
 static hr_status_t add_attrs(importer_t *importer, const stablehlo_note_t *said, hlo_instr_t *instr) {
   hlo_attr_t *attrs;
   int count = instr->attr_count;
   HR_TRY(HR_NEW_ARRAY(importer->arena, count + said->attr_count, &attrs));
   for (int i = 0; i < count; i++) attrs[i] = instr->attrs[i];
-  for (int i = 0; i < said->attr_count; i++)
+  for (int i = 0; i < said->attr_count; i++) {
+    for (int k = 0; k < instr->attr_count; k++) replace_groups(&said->attrs[i], &attrs[k]);
     if (!hlo_attr_has(instr, (hlo_attr_key_t)said->attrs[i].key)) attrs[count++] = said->attrs[i];
+  }
   instr->attrs = attrs;
   instr->attr_count = count;
   return NULL;
