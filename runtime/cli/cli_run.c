@@ -76,11 +76,18 @@ static void choose_cache(const hr_options_t *options) {
   if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
 }
 
+/* The stages of a program that runs; without an option a variable says it. */
+static void choose_dump(const hr_options_t *options) {
+  const char *folder = hr_option_text(options, HR_OPTION_DUMP);
+  if (folder && *folder) setenv("HLORUN_DUMP_TO", folder, 1);
+}
+
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
   choose_cache(options);
+  choose_dump(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
