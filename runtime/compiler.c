@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "check/check.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
@@ -111,6 +112,32 @@ static const char *dump_dir(const compiler_options_t *options) {
   return options->dump_dir ? options->dump_dir : getenv("HLORUN_DUMP_TO");
 }
 
+static hr_status_t write_plan(const char *folder, const char *name, hr_text_t *text) {
+  hr_text_t path;
+  hr_text_init(&path);
+  hr_text_printf(&path, "%s/%s", folder, name);
+  hr_status_t st = hr_text_finish(&path);
+  if (!st) st = hr_text_finish(text);
+  if (!st) st = hr_file_write_all(path.data, text->data, text->size);
+  hr_text_deinit(&path);
+  hr_text_deinit(text);
+  return st;
+}
+
+/* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps and addresses. */
+static hr_status_t dump_plans(const compiler_options_t *options, const compiled_program_t *program) {
+  const char *folder = dump_dir(options);
+  hr_text_t text;
+  if (!folder || !options->compiled) return NULL;
+  hr_text_init(&text);
+  plan_print(&text, program->plan);
+  HR_TRY(write_plan(folder, "plan.txt", &text));
+  if (!program->flat) return NULL;
+  hr_text_init(&text);
+  flat_plan_print(&text, program->flat);
+  return write_plan(folder, "flat.txt", &text);
+}
+
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
   flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
@@ -177,6 +204,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(prove_alone(program->module, options, grid));
   program->plan_s = lap_s(&since);
   HR_TRY(make_code(options, program));
+  HR_TRY(dump_plans(options, program));
   program->code_s = lap_s(&since);
   return NULL;
 }

@@ -604,6 +604,7 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_kernels = (uint64_t)counts.kernels;
   figures->code_modules = (uint64_t)counts.modules;
   figures->code_modules_cached = (uint64_t)counts.modules_cached;
+  figures->code_bytes = counts.code_bytes;
 }
 
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {

@@ -146,6 +146,7 @@ typedef struct hlorun_program_figures {
   /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
    * these the cache had. */
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
+  uint64_t code_bytes; /* of memory that generated code takes */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 

@@ -45,9 +45,15 @@ expect_exit "random inputs" 0 "$hlorun" --random-inputs=7 --output random.npz tw
 expect_exit "random inputs, again" 0 "$hlorun" --random-inputs=7 --expect random.npz twice.hlo
 expect_exit "random inputs, another seed" 1 "$hlorun" --random-inputs=8 --expect random.npz twice.hlo
 expect_exit "stats" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json twice.hlo
-for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps per_rank; do
+for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps arena_bytes code_bytes per_rank; do
   grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
 done
+
+expect_exit "dump" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --dump dumped twice.hlo
+for file in 00_read.hlo plan.txt flat.txt; do
+  [ -s "dumped/$file" ] && pass || fail "--dump wrote no $file"
+done
+grep -q "arena of" dumped/flat.txt && pass || fail "--dump: no arena in flat.txt" dumped/flat.txt
 
 # --- invalid programs: 3, with the place ---
 expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo

@@ -73,8 +73,10 @@ static hr_status_t check_usage(const hr_options_t *options) {
 /* The code generator and the passes ask variables; options win over them. */
 static void choose_variables(const hr_options_t *options) {
   const char *folder = hr_option_text(options, HR_OPTION_CACHE), *combine = hr_option_text(options, HR_OPTION_COMBINE);
+  const char *dump = hr_option_text(options, HR_OPTION_DUMP);
   if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
   if (combine) setenv("HLORUN_COMBINE", combine, 1);
+  if (dump && *dump) setenv("HLORUN_DUMP_TO", dump, 1);
 }
 
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {

@@ -254,7 +254,7 @@ static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsign
   if (npy->column_major)
     copy_column_major(npy, to, from);
   else if (npy->count)
-    memcpy(to, from, (size_t)npy->count * (size_t)npy->item_bytes);
+    hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to, (size_t)npy->count * (size_t)npy->item_bytes);
   bool is_complex = hr_dtype_is_complex(dtype);
   int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
   if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);

@@ -4,7 +4,8 @@
 Usage: bench_xla.py [--hlorun FILE] [--programs FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...]
                     [NAME...]
 
---programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Writes
+--programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Memory is the peak
+of a process that runs the one program, on both sides. Writes
 FOLDER/bench.md (the table), bench.json and bench.svg (a bar per program: how many times faster than XLA). Exits with 1 if a
 result differs. Needs jax: python3 -m venv jax && jax/bin/pip install jax, then make bench PYTHON=jax/bin/python."""
 import argparse
@@ -52,9 +53,42 @@ def read_programs(path):
     return module.P
 
 
-def serve(path):
+def peak(path):
+    """Memory of a process that runs this one program on the arrays that hlorun gets, as hlorun's process does."""
     import resource
 
+    import jax
+    import ml_dtypes
+    import numpy as np
+    from jax._src.interpreters import mlir
+    from jaxlib import xla_client
+    from jaxlib.mlir import ir
+
+    client = jax.devices()[0].client
+    with open(path + ".mlir") as file:
+        module = ir.Module.parse(file.read(), mlir.make_ir_context())
+    program = client.compile_and_load(module, xla_client.DeviceList(tuple(jax.devices())), xla_client.CompileOptions())
+    args = []
+    with np.load(path + ".npz") as arrays:
+        for i in range(len(arrays.files)):
+            array = arrays[f"in{i}"]
+            array = array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
+            args.append(jax.device_put(array).block_until_ready())
+            del array
+    for _ in range(2):
+        results = [x.block_until_ready() for x in program.execute(args)]
+        del results
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def measure_peak(path):
+    """0: it could not be measured."""
+    done = subprocess.run([sys.executable, __file__, "--peak", path], capture_output=True, text=True,
+                          env=dict(os.environ, JAX_PLATFORMS="cpu"))
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
+def serve(path):
     import jax
     import numpy as np
     P = read_programs(path)
@@ -73,6 +107,8 @@ def serve(path):
         path = os.path.join(folder, name)
         with open(path + ".hlo", "w") as file:
             file.write(lowered.compiler_ir("hlo").as_hlo_text(True))
+        with open(path + ".mlir", "w") as file:
+            file.write(lowered.as_text())
         start = time.perf_counter()
         program = lowered.compile()
         seconds = time.perf_counter() - start
@@ -90,8 +126,7 @@ def serve(path):
             start = time.perf_counter()
             jax.block_until_ready(program(*args))
             times.append(time.perf_counter() - start)
-        return {"best": min(times), "median": float(np.median(times)),
-                "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+        return {"best": min(times), "median": float(np.median(times))}
 
     for line in sys.stdin:
         question = json.loads(line)
@@ -124,6 +159,7 @@ def compare(options, xla, folder, name):
     if "error" in first:
         return dict(row, error=first["error"])
     row["hlorun"] = first
+    row["xla"]["rss"] = measure_peak(os.path.join(folder, name))
     for _ in range(options.rounds):
         repeats = int(min(20000, max(3, options.seconds / max(first["best"], 1e-7))))
         for side, figures in (("hlorun", run_hlorun(options, folder, name, repeats)),
@@ -225,4 +261,9 @@ def main():
 
 
 if __name__ == "__main__":
-    serve(sys.argv[2]) if sys.argv[1:2] == ["--serve"] else main()
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2])
+    elif sys.argv[1:2] == ["--peak"]:
+        peak(sys.argv[2])
+    else:
+        main()

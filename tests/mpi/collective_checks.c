@@ -355,10 +355,10 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   void *owner;
   double *a = tp_alloc(bench->groups, bytes, &owner), *b = tp_alloc(bench->groups, bytes, &owner);
   hr_status_t st = NULL;
-  for (int way = 0; way < 3 && a && b && !st; way++) {
+  for (int way = 0; way < 3 && !st; way++) {
     bool odd = bench->groups->endpoint->rank & 1;
-    shared.a = way == 1 && odd ? bench->a : a;
-    shared.b = way == 2 || (way == 1 && odd) ? bench->b : b;
+    shared.a = !a || (way == 1 && odd) ? bench->a : a;
+    shared.b = !b || way == 2 || (way == 1 && odd) ? bench->b : b;
     st = check_group(&shared);
     if (!st) st = check_reversed(&shared);
     shared.group = bench->groups->world;
