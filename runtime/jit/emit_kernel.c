@@ -170,9 +170,25 @@ static LLVMTypeRef lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
 
 static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element);
 
+/* Starts that differ from lane to lane, each limited. */
+static LLVMValueRef lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, LLVMTypeRef element) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef start = jit_emit_lanes(emit, symbol->node);
+  bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  if (jit_element_bits(llvm()->TypeOf(start)) < jit_element_bits(element))
+    start = llvm()->BuildIntCast2(b, start, llvm()->VectorType(element, (unsigned)emit->lanes), is_signed, "");
+  LLVMTypeRef type = llvm()->TypeOf(start);
+  LLVMValueRef low = jit_int(type, symbol->low), high = jit_int(type, symbol->high);
+  if (is_signed) start = jit_intrinsic(emit->code, "llvm.smax", type, (LLVMValueRef[]){start, low}, 2);
+  start = jit_intrinsic(emit->code, is_signed ? "llvm.smin" : "llvm.umin", type, (LLVMValueRef[]){start, high}, 2);
+  return llvm()->BuildIntCast2(b, start, llvm()->VectorType(element, (unsigned)emit->lanes), is_signed, "");
+}
+
 static LLVMValueRef lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, LLVMTypeRef element) {
   LLVMBuilderRef b = emit->code->builder;
   LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
+  if (symbol->kind == JIT_SYMBOL_START) return lane_start(emit, symbol, element);
   LLVMTypeRef of_type = lane_index_type(emit, symbol->of);
   if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
   LLVMValueRef of = lane_expr(emit, symbol->of, of_type);
