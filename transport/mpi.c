@@ -199,6 +199,14 @@ static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool
   return NULL;
 }
 
+static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
+  mpi_endpoint_t *self = self_of(endpoint);
+  int come = 0;
+  int error = MPI_Iprobe(from, (int)(tag & self->tag_mask), self->comm, &come, MPI_STATUS_IGNORE);
+  *out_come = come;
+  return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
+}
+
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   uint32_t spins = endpoint->crowded ? 0 : SPINS;
   if (polls < spins) return;
@@ -245,7 +253,7 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
 
 static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = mpi_recv,
                                        .send_meeting = mpi_send_meeting, .test = mpi_test,
-                                       .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
+                                       .probe = mpi_probe, .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
 
 static int processor_count(void) {
   cpu_set_t allowed;
