@@ -104,6 +104,7 @@ static hr_status_t interrupt_wait(void *context) {
   hlorun_client_t *client = context;
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
+  HR_TRY(exec_wait_poll(&client->comm));
   if (client->options.timeout_s <= 0) return NULL;
   unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
   double now = now_s();
@@ -228,6 +229,7 @@ void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
   exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
   fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
+  exec_wait_ask(&client->comm);
 }
 
 static uint64_t take_ticket(hlorun_client_t *client) {

@@ -11,7 +11,7 @@
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_GROUP (2u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_CHANNEL (3u << (TP_TAG_BITS - 2))
-#define TP_TAG_REPORT 1u   /* of no kind: what processes say when nothing moves any more, */
+#define TP_TAG_REPORT 1u   /* of no kind: what processes say of their waits, */
 #define TP_TAG_QUESTION 2u /* rank 0 asks where they are, */
 #define TP_TAG_ANSWER 3u   /* and what they answer */
 #define TP_TAG_GROUP_BITS 12

@@ -21,6 +21,7 @@
 #include "cli/cli_stats.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
+#include "cli/cli_verdict.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -339,6 +340,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (run.out_of_step) st = cli_fail_alone(run.client, st);
   /* Said before this process leaves the others: the first to end with a failure may end them all. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
+  if (run.out_of_step && hr_status_code(st) != HR_CANCELLED) cli_verdict_tell(hr_status_exit_code(st));
   release_run(&run, run.out_of_step ? hr_status_exit_code(st) : 0);
   return st;
 }

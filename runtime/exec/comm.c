@@ -1,6 +1,7 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "exec/wait_graph.h"
 #include "transport/progress.h"
 
 #define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
@@ -189,14 +190,20 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   comm->waits_in = NULL;
   comm->waits_for = -1;
   comm->waits = false;
+<<<<<<< HEAD
   comm->gave_up = false;
   comm->waits_for_others = false;
   comm->processors = 0;
   comm->count_workers = NULL;
+=======
+  comm->graph = NULL;
+  atomic_store(&comm->wants_graph, false);
+>>>>>>> cluster
   return NULL;
 }
 
 void exec_comm_deinit(exec_comm_t *comm) {
+  exec_wait_end(comm);
   hr_map_deinit(&comm->resolved);
   hr_arena_deinit(&comm->arena);
 }

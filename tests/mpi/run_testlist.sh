@@ -28,7 +28,7 @@ killed() {
   local got=0 started=$SECONDS
   timeout -k 5 30 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" die >"$work/out" 2>&1 </dev/null || got=$?
   echo "exit code $got after $((SECONDS - started)) s" >>"$work/out"
-  if [ $((SECONDS - started)) -le 10 ] && [ "$(grep -c 'rank 1 has ended' "$work/out")" -ge 1 ]; then
+  if [ $((SECONDS - started)) -le 10 ] && [ "$(grep -c 'rank 1 has ended on' "$work/out")" -ge 1 ]; then
     pass
   else
     fail "a killed process" "$work/out"
