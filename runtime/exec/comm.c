@@ -190,15 +190,11 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   comm->waits_in = NULL;
   comm->waits_for = -1;
   comm->waits = false;
-<<<<<<< HEAD
-  comm->gave_up = false;
   comm->waits_for_others = false;
   comm->processors = 0;
   comm->count_workers = NULL;
-=======
   comm->graph = NULL;
   atomic_store(&comm->wants_graph, false);
->>>>>>> cluster
   return NULL;
 }
 
