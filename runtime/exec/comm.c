@@ -1,6 +1,7 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "transport/progress.h"
 
 #define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
@@ -81,8 +82,11 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
   comm->waits = true;
+  uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->waits = false;
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
 }
 
