@@ -96,7 +96,7 @@ static hr_status_t move_by_itself(op_env_t *env) {
   exec_comm_t *comm = env->comm;
   int workers = 1, ranks = comm->groups->endpoint->local_size;
   if (comm->groups->progress) return NULL;
-  if (comm->waits_for_others) return tp_progress_begin(comm->groups);
+  if (comm->waits_for_others || tp_progress_is_forced()) return tp_progress_begin(comm->groups);
   if (comm->count_workers) HR_TRY(comm->count_workers(comm->workers_context, &workers));
   return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
 }
