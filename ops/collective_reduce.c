@@ -9,6 +9,7 @@
 #include "ops/fast_sum.h"
 
 #define BLOCK 1024 /* elements widened at a time */
+#define MOST_PACKED_BYTES ((size_t)32 << 10) /* of an operand that travels in one message with its neighbours */
 
 /* How one operand is combined: converted to the body's type if that is another one, and the result to its own. */
 typedef struct reduction {
@@ -180,6 +181,7 @@ static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t
 typedef struct reducing {
   const reduce_plan_t *plan;
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
+  char **packed;     /* what travels instead of travelling[k]; NULL: itself */
   bool is_for_other; /* of a collective-reduce: the results belong to another member */
 } reducing_t;
 
@@ -189,6 +191,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   for (int k = 0; k < reducing->plan->count; k++) {
     const ew_kernel_t *convert = reducing->plan->reductions[k].convert_out;
     hlo_value_t *from = reducing->travelling[k], *to = reducing->results[k];
+    if (reducing->packed[k]) memcpy(from->data, reducing->packed[k], hlo_value_bytes(from));
     if (reducing->is_for_other)
       memset(to->data, 0, hlo_value_bytes(to));
     else if (convert)
@@ -202,6 +205,7 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
   HR_TRY(HR_NEW(transfer->arena, &reducing));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->travelling));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->results));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->packed));
   reducing->plan = plan;
   transfer->context = reducing;
   transfer->finish = finish_reductions;
@@ -219,15 +223,54 @@ static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, co
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
-static hr_status_t start_reductions(op_env_t *env, const reducing_t *reducing, const op_group_t *group,
+static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group, hlo_value_t *value,
+                             op_transfer_t *transfer) {
+  op_reducer_t reducer;
+  op_request_t **request;
+  HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return env->all_reduce(env, group, value->data, value->data, value->count, &reducer, request);
+}
+
+/* Small operands first .. last - 1, one behind the other. */
+static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group, int first, int last,
+                                op_transfer_t *transfer) {
+  const reduction_t *reduction = &reducing->plan->reductions[first];
+  int64_t count = 0;
+  for (int k = first; k < last; k++) count += reducing->travelling[k]->count;
+  hlo_value_t like = {.rank = 1, .dims = &count, .count = count}, *pack;
+  HR_TRY(new_travelling(env, reduction->dtype, &like, &pack));
+  HR_TRY(op_transfer_keep(transfer, pack));
+  char *at = pack->data;
+  for (int k = first; k < last; k++) {
+    size_t bytes = hlo_value_bytes(reducing->travelling[k]);
+    if (bytes) memcpy(at, reducing->travelling[k]->data, bytes);
+    reducing->packed[k] = at;
+    at += bytes;
+  }
+  return start_one(env, reduction, group, pack, transfer);
+}
+
+/* One behind the last of the small operands of one type that begin here. */
+static int end_of_pack(const reducing_t *reducing, int first) {
+  const reduction_t *reductions = reducing->plan->reductions;
+  int last = first;
+  while (last < reducing->plan->count && reductions[last].dtype == reductions[first].dtype &&
+         hlo_value_bytes(reducing->travelling[last]) <= MOST_PACKED_BYTES)
+    last++;
+  return last;
+}
+
+static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                     op_transfer_t *transfer) {
-  for (int k = 0; k < reducing->plan->count && group->size > 1; k++) {
-    op_reducer_t reducer;
-    op_request_t **request;
-    hlo_value_t *value = reducing->travelling[k];
-    HR_TRY(new_reducer(env, transfer->arena, &reducing->plan->reductions[k], &reducer));
-    HR_TRY(op_transfer_room(env, transfer, &request));
-    HR_TRY(env->all_reduce(env, group, value->data, value->data, value->count, &reducer, request));
+  for (int k = 0, last; k < reducing->plan->count && group->size > 1; k = last) {
+    last = end_of_pack(reducing, k);
+    if (last > k + 1) {
+      HR_TRY(start_packed(env, reducing, group, k, last, transfer));
+      continue;
+    }
+    last = k + 1;
+    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, reducing->travelling[k], transfer));
   }
   return NULL;
 }

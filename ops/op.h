@@ -80,6 +80,7 @@ struct op_env {
   const hlo_instr_t *transferring; /* the collective that begins now, */
   bool transfers_later;            /* whose end another step waits for */
   int under_way;                   /* transfers between their starts and their ends */
+  uint64_t arrived_ns;             /* raised by wait() to when a transfer was over, if it knows; for traces */
   bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 

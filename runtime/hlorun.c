@@ -150,6 +150,7 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
                                                       .local_rank = endpoint->local_rank,
                                                       .local_size = endpoint->local_size});
   client->comm.processors = tp_loop_note_processors();
+  client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = exec_pool_count;
   client->comm.workers_context = &client->pool;
   pthread_mutex_init(&client->mutex, NULL);

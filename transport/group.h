@@ -51,6 +51,7 @@ struct tp_groups {
   tp_group_t *world; /* all ranks in order */
   struct tp_progress *progress; /* NULL: nothing moves by itself */
   const int *machine_of; /* a number of the machine of each rank; NULL: there is only one */
+  bool notes_times; /* when transfers are over */
   bool looks;     /* nobody waits: what is not there is not waited for, however shortly */
   uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */

@@ -73,6 +73,7 @@ struct tp_request {
   uint32_t turn;              /* among those of the group */
   bool over;                  /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
+  uint64_t over_ns;           /* when, if groups->notes_times */
 
   tp_posted_t *posted;
   int posted_count, posted_capacity;

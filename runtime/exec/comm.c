@@ -1,6 +1,7 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "base/trace.h"
 #include "exec/wait_graph.h"
 #include "transport/progress.h"
 
@@ -82,8 +83,11 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
   comm->waits = true;
+  uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->waits = false;
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
 }
 
@@ -93,7 +97,7 @@ static hr_status_t move_by_itself(op_env_t *env) {
   exec_comm_t *comm = env->comm;
   int workers = 1, ranks = comm->groups->endpoint->local_size;
   if (comm->groups->progress) return NULL;
-  if (comm->waits_for_others) return tp_progress_begin(comm->groups);
+  if (comm->waits_for_others || tp_progress_is_forced()) return tp_progress_begin(comm->groups);
   if (comm->count_workers) HR_TRY(comm->count_workers(comm->workers_context, &workers));
   return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
 }

@@ -85,6 +85,13 @@ static hr_status_t make_patches(exec_compiled_t *machine) {
   return NULL;
 }
 
+/* Computations are laid out once for each use: the nearest beginning before an end is its own. */
+static int begin_of(const flat_plan_t *flat, int end) {
+  int s = end - 1;
+  while (s >= 0 && flat->steps[s].begins != flat->steps[end].ends) s--;
+  return s;
+}
+
 static hr_status_t make_steps(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   size_t pointers = 0;
@@ -95,6 +102,7 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->step_count, &machine->steps));
   for (int s = 0; s < flat->step_count; s++) {
     HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
+    machine->steps[s].begins = flat->steps[s].ends ? begin_of(flat, s) : -1;
     next += flat->steps[s].in_count + flat->steps[s].out_count;
   }
   return make_patches(machine);
@@ -120,6 +128,7 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));
+  if (machine->subjects) HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
   return make_steps(machine);
 }
 

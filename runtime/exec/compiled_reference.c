@@ -126,12 +126,21 @@ static void withdraw_place(exec_compiled_t *machine) {
 
 /* --- collectives, whose results have places --- */
 
+static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
+  uint64_t begun_ns = machine->steps[step->begins].begun_ns, over_ns = exec_machine_env(machine->reference)->arrived_ns;
+  if (over_ns > begun_ns)
+    hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns, over_ns - begun_ns);
+}
+
 /* The second half: everything has arrived where it belongs. */
 static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step) {
   hlo_value_t *value;
+  op_env_t *env = exec_machine_env(machine->reference);
+  env->arrived_ns = 0;
   exec_machine_note(machine->reference, step->flat->source->op.instr);
-  HR_TRY(op_transfer_done(exec_machine_env(machine->reference), step->flat->ends, &value));
+  HR_TRY(op_transfer_done(env, step->flat->ends, &value));
   hlo_value_release(value);
+  if (machine->transfers) trace_transfer(machine, step);
   return NULL;
 }
 
@@ -143,7 +152,7 @@ static const hlo_shape_t *results_shape(const plan_step_t *source) {
 }
 
 /* What the first half makes is only a note of what is to come. */
-static hr_status_t run_in_places(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+static hr_status_t run_in_places(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
   op_env_t *env = exec_machine_env(machine->reference);
   const flat_step_t *flat = step->flat;
   const hlo_shape_t *shape = results_shape(flat->source);
@@ -151,6 +160,7 @@ static hr_status_t run_in_places(exec_compiled_t *machine, const run_step_t *ste
   HR_TRY(make_operands(machine, step, false, in));
   for (int i = 0; i < flat->out_count; i++)
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->places[i]));
+  if (machine->transfers) step->begun_ns = hr_trace_now_ns();
   env->places = step->places;
   env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
@@ -161,7 +171,7 @@ static hr_status_t run_in_places(exec_compiled_t *machine, const run_step_t *ste
   return NULL;
 }
 
-static hr_status_t run_on(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
   const plan_step_t *source = step->flat->source;
   hlo_value_t *value = NULL;
   bool owns = step->flat->owns_operands;
