@@ -16,7 +16,7 @@
 
 #define EXIT_NOT_STARTED 5
 #define LOOK_MS 200   /* how often it looks whether a process has failed, */
-#define END_MS 10000  /* how long mpirun may take to end then, */
+#define END_MS 6000   /* how long mpirun may take to end then, */
 #define LAST_MS 2000  /* and once it was told to */
 
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
