@@ -294,6 +294,17 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   return give_text(st, &text, out_json);
 }
 
+hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
+  hr_text_t text;
+  HR_TRY(check_traces(client));
+  *out_json = NULL;
+  hr_text_init(&text);
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_trace_print(client->endpoint->rank, client->trace, &text);
+  end_turn(client);
+  return give_text(st, &text, out_json);
+}
+
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
   return client->trace ? hr_trace_dropped(client->trace) : 0;
 }

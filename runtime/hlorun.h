@@ -84,6 +84,8 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
 /* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for chrome://tracing and
  * ui.perfetto.dev, which the caller frees; the others get NULL. */
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
+/* The same of this process alone, asking no other: after a failure. */
+hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json);
 /* Calls of this process that the timeline had no place for. */
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
 /* Where the time of this process went, by kernel, against what the machine can do, which is measured now: a table that

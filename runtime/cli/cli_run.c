@@ -337,7 +337,10 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
   run_t run = {.options = options};
   hr_status_t st = run_all(&run);
-  if (run.out_of_step) st = cli_fail_alone(run.client, st);
+  if (run.out_of_step) {
+    cli_trace_of_failure(run.client, options);
+    st = cli_fail_alone(run.client, st);
+  }
   /* Said before this process leaves the others: the first to end with a failure may end them all. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
   if (run.out_of_step && hr_status_code(st) != HR_CANCELLED) cli_verdict_tell(hr_status_exit_code(st));
