@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "check/check.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
@@ -139,14 +140,25 @@ static hr_status_t dump_plans(const compiler_options_t *options, const compiled_
 }
 
 /* What no flat plan can hold is left to the reference engine. */
-static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
-                         .emitter_context = program->jit};
+static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers, bool with_code) {
+  flat_options_t flat = {.workers = hr_workers_count(workers)};
+  if (with_code) flat.emitter = &jit_native, flat.loop_emitter = &jit_loop_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
-  if (!program->flat->is_reference) return jit_finish(program->jit);
+  if (!program->flat->is_reference) return with_code ? jit_finish(program->jit) : NULL;
   flat_plan_destroy(program->flat);
   program->flat = NULL;
   return NULL;
+}
+
+/* Where there is no LLVM, the reference kernels do what code would be generated for. */
+static hr_status_t make_plan_and_code(compiled_program_t *program, hr_workers_t *workers) {
+  hr_status_t st = make_flat_plan(program, workers, true);
+  if (hr_status_code(st) != HR_UNAVAILABLE) return st;
+  hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s; until then programs run slowly", hr_status_message(st));
+  hr_status_release(st);
+  flat_plan_destroy(program->flat);
+  program->flat = NULL;
+  return make_flat_plan(program, workers, false);
 }
 
 static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
@@ -159,7 +171,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   HR_TRY(jit_cache_open(&cache, &jit.cache));
   jit.workers = workers;
   hr_status_t st = jit_create(&jit, &program->jit);
-  if (!st) st = make_flat_plan(program, workers);
+  if (!st) st = make_plan_and_code(program, workers);
   jit_cache_close(jit.cache);
   return st;
 }

@@ -71,6 +71,12 @@ expect_exit "no such program" 5 "$hlorun" nothing.hlo && expect_text "no such pr
 expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
 expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo
 
+# --- without LLVM the reference kernels do the work ---
+expect_exit "without LLVM" 0 env HLORUN_LLVM=/nonexistent "$hlorun" --cache none --input '0=f32[3]{1,2,3}' twice.hlo
+expect_text "without LLVM" "out0 = f32[3] {2, 4, 6}"
+expect_text "without LLVM, a warning" "no code can be generated"
+[ "$(grep -c "no code can be generated" "$work/out")" = 1 ] && pass || fail "more than one warning without LLVM" "$work/out"
+
 # --- processes ---
 leak_check_off
 expect_exit "two processes" 0 "$hlorun" -n 2 --input '0=f32[3]{1,2,3}' --output two.npz sum_all.hlo
