@@ -201,6 +201,20 @@ static void scatters_in_parts(void) {
   }
 }
 
+/* Many updates of a small operand, and ops whose result does not depend on the order. */
+static void scatters_in_copies(void) {
+  static const hr_dtype_t types[] = {HR_S32, HR_F32, HR_S64, HR_F64, HR_S32};
+  static const hlo_opcode_t ops[] = {HLO_ADD, HLO_MAXIMUM, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
+  srand(4);
+  for (int round = 0; round < 10; round++) {
+    int64_t width = round < 5 ? 1 : 7, count = 70000 / width;
+    geometry_t g = {.rank = 2, .dims = {30, width}, .index_rank = 2, .index_dims_all = {count, 1}, .vector_dim = 1,
+                    .start_map = {0}, .starts = 1, .other_rank = 2, .other_dims = {count, width}, .window_dims = {1},
+                    .windows = 1, .dropped_dims = {0}, .drops = 1};
+    check_scatter(&g, ops[round % 5], types[round % 5]);
+  }
+}
+
 /* Two operands by one body: the larger key wins with its companion. */
 static void scatters_pairs(void) {
   kernel_env_t k;
@@ -234,5 +248,6 @@ static void scatters_pairs(void) {
 CU_TestInfo suite_native_gather[] = {{"gathers", gathers},
                                      {"scatters", scatters},
                                      {"scatters in parts", scatters_in_parts},
+                                     {"scatters in copies", scatters_in_copies},
                                      {"scatters pairs", scatters_pairs},
                                      CU_TEST_INFO_NULL};
