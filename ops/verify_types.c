@@ -62,7 +62,7 @@ hr_status_t verify_compare(const hlo_instr_t *instr) {
   OP_WANT(instr, order == HLO_COMPARISON_DEFAULT || (orders_of(dtype) >> order & 1), "C3",
           "type %s for elements of type %s, want %s", hlo_enum_table[HLO_ENUM_COMPARISON].texts[order],
           hr_dtype_name(dtype),
-          hr_dtype_is_float(dtype)     ? "FLOAT or TOTALORDER"
+          hr_dtype_is_float(dtype)     ? "FLOAT, TOTALORDER or WEAKORDER"
           : hr_dtype_is_complex(dtype) ? "FLOAT"
           : hr_dtype_class(dtype) == HR_CLASS_SIGNED ? "SIGNED"
                                                      : "UNSIGNED");

@@ -83,7 +83,9 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
     if (is_terminator(op)) {
       scope->importer->depth--;
       *out_terminator = op;
-      return NULL;
+      if (op->result_count) return import_error(scope, op, "it has results, want none");
+      if (i + 1 == block->ops.count) return NULL;
+      return import_error(scope, op, "more operations follow the one that returns");
     }
     HR_TRY(import_op(scope, op));
   }
