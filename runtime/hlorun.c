@@ -553,7 +553,6 @@ void hlorun_program_release(hlorun_program_t *program) {
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
   exec_feeds_destroy(program->feeds);
-  exec_feeds_destroy(program->feeds);
   compiled_program_deinit(&program->compiled);
   hlorun_client_release(program->client, 0);
   hr_free(program);
