@@ -9,7 +9,8 @@
 #include "transport/request.h"
 
 #define HEAR_S 1.0     /* how long rank 0 listens to the others */
-#define PATIENCE_S 1.6 /* how long a process that gives up leaves the word to rank 0 */
+#define ANSWER_S 0.4   /* how long a process that gives up waits to be asked, */
+#define PATIENCE_S 1.6 /* and lets rank 0 make its report before it ends */
 #define LOOK_S 0.02    /* between two looks at messages, */
 #define LOOK_SOON_S 0.002 /* while rank 0 listens */
 #define LOOK_POLLS 64  /* polls between two looks at the clock */
@@ -32,7 +33,8 @@ typedef struct exec_graph {
   double looked_s;
   note_t mine;
   tp_message_t *sending; /* `mine`, to rank 0; NULL: it has gone */
-  bool gave_up;
+  bool gave_up, answered; /* the second: rank 0, once at least */
+  double gave_up_s;       /* of the others */
   /* Of rank 0, by rank. */
   note_t *all;           /* kind 0: it has not answered */
   tp_message_t **questions;
@@ -115,7 +117,9 @@ static hr_status_t answer_first(exec_graph_t *graph) {
   HR_TRY(test_message(endpoint_of(graph), &graph->sending));
   if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(tell_first(graph, NOTE_ASK, 0, 0));
   HR_TRY(take_note(graph, 0, &note, &come));
-  return come ? tell_first(graph, NOTE_ANSWER, note.number, 0) : NULL;
+  if (!come) return NULL;
+  graph->answered = true;
+  return tell_first(graph, NOTE_ANSWER, note.number, 0);
 }
 
 /* --- rank 0 asks --- */
@@ -297,16 +301,22 @@ static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
   return hr_status_join(report(too_long(0, waited_s), graph), st);
 }
 
-/* Another rank tells rank 0, who is to ask it once more. */
-static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
+/* Answers questions until `until_s`, or until it has answered one. */
+static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool once) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
-  double start = now_s();
-  hr_status_t st = tell_first(graph, NOTE_GAVE_UP, 0, waited_s);
-  for (uint32_t polls = 0; !st && now_s() - start < PATIENCE_S; polls++) {
-    st = answer_first(graph);
+  for (uint32_t polls = 0; now_s() < until_s && !(once && graph->answered); polls++) {
+    HR_TRY(answer_first(graph));
     endpoint->vtable->rest(endpoint, polls);
   }
-  return hr_status_join(too_long(endpoint->rank, waited_s), st);
+  return NULL;
+}
+
+/* Another rank tells rank 0, who is to ask it once more. */
+static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
+  graph->gave_up_s = now_s();
+  hr_status_t st = tell_first(graph, NOTE_GAVE_UP, 0, waited_s);
+  if (!st) st = go_on_answering(graph, graph->gave_up_s + ANSWER_S, true);
+  return hr_status_join(too_long(endpoint_of(graph)->rank, waited_s), st);
 }
 
 hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s) {
@@ -329,12 +339,15 @@ void exec_wait_end(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
   if (!graph) return;
   tp_endpoint_t *endpoint = endpoint_of(graph);
+  tp_progress_lock(comm->groups);
+  if (graph->gave_up_s > 0) hr_status_release(go_on_answering(graph, graph->gave_up_s + PATIENCE_S, false));
   for (int r = 0; r < endpoint->world_size; r++) {
     hr_status_release(test_message(endpoint, &graph->questions[r]));
     if (graph->questions[r]) endpoint->vtable->cancel(endpoint, graph->questions[r]);
   }
   hr_status_release(test_message(endpoint, &graph->sending));
   if (graph->sending) endpoint->vtable->cancel(endpoint, graph->sending);
+  tp_progress_unlock(comm->groups);
   hr_free(graph);
   comm->graph = NULL;
 }
