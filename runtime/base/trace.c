@@ -112,9 +112,10 @@ static void print_transfer(hr_text_t *text, const hr_trace_event_t *event, int p
     hr_text_add_str(text, "{\"name\":");
     add_quoted(text, event->subject->name);
     add_member(text, "cat", hr_trace_kind_name(event->subject->kind));
-    hr_text_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"args\":{", end ? "e" : "b",
-                   pid, (unsigned long long)number, pid, ((double)at_ns - (double)zero_ns) * 1e-3);
-    hr_text_printf(text, "\"kind\":\"%s\"", hr_trace_kind_name(event->subject->kind));
+    hr_text_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0", end ? "e" : "b", pid,
+                   (unsigned long long)number, pid);
+    hr_text_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"", ((double)at_ns - (double)zero_ns) * 1e-3,
+                   hr_trace_kind_name(event->subject->kind));
     add_member(text, "op", event->subject->op);
     hr_text_add_str(text, "}},\n");
   }

@@ -84,8 +84,8 @@ hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan, const hlo_com
     }
   }
   for (int s = 0; s < body->step_count; s++) {
-    const plan_step_t *step = &body->steps[s];
-    if (!step->dynamic && is_beginning(step->op.instr)) done[step->op.instr->id] = only_user(step->op.instr, uses, user);
+    const hlo_instr_t *instr = body->steps[s].op.instr;
+    if (!body->steps[s].dynamic && is_beginning(instr)) done[instr->id] = only_user(instr, uses, user);
   }
   *out_done = done;
   return NULL;
