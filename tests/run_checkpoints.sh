@@ -62,14 +62,14 @@ killed() {
     setsid "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo >out 2>&1 </dev/null &
     pid=$!
     sleep "$(printf "0.%03d" $((RANDOM % 250 + 200 * ranks)))"
-    for _ in $(seq 300); do
+    for _ in $(seq 600); do
       if [ "$turn" -lt "$kills" ] || ls -d kept/step-* >/dev/null 2>&1; then break; fi
       sleep 0.1
     done
     kill -KILL -- "-$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
   done
-  if ls -d kept/step-* >/dev/null 2>&1; then pass; else fail "$name: there is a checkpoint"; fi
+  if ls -d kept/step-* >/dev/null 2>&1; then pass; else fail "$name: there is a checkpoint" out; fi
   expect_exit "$name, at last" 0 "$hlorun" -n "$ranks" --steps "$((steps + 1))" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo
   cp -r kept again
   rm -rf "again/step-$(printf %012d "$steps")"
