@@ -11,6 +11,7 @@
 #include "passes/localise.h"
 #include "passes/pipeline.h"
 #include "passes/insert_probes.h"
+#include "passes/specialise.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -183,10 +184,17 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
-/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. */
-static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
-  pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = options->part || options->world_size == 1};
-  return options->compiled ? pass_run_all(module, &passes) : NULL;
+/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do copies
+ * for actual sizes, and what they are copies of. */
+static hr_status_t optimise(const compiled_program_t *program, const compiler_options_t *options) {
+  bool keep = options->part || options->world_size == 1 || program->can_specialise;
+  pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = keep};
+  return options->compiled ? pass_run_all(program->module, &passes) : NULL;
+}
+
+static hr_status_t specialise(compiled_program_t *program, const compiler_options_t *options) {
+  program->can_specialise = options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
+  return program->can_specialise && options->actual ? pass_specialise(program->module, options->actual) : NULL;
 }
 
 /* Seconds since *since, which becomes now. */
@@ -210,7 +218,8 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   if (options->probe) HR_TRY(pass_probes(program->module, options->probe));
-  HR_TRY(optimise(program->module, options));
+  HR_TRY(specialise(program, options));
+  HR_TRY(optimise(program, options));
   program->passes_s = lap_s(&since);
   HR_TRY(plan_create(program->module, grid, &program->plan));
   HR_TRY(prove_alone(program->module, options, grid));

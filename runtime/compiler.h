@@ -18,6 +18,9 @@ typedef struct compiler_options {
   void *workers_context;
   const char *cache_dir;            /* of compiled code; NULL: the default one; "none" */
   const char *probe;                /* instructions that probes look at, as a regular expression; NULL: none */
+  /* Shapes of the flattened arguments (NULL for tokens), for a copy of the program that pass_can_specialise; NULL: the
+   * program as it is. */
+  const hlo_shape_t *const *actual;
   const char *dump_dir;             /* where the stages of the program are left; NULL: nowhere */
 } compiler_options_t;
 
@@ -26,6 +29,7 @@ typedef struct compiled_program {
   plan_t *plan;
   flat_plan_t *flat; /* NULL: for the reference engine */
   jit_t *jit;        /* the code that the flat plan's steps run; NULL: none */
+  bool can_specialise; /* copies for the actual sizes of arguments may run in its place */
   double read_s, passes_s, plan_s, code_s; /* how long the stages took; code: the flat plan and its kernels */
 } compiled_program_t;
 

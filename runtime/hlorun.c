@@ -28,6 +28,7 @@
 #include "topo/topo.h"
 #include "transport/loop.h"
 #include "transport/transport.h"
+#include "variants.h"
 
 struct hlorun_client {
   int references;
@@ -59,6 +60,7 @@ struct hlorun_program {
   compiled_program_t compiled;
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
+  variants_t *variants;        /* beside `machine`: copies for the sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
   exec_verify_t *verify;       /* NULL: nobody asked for it */
@@ -423,25 +425,43 @@ static bool is_checking(void) {
   return text && *text && strcmp(text, "0") != 0;
 }
 
-static hr_status_t make_machine(hlorun_program_t *program) {
+static exec_machine_options_t machine_options(hlorun_program_t *program) {
   hlorun_client_t *client = program->client;
-  exec_compiled_options_t fast = {.check = is_checking()};
-  exec_machine_options_t options = {.rank = client->endpoint->rank,
-                                    .rng_seed = client->options.seed,
-                                    .cancel = &client->cancel,
-                                    .progress = &client->progress,
-                                    .current = &client->current,
-                                    .interrupted = interrupt_wait,
-                                    .interrupted_context = client,
-                                    .attach_comm = attach_peers,
-                                    .comm_context = program,
-                                    .trace = client->trace,
-                                    .trace_steps = !program->compiled.flat,
-                                    .probe_files = program->probe_files};
-  if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
-  fast.machine = options;
-  if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
-  return exec_compiled_create(program->compiled.flat, &fast, &program->fast);
+  return (exec_machine_options_t){.rank = client->endpoint->rank,
+                                  .rng_seed = client->options.seed,
+                                  .cancel = &client->cancel,
+                                  .progress = &client->progress,
+                                  .current = &client->current,
+                                  .interrupted = interrupt_wait,
+                                  .interrupted_context = client,
+                                  .attach_comm = attach_peers,
+                                  .comm_context = program,
+                                  .trace = client->trace,
+                                  .probe_files = program->probe_files};
+}
+
+/* Signature of variants_options_t.make_machine. */
+static hr_status_t make_fast(void *context, const compiled_program_t *compiled, exec_compiled_t **out_machine) {
+  hlorun_program_t *program = context;
+  exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
+  if (compiled->flat->workers > 1) HR_TRY(exec_pool_start(&program->client->pool, &options.workers));
+  return exec_compiled_create(compiled->flat, &options, out_machine);
+}
+
+static hr_status_t make_machine(hlorun_program_t *program) {
+  exec_machine_options_t options = machine_options(program);
+  options.trace_steps = true;
+  if (program->compiled.flat) return make_fast(program, &program->compiled, &program->fast);
+  return exec_machine_create(program->compiled.plan, &options, &program->machine);
+}
+
+/* A program that is verified while it runs is followed by its own plan. */
+static hr_status_t make_variants(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                                 const compiler_options_t *compiler) {
+  variants_options_t options = {.name = name, .bytes = bytes, .compiler = *compiler, .plan = program->compiled.plan,
+                                .make_machine = make_fast, .context = program};
+  if (!program->compiled.can_specialise || program->verify) return NULL;
+  return variants_create(&options, &program->variants);
 }
 
 /* Signature of compiler_options_t.start_workers. */
@@ -492,6 +512,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                 .infeed = options->infeed, .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
   HR_TRY(open_probe_files(program, options));
+  HR_TRY(make_variants(program, name, bytes, &compiler));
   return make_machine(program);
 }
 
@@ -549,6 +570,7 @@ void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
+  variants_destroy(program->variants);
   exec_probe_files_close(program->probe_files);
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
@@ -715,9 +737,9 @@ static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
 }
 
 /* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
-static hr_status_t run_fast(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
-                            hlorun_buffer_t **results) {
-  hr_status_t st = exec_compiled_run(program->fast, args, donate, results);
+static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast, hlorun_buffer_t *const *args,
+                            const bool *donate, hlorun_buffer_t **results) {
+  hr_status_t st = exec_compiled_run(fast, args, donate, results);
   bool has_results = !st;
   st = end_transfers(program, st);
   for (int r = 0; st && has_results && r < program->result_count; r++) {
@@ -759,8 +781,9 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
 /* Runs in its turn. Takes the references in `leaves` over. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_trace_now_ns();
-  hr_status_t st = program->fast ? run_fast(program, leaves, program->all_params, results)
-                                 : run_slow(program, leaves, results);
+  exec_compiled_t *fast = program->variants ? variants_find(program->variants, leaves) : program->fast;
+  hr_status_t st = fast ? run_fast(program, fast, leaves, program->all_params, results)
+                        : run_slow(program, leaves, results);
   note_execution(program->client, begin_ns);
   return st;
 }
@@ -791,7 +814,7 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
     HR_TRY(check_arguments(program, args));
     await_turn(program->client, take_ticket(program->client));
     uint64_t begin_ns = hr_trace_now_ns();
-    st = run_fast(program, args, donate, results);
+    st = run_fast(program, program->fast, args, donate, results);
     note_execution(program->client, begin_ns);
     end_turn(program->client);
     return st;

@@ -140,7 +140,7 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
                           int64_t *out_starts);
 
-/* What loading took and what running needs. */
+/* What loading took and what running needs: the program as it was loaded, not its copies for actual sizes. */
 typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */

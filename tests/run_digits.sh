@@ -15,6 +15,10 @@ for processes in 2 4 8; do
     "$hlorun" -n "$processes" --rtol 1e-3 --expect "$work/one.npz" "${two_epochs[@]}"
 done
 
+# A copy of the program for the actual number of rows runs compiled.
+expect_exit "one process explained" 0 "$hlorun" --explain "${two_epochs[@]}"
+if grep -q "generated code" "$work/out"; then pass; else fail "the compiled engine did not run the training" "$work/out"; fi
+
 HLORUN=$hlorun timeout -k 5 300 "$digits/run.sh" "$work/trained" 8 20 >"$work/out" 2>&1 || fail "run.sh" "$work/out"
 for file in weights.npz loss.svg; do
   if [ -s "$work/trained/$file" ]; then pass; else fail "run.sh wrote no $file"; fi
