@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ops/constraint.h"
 #include "ops/custom_call.h"
 #include "ops/indices.h"
 
@@ -121,7 +122,10 @@ static hr_status_t verify_actual(hr_arena_t *arena, const op_step_t *step, const
 hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_t *const *in,
                             const hlo_shape_t **out_shape) {
   const hlo_instr_t *instr = step->instr;
-  if (op_infers[instr->op] != infer_none) return hlo_infer_shape(arena, instr, step->in_shapes, out_shape);
+  if (op_infers[instr->op] != infer_none) {
+    HR_TRY(hlo_infer_shape(arena, instr, step->in_shapes, out_shape));
+    return op_check_declared(instr, *out_shape); /* what reads the result may rely on its declared sizes */
+  }
   switch (instr->op) {
     case HLO_DYNAMIC_RESHAPE:
     case HLO_DYNAMIC_PAD:

@@ -6,6 +6,7 @@
  * all features of a place at once. Window reversal is a kernel read backwards. Source: StableHLO spec, convolution. */
 #include <string.h>
 
+#include "ops/constraint.h"
 #include "ops/matmul.h"
 
 typedef struct conv_plan {
@@ -13,7 +14,7 @@ typedef struct conv_plan {
   matmul_order_t lhs_order, rhs_order, out_order; /* out_order: from the order above to the program's */
   int64_t lhs_count, rhs_count;
   int spatial_rank;
-  const hlo_window_dim_t *window;
+  hlo_window_dim_t *window;
   int64_t in_dims[HLO_MAX_RANK], out_dims[HLO_MAX_RANK]; /* spatial */
   int64_t in_strides[HLO_MAX_RANK];                      /* of the ordered input, in reals */
   int64_t in_batch_stride, in_batch, in_features;        /* features in elements */
@@ -79,14 +80,16 @@ static hr_status_t plan_lhs(const op_step_t *step, const hlo_dim_labels_t *label
   return NULL;
 }
 
+/* Where the program leaves the kernel's size open, the window has the size that the kernel turns out to have. */
 static hr_status_t plan_rhs(const op_step_t *step, const hlo_dim_labels_t *labels, conv_plan_t *plan) {
   conv_side_t side;
-  const hlo_shape_t *shape = step->in_shapes[1];
+  const hlo_shape_t *shape = step->in_shapes[1], *declared = step->instr->operands[1]->shape;
   HR_TRY(order_side(step->instr, shape, plan->types.element_bytes, -1, labels->rhs_spatial, plan->spatial_rank,
                     labels->rhs_input_feature, labels->rhs_output_feature, &side));
   HR_TRY(hlo_shape_count(shape, &plan->rhs_count));
   plan->window_count = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
+    if (op_is_dynamic(declared, labels->rhs_spatial[d])) plan->window[d].size = side.dims[d];
     if (side.dims[d] != plan->window[d].size)
       return hlo_error(step->instr, "convolution C26", "window of size %ld, but the kernel has %ld",
                        (long)plan->window[d].size, (long)side.dims[d]);
@@ -156,7 +159,7 @@ static hr_status_t check_window(const hlo_instr_t *instr, const conv_plan_t *pla
   return NULL;
 }
 
-static hr_status_t plan_conv(const op_step_t *step, conv_plan_t *plan) {
+static hr_status_t plan_conv(hr_arena_t *arena, const op_step_t *step, conv_plan_t *plan) {
   const hlo_instr_t *instr = step->instr;
   const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
   const hlo_window_t *window = hlo_attr_window(instr);
@@ -168,7 +171,8 @@ static hr_status_t plan_conv(const op_step_t *step, conv_plan_t *plan) {
   HR_TRY(matmul_types_init(instr, step->in_shapes[0]->dtype, step->in_shapes[1]->dtype, step->out_shape->dtype,
                            &plan->types));
   plan->spatial_rank = labels->spatial_rank;
-  plan->window = window ? window->dims : NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, plan->spatial_rank, &plan->window));
+  if (window) memcpy(plan->window, window->dims, (size_t)plan->spatial_rank * sizeof *plan->window);
   HR_TRY(plan_lhs(step, labels, plan));
   HR_TRY(plan_rhs(step, labels, plan));
   HR_TRY(plan_out(step, labels, plan));
@@ -179,7 +183,7 @@ static hr_status_t plan_conv(const op_step_t *step, conv_plan_t *plan) {
 static hr_status_t prepare_conv(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   conv_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
-  HR_TRY(plan_conv(step, plan));
+  HR_TRY(plan_conv(arena, step, plan));
   *out_plan = plan;
   return NULL;
 }

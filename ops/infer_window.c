@@ -56,9 +56,27 @@ static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t
   return want_multiple(instr, "C16", in[1], l->rhs_output_feature, features, "feature_group_count");
 }
 
+/* The result's size in a spatial dimension. Where the program leaves the kernel's size open, so is the result's, until a
+ * step knows the kernel. */
+static hr_status_t push_conv_places(const hlo_instr_t *instr, const hlo_shape_t *const *in, const hlo_dim_labels_t *l,
+                                    int i, op_dims_t *dims) {
+  hlo_window_dim_t window = hlo_attr_window(instr)->dims[i];
+  int64_t kernel = in[1]->dims[l->rhs_spatial[i]], out = l->out_spatial[i];
+  bool is_open = op_is_dynamic(in[1], l->rhs_spatial[i]);
+  if (op_is_dynamic(instr->operands[1]->shape, l->rhs_spatial[i])) window.size = kernel;
+  OP_WANT(instr, is_open || window.size == kernel, NULL,
+          "the window has size %ld in spatial dimension %d, and the kernel %ld; want equal sizes", (long)window.size, i,
+          (long)kernel);
+  dims->dynamic[out] = is_open || op_is_dynamic(in[0], l->lhs_spatial[i]);
+  dims->sizes[out] = HLO_UNBOUNDED;
+  if (is_open) return NULL;
+  OP_WANT(instr, op_window_places(&window, in[0]->dims[l->lhs_spatial[i]], &dims->sizes[out]), "C25",
+          "the result's size in spatial dimension %d overflows", i);
+  return NULL;
+}
+
 static hr_status_t push_conv_dims(const hlo_instr_t *instr, const hlo_shape_t *const *in, const hlo_dim_labels_t *l,
                                   op_dims_t *dims) {
-  const hlo_window_t *window = hlo_attr_window(instr);
   int64_t batches = hlo_attr_int(instr, HLO_ATTR_BATCH_GROUP_COUNT), batch = in[0]->dims[l->lhs_batch];
   dims->rank = l->out_rank;
   for (int d = 0; d < dims->rank; d++) dims->sizes[d] = 1; /* dimensions without a role */
@@ -66,15 +84,7 @@ static hr_status_t push_conv_dims(const hlo_instr_t *instr, const hlo_shape_t *c
   dims->dynamic[l->out_batch] = op_is_dynamic(in[0], l->lhs_batch);
   dims->sizes[l->out_feature] = in[1]->dims[l->rhs_output_feature];
   dims->dynamic[l->out_feature] = op_is_dynamic(in[1], l->rhs_output_feature);
-  for (int i = 0; i < l->spatial_rank; i++) {
-    int64_t kernel = in[1]->dims[l->rhs_spatial[i]], out = l->out_spatial[i];
-    OP_WANT(instr, op_is_dynamic(in[1], l->rhs_spatial[i]) || window->dims[i].size == kernel, NULL,
-            "the window has size %ld in spatial dimension %d, and the kernel %ld; want equal sizes",
-            (long)window->dims[i].size, i, (long)kernel);
-    OP_WANT(instr, op_window_places(&window->dims[i], in[0]->dims[l->lhs_spatial[i]], &dims->sizes[out]), "C25",
-            "the result's size in spatial dimension %d overflows", i);
-    dims->dynamic[out] = op_is_dynamic(in[0], l->lhs_spatial[i]);
-  }
+  for (int i = 0; i < l->spatial_rank; i++) HR_TRY(push_conv_places(instr, in, l, i, dims));
   return NULL;
 }
 

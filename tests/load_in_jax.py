@@ -14,6 +14,7 @@ try:
     import jaxlib.mlir.dialects.stablehlo as stablehlo
     import ml_dtypes
     import numpy as np
+    from jaxlib import lapack
     from jax._src import compiler
     from jax._src.interpreters import mlir
     from jax._src.lib import xla_client
@@ -22,6 +23,7 @@ except ImportError:
     sys.exit(77)
 
 jax.config.update("jax_enable_x64", True)
+lapack.prepare_lapack_call("getrf_ffi", np.dtype("float32"))  # JAX's own lowering fills XLA's table of LAPACK's functions
 CONTEXT = mlir.make_ir_context()
 CLIENT = jax.devices()[0].client
 DEVICES = xla_client.DeviceList(tuple(jax.devices()[:1]))

@@ -12,6 +12,12 @@ if ! "$python" -c 'import jax, jaxlib, ml_dtypes' 2>/dev/null; then
   finish
 fi
 
+# JAX's own version of StableHLO, and for custom calls of the typed interface the first that has them.
+latest=$("$python" -c 'import jaxlib.mlir.dialects.stablehlo as s; print(s.get_current_version())')
+oldest_for() { # PROGRAM
+  if grep -q API_VERSION_TYPED_FFI "$1"; then echo 1.3.0; else echo 1.0.0; fi
+}
+
 write() { # PROGRAM FILE OPTIONS...
   local program=$1 file=$2
   shift 2
@@ -27,8 +33,8 @@ while read -r program; do
   case $((number / every % 6)) in
     0) write "$program" "$base.mlir" ;;
     1) write "$program" "$base.mlirbc" ;;
-    2) write "$program" "$base.p.mlirbc" --target-version=latest ;;
-    3) write "$program" "$base.p.mlirbc" --target-version=1.0.0 ;;
+    2) write "$program" "$base.p.mlirbc" "--target-version=$latest" ;;
+    3) write "$program" "$base.p.mlirbc" "--target-version=$(oldest_for "$program")" ;;
     4) write "$program" "$base.pb" ;;
     5) write "$program" "$base.hlo" ;;
   esac
@@ -37,7 +43,7 @@ done < <(find "$source_dir/tests/corpora" ${HLORUN_CORPORA:+"$HLORUN_CORPORA/ops
 # Those that say everything that the IR can hold are only loaded.
 for form in mlir mlirbc p.mlirbc pb hlo; do
   option=
-  [ "$form" != p.mlirbc ] || option=--target-version=latest
+  [ "$form" != p.mlirbc ] || option=--target-version=$latest
   expect_exit "fields.hlo to $form" 0 "$hlorun" convert $option -o "$work/fields.$form" "$source_dir/tests/conversions/fields.hlo" &&
     echo "$work/fields.$form" >>"$work/list"
 done

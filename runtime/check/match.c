@@ -79,11 +79,8 @@ static hr_status_t gather_ends(check_result_t *result, ends_t *ends) {
   return st;
 }
 
-/* On a grid of several rows and columns a channel joins partitions of one replica, or without an id replicas. */
 static bool can_meet(const check_result_t *result, int64_t channel, int a, int b) {
-  int partitions = result->options.num_partitions;
-  if (partitions == 1 || result->options.num_replicas == 1) return true;
-  return channel > 0 ? a / partitions == b / partitions : a % partitions == b % partitions;
+  return check_can_meet(result->options.num_replicas, result->options.num_partitions, channel, a, b);
 }
 
 static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one, const end_t *two) {

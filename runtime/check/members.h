@@ -18,6 +18,13 @@ typedef enum check_site_kind {
   CHECK_SITE_GROUP    /* other collectives */
 } check_site_kind_t;
 
+/* May two processes be the ends of a channel that does not name them? On a grid of several rows and columns a channel
+ * joins partitions of one replica, or without an id replicas. */
+static inline bool check_can_meet(int num_replicas, int num_partitions, int64_t channel, int a, int b) {
+  if (num_partitions == 1 || num_replicas == 1) return true;
+  return channel > 0 ? a / num_partitions == b / num_partitions : a % num_partitions == b % num_partitions;
+}
+
 typedef struct check_site {
   const hlo_instr_t *instr;
   check_site_kind_t kind;

@@ -67,7 +67,7 @@ static hr_status_t keep_peers(exec_channels_t *channels, end_search_t *search, c
 static hr_status_t find_peers(exec_channels_t *channels, end_search_t *search, bool mpmd) {
   exec_routes_t routes;
   HR_TRY(exec_ends_find(search, channels->comm, mpmd));
-  HR_TRY(exec_routes_find(&channels->arena, search->ends.data, search->ends.count, &routes));
+  HR_TRY(exec_routes_find(&channels->arena, &search->plan->grid, search->ends.data, search->ends.count, &routes));
   return keep_peers(channels, search, &routes);
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/members.h"
+
 /* --- who talks to whom --- */
 
 /* The pair {from,to} of this process in "{{0,1},{1,2}}", by its receiver if `receives`. True if the instruction lists
@@ -54,16 +56,21 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   if (find_pair(instr, env->rank, false, &to) && to < 0) return NULL;
   pthread_mutex_lock(&channels->lock);
   hr_status_t st = push_message(
-      channels, (local_message_t){hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), to, value});
+      channels, (local_message_t){hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID), env->rank, to, value});
   pthread_cond_broadcast(&channels->arrived);
   pthread_mutex_unlock(&channels->lock);
   return st;
 }
 
-static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, int rank) {
+static bool is_for(const local_message_t *message, const op_env_t *env) {
+  if (message->to >= 0) return message->to == env->rank;
+  return check_can_meet(env->num_replicas, env->num_partitions, message->channel, message->from, env->rank);
+}
+
+static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, const op_env_t *env) {
   for (size_t i = 0; i < channels->messages.count; i++) {
     local_message_t *message = &channels->messages.data[i];
-    if (message->channel != channel || (message->to >= 0 && message->to != rank)) continue;
+    if (message->channel != channel || !is_for(message, env)) continue;
     hlo_value_t *value = message->value;
     memmove(message, message + 1, (--channels->messages.count - i) * sizeof *message);
     return value;
@@ -89,7 +96,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   pthread_mutex_lock(&channels->lock);
   hlo_value_t *value;
   hr_status_t st = NULL;
-  while (!(value = take_message(channels, channel, env->rank)) && !(st = exec_cancel_check(channels->cancel)))
+  while (!(value = take_message(channels, channel, env)) && !(st = exec_cancel_check(channels->cancel)))
     pthread_cond_wait(&channels->arrived, &channels->lock);
   pthread_mutex_unlock(&channels->lock);
   if (!value) return st;

@@ -9,10 +9,10 @@
 #include "base/vec.h"
 #include "exec/machine.h"
 
-/* A value under way, for the process `to` (-1: whoever asks first). */
+/* A value under way, for the process `to` (-1: the first to ask of those that may be meant). */
 typedef struct local_message {
   int64_t channel;
-  int to;
+  int from, to;
   hlo_value_t *value;
 } local_message_t;
 

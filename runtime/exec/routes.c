@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/members.h"
+
 /* --- ends whose peers nobody names --- */
 
 static int compare_ends(const void *a, const void *b) {
@@ -39,29 +41,40 @@ static hr_status_t two_ends(const exec_channel_end_t *a, const exec_channel_end_
   return hr_status_note(st, "rank %d: %s", b->rank, b->place);
 }
 
-/* All ends of one channel, senders first. Where one of them does not name its peer, there must be one process at each
- * side. */
-static hr_status_t fill_peers(exec_channel_end_t *ends, size_t count) {
-  const exec_channel_end_t *open = NULL;
-  size_t senders = 0;
+/* Among the ends of one channel, the one process on the other side that may be meant: its end. */
+static hr_status_t other_end(const plan_grid_t *grid, const exec_channel_end_t *ends, size_t count,
+                             const exec_channel_end_t *end, const exec_channel_end_t **out_other) {
+  const exec_channel_end_t *found = NULL;
   for (size_t i = 0; i < count; i++) {
-    if (!open && ends[i].peer == EXEC_ANY_PEER) open = &ends[i];
-    senders += ends[i].sends;
+    const exec_channel_end_t *other = &ends[i];
+    if (other->sends == end->sends || (found && found->rank == other->rank)) continue;
+    if (other->peer == EXEC_ANY_PEER
+            ? !check_can_meet(grid->num_replicas, grid->num_partitions, end->channel, end->rank, other->rank)
+            : other->peer != end->rank)
+      continue;
+    if (found) return two_ends(found, other);
+    found = other;
   }
-  if (!open) return NULL;
-  for (size_t i = 1; i < count; i++)
-    if (ends[i].sends == ends[i - 1].sends && ends[i].rank != ends[i - 1].rank) return two_ends(&ends[i - 1], &ends[i]);
-  if (!senders || senders == count) return lonely_end(open);
-  for (size_t i = 0; i < count; i++)
-    if (ends[i].peer == EXEC_ANY_PEER) ends[i].peer = ends[ends[i].sends ? senders : 0].rank;
+  *out_other = found;
+  return found ? NULL : lonely_end(end);
+}
+
+/* All ends of one channel, senders first: those that do not name their peers get them. */
+static hr_status_t fill_peers(const plan_grid_t *grid, exec_channel_end_t *ends, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const exec_channel_end_t *other;
+    if (ends[i].peer != EXEC_ANY_PEER) continue;
+    HR_TRY(other_end(grid, ends, count, &ends[i], &other));
+    ends[i].peer = other->rank;
+  }
   return NULL;
 }
 
-static hr_status_t fill_all_peers(exec_channel_end_t *ends, size_t count) {
+static hr_status_t fill_all_peers(const plan_grid_t *grid, exec_channel_end_t *ends, size_t count) {
   if (count) qsort(ends, count, sizeof *ends, compare_ends);
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && ends[end].channel == ends[first].channel;) end++;
-    HR_TRY(fill_peers(ends + first, end - first));
+    HR_TRY(fill_peers(grid, ends + first, end - first));
   }
   return NULL;
 }
@@ -104,9 +117,10 @@ static hr_status_t check_route(const exec_channel_end_t *ends, size_t count) {
 
 static bool same_pair(const exec_route_t *a, const exec_route_t *b) { return a->from == b->from && a->to == b->to; }
 
-hr_status_t exec_routes_find(hr_arena_t *arena, exec_channel_end_t *ends, size_t count, exec_routes_t *out_routes) {
+hr_status_t exec_routes_find(hr_arena_t *arena, const plan_grid_t *grid, exec_channel_end_t *ends, size_t count,
+                             exec_routes_t *out_routes) {
   exec_route_t *list;
-  HR_TRY(fill_all_peers(ends, count));
+  HR_TRY(fill_all_peers(grid, ends, count));
   HR_TRY(HR_NEW_ARRAY(arena, count, &list));
   if (count) qsort(ends, count, sizeof *ends, compare_by_route);
   size_t routes = 0;

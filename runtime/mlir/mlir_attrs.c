@@ -45,11 +45,11 @@ hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *di
   mlir_float_dtype(attr->type, &dtype);
   if (is_pattern) {
     attr->bits = strtoull(digits, NULL, 0);
-    attr->number = hr_float_decode(dtype, attr->bits);
   } else {
-    attr->number = negative ? -strtod(digits, NULL) : strtod(digits, NULL);
-    attr->bits = hr_float_encode(dtype, attr->number);
+    double number = strtod(digits, NULL);
+    attr->bits = hr_float_encode(dtype, negative ? -number : number);
   }
+  attr->number = hr_float_decode(dtype, attr->bits); /* of the type, so that it prints as what it is */
   return NULL;
 }
 

@@ -496,6 +496,14 @@ static void print_sparse(hr_text_t *text, const mlir_attr_t *attr) {
   mlir_print_type(text, attr->type);
 }
 
+/* "#stablehlo<precision HIGH>"; "#stablehlo.precision<HIGH>" where MLIR writes that, and for names that are no words. */
+static void print_enum(hr_text_t *text, const mlir_attr_t *attr) {
+  hr_str_t name = attr->enum_name;
+  bool dotted = hr_str_is(name, "result_accuracy_mode") || !is_bare(name);
+  hr_text_printf(text, dotted ? "#%.*s.%.*s<%.*s>" : "#%.*s<%.*s %.*s>", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(name),
+                 HR_STR_ARGS(attr->text));
+}
+
 void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT: hr_text_add_str(text, "unit"); break;
@@ -515,13 +523,7 @@ void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr) {
     case MLIR_ATTR_DENSE_ARRAY: print_dense_array(text, attr); break;
     case MLIR_ATTR_DENSE: print_dense(text, attr); break;
     case MLIR_ATTR_SPARSE: print_sparse(text, attr); break;
-    case MLIR_ATTR_ENUM:
-      if (hr_str_is(attr->enum_name, "result_accuracy_mode")) {
-        hr_text_printf(text, "#%.*s.result_accuracy_mode<%.*s>", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->text));
-        break;
-      }
-      hr_text_printf(text, "#%.*s<%.*s %.*s>", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->enum_name), HR_STR_ARGS(attr->text));
-      break;
+    case MLIR_ATTR_ENUM: print_enum(text, attr); break;
     case MLIR_ATTR_STRUCT: print_struct(text, attr); break;
     case MLIR_ATTR_LOCATION: hr_text_printf(text, "loc(%.*s)", HR_STR_ARGS(attr->text)); break;
     case MLIR_ATTR_OPAQUE: hr_text_add(text, attr->text.data, attr->text.size); break;

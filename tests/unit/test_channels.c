@@ -9,11 +9,16 @@
 
 /* --- who is at the other end --- */
 
-static hr_code_t routes_code(exec_channel_end_t *ends, size_t count, exec_routes_t *routes, hr_arena_t *arena) {
-  hr_status_t st = exec_routes_find(arena, ends, count, routes);
+static hr_code_t routes_code_on(plan_grid_t grid, exec_channel_end_t *ends, size_t count, exec_routes_t *routes,
+                                hr_arena_t *arena) {
+  hr_status_t st = exec_routes_find(arena, &grid, ends, count, routes);
   hr_code_t code = hr_status_code(st);
   hr_status_release(st);
   return code;
+}
+
+static hr_code_t routes_code(exec_channel_end_t *ends, size_t count, exec_routes_t *routes, hr_arena_t *arena) {
+  return routes_code_on((plan_grid_t){1, 3}, ends, count, routes, arena);
 }
 
 static exec_channel_end_t end_of(int64_t channel, int rank, int peer, bool sends) {
@@ -53,6 +58,22 @@ static void test_wrong_routes(void) {
   CU_ASSERT_EQUAL(routes_code(two, 3, &routes, &arena), HR_DISAGREE);
   CU_ASSERT_EQUAL(routes_code(missed, 2, &routes, &arena), HR_DISAGREE);
   CU_ASSERT_EQUAL(routes_code(shapes, 2, &routes, &arena), HR_DISAGREE);
+  hr_arena_deinit(&arena);
+}
+
+/* Both replicas of two partitions use one channel: partition 0 of each sends to partition 1. */
+static void test_routes_on_grid(void) {
+  hr_arena_t arena;
+  exec_routes_t routes;
+  hr_arena_init(&arena);
+  exec_channel_end_t ends[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, true),
+                               end_of(7, 3, EXEC_ANY_PEER, false), end_of(7, 1, EXEC_ANY_PEER, false)};
+  exec_channel_end_t across[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, false)};
+  CU_ASSERT_EQUAL(routes_code_on((plan_grid_t){2, 2}, ends, 4, &routes, &arena), HR_OK);
+  CU_ASSERT_EQUAL(routes.count, 2);
+  CU_ASSERT_PTR_NOT_NULL(exec_routes_get(&routes, 7, 0, 1));
+  CU_ASSERT_PTR_NOT_NULL(exec_routes_get(&routes, 7, 2, 3));
+  CU_ASSERT_EQUAL(routes_code_on((plan_grid_t){2, 2}, across, 2, &routes, &arena), HR_DISAGREE);
   hr_arena_deinit(&arena);
 }
 
@@ -264,6 +285,7 @@ static void test_schedule_text(void) {
 }
 
 CU_TestInfo suite_channels[] = {{"routes", test_routes},
+                                {"routes on a grid", test_routes_on_grid},
                                 {"routes that do not fit", test_wrong_routes},
                                 {"pairs, and a process in none", test_pairs},
                                 {"a program split by device", test_split_by_device},

@@ -108,12 +108,13 @@ static void test_own_syntax(void) {
 }
 
 /* MLIR writes six digits, or as many as the type may need, or the bits; the last digit is cut, not rounded, where its
- * printer cuts. */
+ * printer cuts. Enumerations read back whatever they are called. */
 static void test_floats(void) {
   static const char *const values[] = {
       "1.000000e-01 : f32",          "3.14159274 : f32",        "1.17549435E-38 : f32", "0x4B800000 : f32",
       "0x7FC00000 : f32",            "-0.000000e+00 : f64",     "0.30000000000000004 : f64",
-      "-0.99999999999999988 : f64", "0.33333333333333331 : f64", "6.103520e-05 : f16", "1.000000e+10 : f64"};
+      "-0.99999999999999988 : f64", "0.33333333333333331 : f64", "6.103520e-05 : f16", "1.000000e+10 : f64",
+      "9.809080e-45 : f32",         "#stablehlo.a-b<X>",      "#stablehlo<precision X>"};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     char text[200];
     snprintf(text, sizeof text, "module attributes {a = %s} {\n}\n", values[i]);
