@@ -49,6 +49,7 @@ void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t f
 static inline bool conv_is_depthwise(const conv_plan_t *plan) {
   return plan->feature_groups > 1 && plan->group_features == 1 && !plan->types.is_complex;
 }
-void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs, const char *rhs, char *out);
+void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs, const char *rhs,
+                         char *out);
 
 #endif

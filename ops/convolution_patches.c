@@ -18,6 +18,19 @@ void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view
                      plan->window[last].base_dilation == 1;
 }
 
+/* Offsets of one window dimension at `position` of the dilated input; without holes nothing is divided. */
+static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size, int64_t stride, int64_t *offsets) {
+  if (w->base_dilation == 1) {
+    for (int64_t i = 0; i < w->size; i++, position += w->window_dilation)
+      offsets[i] = position < 0 || position >= size ? -1 : position * stride;
+    return;
+  }
+  for (int64_t i = 0; i < w->size; i++, position += w->window_dilation) {
+    bool hole = position < 0 || position % w->base_dilation || position / w->base_dilation >= size;
+    offsets[i] = hole ? -1 : position / w->base_dilation * stride;
+  }
+}
+
 /* Fills in the offsets for a place (number within its batch entry). */
 static void view_move(const conv_view_t *view, int64_t place) {
   const conv_plan_t *plan = view->plan;
@@ -25,10 +38,7 @@ static void view_move(const conv_view_t *view, int64_t place) {
     const hlo_window_dim_t *w = &plan->window[d];
     int64_t position = place % plan->out_dims[d] * w->stride - w->pad_low;
     place /= plan->out_dims[d];
-    for (int64_t i = 0; i < w->size; i++, position += w->window_dilation) {
-      bool hole = position < 0 || position % w->base_dilation || position / w->base_dilation >= plan->in_dims[d];
-      view->offsets[d][i] = hole ? -1 : position / w->base_dilation * plan->in_strides[d];
-    }
+    move_dimension(w, position, plan->in_dims[d], plan->in_strides[d], view->offsets[d]);
   }
 }
 

@@ -9,7 +9,7 @@
 #define PATCH_BYTES (1 << 20)      /* of a block: what an inner cache holds */
 #define MOST_PATCH_BYTES (1 << 24) /* where a single patch is long */
 #define ROW_UNIT 24                /* a multiple of what products do at once */
-#define TASKS_PER_WORKER 4
+#define TASKS_PER_WORKER 2
 
 /* An operand on its way to the order and type that products want. */
 typedef struct conv_operand {
@@ -148,11 +148,13 @@ static bool is_plain(const conv_plan_t *conv) {
   return true;
 }
 
-/* Blocks are small enough for a cache and for all workers to have some. */
+/* Blocks are small enough for a cache and for all workers to have some, yet of more rows than the kernel has columns:
+ * it is packed anew for every block. */
 static void choose_rows(conv_products_t *plan) {
   int64_t row_bytes = plan->k * plan->conv.types.element_bytes, tasks = plan->workers * TASKS_PER_WORKER;
   int64_t share = (plan->m * plan->groups + tasks - 1) / tasks;
   int64_t rows = plan->gemm.function ? PATCH_BYTES / row_bytes : share, most = MOST_PATCH_BYTES / row_bytes;
+  if (rows < 2 * plan->n) rows = 2 * plan->n;
   if (rows > share) rows = share;
   rows = (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
   if (rows < ROW_UNIT) rows = ROW_UNIT;
@@ -192,8 +194,8 @@ static size_t place_all(conv_products_t *plan) {
 static bool choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
   if (types->is_complex) return blas_gemm_open(types->real == HR_F32 ? HR_C64 : HR_C128, &plan->gemm);
-  if (hr_dtype_is_float(types->real) && !conv_is_depthwise(&plan->conv)) return blas_gemm_open(types->real, &plan->gemm);
-  return true;
+  if (!hr_dtype_is_float(types->real) || conv_is_depthwise(&plan->conv)) return true;
+  return blas_gemm_open(types->real, &plan->gemm);
 }
 
 static bool set_sizes(conv_products_t *plan) {
