@@ -52,4 +52,11 @@ static inline bool conv_is_depthwise(const conv_plan_t *plan) {
 void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, const char *lhs, const char *rhs,
                          char *out);
 
+/* With one feature on both sides (a filter of a signal or of an image) patches would be copies for one product each:
+ * lines of the result along the last dimension are sums of shifted lines of the input instead. Places [begin, end) of
+ * line number `line` of all; lhs, rhs, out: the whole ordered arrays. */
+bool conv_is_line(const conv_plan_t *plan);
+void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end, const char *lhs, const char *rhs,
+                   char *out);
+
 #endif

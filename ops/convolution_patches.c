@@ -19,7 +19,8 @@ void conv_view_init(const conv_plan_t *plan, int64_t *offsets, conv_view_t *view
 }
 
 /* Offsets of one window dimension at `position` of the dilated input; without holes nothing is divided. */
-static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size, int64_t stride, int64_t *offsets) {
+static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t size, int64_t stride,
+                           int64_t *offsets) {
   if (w->base_dilation == 1) {
     for (int64_t i = 0; i < w->size; i++, position += w->window_dilation)
       offsets[i] = position < 0 || position >= size ? -1 : position * stride;
@@ -167,5 +168,61 @@ void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, con
   for (int64_t i = row; i < row + rows; i++) {
     view_move(view, i % plan->places);
     depthwise_place(view, lhs + i / plan->places * plan->in_batch_stride * view->real_bytes, rhs, out + i * row_bytes);
+  }
+}
+
+bool conv_is_line(const conv_plan_t *plan) {
+  int last = plan->spatial_rank - 1;
+  return last >= 0 && plan->in_features == 1 && plan->out_features == 1 && plan->batch_groups == 1 &&
+         !plan->types.is_complex && plan->window[last].stride == 1 && plan->window[last].base_dilation == 1;
+}
+
+#if defined(__x86_64__)
+#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default")))
+#else
+#define FOR_EACH_CPU
+#endif
+
+#define DEFINE_LINE(NAME, T)                                                                      \
+  FOR_EACH_CPU static void NAME##_line(const void *x, const void *w, void *out, int64_t count) { \
+    const T *xs = x, weight = *(const T *)w;                                                      \
+    T *to = out;                                                                                  \
+    for (int64_t i = 0; i < count; i++) to[i] += xs[i] * weight;                                  \
+  }
+DEFINE_LINE(f32, float)
+DEFINE_LINE(f64, double)
+DEFINE_LINE(u32, uint32_t)
+DEFINE_LINE(u64, uint64_t)
+
+/* Adds what the window's element `index` of the last dimension meets of the input, to places [begin, end) of a line. */
+static void add_line(const conv_view_t *view, int64_t index, const char *line, const char *weight, int64_t begin,
+                     int64_t end, char *out) {
+  int last = view->plan->spatial_rank - 1;
+  const hlo_window_dim_t *w = &view->plan->window[last];
+  int64_t shift = index * w->window_dilation - w->pad_low, bytes = view->real_bytes;
+  int64_t low = begin > -shift ? begin : -shift, high = view->plan->in_dims[last] - shift;
+  hr_dtype_t real = view->plan->types.real;
+  if (high > end) high = end;
+  if (low >= high) return;
+  (real == HR_F32   ? f32_line
+   : real == HR_F64 ? f64_line
+   : real == HR_U32 ? u32_line
+                    : u64_line)(line + (low + shift) * bytes, weight, out + (low - begin) * bytes, high - low);
+}
+
+void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end, const char *lhs, const char *rhs,
+                   char *out) {
+  const conv_plan_t *plan = view->plan;
+  int64_t at[HLO_MAX_RANK] = {0}, width = plan->out_dims[plan->spatial_rank - 1], place = line * width;
+  int64_t last = plan->spatial_rank - 1, inner = plan->window[last].size, bytes = view->real_bytes;
+  const char *input = lhs + place / plan->places * plan->in_batch_stride * bytes;
+  out += (place + begin) * bytes;
+  memset(out, 0, (size_t)((end - begin) * bytes));
+  view_move(view, place % plan->places);
+  for (int64_t i = 0; i < plan->window_count; i += inner) {
+    int64_t offset = offset_of(view, at, (int)last);
+    for (int64_t k = 0; k < inner && offset >= 0; k++)
+      add_line(view, k, input + offset * bytes, rhs + (i + k) * bytes, begin, end, out);
+    for (int64_t d = last - 1; d >= 0 && ++at[d] == plan->window[d].size; d--) at[d] = 0;
   }
 }

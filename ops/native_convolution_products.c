@@ -10,6 +10,7 @@
 #define MOST_PATCH_BYTES (1 << 24) /* where a single patch is long */
 #define ROW_UNIT 24                /* a multiple of what products do at once */
 #define TASKS_PER_WORKER 2
+#define LINE_UNIT 2048 /* places of a line at once: they stay in the innermost cache */
 
 /* An operand on its way to the order and type that products want. */
 typedef struct conv_operand {
@@ -108,6 +109,30 @@ static void run_depthwise(void *context, int64_t begin, int64_t end, int worker)
   conv_depthwise_rows(&view, begin, end - begin, job->lhs, job->rhs, job->sums);
 }
 
+static int64_t line_width(const conv_plan_t *conv) { return conv->out_dims[conv->spatial_rank - 1]; }
+
+static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
+  const conv_job_t *job = context;
+  conv_view_t view = view_of(job, 0, worker);
+  int64_t width = line_width(&job->plan->conv), parts = (width + LINE_UNIT - 1) / LINE_UNIT;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % parts * LINE_UNIT, limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
+    conv_line_run(&view, task / parts, first, limit, job->lhs, job->rhs, job->sums);
+  }
+}
+
+static void compute(hr_workers_t *workers, conv_job_t *job) {
+  const conv_products_t *plan = job->plan;
+  int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
+  if (conv_is_line(&plan->conv))
+    hr_workers_for(workers, plan->m / width * ((width + LINE_UNIT - 1) / LINE_UNIT), 1 + LINE_UNIT / width, run_lines,
+                   job);
+  else if (conv_is_depthwise(&plan->conv))
+    hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
+  else
+    hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, job);
+}
+
 static const char *ready(hr_workers_t *workers, const conv_products_t *plan, const conv_operand_t *operand,
                          const char *from, char *scratch) {
   if (operand->widened) {
@@ -128,10 +153,7 @@ hr_status_t conv_run_products(const op_native_run_t *run, const void *plan_, voi
   conv_job_t job = {.plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
   job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
   job.rhs = ready(workers, plan, &plan->rhs, in[1], scratch);
-  if (conv_is_depthwise(conv))
-    hr_workers_for(workers, plan->m, plan->rows, run_depthwise, &job);
-  else
-    hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, &job);
+  compute(workers, &job);
   if (plan->narrowed) native_narrow(workers, &conv->types, job.sums, plan->out_count, narrow);
   if (conv->out_order.needed) native_copy_strided(workers, &conv->out_order.copy, out[0], narrow);
   return NULL;
@@ -184,17 +206,19 @@ static size_t place_all(conv_products_t *plan) {
   plan->narrow_at = native_take(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
   plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
   plan->offsets_at = native_take(&total, workers * plan->offsets_bytes);
-  bool patches = plan->gemm.function && !plan->plain && !conv_is_depthwise(conv);
+  bool patches = plan->gemm.function && !plan->plain;
   if (patches) plan->patches_bytes = ((size_t)(plan->rows * plan->k * types->element_bytes) + 63) / 64 * 64;
   plan->patches_at = native_take(&total, workers * plan->patches_bytes);
   return total;
 }
 
+static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
+
 /* Complex numbers are multiplied as such, not as twice as many real ones. */
 static bool choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
   if (types->is_complex) return blas_gemm_open(types->real == HR_F32 ? HR_C64 : HR_C128, &plan->gemm);
-  if (!hr_dtype_is_float(types->real) || conv_is_depthwise(&plan->conv)) return true;
+  if (!hr_dtype_is_float(types->real) || is_summed_directly(&plan->conv)) return true;
   return blas_gemm_open(types->real, &plan->gemm);
 }
 
@@ -211,7 +235,7 @@ static bool set_sizes(conv_products_t *plan) {
 }
 
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
-  if (plan->gemm.function || conv_is_depthwise(&plan->conv)) return NULL;
+  if (plan->gemm.function || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
   for (int w = 0; w < plan->workers; w++)
     HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k, &plan->spaces[w]));

@@ -216,6 +216,9 @@ static void larger_ones(void) {
       {&types[7], 2, 5, 24, 40, 4, 1, {21, 19}, {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}}},
       {&types[7], 2, 64, 9, 34, 1, 2, {14, 15}, {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}}},
       {&types[9], 2, 3, 17, 30, 1, 1, {23, 20}, {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}}},
+      {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}},
+      {&types[10], 2, 2, 1, 1, 1, 1, {37, 41}, {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}}},
+      {&types[7], 3, 2, 1, 1, 1, 1, {7, 9, 12}, {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}}},
       {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}},
       {&types[10], 2, 4, 32, 48, 2, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}}};
   native_env_t env;
@@ -228,8 +231,11 @@ static void larger_ones(void) {
   native_env_deinit(&env);
 }
 
-CU_TestInfo suite_native_convolution[] = {
-    {"forward", forward},   {"gradients of the input", of_input},   {"gradients of the weights", of_weights},
-    {"anything", anything},
-                                          {"many workers", many_workers}, {"constant weights", constant_weights}, {"larger ones", larger_ones},
-    CU_TEST_INFO_NULL};
+CU_TestInfo suite_native_convolution[] = {{"forward", forward},
+                                          {"gradients of the input", of_input},
+                                          {"gradients of the weights", of_weights},
+                                          {"anything", anything},
+                                          {"many workers", many_workers},
+                                          {"constant weights", constant_weights},
+                                          {"larger ones", larger_ones},
+                                          CU_TEST_INFO_NULL};
