@@ -14,7 +14,7 @@ static void widen_part(void *context, int64_t begin, int64_t end, int worker) {
   const char *from = c->from + begin * (int64_t)hr_dtype_bytes(c->dtype);
   char *to = c->to + begin * c->types->element_bytes;
   (void)worker;
-  if (c->types->real == HR_F32 && hr_dtype_is_float(c->dtype))
+  if (c->types->real == HR_F32 && hr_dtype_is_float(c->dtype) && !c->types->is_complex)
     hr_floats_to_f32(c->dtype, from, (float *)to, end - begin);
   else
     matmul_widen_to(c->types, c->dtype, from, end - begin, to);

@@ -1,7 +1,5 @@
 #include "ops/native_convolution.h"
 
-#include <string.h>
-
 /* A dimension that has no role must not say anything; the reference kernel reports it. */
 typedef struct conv_labels {
   const hlo_dim_labels_t *labels;
@@ -166,14 +164,11 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   return is_whole(p);
 }
 
-static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
-                                              op_native_step_t *out) {
+/* By oneDNN, as the problem that it is. */
+static hr_status_t prepare_library(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
   conv_labels_t l = {.labels = hlo_attr_labels(step->instr), .window = window ? window->dims : NULL};
   conv_problem_t *problem;
-  if (!l.labels || (window ? window->rank : 0) != l.labels->spatial_rank ||
-      hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG))
-    return NULL;
   l.lhs = step->in_shapes[0], l.rhs = step->in_shapes[1], l.out = step->out_shape;
   l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
@@ -186,9 +181,46 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target, 
   if (!read_problem(&l, problem)) return NULL;
   if (problem->kind != CONV_WEIGHTS) problem->constant_weights = native_constant(step->instr->operands[1]);
   out->flops = problem->flops;
-  for (int r = 0; r < CONV_ROLES; r++)
-    out->bytes += (double)problem->arrays[r].count * (double)hr_dtype_bytes(problem->arrays[r].dtype);
   return conv_prepare_onednn(target, problem, out);
 }
 
-const op_native_t native_convolution = {"convolution", prepare_native_convolution, conv_run_onednn};
+/* The library's way or that by products of matrices, with its plan. */
+typedef struct conv_way {
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+  const void *plan;
+} conv_way_t;
+
+static double array_bytes(const hlo_shape_t *shape) {
+  double bytes = (double)hr_dtype_bytes(shape->dtype);
+  for (int d = 0; d < shape->rank; d++) bytes *= (double)shape->dims[d];
+  return bytes;
+}
+
+static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
+                                              op_native_step_t *out) {
+  const hlo_window_t *window = hlo_attr_window(step->instr);
+  const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
+  conv_way_t *way;
+  if (!labels || (window ? window->rank : 0) != labels->spatial_rank ||
+      hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG))
+    return NULL;
+  HR_TRY(HR_NEW(target->arena, &way));
+  *way = (conv_way_t){conv_run_onednn, NULL};
+  HR_TRY(prepare_library(target, step, out));
+  if (!out->plan) {
+    way->run = conv_run_products;
+    HR_TRY(conv_prepare_products(target, step, out));
+  }
+  if (!out->plan) return NULL;
+  way->plan = out->plan, out->plan = way;
+  out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) + array_bytes(step->out_shape);
+  return NULL;
+}
+
+static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan, void *const *in,
+                                          void *const *out) {
+  const conv_way_t *way = plan;
+  return way->run(run, way->plan, in, out);
+}
+
+const op_native_t native_convolution = {"convolution", prepare_native_convolution, run_native_convolution};

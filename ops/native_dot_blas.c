@@ -2,22 +2,13 @@
  * their two steps being 1; rows or columns of the result, or matrices of the batch, are split over the workers. */
 #include <limits.h>
 
-#include "base/dl.h"
+#include "ops/blas.h"
 #include "ops/native_dot.h"
-
-enum { ROW_MAJOR = 101, AS_IT_LIES = 111, TURNED = 112 }; /* of the C interface of BLAS */
-
-typedef void (*gemm_real_fn)(int, int, int, int, int, int, double, const double *, int, const double *, int, double,
-                             double *, int);
-typedef void (*gemm_single_fn)(int, int, int, int, int, int, float, const float *, int, const float *, int, float,
-                               float *, int);
-typedef void (*gemm_complex_fn)(int, int, int, int, int, int, const void *, const void *, int, const void *, int,
-                                const void *, void *, int);
 
 typedef struct dot_blas {
   dot_way_t way;
   const dot_problem_t *problem;
-  void *gemm;
+  blas_gemm_t gemm;
   int64_t element_bytes;
   int64_t row_unit, col_unit, row_parts, col_parts; /* of a matrix's tasks */
   size_t a_ordered_at, b_ordered_at;
@@ -29,27 +20,9 @@ typedef struct dot_blas_run {
   char *c;
 } dot_blas_run_t;
 
-static void call_gemm(const dot_blas_t *plan, int m, int n, const void *a, const void *b, void *c) {
-  static const double one[2] = {1, 0}, zero[2] = {0, 0};
-  static const float one_single[2] = {1, 0}, zero_single[2] = {0, 0};
-  const dot_problem_t *p = plan->problem;
-  int a_form = p->a.col_step == 1 ? AS_IT_LIES : TURNED, b_form = p->b.col_step == 1 ? AS_IT_LIES : TURNED;
-  int a_step = (int)(p->a.col_step == 1 ? p->a.row_step : p->a.col_step), k = (int)p->k;
-  int b_step = (int)(p->b.col_step == 1 ? p->b.row_step : p->b.col_step), c_step = (int)p->n;
-  switch (p->types.out) {
-    case HR_F32:
-      ((gemm_single_fn)plan->gemm)(ROW_MAJOR, a_form, b_form, m, n, k, 1, a, a_step, b, b_step, 0, c, c_step);
-      return;
-    case HR_F64:
-      ((gemm_real_fn)plan->gemm)(ROW_MAJOR, a_form, b_form, m, n, k, 1, a, a_step, b, b_step, 0, c, c_step);
-      return;
-    case HR_C64:
-      ((gemm_complex_fn)plan->gemm)(ROW_MAJOR, a_form, b_form, m, n, k, one_single, a, a_step, b, b_step, zero_single,
-                                    c, c_step);
-      return;
-    default:
-      ((gemm_complex_fn)plan->gemm)(ROW_MAJOR, a_form, b_form, m, n, k, one, a, a_step, b, b_step, zero, c, c_step);
-  }
+static blas_matrix_t as_it_lies(const dot_matrices_t *side, const void *data) {
+  bool turned = side->col_step != 1;
+  return (blas_matrix_t){data, (int)(turned ? side->col_step : side->row_step), turned};
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -65,8 +38,9 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
     int64_t column = task % plan->col_parts * plan->col_unit;
     int64_t a = p->a.starts[matrix] + row * p->a.row_step, b = p->b.starts[matrix] + column * p->b.col_step;
     int64_t c = (matrix * p->m + row) * p->n + column;
-    call_gemm(plan, (int)least(plan->row_unit, p->m - row), (int)least(plan->col_unit, p->n - column),
-              r->a + a * plan->element_bytes, r->b + b * plan->element_bytes, r->c + c * plan->element_bytes);
+    blas_gemm_run(&plan->gemm, (int)least(plan->row_unit, p->m - row), (int)least(plan->col_unit, p->n - column),
+                  (int)p->k, as_it_lies(&p->a, r->a + a * plan->element_bytes),
+                  as_it_lies(&p->b, r->b + b * plan->element_bytes), r->c + c * plan->element_bytes, (int)p->n);
   }
 }
 
@@ -110,16 +84,7 @@ hr_status_t dot_prepare_blas(const op_native_target_t *target, const dot_problem
   plan->way = (dot_way_t){"BLAS", run_blas};
   plan->problem = problem;
   plan->element_bytes = (int64_t)hr_dtype_bytes(problem->types.out);
-  hr_dtype_t type = problem->types.out;
-  const char *name = type == HR_F32   ? "cblas_sgemm"
-                     : type == HR_F64 ? "cblas_dgemm"
-                     : type == HR_C64 ? "cblas_cgemm"
-                                      : "cblas_zgemm";
-  hr_status_t missing = hr_dl_symbol(HR_LIBRARY_LAPACK, name, &plan->gemm);
-  if (missing) {
-    hr_status_release(missing);
-    return NULL;
-  }
+  if (!blas_gemm_open(problem->types.out, &plan->gemm)) return NULL;
   choose_parts(target->workers, plan);
   plan->a_ordered_at = native_take(&total, dot_order_bytes(&problem->a));
   plan->b_ordered_at = native_take(&total, dot_order_bytes(&problem->b));

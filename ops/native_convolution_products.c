@@ -1,0 +1,261 @@
+#include <limits.h>
+#include <string.h>
+
+#include "ops/blas.h"
+#include "ops/convolution.h"
+#include "ops/native_convolution.h"
+#include "ops/native_copy.h"
+
+#define PATCH_BYTES (1 << 20)      /* of a block: what an inner cache holds */
+#define MOST_PATCH_BYTES (1 << 24) /* where a single patch is long */
+#define ROW_UNIT 24                /* a multiple of what products do at once */
+#define TASKS_PER_WORKER 2
+#define LINE_UNIT 2048 /* places of a line at once: they stay in the innermost cache */
+
+/* An operand on its way to the order and type that products want. */
+typedef struct conv_operand {
+  const matmul_order_t *order;
+  hr_dtype_t dtype;
+  int64_t count;
+  bool widened;
+  size_t wide_at, ordered_at;
+} conv_operand_t;
+
+typedef struct conv_products {
+  conv_plan_t conv;
+  int workers;
+  conv_operand_t lhs, rhs;
+  blas_gemm_t gemm;        /* function: NULL for whole numbers */
+  matmul_space_t **spaces; /* for whole numbers, one a worker */
+  int64_t groups, m, n, k; /* of the product of a group, in elements */
+  int64_t rows, blocks;    /* rows of a block, blocks of a group */
+  bool plain;              /* the input itself is the matrix of patches */
+  bool narrowed;
+  int64_t out_count;
+  size_t sums_at, narrow_at, offsets_at, offsets_bytes, patches_at, patches_bytes; /* the last two: one a worker */
+} conv_products_t;
+
+typedef struct conv_job {
+  const conv_products_t *plan;
+  const char *lhs, *rhs;
+  char *sums, *scratch;
+} conv_job_t;
+
+/* --- running --- */
+
+static conv_view_t view_of(const conv_job_t *job, int64_t group, int worker) {
+  const conv_products_t *plan = job->plan;
+  const conv_plan_t *conv = &plan->conv;
+  conv_view_t view;
+  conv_view_init(conv, (int64_t *)(job->scratch + plan->offsets_at + (size_t)worker * plan->offsets_bytes), &view);
+  int64_t start = conv->batch_groups > 1 ? group * conv->out_batch * conv->in_batch_stride : group * view.unit;
+  view.input = job->lhs + start * view.real_bytes;
+  return view;
+}
+
+static int64_t rows_of(const conv_products_t *plan, int64_t block) {
+  int64_t left = plan->m - block * plan->rows;
+  return left < plan->rows ? left : plan->rows;
+}
+
+static void multiply_floats(const conv_job_t *job, int64_t group, int64_t block, int worker) {
+  const conv_products_t *plan = job->plan;
+  const conv_plan_t *conv = &plan->conv;
+  int64_t row = block * plan->rows, rows = rows_of(plan, block), bytes = conv->types.element_bytes;
+  conv_view_t view = view_of(job, group, worker);
+  char *patches = job->scratch + plan->patches_at + (size_t)worker * plan->patches_bytes;
+  blas_matrix_t a = {patches, (int)plan->k, false};
+  blas_matrix_t b = {job->rhs + group * plan->n * bytes, (int)conv->out_features, false};
+  if (plan->plain)
+    a = (blas_matrix_t){view.input + row * conv->in_features * bytes, (int)conv->in_features, false};
+  else
+    conv_patches_fill(&view, row, rows, 0, plan->k * conv->types.parts, patches);
+  blas_gemm_run(&plan->gemm, (int)rows, (int)plan->n, (int)plan->k, a, b,
+                job->sums + (row * conv->out_features + group * plan->n) * bytes, (int)conv->out_features);
+}
+
+/* The rows of patches that a product asks for, counted from the block's first. */
+typedef struct conv_block {
+  conv_view_t view;
+  int64_t first;
+} conv_block_t;
+
+static void fill_block(const void *context, int64_t row, int64_t rows, int64_t first, int64_t count, void *to) {
+  const conv_block_t *block = context;
+  conv_patches_fill(&block->view, block->first + row, rows, first, count, to);
+}
+
+static void multiply_whole(const conv_job_t *job, int64_t group, int64_t block, int worker) {
+  const conv_products_t *plan = job->plan;
+  int64_t bytes = plan->conv.types.element_bytes, features = plan->conv.out_features, row = block * plan->rows;
+  conv_block_t context = {view_of(job, group, worker), row};
+  matmul_job_t product = {.real = plan->conv.types.real, .m = rows_of(plan, block), .n = plan->n, .k = plan->k};
+  product.fill = fill_block, product.context = &context;
+  product.b = job->rhs + group * plan->n * bytes, product.b_row = features, product.b_col = 1;
+  product.c = job->sums + (row * features + group * plan->n) * bytes, product.c_row = features, product.c_col = 1;
+  matmul_run(&product, plan->spaces[worker]);
+}
+
+static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
+  const conv_job_t *job = context;
+  const conv_products_t *plan = job->plan;
+  for (int64_t task = begin; task < end; task++)
+    (plan->gemm.function ? multiply_floats : multiply_whole)(job, task % plan->groups, task / plan->groups, worker);
+}
+
+static void run_depthwise(void *context, int64_t begin, int64_t end, int worker) {
+  const conv_job_t *job = context;
+  conv_view_t view = view_of(job, 0, worker);
+  conv_depthwise_rows(&view, begin, end - begin, job->lhs, job->rhs, job->sums);
+}
+
+static int64_t line_width(const conv_plan_t *conv) { return conv->out_dims[conv->spatial_rank - 1]; }
+
+static void run_lines(void *context, int64_t begin, int64_t end, int worker) {
+  const conv_job_t *job = context;
+  conv_view_t view = view_of(job, 0, worker);
+  int64_t width = line_width(&job->plan->conv), parts = (width + LINE_UNIT - 1) / LINE_UNIT;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % parts * LINE_UNIT, limit = first + LINE_UNIT < width ? first + LINE_UNIT : width;
+    conv_line_run(&view, task / parts, first, limit, job->lhs, job->rhs, job->sums);
+  }
+}
+
+static void compute(hr_workers_t *workers, conv_job_t *job) {
+  const conv_products_t *plan = job->plan;
+  int64_t width = conv_is_line(&plan->conv) ? line_width(&plan->conv) : 1;
+  if (conv_is_line(&plan->conv))
+    hr_workers_for(workers, plan->m / width * ((width + LINE_UNIT - 1) / LINE_UNIT), 1 + LINE_UNIT / width, run_lines,
+                   job);
+  else if (conv_is_depthwise(&plan->conv))
+    hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
+  else
+    hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, job);
+}
+
+static const char *ready(hr_workers_t *workers, const conv_products_t *plan, const conv_operand_t *operand,
+                         const char *from, char *scratch) {
+  if (operand->widened) {
+    native_widen(workers, &plan->conv.types, operand->dtype, from, operand->count, scratch + operand->wide_at);
+    from = scratch + operand->wide_at;
+  }
+  if (!operand->order->needed) return from;
+  native_copy_strided(workers, &operand->order->copy, scratch + operand->ordered_at,
+                      from + operand->order->from_bytes);
+  return scratch + operand->ordered_at;
+}
+
+hr_status_t conv_run_products(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const conv_products_t *plan = plan_;
+  const conv_plan_t *conv = &plan->conv;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  char *scratch = run->scratch, *narrow = conv->out_order.needed ? scratch + plan->narrow_at : out[0];
+  conv_job_t job = {.plan = plan, .scratch = scratch, .sums = plan->narrowed ? scratch + plan->sums_at : narrow};
+  job.lhs = ready(workers, plan, &plan->lhs, in[0], scratch);
+  job.rhs = ready(workers, plan, &plan->rhs, in[1], scratch);
+  compute(workers, &job);
+  if (plan->narrowed) native_narrow(workers, &conv->types, job.sums, plan->out_count, narrow);
+  if (conv->out_order.needed) native_copy_strided(workers, &conv->out_order.copy, out[0], narrow);
+  return NULL;
+}
+
+/* --- planning --- */
+
+static bool is_plain(const conv_plan_t *conv) {
+  for (int d = 0; d < conv->spatial_rank; d++) {
+    const hlo_window_dim_t *w = &conv->window[d];
+    if (w->size != 1 || w->stride != 1 || w->base_dilation != 1 || w->pad_low || conv->in_dims[d] != conv->out_dims[d])
+      return false;
+  }
+  return true;
+}
+
+/* Blocks are small enough for a cache and for all workers to have some, yet of more rows than the kernel has columns:
+ * it is packed anew for every block. */
+static void choose_rows(conv_products_t *plan) {
+  int64_t row_bytes = plan->k * plan->conv.types.element_bytes, tasks = plan->workers * TASKS_PER_WORKER;
+  int64_t share = (plan->m * plan->groups + tasks - 1) / tasks;
+  int64_t rows = plan->gemm.function ? PATCH_BYTES / row_bytes : share, most = MOST_PATCH_BYTES / row_bytes;
+  if (rows < 2 * plan->n) rows = 2 * plan->n;
+  if (rows > share) rows = share;
+  rows = (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
+  if (rows < ROW_UNIT) rows = ROW_UNIT;
+  if (plan->gemm.function && rows > most) rows = most > 1 ? most : 1;
+  if (rows > plan->m) rows = plan->m;
+  plan->rows = rows, plan->blocks = (plan->m + rows - 1) / rows;
+}
+
+static void place_operand(const matmul_types_t *types, conv_operand_t *operand, size_t *total) {
+  operand->widened = !matmul_is_widened(types, operand->dtype);
+  size_t bytes = (size_t)operand->count * (size_t)types->element_bytes;
+  operand->wide_at = native_take(total, operand->widened ? bytes : 0);
+  operand->ordered_at = native_take(total, operand->order->needed ? bytes : 0);
+}
+
+static size_t place_all(conv_products_t *plan) {
+  const conv_plan_t *conv = &plan->conv;
+  const matmul_types_t *types = &conv->types;
+  size_t total = 0, workers = (size_t)plan->workers;
+  plan->lhs = (conv_operand_t){.order = &conv->lhs_order, .dtype = types->lhs, .count = conv->lhs_count};
+  plan->rhs = (conv_operand_t){.order = &conv->rhs_order, .dtype = types->rhs, .count = conv->rhs_count};
+  place_operand(types, &plan->lhs, &total);
+  place_operand(types, &plan->rhs, &total);
+  plan->narrowed = !matmul_is_widened(types, types->out);
+  plan->sums_at =
+      native_take(&total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
+  plan->narrow_at = native_take(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
+  plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
+  plan->offsets_at = native_take(&total, workers * plan->offsets_bytes);
+  bool patches = plan->gemm.function && !plan->plain;
+  if (patches) plan->patches_bytes = ((size_t)(plan->rows * plan->k * types->element_bytes) + 63) / 64 * 64;
+  plan->patches_at = native_take(&total, workers * plan->patches_bytes);
+  return total;
+}
+
+static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
+
+/* Complex numbers are multiplied as such, not as twice as many real ones. */
+static bool choose_product(conv_products_t *plan) {
+  const matmul_types_t *types = &plan->conv.types;
+  if (types->is_complex) return blas_gemm_open(types->real == HR_F32 ? HR_C64 : HR_C128, &plan->gemm);
+  if (!hr_dtype_is_float(types->real) || is_summed_directly(&plan->conv)) return true;
+  return blas_gemm_open(types->real, &plan->gemm);
+}
+
+static bool set_sizes(conv_products_t *plan) {
+  const conv_plan_t *conv = &plan->conv;
+  plan->groups = conv->feature_groups * conv->batch_groups;
+  plan->m = conv->out_batch * conv->places;
+  plan->n = conv->out_features / plan->groups;
+  plan->k = conv->window_count * conv->group_features;
+  plan->out_count = plan->m * conv->out_features;
+  plan->plain = is_plain(conv);
+  return plan->out_count > 0 && conv->lhs_count > 0 && conv->rhs_count > 0 && plan->m <= INT_MAX &&
+         plan->k <= INT_MAX && conv->in_features <= INT_MAX && conv->out_features <= INT_MAX;
+}
+
+static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
+  if (plan->gemm.function || is_summed_directly(&plan->conv)) return NULL;
+  HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
+  for (int w = 0; w < plan->workers; w++)
+    HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k, &plan->spaces[w]));
+  return NULL;
+}
+
+hr_status_t conv_prepare_products(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  conv_products_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  *plan = (conv_products_t){.workers = target->workers};
+  hr_status_t refused = conv_plan_init(step, &plan->conv);
+  if (refused) { /* the reference kernel says why */
+    hr_status_release(refused);
+    return NULL;
+  }
+  if (!set_sizes(plan) || !choose_product(plan)) return NULL;
+  choose_rows(plan);
+  HR_TRY(make_spaces(target, plan));
+  out->scratch_bytes = place_all(plan);
+  out->flops = 2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->out_count * (double)plan->k;
+  out->plan = plan;
+  return NULL;
+}
