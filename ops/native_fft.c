@@ -17,9 +17,9 @@
 #define PAD_BYTES 64    /* between them, so that they do not share the places of one cache line */
 #define SPLIT_ELEMENTS 4096
 
-/* The same transform of many lines, and of one. */
+/* The same transform of many lines, and of as many as are left over at the end. */
 typedef struct fft_lines {
-  fftw_plan many, one;
+  fftw_plan many, rest;
   int64_t count; /* lines of `many` */
 } fft_lines_t;
 
@@ -94,9 +94,7 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
       twice_gather((const pair_t *)(r->from + at), c->inner, c->length, count, (pair_t *)space, step);
     else
       single_gather((const double *)(r->from + at), c->inner, c->length, count, (double *)space, step);
-    if (count == COLUMNS) plan->library.execute_dft(c->lines.many, space, space);
-    for (int64_t i = 0; i < count && count < COLUMNS; i++)
-      plan->library.execute_dft(c->lines.one, space + i * step * each, space + i * step * each);
+    plan->library.execute_dft(count == COLUMNS ? c->lines.many : c->lines.rest, space, space);
     if (is_double(plan))
       twice_scatter((const pair_t *)space, step, c->length, count, (pair_t *)(r->to + at), c->inner);
     else
@@ -139,14 +137,14 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
+/* Blocks of lines: each starts at an address that is aligned, whatever the length of a line. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_lines_t *lines = &r->plan->rows;
-  char *space = worker_space(r, worker);
-  int64_t row = begin;
-  for (; row + lines->count <= end && lines->many; row += lines->count)
-    transform_rows(r, lines->many, row, lines->count, space);
-  for (; row < end; row++) transform_rows(r, lines->one, row, 1, space);
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = block * lines->count, count = least(lines->count, r->plan->row_count - row);
+    transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count, worker_space(r, worker));
+  }
 }
 
 /* --- all passes --- */
@@ -161,7 +159,8 @@ static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const vo
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
   const fft_native_t *plan = r->plan;
   r->from = from, r->to = to;
-  hr_workers_split(workers, plan->row_count, 1 + SPLIT_ELEMENTS / plan->last_length, run_rows, r);
+  int64_t blocks = (plan->row_count + plan->rows.count - 1) / plan->rows.count;
+  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * plan->rows.count), run_rows, r);
 }
 
 static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
@@ -198,18 +197,18 @@ static void destroy_made(void *object) {
 typedef struct fft_form {
   hlo_enum_FFT_TYPE_t type;                 /* of the lines */
   int64_t length, count, in_step, out_step; /* steps between lines, in elements of each side */
-  bool in_place, unaligned;
+  bool in_place;
 } fft_form_t;
 
 /* Planning by estimate does not touch the arrays, but wants them aligned as they will be. */
 static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) {
   static _Alignas(64) char in[64], out[64];
   fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
-  unsigned flags = FFTW_ESTIMATE | (f->unaligned ? FFTW_UNALIGNED : 0);
   void *to = f->in_place ? in : out;
-  if (f->type == HLO_FFT_TYPE_RFFT) return library->dft_r2c(1, &line, 1, &many, in, to, flags);
-  if (f->type == HLO_FFT_TYPE_IRFFT) return library->dft_c2r(1, &line, 1, &many, in, to, flags);
-  return library->dft(1, &line, 1, &many, in, to, f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, flags);
+  if (f->type == HLO_FFT_TYPE_RFFT) return library->dft_r2c(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
+  if (f->type == HLO_FFT_TYPE_IRFFT) return library->dft_c2r(1, &line, 1, &many, in, to, FFTW_ESTIMATE);
+  return library->dft(1, &line, 1, &many, in, to, f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD,
+                      FFTW_ESTIMATE);
 }
 
 static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library, const fft_form_t *form,
@@ -225,12 +224,17 @@ static hr_status_t keep_lines(const op_native_target_t *target, const fftw_libra
   return NULL;
 }
 
+/* For `total` lines, form.count at a time. */
 static hr_status_t plan_lines(const op_native_target_t *target, const fftw_library_t *library, fft_form_t form,
-                              fft_lines_t *lines) {
+                              int64_t total, fft_lines_t *lines) {
   lines->count = form.count;
-  HR_TRY(keep_lines(target, library, &form, &lines->many));
-  form.count = 1;
-  return keep_lines(target, library, &form, &lines->one);
+  if (total >= form.count) HR_TRY(keep_lines(target, library, &form, &lines->many));
+  form.count = total % form.count;
+  return form.count ? keep_lines(target, library, &form, &lines->rest) : NULL;
+}
+
+static bool lines_exist(const fft_lines_t *lines, int64_t total) {
+  return (lines->many || total < lines->count) && (lines->rest || total % lines->count == 0);
 }
 
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
@@ -241,26 +245,26 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
     *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
     inner *= sizes[t];
     int64_t step = padded_length(plan, c->length);
-    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, COLUMNS, step, step, true,
-                       c->length * plan->element_bytes % 16 != 0};
-    HR_TRY(plan_lines(target, &plan->library, form, &c->lines));
+    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, COLUMNS, step, step, true};
+    HR_TRY(plan_lines(target, &plan->library, form, c->inner, &c->lines));
   }
   return NULL;
 }
 
+/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number, because FFTW is
+ * four times slower on blocks that do not start at a multiple of 16 bytes. */
+static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
+  int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
+  int64_t share = (plan->row_count + target->workers - 1) / target->workers;
+  count = least(count, share);
+  if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return count > 1 ? count : 1;
+  return count > 2 ? count / 2 * 2 : 2;
+}
+
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
-  int64_t each = plan->element_bytes, real = each / 2, count = ROW_BYTES / (plan->last_length * each);
-  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? real : each);
-  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? real : each);
-  if (count > plan->row_count) count = plan->row_count;
-  fft_form_t form = {plan->type,
-                     plan->last_length,
-                     count > 1 ? count : 1,
-                     plan->in_last,
-                     plan->out_last,
-                     false,
-                     in_bytes % 16 != 0 || out_bytes % 16 != 0};
-  return plan_lines(target, &plan->library, form, &plan->rows);
+  int64_t count = block_rows(target, plan);
+  fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
+  return plan_lines(target, &plan->library, form, plan->row_count, &plan->rows);
 }
 
 static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
@@ -297,9 +301,9 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
 }
 
 static bool plans_exist(const fft_native_t *plan) {
-  bool exist = plan->rows.many && plan->rows.one;
+  bool exist = lines_exist(&plan->rows, plan->row_count);
   for (int i = 0; i < plan->column_passes; i++)
-    exist = exist && plan->columns[i].lines.many && plan->columns[i].lines.one;
+    exist = exist && lines_exist(&plan->columns[i].lines, plan->columns[i].inner);
   return exist;
 }
 
