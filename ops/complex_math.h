@@ -34,6 +34,19 @@ SCALAR_COMPLEX(c128, c128_t, double)
 
 double c128_abs(c128_t z);
 c128_t c128_divide(c128_t a, c128_t b);
+
+/* Squares of floats neither overflow nor vanish as doubles; of an infinite and a NaN part the sum is NaN. */
+static inline float c64_abs(c64_t z) { return (float)sqrt((double)z.re * z.re + (double)z.im * z.im); }
+
+/* Products of floats are exact as doubles, so the plain formula is good to the last bit where nothing is special. */
+static inline c64_t c64_divide(c64_t a, c64_t b) {
+  c128_t x = c64_widen(a), y = c64_widen(b);
+  double squares = y.re * y.re + y.im * y.im;
+  if (!(squares > 0 && squares < INFINITY && fabs(x.re) < INFINITY && fabs(x.im) < INFINITY))
+    return c128_narrow(c128_divide(x, y));
+  return (c64_t){(float)((x.re * y.re + x.im * y.im) / squares), (float)((x.im * y.re - x.re * y.im) / squares)};
+}
+
 c128_t c128_power(c128_t base, c128_t exponent);
 c128_t c128_atan2(c128_t y, c128_t x); /* -i log((x + iy) / sqrt(x^2 + y^2)) */
 c128_t c128_acos(c128_t z);

@@ -1,6 +1,7 @@
 /* Elementwise ops on c64 and c128, and those that take complex numbers apart and together. */
 #include "ops/complex_math.h"
 #include "ops/ew_loops.h"
+#include "ops/native_cpu.h"
 
 #define UNARY(op)                                                                    \
   EW_UNARY(c64_##op##_loop, c64_t, c64_t, c128_narrow(c128_##op(c64_widen(a))))      \
@@ -31,10 +32,18 @@ UNARY(sqrt)
 UNARY(tan)
 UNARY(tanh)
 BINARY(atan2)
-BINARY(divide)
+EW_BINARY_COSTLY(c64_divide_loop, c64_t, c64_t, c64_t, c64_divide(a, b))
+EW_BINARY_COSTLY(c128_divide_loop, c128_t, c128_t, c128_t, c128_divide(a, b))
 BINARY(power)
-EW_UNARY(c64_abs_loop, float, c64_t, (float)c128_abs(c64_widen(a)))
 EW_UNARY(c128_abs_loop, double, c128_t, c128_abs(a))
+
+/* The loops that are vector code, for the machine that they will run on. AVX2 without FMA, which gcc would use in
+ * products of complex numbers whatever it is told, but not at the end of an array: rounding would depend on the place. */
+#if NATIVE_HAS_CLONES
+#undef EW_OPTIMIZE
+#define EW_OPTIMIZE __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#endif
+EW_UNARY(c64_abs_loop, float, c64_t, c64_abs(a))
 
 #define PLAIN_LOOPS(p, C, T)                                              \
   EW_UNARY(p##_negate_loop, C, C, p##_negate(a))                          \

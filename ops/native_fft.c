@@ -8,20 +8,13 @@
  */
 #include <string.h>
 
-#include "ops/fftw.h"
 #include "ops/native_common.h"
+#include "ops/native_fft_lines.h"
+#include "ops/native_fft_long.h"
 
 #define FFT_MAX_DIMS 3
 #define ROW_BYTES 65536 /* of the lines transformed by one call */
-#define COLUMNS 16      /* lines copied at once: two cache lines of every row for c64 */
-#define PAD_BYTES 64    /* between them, so that they do not share the places of one cache line */
 #define SPLIT_ELEMENTS 4096
-
-/* The same transform of many lines, and of one. */
-typedef struct fft_lines {
-  fftw_plan many, one;
-  int64_t count; /* lines of `many` */
-} fft_lines_t;
 
 typedef struct fft_columns {
   fft_lines_t lines;
@@ -32,12 +25,13 @@ typedef struct fft_native {
   fftw_library_t library;
   hlo_enum_FFT_TYPE_t type;
   int64_t element_bytes; /* of a complex one */
-  int column_passes;
+  int column_passes, workers;
   fft_columns_t columns[FFT_MAX_DIMS - 1];
   fft_lines_t rows;
   int64_t row_count, in_last, out_last, last_length;
   double scale;
   size_t copy_at, worker_at, worker_bytes;
+  const fft_long_t *long_; /* lines that one worker is not to do alone; NULL: others */
 } fft_native_t;
 
 typedef struct fft_run {
@@ -48,8 +42,6 @@ typedef struct fft_run {
   char *workers; /* scratch memory of worker 0 */
 } fft_run_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static bool is_double(const fft_native_t *plan) { return plan->element_bytes == 16; }
 
 static char *worker_space(const fft_run_t *r, int worker) {
@@ -58,49 +50,19 @@ static char *worker_space(const fft_run_t *r, int worker) {
 
 /* --- columns --- */
 
-static int64_t padded_length(const fft_native_t *plan, int64_t length) {
-  return length + PAD_BYTES / plan->element_bytes;
-}
-
-/* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
-#define DEFINE_TURNS(NAME, T)                                                                                        \
-  static void NAME##_gather(const T *from, int64_t step, int64_t length, int64_t count, T *to, int64_t to_step) {    \
-    for (int64_t i = 0; i < length; i += 8)                                                                          \
-      for (int64_t c = 0; c < count; c++)                                                                            \
-        for (int64_t j = i; j < least(i + 8, length); j++) to[c * to_step + j] = from[j * step + c];                 \
-  }                                                                                                                  \
-  static void NAME##_scatter(const T *from, int64_t from_step, int64_t length, int64_t count, T *to, int64_t step) { \
-    for (int64_t i = 0; i < length; i += 8)                                                                          \
-      for (int64_t j = i; j < least(i + 8, length); j++)                                                             \
-        for (int64_t c = 0; c < count; c++) to[j * step + c] = from[c * from_step + j];                              \
-  }
-typedef struct pair {
-  double re, im;
-} pair_t;
-DEFINE_TURNS(single, double)
-DEFINE_TURNS(twice, pair_t)
-
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_native_t *plan = r->plan;
   const fft_columns_t *c = r->columns;
-  int64_t blocks = (c->inner + COLUMNS - 1) / COLUMNS, each = plan->element_bytes;
-  int64_t step = padded_length(plan, c->length);
+  int64_t blocks = (c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS, each = plan->element_bytes;
+  int64_t step = fft_padded_length(plan->element_bytes, c->length);
   char *space = worker_space(r, worker);
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % blocks * COLUMNS, count = least(COLUMNS, c->inner - first);
+    int64_t first = task % blocks * FFT_COLUMNS, count = fft_least(FFT_COLUMNS, c->inner - first);
     int64_t at = (task / blocks * c->length * c->inner + first) * each;
-    if (is_double(plan))
-      twice_gather((const pair_t *)(r->from + at), c->inner, c->length, count, (pair_t *)space, step);
-    else
-      single_gather((const double *)(r->from + at), c->inner, c->length, count, (double *)space, step);
-    if (count == COLUMNS) plan->library.execute_dft(c->lines.many, space, space);
-    for (int64_t i = 0; i < count && count < COLUMNS; i++)
-      plan->library.execute_dft(c->lines.one, space + i * step * each, space + i * step * each);
-    if (is_double(plan))
-      twice_scatter((const pair_t *)space, step, c->length, count, (pair_t *)(r->to + at), c->inner);
-    else
-      single_scatter((const double *)space, step, c->length, count, (double *)(r->to + at), c->inner);
+    fft_gather(each, r->from + at, c->inner, c->length, count, space, step);
+    plan->library.execute_dft(count == FFT_COLUMNS ? c->lines.many : c->lines.rest, space, space);
+    fft_scatter(each, space, step, c->length, count, r->to + at, c->inner);
   }
 }
 
@@ -139,99 +101,54 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
+/* Blocks of lines: each starts at an address that is aligned, whatever the length of a line. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_lines_t *lines = &r->plan->rows;
-  char *space = worker_space(r, worker);
-  int64_t row = begin;
-  for (; row + lines->count <= end && lines->many; row += lines->count)
-    transform_rows(r, lines->many, row, lines->count, space);
-  for (; row < end; row++) transform_rows(r, lines->one, row, 1, space);
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = block * lines->count, count = fft_least(lines->count, r->plan->row_count - row);
+    transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count, worker_space(r, worker));
+  }
 }
 
 /* --- all passes --- */
 
 static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from, void *to) {
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
-  int64_t tasks = c->outer * ((c->inner + COLUMNS - 1) / COLUMNS);
+  int64_t tasks = c->outer * ((c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS);
   r->from = from, r->to = to;
-  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * COLUMNS), run_columns, r);
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * FFT_COLUMNS), run_columns, r);
 }
 
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
   const fft_native_t *plan = r->plan;
   r->from = from, r->to = to;
-  hr_workers_split(workers, plan->row_count, 1 + SPLIT_ELEMENTS / plan->last_length, run_rows, r);
+  int64_t blocks = (plan->row_count + plan->rows.count - 1) / plan->rows.count;
+  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * plan->rows.count), run_rows, r);
 }
 
 static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
   const fft_native_t *plan = plan_;
   char *scratch = run->scratch;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  if (plan->long_) {
+    fft_long_run(plan->long_, workers, scratch, in[0], out[0]);
+    return NULL;
+  }
   fft_run_t r = {.plan = plan, .workers = scratch + plan->worker_at};
   if (plan->type != HLO_FFT_TYPE_IRFFT) {
-    pass_rows(run->workers, &r, in[0], out[0]);
-    for (int i = 0; i < plan->column_passes; i++) pass_columns(run->workers, &r, i, out[0], out[0]);
+    pass_rows(workers, &r, in[0], out[0]);
+    for (int i = 0; i < plan->column_passes; i++) pass_columns(workers, &r, i, out[0], out[0]);
     return NULL;
   }
   const void *from = in[0];
   for (int i = 0; i < plan->column_passes; i++, from = scratch + plan->copy_at)
-    pass_columns(run->workers, &r, i, from, scratch + plan->copy_at);
-  pass_rows(run->workers, &r, from, out[0]);
+    pass_columns(workers, &r, i, from, scratch + plan->copy_at);
+  pass_rows(workers, &r, from, out[0]);
   return NULL;
 }
 
 /* --- planning --- */
-
-typedef struct fft_made {
-  fftw_library_t library;
-  fftw_plan plan;
-} fft_made_t;
-
-static void destroy_made(void *object) {
-  const fft_made_t *made = object;
-  fftw_lock();
-  if (made->plan) made->library.destroy_plan(made->plan);
-  fftw_unlock();
-}
-
-/* How the lines of a call lie. */
-typedef struct fft_form {
-  hlo_enum_FFT_TYPE_t type;                 /* of the lines */
-  int64_t length, count, in_step, out_step; /* steps between lines, in elements of each side */
-  bool in_place, unaligned;
-} fft_form_t;
-
-/* Planning by estimate does not touch the arrays, but wants them aligned as they will be. */
-static fftw_plan make_lines(const fftw_library_t *library, const fft_form_t *f) {
-  static _Alignas(64) char in[64], out[64];
-  fftw_iodim64 line = {f->length, 1, 1}, many = {f->count, f->in_step, f->out_step};
-  unsigned flags = FFTW_ESTIMATE | (f->unaligned ? FFTW_UNALIGNED : 0);
-  void *to = f->in_place ? in : out;
-  if (f->type == HLO_FFT_TYPE_RFFT) return library->dft_r2c(1, &line, 1, &many, in, to, flags);
-  if (f->type == HLO_FFT_TYPE_IRFFT) return library->dft_c2r(1, &line, 1, &many, in, to, flags);
-  return library->dft(1, &line, 1, &many, in, to, f->type == HLO_FFT_TYPE_FFT ? FFTW_FORWARD : FFTW_BACKWARD, flags);
-}
-
-static hr_status_t keep_lines(const op_native_target_t *target, const fftw_library_t *library, const fft_form_t *form,
-                              fftw_plan *out_plan) {
-  fft_made_t *made;
-  HR_TRY(HR_NEW(target->arena, &made));
-  made->library = *library;
-  HR_TRY(target->at_end(target->context, destroy_made, made));
-  fftw_lock();
-  made->plan = make_lines(library, form);
-  fftw_unlock();
-  *out_plan = made->plan;
-  return NULL;
-}
-
-static hr_status_t plan_lines(const op_native_target_t *target, const fftw_library_t *library, fft_form_t form,
-                              fft_lines_t *lines) {
-  lines->count = form.count;
-  HR_TRY(keep_lines(target, library, &form, &lines->many));
-  form.count = 1;
-  return keep_lines(target, library, &form, &lines->one);
-}
 
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
   bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
@@ -240,27 +157,27 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
     fft_columns_t *c = &plan->columns[plan->column_passes++];
     *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
     inner *= sizes[t];
-    int64_t step = padded_length(plan, c->length);
-    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, COLUMNS, step, step, true,
-                       c->length * plan->element_bytes % 16 != 0};
-    HR_TRY(plan_lines(target, &plan->library, form, &c->lines));
+    int64_t step = fft_padded_length(plan->element_bytes, c->length);
+    fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
+    HR_TRY(fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
   }
   return NULL;
 }
 
+/* Lines of a block: as many as stay in the second cache, some for every worker, and an even number, because FFTW is
+ * four times slower on blocks that do not start at a multiple of 16 bytes. */
+static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
+  int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
+  int64_t share = (plan->row_count + target->workers - 1) / target->workers;
+  count = fft_least(count, share);
+  if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return count > 1 ? count : 1;
+  return count > 2 ? count / 2 * 2 : 2;
+}
+
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
-  int64_t each = plan->element_bytes, real = each / 2, count = ROW_BYTES / (plan->last_length * each);
-  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? real : each);
-  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? real : each);
-  if (count > plan->row_count) count = plan->row_count;
-  fft_form_t form = {plan->type,
-                     plan->last_length,
-                     count > 1 ? count : 1,
-                     plan->in_last,
-                     plan->out_last,
-                     false,
-                     in_bytes % 16 != 0 || out_bytes % 16 != 0};
-  return plan_lines(target, &plan->library, form, &plan->rows);
+  int64_t count = block_rows(target, plan);
+  fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
+  return fft_lines_plan(target, &plan->library, form, plan->row_count, &plan->rows);
 }
 
 static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan) {
@@ -270,7 +187,7 @@ static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan)
       native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
   if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
   for (int i = 0; i < plan->column_passes; i++) {
-    size_t block = (size_t)(COLUMNS * padded_length(plan, plan->columns[i].length)) * bytes;
+    size_t block = (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, plan->columns[i].length)) * bytes;
     if (block > each) each = block;
   }
   plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
@@ -297,10 +214,23 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
 }
 
 static bool plans_exist(const fft_native_t *plan) {
-  bool exist = plan->rows.many && plan->rows.one;
+  bool exist = fft_lines_exist(&plan->rows, plan->row_count);
   for (int i = 0; i < plan->column_passes; i++)
-    exist = exist && plan->columns[i].lines.many && plan->columns[i].lines.one;
+    exist = exist && fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner);
   return exist;
+}
+
+static hr_status_t plan_long(const op_native_target_t *target, fft_native_t *plan, size_t *out_scratch_bytes) {
+  fft_line_kind_t kind = {plan->type, plan->last_length, plan->row_count, plan->element_bytes, plan->scale};
+  return fft_long_plan(target, &plan->library, &kind, out_scratch_bytes, &plan->long_);
+}
+
+static hr_status_t plan_short(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes,
+                              size_t *out_scratch_bytes) {
+  HR_TRY(plan_rows(target, plan));
+  HR_TRY(plan_columns(target, plan, rank, sizes));
+  *out_scratch_bytes = plan_scratch(target, plan);
+  return NULL;
 }
 
 static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
@@ -310,17 +240,18 @@ static hr_status_t prepare_fft(const op_native_target_t *target, const op_step_t
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->type = (hlo_enum_FFT_TYPE_t)hlo_attr_enum(step->instr, HLO_ATTR_FFT_TYPE);
   plan->element_bytes = hr_dtype_real(step->in_shapes[0]->dtype) == HR_F64 ? 16 : 8;
+  plan->workers = target->workers;
   if (!read_sizes(step, plan, &rank, sizes)) return NULL;
   hr_status_t missing = fftw_library_open(is_double(plan), &plan->library);
   hr_status_release(missing);
   if (missing) return NULL;
-  HR_TRY(plan_rows(target, plan));
-  HR_TRY(plan_columns(target, plan, rank, sizes));
-  if (!plans_exist(plan)) return NULL;
+  if (rank == 1 && (plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_IFFT))
+    HR_TRY(plan_long(target, plan, &out->scratch_bytes));
+  if (!plan->long_) HR_TRY(plan_short(target, plan, rank, sizes, &out->scratch_bytes));
+  if (!plan->long_ && !plans_exist(plan)) return NULL;
   double points = (double)plan->row_count * (double)plan->last_length;
   for (double size = 1; size < points; size *= 2) out->flops += 5 * points;
   out->bytes = (double)plan->row_count * (double)(plan->in_last + plan->out_last) * (double)plan->element_bytes;
-  out->scratch_bytes = plan_scratch(target, plan);
   out->plan = plan;
   return NULL;
 }

@@ -51,5 +51,19 @@ static void long_lines(void) {
   native_env_deinit(&env);
 }
 
+/* As matrices: with blocks that are not full, by one worker's share and by a core's cache, several of them. */
+static void lines_as_matrices(void) {
+  native_env_t env;
+  uint64_t seed = 3;
+  native_env_init(&env, 2);
+  for (int type = HLO_FFT_TYPE_FFT; type <= HLO_FFT_TYPE_IFFT; type++) {
+    CU_ASSERT_EQUAL(run_one(&env, &seed, type, false, 1, 0, (int64_t[]){200 * 171}), 0);
+    CU_ASSERT_EQUAL(run_one(&env, &seed, type, true, 1, 0, (int64_t[]){65 * 1009}), 0);
+    CU_ASSERT_EQUAL(run_one(&env, &seed, type, false, 1, 1, (int64_t[]){3, 1 << 17}), 0);
+  }
+  native_env_deinit(&env);
+}
+
 CU_TestInfo suite_native_fft[] = {
-    {"all types and sizes", all_types_and_sizes}, {"long lines", long_lines}, CU_TEST_INFO_NULL};
+    {"all types and sizes", all_types_and_sizes}, {"long lines", long_lines},
+    {"lines as matrices", lines_as_matrices}, CU_TEST_INFO_NULL};
