@@ -11,7 +11,7 @@ typedef struct compile_job {
   void *context;
   hr_buffer_t **objects;
   hr_status_t *statuses;            /* one a module */
-  LLVMTargetMachineRef *machines;   /* one a worker, made by its first module */
+  LLVMTargetMachineRef *machines;   /* two a worker, the second the quick one, each made by its first module */
   pthread_mutex_t dump_lock;
 } compile_job_t;
 
@@ -77,8 +77,10 @@ static void compile_some(void *context, int64_t begin, int64_t end, int worker) 
   compile_job_t *job = context;
   for (int64_t i = begin; i < end; i++) {
     hr_status_t st = NULL;
-    if (!job->machines[worker]) st = jit_target_machine_create(job->options->target, &job->machines[worker]);
-    if (!st) st = compile_one(job, (int)i, job->machines[worker]);
+    bool quick = job->options->is_quick && job->options->is_quick(job->context, (int)i);
+    LLVMTargetMachineRef *machine = &job->machines[2 * worker + quick];
+    if (!*machine) st = jit_target_machine_create(job->options->target, quick, machine);
+    if (!st) st = compile_one(job, (int)i, *machine);
     job->statuses[i] = st;
   }
 }
@@ -103,14 +105,14 @@ static void release_objects(hr_buffer_t **objects, int count) {
 }
 
 static hr_status_t run_job(compile_job_t *job, int count, int workers) {
-  size_t machine_bytes = (size_t)workers * sizeof *job->machines;
+  size_t machine_bytes = 2 * (size_t)workers * sizeof *job->machines;
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof(hr_status_t) + machine_bytes, &memory));
   job->machines = memory;
   job->statuses = (hr_status_t *)((char *)memory + machine_bytes);
   hr_workers_for(job->options->workers, count, 1, compile_some, job);
   hr_status_t st = first_failure(job->statuses, count);
-  for (int i = 0; i < workers; i++)
+  for (int i = 0; i < 2 * workers; i++)
     if (job->machines[i]) llvm()->DisposeTargetMachine(job->machines[i]);
   hr_free(memory);
   return st;

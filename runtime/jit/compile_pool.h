@@ -13,6 +13,8 @@ typedef hr_status_t (*jit_build_fn)(void *context, int index, jit_code_t *code);
 typedef struct jit_compile_options {
   hr_workers_t *workers;      /* NULL: the caller alone */
   const jit_target_t *target; /* usually jit_target_host() */
+  /* May module number `index` be compiled quickly (jit_target_machine_create)? NULL: none. */
+  bool (*is_quick)(void *context, int index);
   /* Called with the module's IR as text before it is compiled, one at a time; NULL: not printed. */
   void (*dump)(void *context, int index, const char *ir);
   void *dump_context;

@@ -145,6 +145,14 @@ static hr_status_t write_module(void *context, int index, jit_code_t *code) {
   return NULL;
 }
 
+static bool is_quick(void *context, int index) {
+  const build_t *build = context;
+  int m = build->missing[index];
+  for (int i = build->first[m]; i < build->first[m + 1]; i++)
+    if (!jit_kernel_is_simple(build->jit->pending.data[i])) return false;
+  return true;
+}
+
 static void dump_module(void *context, int index, const char *ir) {
   build_t *build = context;
   char path[4096];
@@ -157,7 +165,8 @@ static hr_status_t compile_missing(build_t *build, hr_arena_t *arena) {
   hr_buffer_t **made;
   const jit_options_t *options = &build->jit->options;
   jit_compile_options_t how = {.workers = options->workers, .target = jit_target_host(),
-                               .dump = options->dump_to ? dump_module : NULL, .dump_context = build};
+                               .is_quick = is_quick, .dump = options->dump_to ? dump_module : NULL,
+                               .dump_context = build};
   if (!build->missing_count) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, build->missing_count, &made));
   HR_TRY(jit_compile_modules(&how, build->missing_count, write_module, build, made));

@@ -6,6 +6,10 @@
 #include "jit/element.h"
 #include "jit/kernel_reduce.h"
 
+#define SIMPLE_COST 3.0 /* of an op, in additions */
+#define SIMPLE_LOADS 4
+#define SIMPLE_NODES 40
+
 /* --- what a formula needs -------------------------------------------------------------------------------------- */
 
 static bool knows_node(const jit_target_t *target, const jit_node_t *node) {
@@ -109,6 +113,19 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   if (!kernel->is_declined) return st;
   hr_status_release(st);
   return NULL;
+}
+
+/* What is computed once a row or column counts for nothing. */
+bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
+  uint32_t inner = kernel->within.rank ? ((1u << kernel->within.rank) - 1) << kernel->nest.rank : ~0u;
+  int loads = 0;
+  if (kernel->loop) return false;
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    if (!(node->vars & inner)) continue;
+    if (node->kind == JIT_LOAD) loads++;
+    if (node->kind == JIT_OP && jit_node_cost(node) > SIMPLE_COST) return false;
+  }
+  return loads <= SIMPLE_LOADS && kernel->formula->node_count <= SIMPLE_NODES;
 }
 
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {

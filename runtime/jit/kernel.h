@@ -75,6 +75,8 @@ struct jit_kernel {
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
                             const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
                             jit_kernel_t *kernel);
+/* Is little computed from few loads, so that memory sets the pace, and not how good the code is? */
+bool jit_kernel_is_simple(const jit_kernel_t *kernel);
 /* Writes its functions, one a phase, into the module. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 

@@ -10,6 +10,7 @@
 #include "jit/llvm_module.h"
 
 llvm_api_t llvm_api;
+static bool is_module;
 
 static const struct {
   const char *name;
@@ -62,6 +63,7 @@ static bool open_module(void) {
     return false;
   llvm_api = module->api;
   module->start_target();
+  is_module = true;
   return true;
 }
 
@@ -80,3 +82,5 @@ hr_status_t llvm_load(void) {
   pthread_mutex_unlock(&lock);
   return st;
 }
+
+bool llvm_is_module(void) { return is_module; }

@@ -9,6 +9,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 
@@ -24,6 +25,9 @@ extern llvm_api_t llvm_api; /* filled by llvm_load; use llvm() */
  * Errors: UNAVAILABLE naming the package to install, or the function that the library lacks.
  * Thread: any. */
 hr_status_t llvm_load(void);
+
+/* After llvm_load succeeded: is it the module, whose settings (llvm_module.c) LLVM's shared library lacks? */
+bool llvm_is_module(void);
 
 /* After llvm_load succeeded. */
 static inline const llvm_api_t *llvm(void) { return &llvm_api; }

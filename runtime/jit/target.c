@@ -137,7 +137,8 @@ static const char *withheld(const jit_target_t *target) {
   return "";
 }
 
-static hr_status_t make_machine(const jit_target_t *target, const char *triple, LLVMTargetMachineRef *out_machine) {
+static hr_status_t make_machine(const jit_target_t *target, const char *triple, bool quick,
+                                LLVMTargetMachineRef *out_machine) {
   LLVMTargetRef kind;
   char *message = NULL, features[4096];
   if (llvm()->GetTargetFromTriple(triple, &kind, &message)) {
@@ -147,18 +148,18 @@ static hr_status_t make_machine(const jit_target_t *target, const char *triple, 
   }
   char *cpu = llvm()->GetHostCPUName(), *own = llvm()->GetHostCPUFeatures();
   snprintf(features, sizeof features, "%s%s", own, withheld(target));
-  *out_machine = llvm()->CreateTargetMachine(kind, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                             LLVMCodeModelSmall);
+  LLVMCodeGenOptLevel level = quick && llvm_is_module() ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+  *out_machine = llvm()->CreateTargetMachine(kind, triple, cpu, features, level, LLVMRelocPIC, LLVMCodeModelSmall);
   llvm()->DisposeMessage(cpu);
   llvm()->DisposeMessage(own);
   if (!*out_machine) return hr_error(HR_UNSUPPORTED, "LLVM cannot generate code for %s", triple);
   return NULL;
 }
 
-hr_status_t jit_target_machine_create(const jit_target_t *target, LLVMTargetMachineRef *out_machine) {
+hr_status_t jit_target_machine_create(const jit_target_t *target, bool quick, LLVMTargetMachineRef *out_machine) {
   HR_TRY(llvm_load());
   char *triple = llvm()->GetDefaultTargetTriple();
-  hr_status_t st = make_machine(target, triple, out_machine);
+  hr_status_t st = make_machine(target, triple, quick, out_machine);
   llvm()->DisposeMessage(triple);
   return st;
 }

@@ -48,12 +48,17 @@ static void check_object(const hr_buffer_t *bytes, int number) {
   jit_object_unload(object);
 }
 
+static bool is_odd(void *context, int index) {
+  (void)context;
+  return index % 2;
+}
+
 static void compile_on(int worker_count) {
   hr_workers_t *workers;
   hr_buffer_t *objects[MODULES];
   atomic_int built = 0;
   CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = worker_count}, &workers));
-  jit_compile_options_t options = {.workers = workers, .target = jit_target_host()};
+  jit_compile_options_t options = {.workers = workers, .target = jit_target_host(), .is_quick = is_odd};
   CHECK_OK(jit_compile_modules(&options, MODULES, build_number, &built, objects));
   CU_ASSERT_EQUAL(built, MODULES);
   for (int i = 0; i < MODULES; i++) {
