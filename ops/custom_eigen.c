@@ -1,5 +1,5 @@
 /* LAPACK custom calls around eigenvalues: syevd, geev, gees, gehrd, sytrd. The table of operands and
- * results stands above each. B: the batch, which is a loop over single calls. */
+ * results stands above each. B: the batch, single calls one after the other; of syevd, over the workers. */
 #include <math.h>
 #include <string.h>
 
@@ -27,6 +27,11 @@ typedef struct eigen_call {
   int32_t *info;
 } eigen_call_t;
 
+typedef struct eigen_batch {
+  const lapack_plan_t *plan;
+  eigen_call_t first; /* of matrix 0 and worker 0 */
+} eigen_batch_t;
+
 static void call_syevd(const lapack_plan_t *plan, eigen_call_t *c) {
   if (plan->is_complex)
     plan->routine(&c->mode, &c->uplo, &c->n, c->a, &c->n, c->w, c->work, &c->size, c->real_work, &c->real_size, c->ints,
@@ -51,6 +56,17 @@ static hr_status_t syevd_spaces(const lapack_run_t *run, eigen_call_t *c) {
   return lapack_space(run, HR_S32, c->int_size, &c->ints);
 }
 
+static void call_syevd_of_batch(const void *call, int64_t i, int worker) {
+  const eigen_batch_t *batch = call;
+  const lapack_plan_t *plan = batch->plan;
+  eigen_call_t c = batch->first;
+  c.a = lapack_at(c.a, i, (int64_t)c.n * c.n, plan->dtype), c.w = lapack_at(c.w, i, c.n, plan->real), c.info += i;
+  c.work = lapack_at(c.work, worker, c.size, plan->dtype);
+  c.real_work = lapack_at(c.real_work, worker, c.real_size, plan->real);
+  c.ints = lapack_at(c.ints, worker, c.int_size, HR_S32);
+  call_syevd(plan, &c);
+}
+
 static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
@@ -65,10 +81,8 @@ static hr_status_t run_syevd(op_env_t *env, const op_step_t *step, hlo_value_t *
   c.uplo = plan->scalars ? (lapack_scalar(&run, 0) ? 'L' : 'U') : lapack_letter(&run, "uplo");
   if (!plan->scalars) c.mode = lapack_letter(&run, "mode");
   HR_TRY(syevd_spaces(&run, &c));
-  for (int64_t i = 0; i < plan->batch; i++) {
-    c.a = lapack_at(a, i, (int64_t)n * n, run.dtype), c.w = lapack_at(w, i, n, run.real), c.info = (int32_t *)info + i;
-    call_syevd(plan, &c);
-  }
+  eigen_batch_t batch = {plan, c};
+  lapack_batch(&run, 10.0 * n * n * n, call_syevd_of_batch, &batch);
   return lapack_finish(&run, out_value);
 }
 

@@ -1,5 +1,5 @@
 /* LAPACK custom calls that factor and solve: potrf, getrf, geqrf, geqp3, orgqr, ormqr, trsm, gtsv. The table of
- * operands and results stands above each. B: the batch, which is a loop over single calls. */
+ * operands and results stands above each. B: the batch, single calls shared out to the workers where many are made. */
 #include <string.h>
 
 #include "ops/custom_lapack.h"
@@ -46,6 +46,20 @@ static hr_status_t prepare_getrf(hr_arena_t *arena, const op_step_t *step, const
   return lapack_check_result(step, plan, 2, HR_S32, 0, 0, 0);
 }
 
+typedef struct getrf_call {
+  const lapack_plan_t *plan;
+  void *a, *pivots;
+  int32_t *info;
+} getrf_call_t;
+
+static void call_getrf(const void *call, int64_t i, int worker) {
+  const getrf_call_t *c = call;
+  const lapack_plan_t *plan = c->plan;
+  (void)worker;
+  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
+                lapack_at(c->pivots, i, lesser(plan->m, plan->n), HR_S32), c->info + i);
+}
+
 static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
@@ -55,9 +69,8 @@ static hr_status_t run_getrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_load_into(&run, 0, 0, &a));
   HR_TRY(lapack_new_result(&run, 1, &pivots));
   HR_TRY(lapack_new_result(&run, 2, &info));
-  for (int64_t i = 0; i < plan->batch && m && n; i++)
-    plan->routine(&m, &n, lapack_at(a, i, (int64_t)m * n, run.dtype), &m, lapack_at(pivots, i, lesser(m, n), HR_S32),
-                  (int32_t *)info + i);
+  getrf_call_t call = {plan, a, pivots, info};
+  if (m && n) lapack_batch(&run, (double)m * n * lesser(m, n), call_getrf, &call);
   return lapack_finish(&run, out_value);
 }
 
@@ -74,6 +87,21 @@ static hr_status_t prepare_geqrf(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+typedef struct geqrf_call {
+  const lapack_plan_t *plan;
+  void *a, *tau, *work;
+  int size;
+} geqrf_call_t;
+
+static void call_geqrf(const void *call, int64_t i, int worker) {
+  const geqrf_call_t *c = call;
+  const lapack_plan_t *plan = c->plan;
+  int info;
+  plan->routine(&plan->m, &plan->n, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
+                lapack_at(c->tau, i, lesser(plan->m, plan->n), plan->dtype),
+                lapack_at(c->work, worker, c->size, plan->dtype), &c->size, &info);
+}
+
 static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
@@ -86,9 +114,8 @@ static hr_status_t run_geqrf(op_env_t *env, const op_step_t *step, hlo_value_t *
   if (m == 0 || n == 0) return lapack_finish(&run, out_value);
   plan->routine(&m, &n, a, &m, tau, query, &size, &info);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));
-  for (int64_t i = 0; i < plan->batch; i++)
-    plan->routine(&m, &n, lapack_at(a, i, (int64_t)m * n, run.dtype), &m, lapack_at(tau, i, lesser(m, n), run.dtype),
-                  work, &size, &info);
+  geqrf_call_t call = {plan, a, tau, work, size};
+  lapack_batch(&run, 2.0 * m * n * lesser(m, n), call_geqrf, &call);
   return lapack_finish(&run, out_value);
 }
 
@@ -155,6 +182,15 @@ static hr_status_t prepare_orgqr(hr_arena_t *arena, const op_step_t *step, const
   return NULL;
 }
 
+static void call_orgqr(const void *call, int64_t i, int worker) {
+  const geqrf_call_t *c = call;
+  const lapack_plan_t *plan = c->plan;
+  int info;
+  plan->routine(&plan->m, &plan->n, &plan->k, lapack_at(c->a, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m,
+                lapack_at(c->tau, i, plan->k, plan->dtype), lapack_at(c->work, worker, c->size, plan->dtype), &c->size,
+                &info);
+}
+
 static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
@@ -167,9 +203,8 @@ static hr_status_t run_orgqr(op_env_t *env, const op_step_t *step, hlo_value_t *
   if (m == 0 || n == 0) return lapack_finish(&run, out_value);
   plan->routine(&m, &n, &k, a, &m, tau, query, &size, &info);
   HR_TRY(lapack_queried(&run, query, n, &size, &work));
-  for (int64_t i = 0; i < plan->batch; i++)
-    plan->routine(&m, &n, &k, lapack_at(a, i, (int64_t)m * n, run.dtype), &m, lapack_at(tau, i, k, run.dtype), work,
-                  &size, &info);
+  geqrf_call_t call = {plan, a, tau, work, size};
+  lapack_batch(&run, 2.0 * m * n * k, call_orgqr, &call);
   return lapack_finish(&run, out_value);
 }
 
@@ -273,23 +308,38 @@ static hr_status_t trsm_letters(const lapack_run_t *run, trsm_letters_t *out) {
   return hlo_error(run->step->instr, NULL, "the triangle does not fit the matrix on side %c", out->side);
 }
 
+typedef struct trsm_call {
+  const lapack_plan_t *plan;
+  trsm_letters_t letters;
+  const void *alpha;
+  void *a, *b;
+} trsm_call_t;
+
+static void call_trsm(const void *call, int64_t i, int worker) {
+  const trsm_call_t *c = call;
+  const lapack_plan_t *plan = c->plan;
+  const trsm_letters_t *l = &c->letters;
+  (void)worker;
+  plan->routine(&l->side, &l->uplo, &l->trans, &l->diag, &plan->m, &plan->n, c->alpha,
+                lapack_at(c->a, i, (int64_t)plan->k * plan->k, plan->dtype), &plan->k,
+                lapack_at(c->b, i, (int64_t)plan->m * plan->n, plan->dtype), &plan->m, ONE_CHAR, ONE_CHAR, ONE_CHAR,
+                ONE_CHAR);
+}
+
 static hr_status_t run_trsm(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const lapack_plan_t *plan = step->plan;
   lapack_run_t run;
-  trsm_letters_t c;
-  void *a, *b;
+  trsm_call_t call = {.plan = plan};
   double one[2] = {1, 0};
   float float_one[2] = {1, 0};
-  int m = plan->m, n = plan->n, k = plan->k, at = plan->scalars ? OLD_ALPHA : 2;
-  const void *alpha = plan->is_double ? (void *)one : float_one;
-  if (at < step->instr->operand_count) alpha = in[at]->data;
+  int at = plan->scalars ? OLD_ALPHA : 2;
+  call.alpha = plan->is_double ? (void *)one : float_one;
+  if (at < step->instr->operand_count) call.alpha = in[at]->data;
   HR_TRY(lapack_run_init(env, step, in, &run));
-  HR_TRY(lapack_load(&run, 0, &a));
-  HR_TRY(lapack_load_into(&run, 1, 0, &b));
-  HR_TRY(trsm_letters(&run, &c));
-  for (int64_t i = 0; i < plan->batch && m && n; i++)
-    plan->routine(&c.side, &c.uplo, &c.trans, &c.diag, &m, &n, alpha, lapack_at(a, i, (int64_t)k * k, run.dtype), &k,
-                  lapack_at(b, i, (int64_t)m * n, run.dtype), &m, ONE_CHAR, ONE_CHAR, ONE_CHAR, ONE_CHAR);
+  HR_TRY(lapack_load(&run, 0, &call.a));
+  HR_TRY(lapack_load_into(&run, 1, 0, &call.b));
+  HR_TRY(trsm_letters(&run, &call.letters));
+  if (plan->m && plan->n) lapack_batch(&run, (double)plan->m * plan->n * plan->k, call_trsm, &call);
   return lapack_finish(&run, out_value);
 }
 

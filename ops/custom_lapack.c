@@ -126,24 +126,52 @@ static bool is_order(const hlo_layout_t *layout, int rank) {
   return true;
 }
 
-/* Copies between a dense row-major array and the same elements in the order of a layout. */
-static void copy_by_layout(const hlo_value_t *value, const hlo_layout_t *layout, void *bytes, bool to_value) {
-  int64_t dims[HLO_MAX_RANK], ours[HLO_MAX_RANK], theirs[HLO_MAX_RANK], strides[HLO_MAX_RANK];
-  int each = (int)hr_dtype_bytes(value->dtype), rank = value->rank;
+typedef struct layout_copy {
+  int each, rank;
+  int64_t dims[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
+  char *to;
+  const char *from;
+} layout_copy_t;
+
+/* Entries [begin, end) of the outermost dimension. */
+static void copy_entries(void *context, int64_t begin, int64_t end, int worker) {
+  const layout_copy_t *whole = context;
+  int64_t dims[HLO_MAX_RANK];
   loop_copy_t copy;
+  (void)worker;
+  if (begin == end) return;
+  memcpy(dims, whole->dims, sizeof dims);
+  if (whole->rank) dims[0] = end - begin;
+  loop_copy_init(&copy, whole->each, whole->rank, dims, whole->to_strides, whole->from_strides);
+  loop_copy_run(&copy, whole->to + begin * whole->to_strides[0], whole->from + begin * whole->from_strides[0]);
+}
+
+#define COPY_GRAIN 8192     /* elements that are worth another worker */
+#define CALL_PRODUCTS 50000 /* products of routines that are worth one */
+
+/* Copies between a dense row-major array and the same elements in the order of a layout. */
+static void copy_by_layout(hr_workers_t *workers, const hlo_value_t *value, const hlo_layout_t *layout, void *bytes,
+                           bool to_value) {
+  int64_t strides[HLO_MAX_RANK];
+  int rank = value->rank;
+  layout_copy_t copy = {.each = (int)hr_dtype_bytes(value->dtype), .rank = rank};
+  int64_t *ours = to_value ? copy.to_strides : copy.from_strides, count = 1;
+  int64_t *theirs = to_value ? copy.from_strides : copy.to_strides;
   if (!is_order(layout, rank)) {
     memcpy(to_value ? value->data : bytes, to_value ? bytes : value->data, hlo_value_bytes(value));
     return;
   }
-  loop_dense_strides(rank, value->dims, each, strides);
+  loop_dense_strides(rank, value->dims, copy.each, strides);
   for (int d = 0; d < rank; d++) {
     int64_t dim = layout->minor_to_major.data[rank - 1 - d];
-    dims[d] = value->dims[dim];
+    copy.dims[d] = value->dims[dim];
     ours[d] = strides[dim];
+    count *= copy.dims[d];
   }
-  loop_dense_strides(rank, dims, each, theirs);
-  loop_copy_init(&copy, each, rank, dims, to_value ? ours : theirs, to_value ? theirs : ours);
-  loop_copy_run(&copy, to_value ? value->data : bytes, to_value ? bytes : value->data);
+  loop_dense_strides(rank, copy.dims, copy.each, theirs);
+  copy.to = to_value ? value->data : bytes, copy.from = to_value ? bytes : value->data;
+  int64_t entries = rank ? copy.dims[0] : 1, size = entries ? count / entries : 0;
+  hr_workers_split(workers, entries, 1 + COPY_GRAIN / (size + 1), copy_entries, &copy);
 }
 
 hr_status_t lapack_run_init(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, lapack_run_t *run) {
@@ -156,7 +184,7 @@ hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes) {
   int operand = run->plan->scalars + k;
   const hlo_value_t *value = run->in[operand];
   HR_TRY(hr_arena_alloc(run->env->scratch, hlo_value_bytes(value), out_bytes));
-  copy_by_layout(value, custom_operand_layout(run->step->instr, operand), *out_bytes, false);
+  copy_by_layout(run->env->workers, value, custom_operand_layout(run->step->instr, operand), *out_bytes, false);
   return NULL;
 }
 
@@ -175,8 +203,28 @@ hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_byte
   return NULL;
 }
 
+/* Workers that share in the batch. */
+static int sharers(const lapack_run_t *run) { return run->plan->batch > 1 ? hr_workers_count(run->env->workers) : 1; }
+
+typedef struct lapack_share {
+  lapack_call_fn work;
+  const void *call;
+} lapack_share_t;
+
+static void run_share(void *context, int64_t begin, int64_t end, int worker) {
+  const lapack_share_t *share = context;
+  for (int64_t i = begin; i < end; i++) share->work(share->call, i, worker);
+}
+
+void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work, const void *call) {
+  lapack_share_t share = {work, call};
+  int64_t grain = 1 + (int64_t)(CALL_PRODUCTS / (products + 1000));
+  hr_workers_for(run->env->workers, run->plan->batch, grain, run_share, &share);
+}
+
 hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count, void **out_space) {
-  return hr_arena_array(run->env->scratch, (size_t)(count > 1 ? count : 1), hr_dtype_bytes(dtype), out_space);
+  int64_t each = count > 1 ? count : 1;
+  return hr_arena_array(run->env->scratch, (size_t)(each * sharers(run)), hr_dtype_bytes(dtype), out_space);
 }
 
 hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least, int *out_count,
@@ -193,7 +241,7 @@ static hr_status_t make_result(const lapack_run_t *run, int k, hlo_value_t **out
   const hlo_shape_t *shape = custom_result_shape(run->step->out_shape, k);
   if (!run->results[k]) return hlo_value_zeros(shape, out_value);
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
-  copy_by_layout(*out_value, custom_result_layout(run->step->instr, k), run->results[k], true);
+  copy_by_layout(run->env->workers, *out_value, custom_result_layout(run->step->instr, k), run->results[k], true);
   return NULL;
 }
 

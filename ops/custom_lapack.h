@@ -64,9 +64,13 @@ hr_status_t lapack_load(const lapack_run_t *run, int k, void **out_bytes);
 hr_status_t lapack_load_into(const lapack_run_t *run, int k, int role, void **out_bytes);
 /* Zeros, to become the result of a role. */
 hr_status_t lapack_new_result(const lapack_run_t *run, int role, void **out_bytes);
-/* Workspace of `count` elements. */
+/* Calls work(call, i, worker) for every matrix i of the batch: over the workers, if each is worth `products` or so. */
+typedef void (*lapack_call_fn)(const void *call, int64_t i, int worker);
+void lapack_batch(const lapack_run_t *run, double products, lapack_call_fn work, const void *call);
+/* Workspace of `count` elements for each worker that shares in the batch; a worker's own is at lapack_at(space, worker,
+ * count, dtype). */
 hr_status_t lapack_space(const lapack_run_t *run, hr_dtype_t dtype, int64_t count, void **out_space);
-/* The size that a routine asked for by a query, and workspace of that size, at least `least` elements. */
+/* The size that a routine asked for by a query, and workspace of that size for each worker, at least `least` elements. */
 hr_status_t lapack_queried(const lapack_run_t *run, const void *query, int64_t least, int *out_count, void **out_space);
 static inline void *lapack_at(void *base, int64_t i, int64_t count, hr_dtype_t dtype) {
   return (char *)base + i * count * (int64_t)hr_dtype_bytes(dtype);

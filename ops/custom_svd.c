@@ -1,4 +1,4 @@
-/* LAPACK custom calls for singular values: gesdd and gesvd. B: the batch, a loop over single calls. */
+/* LAPACK custom calls for singular values: gesdd and gesvd. B: the batch, single calls over the workers. */
 #include <string.h>
 
 #include "ops/custom_lapack.h"
@@ -75,15 +75,43 @@ static hr_status_t svd_mode(const lapack_run_t *run, char *out_mode) {
   return hlo_error(run->step->instr, NULL, "the results' sizes do not go with mode %c", *out_mode);
 }
 
-static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
+static int64_t svd_reals(const svd_call_t *c) {
   int64_t k = lesser(c->m, c->n), longer = greater(c->m, c->n);
   int64_t reals = 5 * k * k + 7 * k, other = 2 * longer * k + 2 * k * k + k;
-  HR_TRY(lapack_space(run, run->real, reals > other ? reals : other, &c->real_work));
-  HR_TRY(lapack_space(run, HR_S32, 8 * k, &c->ints));
+  return reals > other ? reals : other;
+}
+
+static int64_t svd_ints(const svd_call_t *c) { return 8 * (int64_t)lesser(c->m, c->n); }
+
+static hr_status_t svd_spaces(const lapack_run_t *run, svd_call_t *c) {
+  int64_t k = lesser(c->m, c->n), longer = greater(c->m, c->n);
   double query[2];
+  HR_TRY(lapack_space(run, run->real, svd_reals(c), &c->real_work));
+  HR_TRY(lapack_space(run, HR_S32, svd_ints(c), &c->ints));
   c->size = -1, c->work = query;
   call_svd(run->plan, c);
   return lapack_queried(run, query, 2 * k + longer, &c->size, &c->work);
+}
+
+typedef struct svd_batch {
+  const lapack_plan_t *plan;
+  svd_call_t first; /* of matrix 0 and worker 0 */
+  int64_t columns;  /* of u */
+  int64_t reals, ints;
+} svd_batch_t;
+
+static void call_svd_of_batch(const void *call, int64_t i, int worker) {
+  const svd_batch_t *batch = call;
+  const lapack_plan_t *plan = batch->plan;
+  svd_call_t c = batch->first;
+  c.a = lapack_at(c.a, i, (int64_t)c.m * c.n, plan->dtype), c.s = lapack_at(c.s, i, lesser(c.m, c.n), plan->real);
+  c.u = lapack_at(c.u, i, c.m * batch->columns, plan->dtype);
+  c.vt = lapack_at(c.vt, i, (int64_t)plan->k * c.n, plan->dtype);
+  c.info += i;
+  c.work = lapack_at(c.work, worker, c.size, plan->dtype);
+  c.real_work = lapack_at(c.real_work, worker, batch->reals, plan->real);
+  c.ints = lapack_at(c.ints, worker, batch->ints, HR_S32);
+  call_svd(plan, &c);
 }
 
 static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
@@ -99,16 +127,12 @@ static hr_status_t run_gesdd(op_env_t *env, const op_step_t *step, hlo_value_t *
   HR_TRY(lapack_new_result(&run, SVD_INFO, &info));
   if (c.m == 0 || c.n == 0 || plan->batch == 0) return lapack_finish(&run, out_value);
   HR_TRY(svd_mode(&run, &c.mode));
-  int64_t k = lesser(c.m, c.n), columns = custom_result_shape(step->out_shape, SVD_U)->dims[plan->batch_rank + 1];
+  int64_t columns = custom_result_shape(step->out_shape, SVD_U)->dims[plan->batch_rank + 1];
   c.u_rows = c.m, c.vt_rows = plan->k;
   c.a = a, c.s = s, c.u = u, c.vt = vt, c.info = info;
   HR_TRY(svd_spaces(&run, &c));
-  for (int64_t i = 0; i < plan->batch; i++) {
-    c.a = lapack_at(a, i, (int64_t)c.m * c.n, run.dtype), c.s = lapack_at(s, i, k, run.real);
-    c.u = lapack_at(u, i, c.m * columns, run.dtype), c.vt = lapack_at(vt, i, (int64_t)plan->k * c.n, run.dtype);
-    c.info = (int32_t *)info + i;
-    call_svd(plan, &c);
-  }
+  svd_batch_t batch = {plan, c, columns, svd_reals(&c), svd_ints(&c)};
+  lapack_batch(&run, 10.0 * c.m * c.n * lesser(c.m, c.n), call_svd_of_batch, &batch);
   return lapack_finish(&run, out_value);
 }
 

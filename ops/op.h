@@ -6,6 +6,7 @@
 #ifndef HLO_OPS_OP_H
 #define HLO_OPS_OP_H
 
+#include "base/workers.h"
 #include "ir/module.h"
 
 typedef struct op_env op_env_t;
@@ -98,6 +99,7 @@ struct op_env {
   hlo_value_t *const *places;
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
+  hr_workers_t *workers; /* that a kernel may use; NULL: none but its caller */
   uint64_t rng_seed; /* for the rng op */
   /* Raised by signals, time-outs and failing peers: loops that may run long ask now and then. */
   hr_status_t (*check_cancelled)(op_env_t *env);

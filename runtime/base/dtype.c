@@ -163,6 +163,21 @@ static inline uint16_t f32_to_f16(float value) {
   return (uint16_t)(sign | (magnitude >= 0x47800000 ? special : finite));
 }
 
+/* Arrays of half precision, in the widest vectors of the processor. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE_LOOP __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define WIDE_LOOP
+#endif
+
+WIDE_LOOP static void f16s_to_f32(const uint16_t *from, float *to, int64_t count) {
+  for (int64_t i = 0; i < count; i++) to[i] = f16_to_f32(from[i]);
+}
+
+WIDE_LOOP static void f16s_from_f32(const float *from, uint16_t *to, int64_t count) {
+  for (int64_t i = 0; i < count; i++) to[i] = f32_to_f16(from[i]);
+}
+
 float hr_f16_to_f32(uint16_t bits) { return f16_to_f32(bits); }
 uint16_t hr_f32_to_f16(float value) { return f32_to_f16(value); }
 
@@ -219,7 +234,7 @@ void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t coun
   } else if (type == HR_BF16) {
     for (int64_t i = 0; i < count; i++) to[i] = hr_bf16_to_f32(((const uint16_t *)from)[i]);
   } else if (type == HR_F16) {
-    for (int64_t i = 0; i < count; i++) to[i] = f16_to_f32(((const uint16_t *)from)[i]);
+    f16s_to_f32(from, to, count);
   } else {
     pthread_once(&once, fill_narrow_tables);
     const float *table = narrow_tables[type];
@@ -233,7 +248,7 @@ void hr_floats_from_f32(hr_dtype_t type, const float *from, void *to, int64_t co
   } else if (type == HR_BF16) {
     for (int64_t i = 0; i < count; i++) ((uint16_t *)to)[i] = hr_f32_to_bf16(from[i]);
   } else if (type == HR_F16) {
-    for (int64_t i = 0; i < count; i++) ((uint16_t *)to)[i] = f32_to_f16(from[i]);
+    f16s_from_f32(from, to, count);
   } else if (type == HR_F8E8M0FNU) {
     for (int64_t i = 0; i < count; i++) ((uint8_t *)to)[i] = (uint8_t)encode_e8m0(from[i]);
   } else {

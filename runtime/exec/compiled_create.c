@@ -125,6 +125,7 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
   machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->native.env->workers = machine->options.workers;
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));

@@ -117,6 +117,48 @@ static void getrf_of_a_batch(void) {
   kernel_env_deinit(&k);
 }
 
+/* What a batch gives on three workers is, bit for bit, what it gives on one. */
+static void compare_batch(kernel_env_t *k, hr_workers_t *workers, const char *target, const char *config,
+                          const hlo_shape_t *result, int count, hlo_value_t *const *in) {
+  hlo_value_t *alone = call(k, target, config, result, count, in);
+  k->env.workers = workers;
+  hlo_value_t *shared = call(k, target, config, result, count, in);
+  k->env.workers = NULL;
+  int parts = custom_result_count(result);
+  for (int i = 0; i < parts; i++) {
+    const hlo_value_t *a = hlo_shape_is_tuple(result) ? alone->elements[i] : alone;
+    const hlo_value_t *b = hlo_shape_is_tuple(result) ? shared->elements[i] : shared;
+    if (memcmp(a->data, b->data, hlo_value_bytes(a))) CU_FAIL("the batch depends on the workers");
+  }
+  hlo_value_release(alone), hlo_value_release(shared);
+}
+
+static void batches_share_the_workers(void) {
+  enum { BATCH = 500, N = 6 };
+  kernel_env_t k;
+  hr_workers_t *workers;
+  kernel_env_init(&k);
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = 3}, &workers));
+  hlo_value_t *a = kernel_value(HR_F64, KERNEL_DIMS(BATCH, N, N), NULL);
+  hlo_value_t *tau = kernel_value(HR_F64, KERNEL_DIMS(BATCH, N), NULL), *in[] = {a, tau}, *both[] = {a, a};
+  for (int i = 0; i < BATCH * N * N; i++) ((double *)a->data)[i] = (i * 37 % 101) / 50.0 - 1 + 8 * (i % (N + 1) == 0);
+  for (int i = 0; i < BATCH * N; i++) ((double *)tau->data)[i] = 1 + i % 7 / 8.0;
+  const hlo_shape_t *m = columns_first(&k, HR_F64, KERNEL_DIMS(BATCH, N, N));
+  const hlo_shape_t *v = kernel_shape(&k, HR_F64, KERNEL_DIMS(BATCH, N));
+  const hlo_shape_t *pivots = kernel_shape(&k, HR_S32, KERNEL_DIMS(BATCH, N));
+  const hlo_shape_t *info = kernel_shape(&k, HR_S32, KERNEL_DIMS(BATCH));
+  compare_batch(&k, workers, "lapack_dgetrf_ffi", "{}", TUPLE(&k, m, pivots, info), 1, &a);
+  compare_batch(&k, workers, "lapack_dgeqrf_ffi", "{}", TUPLE(&k, m, v), 1, &a);
+  compare_batch(&k, workers, "lapack_dorgqr_ffi", "{}", m, 2, in);
+  compare_batch(&k, workers, "lapack_dsyevd_ffi", "{mode = 86 : ui8, uplo = 76 : ui8}", TUPLE(&k, m, v, info), 1, &a);
+  compare_batch(&k, workers, "lapack_dgesdd_ffi", "{mode = 65 : ui8}", TUPLE(&k, m, v, m, m, info), 1, &a);
+  compare_batch(&k, workers, "lapack_dtrsm_ffi",
+                "{diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}", m, 2, both);
+  hlo_value_release(a), hlo_value_release(tau);
+  hr_workers_destroy(workers);
+  kernel_env_deinit(&k);
+}
+
 /* Calls that do not fit must be refused before any memory is touched. */
 static void hostile_lapack_calls(void) {
   kernel_env_t k;
@@ -409,6 +451,7 @@ CU_TestInfo suite_custom_call[] = {{"targets are found by pattern", targets_are_
                                    {"potrf in both forms", potrf_in_both_forms},
                                    {"layouts are what the callee sees", layouts_are_what_the_callee_sees},
                                    {"getrf of a batch", getrf_of_a_batch},
+                                   {"batches share the workers", batches_share_the_workers},
                                    {"hostile LAPACK calls", hostile_lapack_calls},
                                    {"old forms", old_forms},
                                    {"trsm in both forms", trsm_in_both_forms},
