@@ -138,7 +138,8 @@ static hr_status_t read_location(importer_t *importer, const mlir_attr_t *locati
   location_entry_t *entry;
   HR_TRY(HR_NEW(importer->arena, &entry));
   entry->location = location;
-  location_text_t text = {importer, location->text.data, location->text.data + location->text.size, &entry->metadata, 0};
+  const char *start = location->text.data;
+  location_text_t text = {importer, start, start + location->text.size, &entry->metadata, 0};
   HR_TRY(take_location(&text, true));
   *out_entry = entry;
   return hr_map_put(&importer->locations, (hr_str_t){(const char *)&entry->location, sizeof location}, entry, NULL);
