@@ -56,8 +56,8 @@ static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t
   return want_multiple(instr, "C16", in[1], l->rhs_output_feature, features, "feature_group_count");
 }
 
-/* The result's size in a spatial dimension. Where the program leaves the kernel's size open, so is the result's, until a
- * step knows the kernel. */
+/* The result's size in a spatial dimension. Where the program leaves the kernel's size open, so is the result's,
+ * until a step knows the kernel. */
 static hr_status_t push_conv_places(const hlo_instr_t *instr, const hlo_shape_t *const *in, const hlo_dim_labels_t *l,
                                     int i, op_dims_t *dims) {
   hlo_window_dim_t window = hlo_attr_window(instr)->dims[i];

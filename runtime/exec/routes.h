@@ -30,8 +30,8 @@ typedef struct exec_routes {
   const exec_route_t *list; /* by from, to and channel */
 } exec_routes_t;
 
-/* Sorts `ends`, fills in their peers, and lists the routes in `arena`. Of ends that name nobody those are meant that may
- * meet on the grid (check_can_meet).
+/* Sorts `ends`, fills in their peers, and lists the routes in `arena`. Of ends that name nobody those are meant that
+ * may meet on the grid (check_can_meet).
  * Errors: DISAGREE naming both places: no receiver, no sender, several of them where the program does not say who is
  * meant, data of different shapes. */
 hr_status_t exec_routes_find(hr_arena_t *arena, const plan_grid_t *grid, exec_channel_end_t *ends, size_t count,

@@ -16,6 +16,7 @@ static bool is_alias_char(char c) {
 /* Bytes up to the next '#' that is not in a string. */
 static size_t plain_part(hr_str_t text) {
   bool quoted = false;
+  if (!text.size || !memchr(text.data, '#', text.size)) return text.size;
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] == '"') quoted = !quoted;
     if (text.data[i] == '\\' && quoted) i++;

@@ -496,7 +496,7 @@ static void print_sparse(hr_text_t *text, const mlir_attr_t *attr) {
   mlir_print_type(text, attr->type);
 }
 
-/* "#stablehlo<precision HIGH>"; "#stablehlo.precision<HIGH>" where MLIR writes that, and for names that are no words. */
+/* "#stablehlo<precision HIGH>"; "#stablehlo.precision<HIGH>" where MLIR writes that, and for names other than words. */
 static void print_enum(hr_text_t *text, const mlir_attr_t *attr) {
   hr_str_t name = attr->enum_name;
   bool dotted = hr_str_is(name, "result_accuracy_mode") || !is_bare(name);

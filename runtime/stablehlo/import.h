@@ -23,8 +23,7 @@ typedef struct importer {
   int body_count;     /* for names of region bodies */
   int depth;          /* of blocks that are being imported */
   hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
-  const mlir_attr_t *last_location; /* and what it says */
-  const hlo_metadata_t *last_metadata;
+  hr_map_t locations; /* location_entry_t by location */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 

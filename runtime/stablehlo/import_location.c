@@ -129,19 +129,29 @@ static hr_status_t take_location(location_text_t *text, bool names) {
   return st;
 }
 
-/* Ops often share their location: the last one is kept. */
+typedef struct location_entry {
+  const mlir_attr_t *location; /* the key */
+  hlo_metadata_t metadata;
+} location_entry_t;
+
+static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location, location_entry_t **out_entry) {
+  location_entry_t *entry;
+  HR_TRY(HR_NEW(importer->arena, &entry));
+  entry->location = location;
+  const char *start = location->text.data;
+  location_text_t text = {importer, start, start + location->text.size, &entry->metadata, 0};
+  HR_TRY(take_location(&text, true));
+  *out_entry = entry;
+  return hr_map_put(&importer->locations, (hr_str_t){(const char *)&entry->location, sizeof location}, entry, NULL);
+}
+
+/* Ops that share a location share what it says. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata) {
   *out_metadata = NULL;
   if (!location || location->kind != MLIR_ATTR_LOCATION || hr_str_is(location->text, "unknown")) return NULL;
-  if (importer->last_location != location) {
-    hlo_metadata_t *metadata;
-    HR_TRY(HR_NEW(importer->arena, &metadata));
-    location_text_t text = {importer, location->text.data, location->text.data + location->text.size, metadata, 0};
-    HR_TRY(take_location(&text, true));
-    importer->last_location = location;
-    importer->last_metadata = metadata;
-  }
-  const hlo_metadata_t *metadata = importer->last_metadata;
+  location_entry_t *entry = hr_map_get(&importer->locations, (hr_str_t){(const char *)&location, sizeof location});
+  if (!entry) HR_TRY(read_location(importer, location, &entry));
+  const hlo_metadata_t *metadata = &entry->metadata;
   bool says = metadata->op_name.size || metadata->op_type.size || metadata->source_file.size;
   *out_metadata = says ? metadata : NULL;
   return NULL;

@@ -487,6 +487,7 @@ static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
   hr_map_deinit(&importer.awaited);
+  hr_map_deinit(&importer.locations);
   return st;
 }
 
