@@ -115,13 +115,11 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   return NULL;
 }
 
-/* What is computed once a row or column counts for nothing. */
+/* Reductions wait for their sums, and quick code for them is up to a fifth slower. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
-  uint32_t inner = kernel->within.rank ? ((1u << kernel->within.rank) - 1) << kernel->nest.rank : ~0u;
   int loads = 0;
-  if (kernel->loop) return false;
+  if (kernel->loop || kernel->form.space.kind != FUSION_LOOP) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (!(node->vars & inner)) continue;
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > SIMPLE_COST) return false;
   }
