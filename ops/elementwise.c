@@ -121,8 +121,9 @@ static void set_loop(ew_kernel_t *kernel, hlo_opcode_t op, const hlo_instr_t *in
     kernel->loop = ew_clamp_loop(type);
   } else if (op == HLO_COMPARE && instr) {
     int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
+    int order = hlo_attr_enum(instr, HLO_ATTR_TYPE);
     kernel->loop =
-        ew_compare_loop((hlo_enum_DIRECTION_t)direction, is_total_order(op, instr), params->operands[0]);
+        ew_compare_loop((hlo_enum_DIRECTION_t)direction, (hlo_enum_COMPARISON_t)order, params->operands[0]);
   } else {
     ew_row_t row = find_row(op, type);
     kernel->loop = row.loop;

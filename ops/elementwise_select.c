@@ -28,6 +28,8 @@ COMPARE_LOOPS(f32, float, )
 COMPARE_LOOPS(f64, double, )
 COMPARE_LOOPS(f32_total, float, f32_order)
 COMPARE_LOOPS(f64_total, double, f64_order)
+COMPARE_LOOPS(f32_weak, float, f32_weak_order)
+COMPARE_LOOPS(f64_weak, double, f64_weak_order)
 
 /* The total order of narrow floats, by their bits: sign and magnitude in the low params->bits bits. In formats without
  * -0 its pattern is NaN: a negative one, which comes before everything. */
@@ -53,8 +55,17 @@ EW_BINARY_COSTLY(c128_ne_loop, uint8_t, c128_t, c128_t, (a.re != b.re) | (a.im !
 static const ew_loop_fn c64_compare[HLO_DIRECTION_COUNT] = {c64_eq_loop, c64_ne_loop};
 static const ew_loop_fn c128_compare[HLO_DIRECTION_COUNT] = {c128_eq_loop, c128_ne_loop};
 
-ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, bool total_order, hr_dtype_t type) {
-  if (total_order && hr_dtype_is_float(type) && hr_dtype_table[type].compute != type)
+/* Of f32 and f64, which all floats are compared as but for their total order. */
+static ew_loop_fn float_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order, bool is_double) {
+  switch (order) {
+    case HLO_COMPARISON_TOTALORDER: return (is_double ? f64_total_compare : f32_total_compare)[direction];
+    case HLO_COMPARISON_WEAKORDER: return (is_double ? f64_weak_compare : f32_weak_compare)[direction];
+    default: return (is_double ? f64_compare : f32_compare)[direction];
+  }
+}
+
+ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order, hr_dtype_t type) {
+  if (order == HLO_COMPARISON_TOTALORDER && hr_dtype_is_float(type) && hr_dtype_table[type].compute != type)
     return narrow_total_loop(direction, type);
   switch (hr_dtype_table[type].compute) {
     case HR_S8: return s8_compare[direction];
@@ -66,8 +77,8 @@ ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, bool total_order, hr_
     case HR_U16: return u16_compare[direction];
     case HR_U32: return u32_compare[direction];
     case HR_U64: return u64_compare[direction];
-    case HR_F32: return (total_order ? f32_total_compare : f32_compare)[direction];
-    case HR_F64: return (total_order ? f64_total_compare : f64_compare)[direction];
+    case HR_F32: return float_loop(direction, order, false);
+    case HR_F64: return float_loop(direction, order, true);
     case HR_C64: return c64_compare[direction];
     case HR_C128: return c128_compare[direction];
     default: return NULL;

@@ -41,6 +41,7 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
              hlo_layout_is_default(instr->operands[0]->shape->layout);
     case HLO_BITCAST_CONVERT: return instr->shape->rank == instr->operands[0]->shape->rank;
     case HLO_CONSTANT: return instr->literal != NULL;
+    case HLO_COMPARE: return hlo_attr_enum(instr, HLO_ATTR_TYPE) != HLO_COMPARISON_WEAKORDER;
     case HLO_REDUCE: return fusion_space_of(instr, &space);
     default: return op_emits[instr->op] != EMIT_NONE;
   }

@@ -31,7 +31,7 @@ ew_row_t ew_float_row(hlo_opcode_t op, hr_dtype_t type);
 ew_row_t ew_math_row(hlo_opcode_t op, hr_dtype_t type);
 ew_row_t ew_complex_row(hlo_opcode_t op, hr_dtype_t type);
 /* `type` is the operands'. In the total order narrow floats are not widened: the loop reads their bits. */
-ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, bool total_order, hr_dtype_t type);
+ew_loop_fn ew_compare_loop(hlo_enum_DIRECTION_t direction, hlo_enum_COMPARISON_t order, hr_dtype_t type);
 /* The fold in f32 of a narrow float that rounds by itself; NULL if there is none. */
 ew_fold_fn ew_rounding_fold(hlo_opcode_t op, hr_dtype_t type);
 ew_loop_fn ew_reduce_precision_loop(hr_dtype_t type); /* of the operand, not its compute type */

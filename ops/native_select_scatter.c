@@ -131,7 +131,8 @@ static hr_status_t run_select(const op_native_run_t *run, const void *plan_, voi
 /* compare(choice, next) of a plain order: its direction; -1: it is another computation. */
 static int select_direction(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
-  if (root->op != HLO_COMPARE || hlo_attr_enum(root, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER) return -1;
+  int order = hlo_attr_enum(root, HLO_ATTR_TYPE);
+  if (root->op != HLO_COMPARE || order == HLO_COMPARISON_TOTALORDER || order == HLO_COMPARISON_WEAKORDER) return -1;
   for (int k = 0; k < 2; k++)
     if (root->operands[k]->op != HLO_PARAMETER || hlo_parameter_number(root->operands[k]) != k) return -1;
   return hlo_attr_enum(root, HLO_ATTR_DIRECTION);

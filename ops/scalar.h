@@ -110,7 +110,8 @@ static inline double f64_from_bits(uint64_t bits) { return ((union { uint64_t u;
  * exponent, `suffix` that of C's math functions.
  * Maximum and minimum give NaN if either side is NaN, and order -0 below +0: of equal numbers the bits are combined,
  * which changes only the sign of zeros.
- * The total order is that of the integers with the same bits, negative numbers turned round. */
+ * The total order is that of the integers with the same bits, negative numbers turned round. The weak order is that of
+ * the numbers, with -0 equal to +0, and all NaNs equal and above all else. */
 #define SCALAR_FLOAT(p, T, U, I, M, E, suffix)                                                                      \
   static inline T p##_add(T a, T b) { return a + b; }                                                               \
   static inline T p##_subtract(T a, T b) { return a - b; }                                                          \
@@ -140,6 +141,7 @@ static inline double f64_from_bits(uint64_t bits) { return ((union { uint64_t u;
     I bits = (I)p##_bits(a);                                                                                        \
     return bits ^ (I)((U)(bits >> (M + E)) >> 1);                                                                   \
   }                                                                                                                 \
+  static inline I p##_weak_order(T a) { return a == a ? p##_order(a + 0) : (I)(~(U)0 >> 1); }                       \
   /* Rounds to `mantissa` bits, to nearest even; what then exceeds `exponent` bits becomes infinity, what would be   \
    * denormal in that format becomes zero. NaN stays. The mantissa of a denormal number is cut at the same bit. */    \
   static inline T p##_reduce_precision(T a, int exponent, int mantissa) {                                           \

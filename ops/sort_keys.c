@@ -41,6 +41,7 @@ static bool is_total(const hlo_instr_t *compare) {
 
 static bool has_key_type(const hlo_instr_t *compare) {
   hr_dtype_t dtype = compare->operands[0]->shape->dtype;
+  if (hlo_attr_enum(compare, HLO_ATTR_TYPE) == HLO_COMPARISON_WEAKORDER) return false;
   return !hr_dtype_is_complex(dtype) && hr_dtype_is_array(dtype);
 }
 

@@ -35,7 +35,8 @@ static bool matches_choice(const hlo_instr_t *select, int direction, bool itself
   if (select->op != HLO_SELECT || !is_scalar_constant(select->operands[1])) return false;
   const hlo_instr_t *compare = select->operands[0];
   if (compare->op != HLO_COMPARE || hlo_attr_enum(compare, HLO_ATTR_DIRECTION) != direction) return false;
-  if (hlo_attr_enum(compare, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER) return false;
+  int order = hlo_attr_enum(compare, HLO_ATTR_TYPE);
+  if (order == HLO_COMPARISON_TOTALORDER || order == HLO_COMPARISON_WEAKORDER) return false;
   if (!is_parameter(compare->operands[0], &compared) || compared != operand) return false;
   const hlo_instr_t *other = compare->operands[1];
   if (itself ? other != compare->operands[0] : !is_scalar_constant(other) || constant_bits(other) != 0) return false;

@@ -49,7 +49,8 @@ hr_status_t verify_complex_parts(const hlo_instr_t *instr) {
 static uint32_t orders_of(hr_dtype_t dtype) {
   switch (hr_dtype_class(dtype)) {
     case HR_CLASS_SIGNED: return 1u << HLO_COMPARISON_SIGNED;
-    case HR_CLASS_FLOAT: return 1u << HLO_COMPARISON_FLOAT | 1u << HLO_COMPARISON_TOTALORDER;
+    case HR_CLASS_FLOAT:
+      return 1u << HLO_COMPARISON_FLOAT | 1u << HLO_COMPARISON_TOTALORDER | 1u << HLO_COMPARISON_WEAKORDER;
     case HR_CLASS_COMPLEX: return 1u << HLO_COMPARISON_FLOAT;
     default: return 1u << HLO_COMPARISON_UNSIGNED;
   }
@@ -61,7 +62,7 @@ hr_status_t verify_compare(const hlo_instr_t *instr) {
   OP_WANT(instr, order == HLO_COMPARISON_DEFAULT || (orders_of(dtype) >> order & 1), "C3",
           "type %s for elements of type %s, want %s", hlo_enum_table[HLO_ENUM_COMPARISON].texts[order],
           hr_dtype_name(dtype),
-          hr_dtype_is_float(dtype)     ? "FLOAT or TOTALORDER"
+          hr_dtype_is_float(dtype)     ? "FLOAT, TOTALORDER or WEAKORDER"
           : hr_dtype_is_complex(dtype) ? "FLOAT"
           : hr_dtype_class(dtype) == HR_CLASS_SIGNED ? "SIGNED"
                                                      : "UNSIGNED");

@@ -143,8 +143,9 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
+/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. */
 static hr_status_t optimise(hlo_module_t *module, const compiler_options_t *options) {
-  pass_options_t passes = {.dump_dir = dump_dir(options)};
+  pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = options->part || options->world_size == 1};
   return options->compiled ? pass_run_all(module, &passes) : NULL;
 }
 

@@ -1,8 +1,13 @@
 #include "base/dl.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
 
 typedef struct library {
   const char *what;
@@ -66,4 +71,59 @@ hr_status_t hr_dl_symbol(hr_library_t which, const char *symbol, void **out_addr
   if (!address) return hr_error(HR_UNAVAILABLE, "%s has no function '%s'", library->what, symbol);
   *out_address = address;
   return NULL;
+}
+
+/* --- modules --------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+  const char *file;
+  int flags;
+  hr_text_t tried;
+} search_t;
+
+static void *load_from(search_t *search, const char *folder, const char *subfolder) {
+  char path[PATH_MAX];
+  int size = snprintf(path, sizeof path, "%s%s/%s", folder, subfolder, search->file);
+  if (size < 0 || (size_t)size >= sizeof path) return NULL;
+  const char *separator = search->tried.size ? ", " : "";
+  if (access(path, R_OK) != 0) {
+    hr_text_printf(&search->tried, "%s%s", separator, path);
+    return NULL;
+  }
+  void *module = dlopen(path, search->flags);
+  if (!module) hr_text_printf(&search->tried, "%s%s", separator, dlerror());
+  return module;
+}
+
+/* Folder of the running executable; false if it cannot be told. */
+static bool executable_folder(char folder[PATH_MAX]) {
+  ssize_t size = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+  if (size <= 0) return false;
+  folder[size] = 0;
+  char *slash = strrchr(folder, '/');
+  if (slash) *slash = 0;
+  return slash != NULL;
+}
+
+static void *load_module(search_t *search) {
+  static const char *const subfolders[] = {"/.libs", "", "/../.libs", "/../lib/hlorun"};
+  const char *chosen = getenv("HLORUN_MODULE_DIR");
+  char beside[PATH_MAX];
+  void *module = chosen && *chosen ? load_from(search, chosen, "") : NULL;
+  if (module || !executable_folder(beside)) return module;
+  for (size_t i = 0; i < sizeof subfolders / sizeof *subfolders && !module; i++)
+    module = load_from(search, beside, subfolders[i]);
+  return module;
+}
+
+hr_status_t hr_dl_module(const char *file, int flags, void **out_module) {
+  search_t search = {.file = file, .flags = flags};
+  hr_status_t st = NULL;
+  hr_text_init(&search.tried);
+  void *module = load_module(&search);
+  if (!module) module = load_from(&search, HLORUN_PKGLIBDIR, "");
+  if (!module) st = hr_error(HR_UNAVAILABLE, "cannot load %s: %s", file, search.tried.data ? search.tried.data : "");
+  hr_text_deinit(&search.tried);
+  if (!st) *out_module = module;
+  return st;
 }

@@ -3,6 +3,10 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "base/dl.h"
+#include "jit/llvm_module.h"
 
 llvm_api_t llvm_api;
 
@@ -37,21 +41,35 @@ static hr_status_t start_target(void *library) {
   return NULL;
 }
 
-static hr_status_t open_library(void) {
+static hr_status_t open_shared_library(void) {
   void *library = dlopen(HLORUN_LLVM_FILE, RTLD_LAZY | RTLD_LOCAL);
   if (!library)
-    return hr_error(HR_UNAVAILABLE, "this program needs LLVM to be compiled, but " HLORUN_LLVM_FILE " cannot be "
-                    "opened (%s): install libllvm%d, or run with --engine reference", dlerror(), LLVM_VERSION_MAJOR);
+    return hr_error(HR_UNAVAILABLE, "no code can be generated: " HLORUN_LLVM_FILE " cannot be opened (%s): install "
+                    "libllvm%d", dlerror(), LLVM_VERSION_MAJOR);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     HR_TRY(find_function(library, functions[i].name, (void **)((char *)&llvm_api + functions[i].offset)));
   return start_target(library);
 }
 
+/* False if the module was not built, or not with this hlorun. */
+static bool open_module(void) {
+  void *library;
+  hr_status_t st = hr_dl_module(LLVM_MODULE_FILE, RTLD_LAZY | RTLD_LOCAL, &library);
+  hr_status_release(st);
+  const llvm_module_t *module = st ? NULL : dlsym(library, LLVM_MODULE_ENTRY);
+  if (!module || strcmp(module->version, LLVM_MODULE_VERSION) != 0 || module->api_bytes != sizeof llvm_api)
+    return false;
+  llvm_api = module->api;
+  module->start_target();
+  return true;
+}
+
 hr_status_t llvm_load(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool loaded;
+  hr_status_t st = NULL;
   pthread_mutex_lock(&lock);
-  hr_status_t st = loaded ? NULL : open_library();
+  if (!loaded && !open_module()) st = open_shared_library();
   if (!st) loaded = true;
   pthread_mutex_unlock(&lock);
   return st;

@@ -281,7 +281,10 @@ static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_text_t *text, con
       return bytecode_put_type(writer, text, attr->type, true);
     case MLIR_ATTR_DENSE_ARRAY: return put_dense_array(writer, text, attr, true);
     case MLIR_ATTR_DENSE: bytecode_put_var(text, VHLO_ATTR_TENSOR); return put_dense(writer, text, attr, true);
-    case MLIR_ATTR_ENUM: return put_enum(text, attr, true);
+    case MLIR_ATTR_ENUM:
+      if (writer->vhlo < 122 && hr_str_is(attr->text, "WEAKORDER"))
+        return hr_error(HR_UNSUPPORTED, "comparison_type WEAKORDER in VHLO before version 1.22");
+      return put_enum(text, attr, true);
     default: return hr_error(HR_UNSUPPORTED, "an attribute that VHLO has no form for");
   }
 }

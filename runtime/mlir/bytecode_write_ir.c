@@ -76,7 +76,7 @@ static hr_status_t number_op(bytecode_writer_t *writer, const mlir_op_t *op, op_
 static hr_status_t put_vhlo_properties(bytecode_writer_t *writer, const mlir_op_t *op, const vhlo_row_t *row,
                                        uint32_t numbers[ATTRS_MAX]) {
   const mlir_attr_t *given[ATTRS_MAX];
-  HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, row, op, given));
+  HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, row, op, given));
   for (int i = 0; i < row->attr_count; i++)
     HR_TRY(row->attrs[i].how == VHLO_API ? bytecode_number_api(writer, given[i], &numbers[i])
                                          : bytecode_number_attr(writer, given[i], true, &numbers[i]));
@@ -167,7 +167,7 @@ static hr_status_t number_old_dict(bytecode_writer_t *writer, const mlir_op_t *o
   mlir_named_attr_t *fields;
   const mlir_attr_t *given[ATTRS_MAX], *dict;
   int count = form->vhlo->attr_count;
-  HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, form->vhlo, op, given));
+  HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, given));
   HR_TRY(HR_NEW_ARRAY(&writer->arena, count + op->extra_count, &fields));
   for (int i = 0; i < count; i++) fields[i] = (mlir_named_attr_t){hr_str_from(form->vhlo->attrs[i].name), given[i]};
   for (int i = 0; i < op->extra_count; i++) fields[count++] = op->extras[i];
@@ -214,7 +214,7 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
   }
   if (!form->vhlo) form->row = choose_row(op);
   if (form->vhlo && !form->vhlo->attr_count)
-    HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, form->vhlo, op, NULL));
+    HR_TRY(vhlo_downgrade_attrs(writer->module, &writer->arena, writer->vhlo, form->vhlo, op, NULL));
   HR_TRY(number_op(writer, op, form));
   if (writer->version < 5) return form->vhlo ? number_old_dict(writer, op, form) : number_plain_dict(writer, op, form);
   form->has_properties = form->vhlo ? form->vhlo->attr_count > 0 : form->row ? true : op->attr_count > 0;

@@ -4,7 +4,7 @@
 
 #include "mlir/mlir.h"
 
-#define VHLO_NEWEST 120 /* versions that are known, as in vhlo.def */
+#define VHLO_NEWEST 122 /* versions that are known, as in vhlo.def */
 #define VHLO_OLDEST 9
 
 /* How an attribute of VHLO appears in StableHLO; see vhlo.def. */
@@ -105,8 +105,8 @@ const char *vhlo_struct_mnemonic(vhlo_how_t how);
 hr_status_t vhlo_upgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, const vhlo_row_t *row,
                                const mlir_attr_t *const *given, int *out_count, const mlir_named_attr_t **out_attrs);
 /* The other way: values for row->attrs[i] of an op of the tree, as StableHLO spells them. Absent ones become defaults.
- * Errors: UNSUPPORTED if the op asks for something that this version of it cannot say. */
-hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, const vhlo_row_t *row,
+ * `version` as in vhlo.def. Errors: UNSUPPORTED if the op asks for something that this version of it cannot say. */
+hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version, const vhlo_row_t *row,
                                  const mlir_op_t *op, const mlir_attr_t **out_given);
 /* The name of the op in the tree; `parent` is the op that holds it, already renamed. */
 hr_str_t vhlo_upgrade_name(const vhlo_row_t *row, const mlir_op_t *parent);

@@ -189,13 +189,28 @@ static bool fits_form(const vhlo_row_t *row, const mlir_op_t *op) {
   return strcmp(row->wire_name, "composite_v1") || !op->region_count;
 }
 
-hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, const vhlo_row_t *row,
+static bool is_f8(const mlir_attr_t *type) {
+  return type && type->type && type->type->kind == MLIR_TYPE_FLOAT && hr_str_is(type->type->name, "f8E4M3FN");
+}
+
+/* Version 1.21 brought products of f8E4M3FN in three and four steps. */
+static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
+  const mlir_attr_t *algorithm = mlir_op_attr(op, "algorithm"),
+                    *steps = mlir_attr_field(algorithm, "num_primitive_operations");
+  if (version >= 121 || !steps || steps->kind != MLIR_ATTR_INTEGER || steps->integer < 2) return NULL;
+  if (!is_f8(mlir_attr_field(algorithm, "lhs_precision_type"))) return NULL;
+  return hr_error(HR_UNSUPPORTED, "%.*s: products of f8E4M3FN in %ld steps in VHLO before version 1.21",
+                  HR_STR_ARGS(op->name), (long)steps->integer);
+}
+
+hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version, const vhlo_row_t *row,
                                  const mlir_op_t *op, const mlir_attr_t **out_given) {
   downgrade_t down = {module, arena, op};
   const vhlo_row_t *newest = newest_row(row);
   if (!fits_form(row, op))
     return hr_error(HR_UNSUPPORTED, "%.*s: this version of VHLO has no form with so many operands or regions",
                     HR_STR_ARGS(op->name));
+  HR_TRY(check_algorithm(version, op));
   if (newest != row) HR_TRY(check_new_attrs(&down, row, newest));
   for (int i = 0; i < row->attr_count; i++) HR_TRY(downgrade_one(&down, &row->attrs[i], &out_given[i]));
   return NULL;

@@ -13,7 +13,7 @@
 
 enum { MOST_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
 
-typedef enum pass_when { ONCE, REPEAT } pass_when_t;
+typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 
 static const struct pass {
   const char *name;
@@ -95,7 +95,7 @@ static hr_status_t run_group(pipeline_t *pipeline, int first, int last) {
       HR_TRY(run_pass(pipeline, &passes[i], &changed));
       if (pipeline->stopped) return NULL;
     }
-    if (passes[first].when == ONCE) break;
+    if (passes[first].when != REPEAT) break;
   }
   return NULL;
 }
@@ -112,7 +112,7 @@ hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options) {
     return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", options->dump_dir, strerror(errno));
   HR_TRY(dump(&pipeline, "read"));
   for (int i = 0; i < PASS_COUNT && !pipeline.stopped; i = end_of_group(i))
-    HR_TRY(run_group(&pipeline, i, end_of_group(i)));
+    if (passes[i].when != PEERS || !options->keep_collectives) HR_TRY(run_group(&pipeline, i, end_of_group(i)));
   HR_TRY(pass_computations_order(module));
   return pass_names_settle(module);
 }

@@ -58,6 +58,9 @@ hr_status_t import_set_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t
 /* Ops that always give a tuple in HLO, even for one result. */
 hr_status_t import_set_tuple_results(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *tuple);
 
+/* Rules of StableHLO that HLO does not have (import_verify.c). Errors: INVALID with the rule's label. */
+hr_status_t import_verify(import_scope_t *scope, const mlir_op_t *op);
+
 /* --- attributes (import_attrs.c) --- */
 int64_t import_int(const mlir_op_t *op, const char *name, int64_t fallback);
 bool import_bool(const mlir_op_t *op, const char *name, bool fallback);
@@ -68,6 +71,9 @@ hr_str_t import_str(const mlir_op_t *op, const char *name);
 hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
                         hr_ints_t *out_ints);
 hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_ints_t *out_ints);
+/* The same, of an attribute that must not be a matrix. */
+hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
+                        hr_ints_t *out_ints);
 /* Field of a structure attribute, as integers; empty if absent. */
 hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
                               hr_ints_t *out_ints);

@@ -81,6 +81,14 @@ hr_status_t import_ints(import_scope_t *scope, const mlir_op_t *op, const char *
   return NULL;
 }
 
+hr_status_t import_list(import_scope_t *scope, const mlir_op_t *op, const char *name, int64_t count, int64_t fallback,
+                        hr_ints_t *out_ints) {
+  const mlir_attr_t *attr = mlir_op_attr(op, name);
+  if (attr && attr->kind == MLIR_ATTR_DENSE && attr->type && attr->type->rank > 1)
+    return import_error(scope, op, "%s is of rank %d, want a list", name, attr->type->rank);
+  return import_ints(scope, op, name, count, fallback, out_ints);
+}
+
 hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const char *attr, const char *field,
                               hr_ints_t *out_ints) {
   const mlir_attr_t *value = mlir_attr_field(mlir_op_attr(op, attr), field);
@@ -111,7 +119,7 @@ static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
 hr_status_t import_add_ints(import_scope_t *scope, import_attrs_t *attrs, hlo_attr_key_t key, const mlir_op_t *op,
                             const char *name) {
   hr_ints_t ints;
-  HR_TRY(import_ints(scope, op, name, -1, 0, &ints));
+  HR_TRY(import_list(scope, op, name, -1, 0, &ints));
   import_add(attrs, attr_of_ints(key, ints));
   return NULL;
 }
@@ -129,6 +137,9 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, c
   const mlir_attr_t *config = mlir_op_attr(op, "precision_config");
   if (!config || config->kind != MLIR_ATTR_ARRAY || !config->count) return NULL;
   int64_t *values, sum = 0;
+  if (config->count > 2)
+    return import_error(scope, op, "precision_config has %d elements, want at most 2 (%s)", config->count,
+                        hr_str_is(op->name, "stablehlo.convolution") ? "convolution C24" : "dot_general C11");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, config->count, &values));
   for (int i = 0; i < config->count; i++) {
     int value = hlo_enum_find(HLO_ENUM_PRECISION, config->items[i]->text);

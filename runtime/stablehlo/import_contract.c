@@ -125,14 +125,14 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, con
     sizes[d] = kernel->dims[at] == HLO_UNBOUNDED ? 1 : kernel->dims[at];
   }
   fields.size = (hr_ints_t){sizes, rank};
-  HR_TRY(import_ints(scope, op, "window_strides", rank, 1, &fields.stride));
+  HR_TRY(import_list(scope, op, "window_strides", rank, 1, &fields.stride));
   if (padding)
     fields.padding = *padding;
   else
     HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
-  HR_TRY(import_ints(scope, op, "lhs_dilation", rank, 1, &fields.base_dilation));
-  HR_TRY(import_ints(scope, op, "rhs_dilation", rank, 1, &fields.window_dilation));
-  HR_TRY(import_ints(scope, op, "window_reversal", rank, 0, &fields.reversal));
+  HR_TRY(import_list(scope, op, "lhs_dilation", rank, 1, &fields.base_dilation));
+  HR_TRY(import_list(scope, op, "rhs_dilation", rank, 1, &fields.window_dilation));
+  HR_TRY(import_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
   return make_window(scope, op, &fields, out_attr);
 }
 
@@ -159,12 +159,12 @@ hr_status_t import_convolution(import_scope_t *scope, mlir_op_t *op, const impor
 static hr_status_t named_window(import_scope_t *scope, const mlir_op_t *op, hlo_attr_t *out_attr) {
   int64_t rank = import_operand(op, 0)->shape->rank;
   window_fields_t fields;
-  HR_TRY(import_ints(scope, op, "window_dimensions", rank, 1, &fields.size));
-  HR_TRY(import_ints(scope, op, "window_strides", rank, 1, &fields.stride));
+  HR_TRY(import_list(scope, op, "window_dimensions", rank, 1, &fields.size));
+  HR_TRY(import_list(scope, op, "window_strides", rank, 1, &fields.stride));
   HR_TRY(import_ints(scope, op, "padding", 2 * rank, 0, &fields.padding));
-  HR_TRY(import_ints(scope, op, "base_dilations", rank, 1, &fields.base_dilation));
-  HR_TRY(import_ints(scope, op, "window_dilations", rank, 1, &fields.window_dilation));
-  HR_TRY(import_ints(scope, op, "window_reversal", rank, 0, &fields.reversal));
+  HR_TRY(import_list(scope, op, "base_dilations", rank, 1, &fields.base_dilation));
+  HR_TRY(import_list(scope, op, "window_dilations", rank, 1, &fields.window_dilation));
+  HR_TRY(import_list(scope, op, "window_reversal", rank, 0, &fields.reversal));
   return make_window(scope, op, &fields, out_attr);
 }
 

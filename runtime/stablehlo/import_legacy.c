@@ -124,6 +124,17 @@ static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
   return import_set_results(scope, op, hlo_build(&scope->builder, HLO_TRANSPOSE, NULL, 1, &x, 1, &attr, 0, NULL));
 }
 
+/* Products of integers may be wider than their factors. */
+static hr_status_t as_result(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **x) {
+  const hlo_shape_t *shape, *wide;
+  HR_TRY(import_result_shape(scope, op, 0, &shape));
+  if (shape->dtype == (*x)->shape->dtype) return NULL;
+  HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, shape->dtype, (*x)->shape->rank, (*x)->shape->dims,
+                                 (*x)->shape->dynamic, &wide));
+  *x = hlo_build(&scope->builder, HLO_CONVERT, wide, 1, x, 0, NULL, 0, NULL);
+  return scope->builder.status ? hlo_builder_finish(&scope->builder) : NULL;
+}
+
 static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_count) {
   hr_str_t config = import_str(op, "einsum_config");
   const char *at = config.data, *end = at + config.size, *comma = memchr(at, ',', config.size);
@@ -146,6 +157,7 @@ static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_coun
   for (int k = 0; k < operand_count; k++) HR_TRY(sum_lonely(scope, op, &labels[1 - k], &out, &labels[k], &x[k]));
   if (operand_count == 1) return reorder(scope, op, x[0], &labels[0], &out);
   product_dims_t dims;
+  for (int k = 0; k < 2; k++) HR_TRY(as_result(scope, op, &x[k]));
   sort_labels(&labels[0], &labels[1], &out, &dims);
   return reorder(scope, op, build_product(scope, x[0], x[1], &dims), &dims.result, &out);
 }

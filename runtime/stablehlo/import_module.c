@@ -40,7 +40,6 @@ static hr_status_t check_type(import_scope_t *scope, const mlir_op_t *op, const 
   char text[2][HLO_SHAPE_TEXT];
   /* Shapes, witnesses and futures have no type in HLO. */
   if (declared->kind == MLIR_TYPE_OPAQUE || declared->kind == MLIR_TYPE_FUTURE) return NULL;
-  if (declared->kind == MLIR_TYPE_FUTURE) return NULL; /* the done checks what it stands for */
   HR_TRY(import_shape(scope->importer, declared, &shape));
   if (!given || hlo_shape_compatible(shape, given->shape)) return NULL;
   return import_error(scope, op, "%s %d is declared as %s, want %s%s", what, index, hlo_shape_text(shape, text[0]),
@@ -61,6 +60,7 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
+  HR_TRY(import_verify(scope, op));
   HR_TRY(import_extra(scope, op, &scope->builder.extra));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */

@@ -37,6 +37,12 @@ hr_status_t import_plain(import_scope_t *scope, mlir_op_t *op, const import_row_
   return import_with(scope, op, row, &attrs);
 }
 
+/* ui8 for i8? Signless stands for both. */
+static bool is_other_sign(const mlir_type_t *given, const mlir_type_t *wanted) {
+  if (!given || given->kind != MLIR_TYPE_INTEGER || wanted->kind != MLIR_TYPE_INTEGER) return false;
+  return given->signedness == MLIR_UNSIGNED && wanted->signedness != MLIR_UNSIGNED;
+}
+
 hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   (void)row;
   hlo_value_t *value;
@@ -45,6 +51,12 @@ hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_r
   if (!attr) return import_error(scope, op, "it has no value");
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   HR_TRY(import_literal(scope->importer, attr, &value));
+  const mlir_type_t *storage = op->results[0].type->element;
+  storage = storage && storage->kind == MLIR_TYPE_QUANT ? storage->quant->storage : storage;
+  if (storage && is_other_sign(attr->type->element, storage)) {
+    hlo_value_release(value);
+    return import_error(scope, op, "the elements are signed otherwise than the result's (constant C1)");
+  }
   if (hr_dtype_is_integer(value->dtype) && hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
     value->dtype = shape->dtype; /* of a quantised result: the attribute may spell an unsigned storage type as signless */
   return import_set_results(scope, op, hlo_build_constant(&scope->builder, value));
@@ -88,9 +100,9 @@ hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_
   hlo_slice_dim_t *dims;
   hlo_slice_t *slice;
   import_attrs_t attrs = {.count = 1};
-  HR_TRY(import_ints(scope, op, "start_indices", -1, 0, &starts));
-  HR_TRY(import_ints(scope, op, "limit_indices", -1, 0, &limits));
-  HR_TRY(import_ints(scope, op, "strides", starts.count, 1, &strides));
+  HR_TRY(import_list(scope, op, "start_indices", -1, 0, &starts));
+  HR_TRY(import_list(scope, op, "limit_indices", -1, 0, &limits));
+  HR_TRY(import_list(scope, op, "strides", starts.count, 1, &strides));
   if (starts.count != limits.count || starts.count != strides.count)
     return import_error(scope, op, "start_indices, limit_indices and strides differ in length (slice C2)");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, starts.count, &dims));
@@ -106,9 +118,9 @@ hr_status_t import_pad(import_scope_t *scope, mlir_op_t *op, const import_row_t 
   hlo_padding_dim_t *dims;
   hlo_padding_t *padding;
   import_attrs_t attrs = {.count = 1};
-  HR_TRY(import_ints(scope, op, "edge_padding_low", -1, 0, &low));
-  HR_TRY(import_ints(scope, op, "edge_padding_high", -1, 0, &high));
-  HR_TRY(import_ints(scope, op, "interior_padding", low.count, 0, &interior));
+  HR_TRY(import_list(scope, op, "edge_padding_low", -1, 0, &low));
+  HR_TRY(import_list(scope, op, "edge_padding_high", -1, 0, &high));
+  HR_TRY(import_list(scope, op, "interior_padding", low.count, 0, &interior));
   if (low.count != high.count || low.count != interior.count)
     return import_error(scope, op, "the paddings differ in length (pad C2)");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, low.count, &dims));
@@ -159,7 +171,7 @@ hr_status_t import_broadcast_in_dim(import_scope_t *scope, mlir_op_t *op, const 
   hlo_instr_t *x;
   hr_ints_t map;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
-  HR_TRY(import_ints(scope, op, "broadcast_dimensions", -1, 0, &map));
+  HR_TRY(import_list(scope, op, "broadcast_dimensions", -1, 0, &map));
   HR_TRY(import_broadcast_to(scope, op, import_operand(op, 0), shape, map, &x));
   return import_set_results(scope, op, x);
 }
@@ -172,7 +184,14 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
   hr_ints_t sizes;
   int64_t map[HLO_MAX_RANK];
   HR_TRY(import_result_shape(scope, op, 0, &shape));
-  HR_TRY(import_ints(scope, op, "broadcast_sizes", -1, 0, &sizes));
+  HR_TRY(import_list(scope, op, "broadcast_sizes", -1, 0, &sizes));
+  if (shape->rank != sizes.count + x->shape->rank)
+    return import_error(scope, op, "the result has rank %d, want %ld, that of the operand and the broadcast_sizes",
+                        shape->rank, (long)sizes.count + x->shape->rank);
+  for (int64_t d = 0; d < sizes.count; d++)
+    if (sizes.data[d] < 0 || sizes.data[d] != shape->dims[d])
+      return import_error(scope, op, "the result's dimension %ld has size %ld, and broadcast_sizes says %ld", (long)d,
+                          (long)shape->dims[d], (long)sizes.data[d]);
   for (int d = 0; d < x->shape->rank; d++) map[d] = sizes.count + d;
   return import_set_results(scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }

@@ -25,3 +25,14 @@ func.func @sum_of_what_is_not_named() {
   check.expect_eq_const %y, dense<[100, 1000]> : tensor<2xi64>
   func.return
 }
+
+// -----
+
+// Products of narrow integers are summed in the result's type.
+func.func @wider_result() {
+  %a = stablehlo.constant dense<[[100, 100]]> : tensor<1x2xi8>
+  %b = stablehlo.constant dense<[[100], [50]]> : tensor<2x1xi8>
+  %c = "stablehlo.einsum"(%a, %b) {einsum_config = "ab,bc->ac"} : (tensor<1x2xi8>, tensor<2x1xi8>) -> tensor<1x1xi16>
+  check.expect_eq_const %c, dense<[[15000]]> : tensor<1x1xi16>
+  return
+}

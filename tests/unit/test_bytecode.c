@@ -111,6 +111,15 @@ static const char *const two_operands_text =
 static const char *const narrow_text =
     "func.func @main(%a: tensor<4xf4E2M1FN>) -> tensor<4xf4E2M1FN> {\n  return %a : tensor<4xf4E2M1FN>\n}\n";
 
+static const char *const weak_text =
+    "func.func @main(%a: tensor<4xf32>) -> tensor<4xi1> {\n  %0 = stablehlo.compare LT, %a, %a, WEAKORDER : "
+    "(tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>\n  return %0 : tensor<4xi1>\n}\n";
+static const char *const three_steps_text =
+    "func.func @main(%a: tensor<4x4xbf16>) -> tensor<4x4xf32> {\n  %0 = stablehlo.dot_general %a, %a, contracting_dims "
+    "= [1] x [0], algorithm = <lhs_precision_type = f8E4M3FN, rhs_precision_type = f8E4M3FN, accumulation_type = f32, "
+    "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = "
+    "false> : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xf32>\n  return %0 : tensor<4x4xf32>\n}\n";
+
 /* What a version cannot say is refused, and said in the first one that can. */
 static void test_new_features(void) {
   check_refused(accuracy_text, 1, 9, HR_UNSUPPORTED);
@@ -119,6 +128,10 @@ static void test_new_features(void) {
   check_round_trip(two_operands_text, &(mlir_write_options_t){.portable = true, .version = {1, 5, 0}});
   check_refused(narrow_text, 1, 7, HR_UNSUPPORTED);
   check_round_trip(narrow_text, &(mlir_write_options_t){.portable = true, .version = {1, 8, 0}});
+  check_refused(three_steps_text, 1, 20, HR_UNSUPPORTED);
+  check_round_trip(three_steps_text, &(mlir_write_options_t){.portable = true, .version = {1, 21, 0}});
+  check_refused(weak_text, 1, 21, HR_UNSUPPORTED);
+  check_round_trip(weak_text, &(mlir_write_options_t){.portable = true, .version = {1, 22, 0}});
   check_refused(narrow_text, 0, 8, HR_INVALID);
   check_refused(narrow_text, 2, 0, HR_INVALID);
 }
