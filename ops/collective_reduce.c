@@ -136,42 +136,17 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
 
 /* --- all-reduce --- */
 
-static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
+static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
                                  hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(dtype, in->rank, in->dims, out_value));
+  HR_TRY(op_shared_array(env, dtype, in->rank, in->dims, out_value));
   ew_kernel_run(kernel, in->count, (const void *const[]){in->data}, (const int64_t[]){1}, (*out_value)->data);
-  return NULL;
-}
-
-/* An array of these sizes where the peers can read it, if there is such memory. */
-static hr_status_t new_travelling(op_env_t *env, hr_dtype_t dtype, const hlo_value_t *like, hlo_value_t **out_value) {
-  hr_buffer_t *buffer = NULL;
-  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)like->count * hr_dtype_bytes(dtype), &buffer));
-  if (!buffer) return hlo_value_array(dtype, like->rank, like->dims, out_value);
-  hr_status_t st = hlo_value_over(dtype, like->rank, like->dims, buffer, 0, out_value);
-  hr_buffer_release(buffer);
-  return st;
-}
-
-/* Operand k as an array of its own, in the type in which it is combined. */
-static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                               const coll_operands_t *operands, int k, const reduction_t *reduction,
-                               hlo_value_t **out_value) {
-  hlo_value_t *operand = operands->values[k];
-  if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in && hlo_value_is_exclusive(operand))
-    return op_reuse_or_copy(env, step, in, k, out_value);
-  HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
-  if (reduction->convert_in)
-    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
-                  (*out_value)->data);
-  else if (operand->count)
-    memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
   return NULL;
 }
 
 /* Reductions under way: in the type that travels, and as the results will be. */
 typedef struct reducing {
   const reduce_plan_t *plan;
+  hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
   bool is_for_other; /* of a collective-reduce: the results belong to another member */
 } reducing_t;
@@ -193,6 +168,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
 static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan, reducing_t **out_reducing) {
   reducing_t *reducing;
   HR_TRY(HR_NEW(transfer->arena, &reducing));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->operands));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->travelling));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->results));
   reducing->plan = plan;
@@ -212,20 +188,51 @@ static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, co
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
+/* Where reduction k goes: its result if that has the type that travels. */
+static hr_status_t new_travelling(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+                                  const reduction_t *reduction, int k, hlo_value_t **out_value) {
+  const hlo_shape_t *result = shape_at(shape, k);
+  if (!reduction->convert_out) return coll_result(env, step, result, k, out_value);
+  return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
+}
+
+/* Operand k and the array that takes its reduction, which is the operand itself where nobody else needs that. */
+static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
+                                 const coll_operands_t *operands, int k, reducing_t *reducing) {
+  const reduction_t *reduction = &reducing->plan->reductions[k];
+  hlo_value_t *operand = operands->values[k], **travelling = &reducing->travelling[k];
+  bool is_alone = operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(operand);
+  if (is_alone && !reduction->convert_in) {
+    HR_TRY(op_reuse_or_copy(env, step, in, k, travelling));
+    reducing->operands[k] = *travelling;
+    return NULL;
+  }
+  HR_TRY(new_travelling(env, step, shape, reduction, k, travelling));
+  reducing->operands[k] = reduction->convert_in ? *travelling : operand;
+  if (reduction->convert_in)
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
+                  (*travelling)->data);
+  return NULL;
+}
+
 static hr_status_t start_reductions(op_env_t *env, const reducing_t *reducing, const op_group_t *group,
                                     op_transfer_t *transfer) {
-  for (int k = 0; k < reducing->plan->count && group->size > 1; k++) {
+  for (int k = 0; k < reducing->plan->count; k++) {
     op_reducer_t reducer;
     op_request_t **request;
-    hlo_value_t *value = reducing->travelling[k];
+    const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
+    if (group->size == 1) {
+      if (to->count && to != from) memcpy(to->data, from->data, hlo_value_bytes(to));
+      continue;
+    }
     HR_TRY(new_reducer(env, transfer->arena, &reducing->plan->reductions[k], &reducer));
     HR_TRY(op_transfer_room(env, transfer, &request));
-    HR_TRY(env->all_reduce(env, group, value->data, value->data, value->count, &reducer, request));
+    HR_TRY(env->all_reduce(env, group, from->data, to->data, to->count, &reducer, request));
   }
   return NULL;
 }
 
-/* Reduces the operands in place; all are made before any transfer starts, for one may be another's copy. */
+/* All arrays are made before any transfer starts, for one operand may be another's, too. */
 static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
                               hlo_value_t *const *in, bool is_for_other, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
@@ -234,7 +241,7 @@ static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_sh
   HR_TRY(new_reducing(transfer, plan, &reducing));
   reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
-    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], &reducing->travelling[k]));
+    HR_TRY(place_operand(env, step, shape, in, &operands, k, reducing));
     HR_TRY(make_result(transfer, reducing, shape, k));
   }
   HR_TRY(coll_set_value(transfer, shape, plan->count, reducing->results));
@@ -302,7 +309,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   coll_cut_t cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size);
   void *parts = in->data;
   if (cut.outer > 1) {
-    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &parts));
+    HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &parts));
     coll_pack(&cut, in->data, parts);
   }
   op_reducer_t reducer;
@@ -315,13 +322,12 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
                                hlo_value_t *operand, int k, reducing_t *reducing, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[k];
-  const hlo_shape_t *result = shape_at(shape, k);
   hlo_value_t *in = operand;
   if (reduction->convert_in) {
-    HR_TRY(convert_value(reduction->convert_in, reduction->dtype, operand, &in));
+    HR_TRY(convert_value(env, reduction->convert_in, reduction->dtype, operand, &in));
     HR_TRY(op_transfer_keep(transfer, in));
   }
-  HR_TRY(hlo_value_array(reduction->dtype, result->rank, result->dims, &reducing->travelling[k]));
+  HR_TRY(new_travelling(env, step, shape, reduction, k, &reducing->travelling[k]));
   HR_TRY(make_result(transfer, reducing, shape, k));
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }

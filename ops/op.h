@@ -87,8 +87,8 @@ struct op_env {
                       hlo_value_t **out_value);
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
-  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.
-   * NULL: anywhere. */
+  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once. Of
+   * a collective also a tuple of such places. NULL: anywhere. */
   hlo_value_t *into;
   const hlo_instr_t *into_instr;
   /* Memory until the end of the step. */
@@ -146,6 +146,8 @@ struct op_env {
 
 /* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value);
+/* An array that a collective takes or makes: where the peers reach it, if there is such memory. Undefined contents. */
+hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value);
 /* Operand k as the start of the result: its own bytes where nobody else can see them any more, else a copy. */
 hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
                              hlo_value_t **out_value);

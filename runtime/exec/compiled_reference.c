@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 
+#define MOST_PLACES 128 /* of a tuple of results */
+
 static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
   hr_buffer_t *bytes;
   size_t size_bytes;
@@ -15,8 +17,8 @@ static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t 
   return st;
 }
 
-static hr_status_t copy_of(const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
+static hr_status_t copy_of(op_env_t *env, const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
+  HR_TRY(op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value));
   memcpy((*out_value)->data, address, hlo_value_bytes(*out_value));
   return NULL;
 }
@@ -33,7 +35,7 @@ static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, 
     *out_value = hlo_value_retain(machine->token);
     return NULL;
   }
-  if (copies) return copy_of(shape, step->in[leaf], out_value);
+  if (copies) return copy_of(machine->native.env, shape, step->in[leaf], out_value);
   if (!is_usable(step->views[leaf], step->in[leaf])) {
     hlo_value_release(step->views[leaf]);
     step->views[leaf] = NULL;
@@ -102,15 +104,31 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   return NULL;
 }
 
+/* A tuple of places; none unless all have one. */
+static hr_status_t offer_places(const run_step_t *step, hlo_value_t **out_value) {
+  const hlo_shape_t *shape = step->flat->source->op.instr->shape;
+  hlo_value_t *places[MOST_PLACES] = {NULL};
+  int made = 0, count = step->flat->out_count;
+  hr_status_t st = NULL;
+  bool has_all = count == shape->element_count && count <= MOST_PLACES;
+  for (int k = 0; k < count && has_all; k++) has_all = step->out[k] && hlo_shape_is_array(shape->elements[k]);
+  for (; made < count && has_all && !st; made++) st = view_of(shape->elements[made], step->out[made], &places[made]);
+  if (has_all && !st) st = hlo_value_tuple(count, places, out_value);
+  for (int k = 0; k < made; k++) hlo_value_release(places[k]);
+  return st;
+}
+
 /* A kernel that makes a new array makes it in its place, unless it reads there what an operand has. */
 static hr_status_t offer_place(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
-  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL)) return NULL;
+  bool is_array = hlo_shape_is_array(instr->shape), is_collective = hlo_op_is(instr->op, OP_COLLECTIVE);
+  if (step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL) || !(is_array || is_collective)) return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
-    if (step->in[i] == step->out[0]) return NULL;
+    for (int k = 0; k < step->flat->out_count; k++)
+      if (step->in[i] == step->out[k]) return NULL;
   env->into_instr = instr;
-  return view_of(instr->shape, step->out[0], &env->into);
+  return is_array ? view_of(instr->shape, step->out[0], &env->into) : offer_places(step, &env->into);
 }
 
 static void withdraw_place(exec_compiled_t *machine) {
