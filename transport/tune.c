@@ -108,7 +108,7 @@ static void *new_array(tp_groups_t *groups, void **out_owner) {
   return memory;
 }
 
-hr_status_t tp_tune(tp_groups_t *groups, double seconds, hr_text_t *text) {
+static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_text_t *text) {
   void *owner = NULL, *memory = NULL;
   tuner_t tuner = {.groups = groups, .in = new_array(groups, &owner), .out = new_array(groups, &owner)};
   bool is_shared = tuner.in && tuner.out;
@@ -118,5 +118,22 @@ hr_status_t tp_tune(tp_groups_t *groups, double seconds, hr_text_t *text) {
   if (!st) st = tune_all(&tuner, seconds, text);
   for (int i = 0; i < 2; i++) tp_free(owner, shared[i]);
   hr_free(memory);
+  return st;
+}
+
+static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char *path, hr_text_t *text,
+                                 const char **out_path) {
+  HR_TRY(tune_on_arrays(groups, seconds, text));
+  if (groups->endpoint->rank) return NULL;
+  return tp_tuning_save(&groups->arena, path, groups->endpoint->world_size, text, out_path);
+}
+
+hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path) {
+  tp_groups_t *groups;
+  hr_text_t text;
+  HR_TRY(tp_groups_of(endpoint, &groups));
+  hr_text_init(&text);
+  hr_status_t st = tune_and_save(groups, seconds, path, &text, out_path);
+  hr_text_deinit(&text);
   return st;
 }

@@ -19,9 +19,6 @@ void tp_tuning_destroy(tp_tuning_t *tuning); /* accepts NULL */
 double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, const char *algorithm, int ranks,
                       size_t bytes);
 
-/* Measures every algorithm that the ranks of the world can use, and adds lines to `text` on rank 0. `seconds` for each
- * algorithm and size. All ranks call it together. */
-hr_status_t tp_tune(tp_groups_t *groups, double seconds, hr_text_t *text);
 /* Writes the table: the lines of `text`, and those that were there for other numbers of ranks. `path` NULL: the usual
  * place. Gives the path that was written, in `arena`. */
 hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_text_t *text,

@@ -3,28 +3,16 @@
 
 #include "cli/cli.h"
 #include "cli/cli_launch.h"
-#include "transport/tuning.h"
+#include "transport/transport.h"
 
 #define SECONDS 0.02 /* for each algorithm and size */
 
-static hr_status_t measure_and_save(tp_endpoint_t *endpoint, const char *path, hr_text_t *text) {
-  tp_groups_t *groups;
-  const char *written;
-  HR_TRY(tp_groups_of(endpoint, &groups));
-  HR_TRY(tp_tune(groups, SECONDS, text));
-  if (endpoint->rank) return NULL;
-  HR_TRY(tp_tuning_save(&groups->arena, path, endpoint->world_size, text, &written));
-  printf("%d ranks measured: %s\n", endpoint->world_size, written);
-  return NULL;
-}
-
 static hr_status_t tune(const char *path) {
   tp_endpoint_t *endpoint;
-  hr_text_t text;
+  const char *written;
   HR_TRY(tp_mpi_open(&endpoint));
-  hr_text_init(&text);
-  hr_status_t st = measure_and_save(endpoint, path, &text);
-  hr_text_deinit(&text);
+  hr_status_t st = tp_tune(endpoint, SECONDS, path, &written);
+  if (!st && !endpoint->rank) printf("%d ranks measured: %s\n", endpoint->world_size, written);
   tp_close(endpoint, st != NULL, hr_status_exit_code(st));
   return st;
 }
