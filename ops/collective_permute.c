@@ -36,7 +36,7 @@ static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_s
   coll_operands_t operands = coll_operands_of(step, in);
   partners_t partners = partners_of(env, step);
   hlo_value_t **outs;
-  HR_TRY(coll_create(env, step, transfer, shape, operands.count, &outs));
+  HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
   for (int k = 0; k < operands.count; k++) {
     op_request_t **request;
     HR_TRY(op_transfer_room(env, transfer, &request));

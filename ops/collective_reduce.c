@@ -9,6 +9,7 @@
 #include "ops/fast_sum.h"
 
 #define BLOCK 1024 /* elements widened at a time */
+#define MOST_PACKED_BYTES ((size_t)32 << 10) /* of an operand that travels in one message with its neighbours */
 
 /* How one operand is combined: converted to the body's type if that is another one, and the result to its own. */
 typedef struct reduction {
@@ -148,6 +149,7 @@ typedef struct reducing {
   const reduce_plan_t *plan;
   hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
+  char **packed;     /* what travels instead of travelling[k]; NULL: itself */
   bool is_for_other; /* of a collective-reduce: the results belong to another member */
 } reducing_t;
 
@@ -157,6 +159,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
   for (int k = 0; k < reducing->plan->count; k++) {
     const ew_kernel_t *convert = reducing->plan->reductions[k].convert_out;
     hlo_value_t *from = reducing->travelling[k], *to = reducing->results[k];
+    if (reducing->packed[k]) memcpy(from->data, reducing->packed[k], hlo_value_bytes(from));
     if (reducing->is_for_other)
       memset(to->data, 0, hlo_value_bytes(to));
     else if (convert)
@@ -171,6 +174,7 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->operands));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->travelling));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->results));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->packed));
   reducing->plan = plan;
   transfer->context = reducing;
   transfer->finish = finish_reductions;
@@ -179,55 +183,116 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
 }
 
 /* The place of result k, whose travelling form is there; what travels is kept until the end. */
-static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape, int k) {
+static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape,
+                               int k) {
   hlo_value_t *travelling = reducing->travelling[k];
   HR_TRY(op_transfer_keep(transfer, travelling));
   reducing->results[k] = travelling;
   if (!reducing->plan->reductions[k].convert_out) return NULL;
-  HR_TRY(hlo_value_array(shape_at(shape, k)->dtype, travelling->rank, travelling->dims, &reducing->results[k]));
+  HR_TRY(coll_result(env, transfer, shape_at(shape, k), k, &reducing->results[k]));
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
 /* Where reduction k goes: its result if that has the type that travels. */
-static hr_status_t new_travelling(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
+static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
                                   const reduction_t *reduction, int k, hlo_value_t **out_value) {
   const hlo_shape_t *result = shape_at(shape, k);
-  if (!reduction->convert_out) return coll_result(env, step, result, k, out_value);
+  if (!reduction->convert_out) return coll_result(env, transfer, result, k, out_value);
   return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
 }
 
-/* Operand k and the array that takes its reduction, which is the operand itself where nobody else needs that. */
+/* May the reduction of operand k be made where the operand lies, for nobody else needs that? */
+static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands, int k,
+                     const op_transfer_t *transfer) {
+  return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
+}
+
+/* The operand as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
+ * another's before the end of a -start that has places. */
+static void bring_operand(const hlo_value_t *operand, const reduction_t *reduction, const op_transfer_t *transfer,
+                          hlo_value_t *travelling, hlo_value_t **out_operand) {
+  bool moves = transfer->start && transfer->places && operand->data != travelling->data;
+  *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
+  if (reduction->convert_in)
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
+                  travelling->data);
+  else if (moves && operand->count)
+    memcpy(travelling->data, operand->data, hlo_value_bytes(operand));
+}
+
+/* Operand k and the array that takes its reduction. */
 static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                                 const coll_operands_t *operands, int k, reducing_t *reducing) {
+                                 const coll_operands_t *operands, int k, op_transfer_t *transfer) {
+  reducing_t *reducing = transfer->context;
   const reduction_t *reduction = &reducing->plan->reductions[k];
-  hlo_value_t *operand = operands->values[k], **travelling = &reducing->travelling[k];
-  bool is_alone = operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(operand);
-  if (is_alone && !reduction->convert_in) {
+  hlo_value_t **travelling = &reducing->travelling[k];
+  if (!reduction->convert_in && is_alone(step, in, operands, k, transfer)) {
     HR_TRY(op_reuse_or_copy(env, step, in, k, travelling));
     reducing->operands[k] = *travelling;
     return NULL;
   }
-  HR_TRY(new_travelling(env, step, shape, reduction, k, travelling));
-  reducing->operands[k] = reduction->convert_in ? *travelling : operand;
-  if (reduction->convert_in)
-    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
-                  (*travelling)->data);
+  HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
+  bring_operand(operands->values[k], reduction, transfer, *travelling, &reducing->operands[k]);
   return NULL;
 }
 
-static hr_status_t start_reductions(op_env_t *env, const reducing_t *reducing, const op_group_t *group,
-                                    op_transfer_t *transfer) {
+static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group, const void *in,
+                             void *out, int64_t count, op_transfer_t *transfer) {
+  op_reducer_t reducer;
+  op_request_t **request;
+  HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
+  HR_TRY(op_transfer_room(env, transfer, &request));
+  return env->all_reduce(env, group, in, out, count, &reducer, request);
+}
+
+/* Small operands first .. last - 1, one behind the other. */
+static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_group_t *group, int first, int last,
+                                op_transfer_t *transfer) {
+  const reduction_t *reduction = &reducing->plan->reductions[first];
+  int64_t count = 0;
+  void *pack;
+  for (int k = first; k < last; k++) count += reducing->operands[k]->count;
+  HR_TRY(coll_scratch(env, transfer, (size_t)count * hr_dtype_bytes(reduction->dtype), &pack));
+  char *at = pack;
+  for (int k = first; k < last; k++) {
+    size_t bytes = hlo_value_bytes(reducing->operands[k]);
+    if (bytes) memcpy(at, reducing->operands[k]->data, bytes);
+    reducing->packed[k] = at;
+    at += bytes;
+  }
+  return start_one(env, reduction, group, pack, pack, count, transfer);
+}
+
+/* One behind the last of the small operands of one type that begin here. */
+static int end_of_pack(const reducing_t *reducing, int first) {
+  const reduction_t *reductions = reducing->plan->reductions;
+  int last = first;
+  while (last < reducing->plan->count && reductions[last].dtype == reductions[first].dtype &&
+         hlo_value_bytes(reducing->travelling[last]) <= MOST_PACKED_BYTES)
+    last++;
+  return last;
+}
+
+/* A group of one has nobody to combine with. */
+static void copy_operands(const reducing_t *reducing) {
   for (int k = 0; k < reducing->plan->count; k++) {
-    op_reducer_t reducer;
-    op_request_t **request;
     const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
-    if (group->size == 1) {
-      if (to->count && to != from) memcpy(to->data, from->data, hlo_value_bytes(to));
+    if (to->count && to->data != from->data) memcpy(to->data, from->data, hlo_value_bytes(to));
+  }
+}
+
+static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const op_group_t *group,
+                                    op_transfer_t *transfer) {
+  if (group->size == 1) copy_operands(reducing);
+  for (int k = 0, last; k < reducing->plan->count && group->size > 1; k = last) {
+    last = end_of_pack(reducing, k);
+    if (last > k + 1) {
+      HR_TRY(start_packed(env, reducing, group, k, last, transfer));
       continue;
     }
-    HR_TRY(new_reducer(env, transfer->arena, &reducing->plan->reductions[k], &reducer));
-    HR_TRY(op_transfer_room(env, transfer, &request));
-    HR_TRY(env->all_reduce(env, group, from->data, to->data, to->count, &reducer, request));
+    last = k + 1;
+    const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
+    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, from->data, to->data, to->count, transfer));
   }
   return NULL;
 }
@@ -241,8 +306,8 @@ static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_sh
   HR_TRY(new_reducing(transfer, plan, &reducing));
   reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
-    HR_TRY(place_operand(env, step, shape, in, &operands, k, reducing));
-    HR_TRY(make_result(transfer, reducing, shape, k));
+    HR_TRY(place_operand(env, step, shape, in, &operands, k, transfer));
+    HR_TRY(make_result(env, transfer, reducing, shape, k));
   }
   HR_TRY(coll_set_value(transfer, shape, plan->count, reducing->results));
   return start_reductions(env, reducing, group, transfer);
@@ -327,8 +392,8 @@ static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_s
     HR_TRY(convert_value(env, reduction->convert_in, reduction->dtype, operand, &in));
     HR_TRY(op_transfer_keep(transfer, in));
   }
-  HR_TRY(new_travelling(env, step, shape, reduction, k, &reducing->travelling[k]));
-  HR_TRY(make_result(transfer, reducing, shape, k));
+  HR_TRY(new_travelling(env, transfer, shape, reduction, k, &reducing->travelling[k]));
+  HR_TRY(make_result(env, transfer, reducing, shape, k));
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }
 

@@ -217,7 +217,8 @@ static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *
 
 const op_kernel_t custom_print = {prepare_print, run_print};
 
-/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq asks for it. --- */
+/* --- interpreter.probe: x -> x. The engine keeps the value where some check.expect_serialized_eq asks for it, and
+ * writes it to a file if its user wants to see it. --- */
 
 typedef struct probe_plan {
   hr_str_t id;
@@ -259,7 +260,7 @@ static hr_status_t prepare_probe(hr_arena_t *arena, const op_step_t *step, const
 
 static hr_status_t run_probe(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   const probe_plan_t *plan = step->plan;
-  if (plan->is_kept && env->probe) HR_TRY(env->probe(env, plan->id, in[0]));
+  if (env->probe) HR_TRY(env->probe(env, plan->id, plan->is_kept, in[0]));
   *out_value = hlo_value_retain(in[0]);
   return NULL;
 }

@@ -32,6 +32,22 @@ static bool computation_is_emitted(const hlo_computation_t *computation, bool of
   return true;
 }
 
+/* Long rows are better copied, with the next ones asked for ahead of time, as the native kernel does. */
+#define MOST_ROW_BYTES 512
+
+static bool gather_is_emitted(const hlo_instr_t *instr) {
+  const hlo_shape_t *operand = instr->operands[0]->shape;
+  hr_ints_t sizes = hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES);
+  int64_t bytes = (int64_t)hr_dtype_bytes(operand->dtype);
+  bool is_whole = true;
+  for (int d = operand->rank; d-- > 0 && is_whole;) {
+    bytes *= sizes.data[d];
+    is_whole = sizes.data[d] == operand->dims[d];
+    if (sizes.data[d] > operand->dims[d]) return false;
+  }
+  return bytes < MOST_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
+}
+
 /* What the table cannot say. */
 static bool form_is_emitted(const hlo_instr_t *instr) {
   fusion_space_t space;
@@ -42,6 +58,7 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
     case HLO_BITCAST_CONVERT: return instr->shape->rank == instr->operands[0]->shape->rank;
     case HLO_CONSTANT: return instr->literal != NULL;
     case HLO_COMPARE: return hlo_attr_enum(instr, HLO_ATTR_TYPE) != HLO_COMPARISON_WEAKORDER;
+    case HLO_GATHER: return gather_is_emitted(instr);
     case HLO_REDUCE: return fusion_space_of(instr, &space);
     default: return op_emits[instr->op] != EMIT_NONE;
   }

@@ -8,7 +8,10 @@ enum { MOST_SHARING = 8192 }; /* instructions of a body in which sharing is look
 
 int64_t fusion_count(const hlo_shape_t *shape) {
   int64_t count = 1;
-  for (int d = 0; d < shape->rank; d++) count *= shape->dims[d];
+  for (int d = 0; d < shape->rank; d++) {
+    if (shape->dims[d] < 0) return 0;
+    if (__builtin_mul_overflow(count, shape->dims[d], &count)) return 0;
+  }
   return count;
 }
 

@@ -4,6 +4,7 @@
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
+ *   pairs     rows of a and columns of b are dense, few of both: a sum for each row and column
  *   blocks    any: strips of b are packed
  *
  * A product with a vector on the other side is one of these, turned over. */
@@ -75,12 +76,9 @@ typedef struct dot_small_job {
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_BLOCKS, LOOP_BLOCK_ROWS, LOOPS } dot_loop_t;
-#define LOOPS_OF(width)                                                                              \
-  {                                                                                                  \
-    {f32_##width##_columns, f32_##width##_rows, f32_##width##_blocks, f32_##width##_block_rows},     \
-        {f64_##width##_columns, f64_##width##_rows, f64_##width##_blocks, f64_##width##_block_rows}, \
-  }
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_BLOCKS, LOOP_BLOCK_ROWS, LOOP_PAIRS, LOOPS } dot_loop_t;
+#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_blocks, name##_block_rows, name##_pairs}
+#define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
 #if defined(__x86_64__)
@@ -112,22 +110,23 @@ typedef struct dot_small_run {
   dot_small_job_t job; /* when units are split */
 } dot_small_run_t;
 
-static dot_small_job_t job_of(const dot_small_run_t *r, int64_t matrix) {
+/* Filled where it stays: a copy of what was just written costs more than a small product. */
+static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *job) {
   const dot_small_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
   int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
-  dot_small_job_t job = plan->job;
   const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
-  job.a = plan->exchanged ? b : a, job.b = plan->exchanged ? a : b;
-  job.c = r->c + matrix * p->m * p->n * each;
-  return job;
+  *job = plan->job;
+  job->a = plan->exchanged ? b : a, job->b = plan->exchanged ? a : b;
+  job->c = r->c + matrix * p->m * p->n * each;
 }
 
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_small_run_t *r = context;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    dot_small_job_t job = job_of(r, i);
+    dot_small_job_t job;
+    fill_job(r, i, &job);
     r->plan->loop(&job, 0, r->plan->units);
   }
 }
@@ -143,18 +142,24 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
 static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)way;
   dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
+  if (!plan->split && plan->problem->batch == 1) {
+    fill_job(&r, 0, &r.job);
+    plan->loop(&r.job, 0, plan->units);
+    return NULL;
+  }
   if (!plan->split) {
     hr_workers_split(run->workers, plan->problem->batch, plan->batch_grain, run_matrices, &r);
     return NULL;
   }
   for (int64_t i = 0; i < plan->problem->batch; i++) {
-    r.job = job_of(&r, i);
+    fill_job(&r, i, &r.job);
     hr_workers_split(run->workers, (plan->units + plan->unit_grain - 1) / plan->unit_grain, 1, run_units, &r);
   }
   return NULL;
 }
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
+#define PACKED_PRODUCTS 4000 /* the same, if they have to be packed */
 #define THIN_ROWS 16
 #define SPLIT_PRODUCTS 30000
 
@@ -173,6 +178,8 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     plan->exchanged = true, plan->units = p->m;
     plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
     plan->job.a_row = 0, plan->job.a_col = b->row_step;
+  } else if (b->col_step != 1 && b->row_step == 1 && a->col_step == 1 && tiny) {
+    *out_loop = LOOP_PAIRS, plan->units = p->m;
   } else {
     return b->col_step == 1 && (p->m <= THIN_ROWS || tiny);
   }
@@ -197,7 +204,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
   if (!plan_job(problem, plan, &loop)) {
-    if (t->out != HR_F64) return NULL;
+    if (t->out != HR_F64 && problem->m * problem->n * problem->k > PACKED_PRODUCTS) return NULL;
     plan_blocks(problem, plan, &loop);
   }
   plan->loop = choose_loop(t->out == HR_F64, loop);
@@ -205,9 +212,9 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = loop == LOOP_ROWS         ? share
-                     : loop == LOOP_BLOCK_ROWS ? (share + 7) / 8 * 8
-                                               : (share + 127) / 128 * 128;
+  plan->unit_grain = loop == LOOP_ROWS || loop == LOOP_PAIRS ? share
+                     : loop == LOOP_BLOCK_ROWS               ? (share + 7) / 8 * 8
+                                                             : (share + 127) / 128 * 128;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

@@ -10,6 +10,10 @@
 typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
 typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
 
+typedef TILES_REAL TILES_NAME(part) __attribute__((vector_size(16), aligned(sizeof(TILES_REAL)), may_alias));
+typedef TILES_REAL TILES_NAME(few) __attribute__((vector_size(16)));
+#define FEW (16 / (int)sizeof(TILES_REAL))
+
 /* c[rows][vecs * LANES] = a b, or += if `add`, with all of it in registers: rows, vecs and add are constants where this
  * is called. */
 TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(int rows, int vecs, bool add,
@@ -38,15 +42,50 @@ TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(
     }
 }
 
-/* Columns that do not fill a vector, one row at a time. */
+/* FEW columns, `rows` rows, a constant where this is called. */
+TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(narrow)(int rows, const dot_small_job_t *job,
+                                                                                  const TILES_REAL *a,
+                                                                                  const TILES_REAL *b, TILES_REAL *c) {
+  TILES_NAME(few) sums[4] = {0};
+  for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
+    TILES_NAME(few) line = *(const TILES_NAME(part) *)b;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) sums[r] += a[r * job->a_row] * line;
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; r++) *(TILES_NAME(part) *)(c + r * job->c_row) = sums[r];
+}
+
+/* One column: sums over several rows side by side. */
+TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(single)(int rows, const dot_small_job_t *job,
+                                                                                  const TILES_REAL *a,
+                                                                                  const TILES_REAL *b, TILES_REAL *c) {
+  TILES_REAL sums[4] = {0};
+  for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row)
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) sums[r] += a[r * job->a_row] * *b;
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; r++) c[r * job->c_row] = sums[r];
+}
+
+/* Columns that do not fill a vector. */
 TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const dot_small_job_t *job,
                                           const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
-  for (int64_t r = 0; r < rows; r++, a += job->a_row, c += job->c_row) {
-    TILES_REAL sums[LANES] = {0};
-    const TILES_REAL *x = a, *line = b;
-    for (int64_t p = 0; p < job->k; p++, x += job->a_col, line += job->b_row)
-      for (int64_t j = 0; j < columns; j++) sums[j] += *x * line[j];
-    for (int64_t j = 0; j < columns; j++) c[j] = sums[j];
+  for (int64_t j = 0; j < columns; j += columns - j >= FEW ? FEW : 1) {
+    const TILES_REAL *x = a;
+    TILES_REAL *to = c + j;
+    bool is_narrow = columns - j >= FEW;
+    int64_t left = rows;
+    for (; left >= 4; left -= 4, x += 4 * job->a_row, to += 4 * job->c_row)
+      if (is_narrow)
+        TILES_NAME(narrow)(4, job, x, b + j, to);
+      else
+        TILES_NAME(single)(4, job, x, b + j, to);
+    for (; left > 0; left--, x += job->a_row, to += job->c_row)
+      if (is_narrow)
+        TILES_NAME(narrow)(1, job, x, b + j, to);
+      else
+        TILES_NAME(single)(1, job, x, b + j, to);
   }
 }
 
@@ -95,29 +134,76 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
   if (left) TILES_NAME(rest)(job->m, left, job, a, b, c);
 }
 
-TILES_TARGET static inline __attribute__((always_inline)) TILES_REAL TILES_NAME(sum)(TILES_NAME(acc) x) {
-  TILES_REAL sum = 0;
-  for (int i = 0; i < LANES; i++) sum += x[i];
-  return sum;
+/* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long chain waits. */
+TILES_TARGET static inline __attribute__((always_inline)) TILES_NAME(few) TILES_NAME(fold)(TILES_NAME(acc) x) {
+  union {
+    TILES_NAME(acc) whole;
+    TILES_NAME(few) parts[TILES_BYTES / 16];
+  } lanes = {x};
+#pragma GCC unroll 4
+  for (int half = TILES_BYTES / 32; half; half /= 2)
+#pragma GCC unroll 4
+    for (int i = 0; i < half; i++) lanes.parts[i] += lanes.parts[i + half];
+  return lanes.parts[0];
+}
+
+TILES_TARGET static inline __attribute__((always_inline)) TILES_REAL TILES_NAME(sum)(TILES_NAME(few) x) {
+  TILES_REAL low = x[0], high = x[FEW / 2];
+  if (FEW == 4) low += x[1], high += x[FEW - 1];
+  return low + high;
+}
+
+/* `count` rows, a constant where this is called: the sums of one do not wait for those of another. */
+TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(row_group)(int count,
+                                                                                     const dot_small_job_t *job,
+                                                                                     const TILES_REAL *row,
+                                                                                     TILES_REAL *c) {
+  const TILES_REAL *x = job->b;
+  TILES_NAME(acc) sums[4][2] = {0};
+  TILES_NAME(few) ends[4];
+  int64_t p = 0;
+  for (; p + 2 * LANES <= job->k; p += 2 * LANES)
+#pragma GCC unroll 4
+    for (int r = 0; r < count; r++)
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; v++)
+        sums[r][v] +=
+            ((const TILES_NAME(vec) *)(row + r * job->a_row + p))[v] * ((const TILES_NAME(vec) *)(x + p))[v];
+  for (; p + LANES <= job->k; p += LANES)
+#pragma GCC unroll 4
+    for (int r = 0; r < count; r++)
+      sums[r][0] += *(const TILES_NAME(vec) *)(row + r * job->a_row + p) * *(const TILES_NAME(vec) *)(x + p);
+#pragma GCC unroll 4
+  for (int r = 0; r < count; r++) ends[r] = TILES_NAME(fold)(sums[r][0] + sums[r][1]);
+  for (; p + FEW <= job->k; p += FEW)
+#pragma GCC unroll 4
+    for (int r = 0; r < count; r++)
+      ends[r] += *(const TILES_NAME(part) *)(row + r * job->a_row + p) * *(const TILES_NAME(part) *)(x + p);
+#pragma GCC unroll 4
+  for (int r = 0; r < count; r++) {
+    TILES_REAL total = TILES_NAME(sum)(ends[r]);
+    for (int64_t q = p; q < job->k; q++) total += row[r * job->a_row + q] * x[q];
+    c[r * job->c_row] = total;
+  }
 }
 
 /* c[i] = row i of a, dense, times the dense vector b, for rows [begin, end). */
 TILES_TARGET static void TILES_NAME(rows)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  const TILES_REAL *x = job->b;
-  TILES_REAL *c = job->c;
+  const TILES_REAL *row = (const TILES_REAL *)job->a + begin * job->a_row;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin * job->c_row;
+  int64_t left = end - begin;
+  for (; left >= 4; left -= 4, row += 4 * job->a_row, c += 4 * job->c_row) TILES_NAME(row_group)(4, job, row, c);
+  for (; left > 0; left--, row += job->a_row, c += job->c_row) TILES_NAME(row_group)(1, job, row, c);
+}
+
+/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: few of both. */
+TILES_TARGET static void TILES_NAME(pairs)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  dot_small_job_t one = *job;
+  one.a = job->b, one.a_row = job->b_col, one.c_row = 1;
   for (int64_t i = begin; i < end; i++) {
-    const TILES_REAL *row = (const TILES_REAL *)job->a + i * job->a_row;
-    TILES_NAME(acc) sums[4] = {0};
-    int64_t p = 0;
-    for (; p + 4 * LANES <= job->k; p += 4 * LANES)
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; v++)
-        sums[v] += ((const TILES_NAME(vec) *)(row + p))[v] * ((const TILES_NAME(vec) *)(x + p))[v];
-    for (; p + LANES <= job->k; p += LANES)
-      sums[0] += *(const TILES_NAME(vec) *)(row + p) * *(const TILES_NAME(vec) *)(x + p);
-    TILES_REAL total = TILES_NAME(sum)((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    for (; p < job->k; p++) total += row[p] * x[p];
-    c[i * job->c_row] = total;
+    one.b = (const TILES_REAL *)job->a + i * job->a_row;
+    one.c = (TILES_REAL *)job->c + i * job->c_row;
+    TILES_NAME(rows)(&one, 0, job->n);
   }
 }
 
@@ -189,3 +275,4 @@ TILES_TARGET static void TILES_NAME(block_rows)(const dot_small_job_t *job, int6
 #undef BLOCK_VECS
 #undef BLOCK_ROWS
 #undef LANES
+#undef FEW

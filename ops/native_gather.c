@@ -3,6 +3,7 @@
  * already on their way from memory. */
 #include <string.h>
 
+#include "ops/emit.h"
 #include "ops/native.h"
 #include "ops/native_cpu.h"
 #include "ops/native_places.h"
@@ -38,7 +39,7 @@ typedef struct wide {
   uint64_t low, high;
 } wide_t;
 
-NATIVE_CLONES
+/* Plain loops: the processor's instructions that gather and scatter are slower on many machines. */
 static bool copy_elements(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
   if (job->plan->run_bytes != job->plan->bytes) return false;
   switch (job->plan->bytes) {
@@ -87,6 +88,16 @@ static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, voi
   return NULL;
 }
 
+enum { MANY_ELEMENTS = 1 << 15 };
+
+/* Generated code is better at many single elements, and at windows of several short rows, whose results it writes in
+ * order. */
+static bool is_for_code(const native_gather_plan_t *plan, const op_step_t *step) {
+  bool is_single = plan->window_bytes == plan->bytes;
+  if (plan->run_bytes && !is_single) return false;
+  return op_can_emit(step->instr) && plan->places.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
+}
+
 static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const hlo_shape_t *operand = step->in_shapes[0], *result = step->out_shape;
   window_dims_t dims = window_gather_dims(step->instr);
@@ -104,6 +115,7 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
   if (loop_copy_is_run(&plan->copy)) plan->run_bytes = plan->window_bytes;
   plan->workers = target->workers;
+  if (is_for_code(plan, step)) return NULL;
   out->plan = plan;
   out->bytes = 2.0 * (double)(plan->window_bytes * plan->places.count);
   return NULL;

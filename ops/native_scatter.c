@@ -2,6 +2,8 @@
  * since no two workers touch the same element:
  *   - where windows have long rows, each worker takes all windows, but only its part of every row;
  *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
+ *   - where the operand is small beside the updates, parts of these are combined in copies of it, and the copies at the
+ *     end: as many as the sizes make it worth, whatever the number of workers;
  *   - else one worker does everything.
  * A row is combined by the kernel of the body's one op, or by the body in lanes. */
 #include <string.h>
@@ -10,7 +12,7 @@
 #include "ops/native.h"
 #include "ops/native_copy.h"
 #include "ops/native_cpu.h"
-#include "ops/native_places.h"
+#include "ops/native_scatter_rows.h"
 #include "ops/promote.h"
 
 NATIVE_OPTIMIZE
@@ -35,6 +37,10 @@ typedef struct native_scatter_plan {
   int workers;
   scatter_split_t split;
   int64_t window_elements;
+  scatter_rows_fn rows; /* a loop for all of it; NULL: there is none */
+  scatter_rows_job_t rows_job;
+  size_t copy_bytes;
+  int copies; /* of the operand, in which parts of the windows are combined; 0: none */
   int64_t counts[MAX_ARRAYS]; /* elements of the operands */
 } native_scatter_plan_t;
 
@@ -122,44 +128,6 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
     combine_row(job, end - begin, to + walk.at[0], to_step, from + walk.at[1], from_step);
 }
 
-/* --- windows of one element -------------------------------------------------------------------------------------- */
-
-#define EACH(T, expression)                           \
-  do {                                                \
-    T *to = (T *)job->to[0];                          \
-    const T *from = (const T *)job->from[0];          \
-    for (int64_t i = 0; i < count; i++) {             \
-      if (operand_at[i] < 0) continue;                \
-      T a = to[operand_at[i]], b = from[other_at[i]]; \
-      (void)a;                                        \
-      to[operand_at[i]] = (T)(expression);            \
-    }                                                 \
-    return true;                                      \
-  } while (0)
-
-/* The sums and overwrites that programs are full of; false if it is another body. */
-static bool scatter_elements(const scatter_job_t *job, const int64_t *operand_at, const int64_t *other_at,
-                             int64_t count) {
-  const native_scatter_plan_t *plan = job->plan;
-  if (plan->window_elements != 1 || plan->body.count != 1) return false;
-  if (plan->overwrite) switch (plan->body.bytes[0]) {
-      case 1: EACH(uint8_t, b);
-      case 2: EACH(uint16_t, b);
-      case 4: EACH(uint32_t, b);
-      case 8: EACH(uint64_t, b);
-    }
-  if (!plan->body.kernel || plan->op != HLO_ADD) return false;
-  switch (plan->body.work) {
-    case HR_F32: EACH(float, a + b);
-    case HR_F64: EACH(double, a + b);
-    case HR_S32:
-    case HR_U32: EACH(uint32_t, a + b);
-    case HR_S64:
-    case HR_U64: EACH(uint64_t, a + b);
-    default: return false;
-  }
-}
-
 /* --- all windows ------------------------------------------------------------------------------------------------- */
 
 static void ask_for_row(const scatter_job_t *job, int64_t at, int64_t elements) {
@@ -175,6 +143,66 @@ static bool is_owner(const scatter_job_t *job, int64_t place, int part) {
   return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
 }
 
+/* --- in copies --------------------------------------------------------------------------------------------------- */
+
+typedef struct copies_job {
+  const native_scatter_plan_t *plan;
+  const void *indices, *from;
+  char *to, *copies;
+} copies_job_t;
+
+static char *copy_at(const copies_job_t *job, int64_t copy) {
+  const native_scatter_plan_t *plan = job->plan;
+  return copy ? job->copies + (size_t)(copy - 1) * plan->copy_bytes : job->to;
+}
+
+/* The first part of the windows goes into the result itself. */
+static void scatter_in_copies(void *context, int64_t begin, int64_t end, int worker) {
+  const copies_job_t *job = context;
+  const native_scatter_plan_t *plan = job->plan;
+  (void)worker;
+  for (int64_t copy = begin; copy < end; copy++) {
+    scatter_rows_job_t rows = plan->rows_job;
+    rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
+    rows.first = plan->places.count * copy / plan->copies, rows.last = plan->places.count * (copy + 1) / plan->copies;
+    if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
+    plan->rows(&rows);
+  }
+}
+
+static void join_copies(void *context, int64_t begin, int64_t end, int worker) {
+  const copies_job_t *job = context;
+  const native_scatter_plan_t *plan = job->plan;
+  int64_t bytes = (int64_t)plan->body.bytes[0], steps[] = {1, 1};
+  (void)worker;
+  for (int64_t copy = 1; copy < plan->copies; copy++) {
+    char *to = job->to + begin * bytes;
+    const void *ins[] = {to, copy_at(job, copy) + begin * bytes};
+    ew_kernel_run(plan->body.kernel, end - begin, ins, steps, to);
+  }
+}
+
+static void run_in_copies(const op_native_run_t *run, const native_scatter_plan_t *plan, void *const *in, void *to) {
+  copies_job_t job = {plan, in[1], in[2], to, run->scratch};
+  hr_workers_for(run->workers, plan->copies, 1, scatter_in_copies, &job);
+  hr_workers_split(run->workers, plan->counts[0], 4096, join_copies, &job);
+}
+
+/* --- rows, over the workers -------------------------------------------------------------------------------------- */
+
+static void scatter_part_by_rows(const scatter_job_t *job, int part) {
+  const native_scatter_plan_t *plan = job->plan;
+  scatter_rows_job_t rows = plan->rows_job;
+  rows.indices = job->indices, rows.to = job->to[0], rows.from = job->from[0];
+  if (plan->split == SPLIT_ROWS) {
+    rows.begin = rows.width * part / job->parts;
+    rows.end = rows.width * (part + 1) / job->parts;
+  } else {
+    rows.part = (uint32_t)part, rows.parts = (uint32_t)job->parts;
+  }
+  plan->rows(&rows);
+}
+
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES], begin = 0, end = plan->window.row_count;
@@ -188,7 +216,6 @@ static void scatter_part(const scatter_job_t *job, int part) {
     if (plan->split == SPLIT_PLACES && job->parts > 1)
       for (int64_t i = 0; i < count; i++)
         if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
-    if (scatter_elements(job, operand_at, other_at, count)) continue;
     for (int64_t i = 0; i < count; i++) {
       if (i + AHEAD < count)
         ask_for_row(job, operand_at[i + AHEAD] + (operand_at[i + AHEAD] < 0 ? 0 : begin), end - begin);
@@ -199,7 +226,12 @@ static void scatter_part(const scatter_job_t *job, int part) {
 
 static void scatter_parts(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  for (int64_t part = begin; part < end; part++) scatter_part(context, (int)part);
+  const scatter_job_t *job = context;
+  for (int64_t part = begin; part < end; part++)
+    if (job->plan->rows)
+      scatter_part_by_rows(job, (int)part);
+    else
+      scatter_part(job, (int)part);
 }
 
 static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
@@ -209,6 +241,10 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
   for (int k = 0; k < arrays; k++)
     native_copy(run->workers, out[k], in[k], plan->counts[k] * (int64_t)plan->body.bytes[k]);
   if (plan->window.empty) return NULL;
+  if (plan->copies) {
+    run_in_copies(run, plan, in, out[0]);
+    return NULL;
+  }
   if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
   hr_workers_split(run->workers, job.parts, 1, scatter_parts, &job);
   return NULL;
@@ -288,6 +324,28 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
   choose_split(plan, operand, window);
 }
 
+/* Windows that are one dense row each, combined by one op on the type itself. */
+static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
+  const loop_nest_t *window = &plan->window;
+  hr_dtype_t dtype = step->in_shapes[0]->dtype;
+  bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
+  if (plan->body.count != 1 || window->rank || window->empty || !is_dense) return;
+  if (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)) return;
+  if (!scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job)) return;
+  plan->rows = scatter_rows_find(plan->overwrite ? HLO_COPY : plan->op, dtype, plan->places.index_dtype,
+                                 plan->places.places.vector_size);
+}
+
+enum { MOST_COPIES = 8, COPIES_SHARE = 4 };
+
+static void choose_copies(native_scatter_plan_t *plan) {
+  int64_t updates = plan->places.count * plan->window_elements, copies = updates / (COPIES_SHARE * plan->counts[0] + 1);
+  if (!plan->rows || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
+  if (updates * (int64_t)plan->body.bytes[0] < 2 * MIN_BYTES) return;
+  plan->copies = (int)(copies < MOST_COPIES ? copies : MOST_COPIES);
+  plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+}
+
 static hr_status_t prepare_scatter(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   int count = (step->instr->operand_count - 1) / 2;
   native_scatter_plan_t *plan;
@@ -300,11 +358,14 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   if (!possible) return NULL;
   plan->workers = target->workers;
   plan_windows(step, count, plan);
+  choose_rows(step, plan);
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
     out->bytes += 3.0 * (double)(plan->window_elements * plan->places.count) * (double)plan->body.bytes[k];
   }
+  choose_copies(plan);
+  out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;
   out->plan = plan;
   out->reuse = reuse;
   return NULL;

@@ -79,6 +79,8 @@ struct op_env {
   const hlo_instr_t *starting; /* an async-start whose computation's collective is to begin, not to complete */
   const hlo_instr_t *transferring; /* the collective that begins now, */
   bool transfers_later;            /* whose end another step waits for */
+  int under_way;                   /* transfers between their starts and their ends */
+  uint64_t arrived_ns;             /* raised by wait() to when a transfer was over, if it knows; for traces */
   bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 
@@ -87,10 +89,13 @@ struct op_env {
                       hlo_value_t **out_value);
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
-  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once. Of
-   * a collective also a tuple of such places. NULL: anywhere. */
+  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.
+   * NULL: anywhere. */
   hlo_value_t *into;
   const hlo_instr_t *into_instr;
+  /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
+   * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
+  hlo_value_t *const *places;
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   uint64_t rng_seed; /* for the rng op */
@@ -121,8 +126,11 @@ struct op_env {
    * NULL buffer: any memory will do. */
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
-  /* From now on transfers move while the program computes. May be NULL. */
+  /* From now on transfers move while the program computes, if there is a processor for that. May be NULL. */
   hr_status_t (*move_by_itself)(op_env_t *env);
+  /* Moves transfers on as far as they go now, unless they move while the program computes: engines call it between
+   * steps as long as some are under way. May be NULL. */
+  void (*look)(op_env_t *env);
   void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for
@@ -135,9 +143,10 @@ struct op_env {
   hr_status_t (*infeed)(op_env_t *env, const hlo_instr_t *instr, const hlo_shape_t *shape, hlo_value_t **out_value);
   hr_status_t (*outfeed)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value);
 
-  /* For tests inside programs. Probes keep the values they see, by their ids: probed() gives the n-th one, NULL if there
-   * are not so many, as a new reference. NULL where the engine has none. */
-  hr_status_t (*probe)(op_env_t *env, hr_str_t id, hlo_value_t *value);
+  /* For tests inside programs, and for those who look into them. Probes show the values they see, by their ids; those
+   * that are `asked` for are kept: probed() gives the n-th one, NULL if there are not so many, as a new reference. NULL
+   * where the engine has none. */
+  hr_status_t (*probe)(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value);
   hr_status_t (*probed)(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value);
   /* Runs the computations that `instr` calls as the processes of a grid of their own (interpreter.run_parallel). */
   hr_status_t (*run_parallel)(op_env_t *env, const hlo_instr_t *instr, int num_replicas, int num_partitions,

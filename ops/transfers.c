@@ -73,6 +73,12 @@ static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t 
 
 /* --- within a step --- */
 
+static hlo_value_t *const *take_places(op_env_t *env) {
+  hlo_value_t *const *places = env->places;
+  env->places = NULL;
+  return places;
+}
+
 hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   if (env->starting) {
@@ -80,7 +86,7 @@ hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_begin_fn be
     env->starting = NULL;
     return op_transfer_start(env, step, start, begin, step->out_shape, in, out_value);
   }
-  op_transfer_t transfer = {.arena = env->scratch};
+  op_transfer_t transfer = {.arena = env->scratch, .places = take_places(env)};
   env->transferring = step->instr;
   env->transfers_later = false;
   hr_status_t st = begin(env, step, step->out_shape, in, &transfer);
@@ -152,6 +158,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
+  transfer->places = take_places(env);
   env->transferring = step->instr;
   env->transfers_later = true;
   hr_status_t st = hold_operands(env, step, transfer, in, &held);
@@ -164,6 +171,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   transfer->next = NULL;
   *transfers->last = transfer;
   transfers->last = &transfer->next;
+  env->under_way++;
   *out_value = hlo_value_retain(transfer->value);
   return NULL;
 }
@@ -177,6 +185,7 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
 
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
   unlink_transfer(env->transfers, transfer);
+  env->under_way--;
   st = complete(env, transfer, st, out_value);
   put_back(env->transfers, transfer);
   return st;

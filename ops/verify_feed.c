@@ -44,9 +44,33 @@ hr_status_t verify_recv(const hlo_instr_t *instr) {
   return check_channel(instr);
 }
 
-/* The two halves of a transfer name the same channel, if they name one. */
+/* What may hand the state of a transfer on: a loop that is pipelined starts it in one turn and ends it in the next. */
+static bool passes_state_on(const hlo_instr_t *instr) {
+  return instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_PARAMETER || instr->op == HLO_TUPLE ||
+         instr->op == HLO_CALL || instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL ||
+         hlo_op_is(instr->op, OP_IDENTITY);
+}
+
+/* Nobody starts a transfer for the program's caller. */
+static bool is_from_caller(const hlo_instr_t *instr) {
+  while (instr->op == HLO_GET_TUPLE_ELEMENT) instr = instr->operands[0];
+  return instr->op == HLO_PARAMETER && instr->parent == instr->parent->module->entry;
+}
+
+static bool is_state(const hlo_shape_t *shape) {
+  return hlo_shape_is_tuple(shape) && shape->element_count == 3 &&
+         hlo_shape_compatible(shape->elements[1], hlo_shape_scalar(HR_U32)) && shape->elements[2]->dtype == HR_TOKEN;
+}
+
+/* The two halves of a transfer name the same channel, if they name one. Whether what comes through tuples is a transfer
+ * of the right kind is for the proof of the schedule, which follows it. */
 static hr_status_t check_transfer_done(const hlo_instr_t *instr, hlo_opcode_t wanted) {
   const hlo_instr_t *start = instr->operands[0];
+  if (passes_state_on(start) && !is_from_caller(start)) {
+    OP_WANT(instr, is_state(start->shape), NULL, "operand 0 is %s, want the (data, u32[], token[]) of a %s",
+            OP_TEXT(start->shape), hlo_op_name(wanted));
+    return NULL;
+  }
   OP_WANT(instr, start->op == wanted, NULL, "operand 0 is the %s %%%.*s, want a %s", hlo_op_name(start->op),
           HR_STR_ARGS(start->name), hlo_op_name(wanted));
   const hlo_attr_t *mine = hlo_attr_find(instr, HLO_ATTR_CHANNEL_ID), *its = hlo_attr_find(start, HLO_ATTR_CHANNEL_ID);

@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/file.h"
+#include "base/log.h"
 #include "check/check.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
 #include "passes/localise.h"
 #include "passes/pipeline.h"
+#include "passes/insert_probes.h"
 #include "read/read.h"
 
 /* A program that only some processes run was written for a grid of them. All partitions of a replica are kept together
@@ -110,15 +113,52 @@ static const char *dump_dir(const compiler_options_t *options) {
   return options->dump_dir ? options->dump_dir : getenv("HLORUN_DUMP_TO");
 }
 
+static hr_status_t write_plan(const char *folder, const char *name, hr_text_t *text) {
+  hr_text_t path;
+  hr_text_init(&path);
+  hr_text_printf(&path, "%s/%s", folder, name);
+  hr_status_t st = hr_text_finish(&path);
+  if (!st) st = hr_text_finish(text);
+  if (!st) st = hr_file_write_all(path.data, text->data, text->size);
+  hr_text_deinit(&path);
+  hr_text_deinit(text);
+  return st;
+}
+
+/* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps and addresses. */
+static hr_status_t dump_plans(const compiler_options_t *options, const compiled_program_t *program) {
+  const char *folder = dump_dir(options);
+  hr_text_t text;
+  if (!folder || !options->compiled) return NULL;
+  hr_text_init(&text);
+  plan_print(&text, program->plan);
+  HR_TRY(write_plan(folder, "plan.txt", &text));
+  if (!program->flat) return NULL;
+  hr_text_init(&text);
+  flat_plan_print(&text, program->flat);
+  return write_plan(folder, "flat.txt", &text);
+}
+
 /* What no flat plan can hold is left to the reference engine. */
-static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .emitter = &jit_native, .loop_emitter = &jit_loop_native,
-                         .emitter_context = program->jit};
+static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers, bool with_code) {
+  flat_options_t flat = {.workers = hr_workers_count(workers)};
+  if (with_code) flat.emitter = &jit_native, flat.loop_emitter = &jit_loop_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
-  if (!program->flat->is_reference) return jit_finish(program->jit);
+  if (!program->flat->is_reference) return with_code ? jit_finish(program->jit) : NULL;
   flat_plan_destroy(program->flat);
   program->flat = NULL;
   return NULL;
+}
+
+/* Where there is no LLVM, the reference kernels do what code would be generated for. */
+static hr_status_t make_plan_and_code(compiled_program_t *program, hr_workers_t *workers) {
+  hr_status_t st = make_flat_plan(program, workers, true);
+  if (hr_status_code(st) != HR_UNAVAILABLE) return st;
+  hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s; until then programs run slowly", hr_status_message(st));
+  hr_status_release(st);
+  flat_plan_destroy(program->flat);
+  program->flat = NULL;
+  return make_flat_plan(program, workers, false);
 }
 
 static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
@@ -131,7 +171,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   HR_TRY(jit_cache_open(&cache, &jit.cache));
   jit.workers = workers;
   hr_status_t st = jit_create(&jit, &program->jit);
-  if (!st) st = make_flat_plan(program, workers);
+  if (!st) st = make_plan_and_code(program, workers);
   jit_cache_close(jit.cache);
   return st;
 }
@@ -169,12 +209,14 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(pass_localise(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
+  if (options->probe) HR_TRY(pass_probes(program->module, options->probe));
   HR_TRY(optimise(program->module, options));
   program->passes_s = lap_s(&since);
   HR_TRY(plan_create(program->module, grid, &program->plan));
   HR_TRY(prove_alone(program->module, options, grid));
   program->plan_s = lap_s(&since);
   HR_TRY(make_code(options, program));
+  HR_TRY(dump_plans(options, program));
   program->code_s = lap_s(&since);
   return NULL;
 }

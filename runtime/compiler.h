@@ -17,6 +17,7 @@ typedef struct compiler_options {
   hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
   void *workers_context;
   const char *cache_dir;            /* of compiled code; NULL: the default one; "none" */
+  const char *probe;                /* instructions that probes look at, as a regular expression; NULL: none */
   const char *dump_dir;             /* where the stages of the program are left; NULL: nowhere */
 } compiler_options_t;
 

@@ -26,6 +26,7 @@
 #include "ops/custom_host.h"
 #include "prove.h"
 #include "topo/topo.h"
+#include "transport/loop.h"
 #include "transport/transport.h"
 
 struct hlorun_client {
@@ -58,6 +59,7 @@ struct hlorun_program {
   compiled_program_t compiled;
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
+  exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
   exec_verify_t *verify;       /* NULL: nobody asked for it */
   exec_feeds_t *feeds;
@@ -102,6 +104,7 @@ static hr_status_t interrupt_wait(void *context) {
   hlorun_client_t *client = context;
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
+  HR_TRY(exec_wait_poll(&client->comm));
   if (client->options.timeout_s <= 0) return NULL;
   unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
   double now = now_s();
@@ -146,6 +149,10 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
                                                       .bind = binds[options->bind],
                                                       .local_rank = endpoint->local_rank,
                                                       .local_size = endpoint->local_size});
+  client->comm.processors = tp_loop_note_processors();
+  client->comm.groups->notes_times = client->trace != NULL;
+  client->comm.count_workers = exec_pool_count;
+  client->comm.workers_context = &client->pool;
   pthread_mutex_init(&client->mutex, NULL);
   pthread_cond_init(&client->turn_ended, NULL);
   endpoint->interrupted = interrupt_wait;
@@ -223,6 +230,7 @@ void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
   exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
   fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
+  exec_wait_ask(&client->comm);
 }
 
 static uint64_t take_ticket(hlorun_client_t *client) {
@@ -282,6 +290,17 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   await_turn(client, take_ticket(client));
   hr_status_t st =
       exec_trace_merge(&client->comm, client->endpoint->rank, client->endpoint->world_size, client->trace, &text);
+  end_turn(client);
+  return give_text(st, &text, out_json);
+}
+
+hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
+  hr_text_t text;
+  HR_TRY(check_traces(client));
+  *out_json = NULL;
+  hr_text_init(&text);
+  await_turn(client, take_ticket(client));
+  hr_status_t st = exec_trace_print(client->endpoint->rank, client->trace, &text);
   end_turn(client);
   return give_text(st, &text, out_json);
 }
@@ -417,7 +436,8 @@ static hr_status_t make_machine(hlorun_program_t *program) {
                                     .attach_comm = attach_peers,
                                     .comm_context = program,
                                     .trace = client->trace,
-                                    .trace_steps = !program->compiled.flat};
+                                    .trace_steps = !program->compiled.flat,
+                                    .probe_files = program->probe_files};
   if (!program->compiled.flat) return exec_machine_create(program->compiled.plan, &options, &program->machine);
   fast.machine = options;
   if (program->compiled.flat->workers > 1) HR_TRY(exec_pool_start(&client->pool, &fast.workers));
@@ -439,6 +459,18 @@ static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *co
   return NULL;
 }
 
+static const char *probe_of(const hlorun_program_options_t *options) {
+  const char *text = options->probe ? options->probe : getenv("HLORUN_PROBE");
+  return text && *text ? text : NULL;
+}
+
+static hr_status_t open_probe_files(hlorun_program_t *program, const hlorun_program_options_t *options) {
+  const tp_endpoint_t *endpoint = program->client->endpoint;
+  if (!probe_of(options)) return NULL;
+  return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes", probe_of(options),
+                               endpoint->world_size > 1 ? endpoint->rank : -1, &program->probe_files);
+}
+
 static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                              const hlorun_program_options_t *options) {
   compiler_options_t compiler = {.num_replicas = options->num_replicas,
@@ -448,6 +480,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .unproved = options->unproved,
                                  .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
                                  .start_workers = start_workers,
+                                 .probe = probe_of(options),
                                  .workers_context = &program->client->pool};
   uint64_t begin_ns = hr_trace_now_ns();
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
@@ -458,6 +491,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
                                 .infeed = options->infeed, .outfeed = options->outfeed};
   HR_TRY(exec_feeds_create(&feeds, &program->feeds));
+  HR_TRY(open_probe_files(program, options));
   return make_machine(program);
 }
 
@@ -515,6 +549,7 @@ void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
+  exec_probe_files_close(program->probe_files);
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);
   exec_feeds_destroy(program->feeds);
@@ -582,6 +617,7 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
   figures->code_kernels = (uint64_t)counts.kernels;
   figures->code_modules = (uint64_t)counts.modules;
   figures->code_modules_cached = (uint64_t)counts.modules_cached;
+  figures->code_bytes = counts.code_bytes;
 }
 
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {

@@ -84,6 +84,8 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
 /* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for chrome://tracing and
  * ui.perfetto.dev, which the caller frees; the others get NULL. */
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
+/* The same of this process alone, asking no other: after a failure. */
+hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json);
 /* Calls of this process that the timeline had no place for. */
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
 /* Where the time of this process went, by kernel, against what the machine can do, which is measured now: a table that
@@ -102,6 +104,10 @@ typedef struct hlorun_program_options {
   bool verify_comm;   /* check what the processes say to each other while it runs; all of them, or none */
   const char *infeed, *outfeed; /* what feeds it, and takes what it feeds out: file:PATH, unix:PATH, tcp:PORT,
                                    tcp:HOST:PORT, fd:N, exec:COMMAND; %r and %p: replica and partition. NULL: nothing */
+  const char *probe;     /* instructions, and probes of the program, whose values go to files: an extended regular
+                            expression of their names. NULL: as the variable HLORUN_PROBE says, else none */
+  const char *probe_dir; /* where: probeN.npy and index.csv (probeN@RANK.npy and index@RANK.csv of several processes);
+                            NULL: "probes" */
 } hlorun_program_options_t;
 void hlorun_program_options_init(hlorun_program_options_t *options);
 
@@ -142,6 +148,7 @@ typedef struct hlorun_program_figures {
   /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
    * these the cache had. */
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
+  uint64_t code_bytes; /* of memory that generated code takes */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 

@@ -24,7 +24,8 @@ runtime/schedule/   base/ ir/ ops/ plan/ check/ schedule/
 runtime/jit/        base/ ir/ ops/ plan/ jit/
 runtime/topo/       base/ topo/
 transport/          base/ transport/
-runtime/exec/feed    base/ ir/ ops/ read/npy.h plan/ exec/ transport/
+runtime/exec/feed    base/ ir/ ops/ read/npy.h read/zip.h plan/ exec/ transport/
+runtime/exec/probe_files.    base/ ir/ read/npy.h exec/
 runtime/exec/       base/ ir/ ops/ plan/ check/ jit/ exec/ transport/ topo/
 runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ check/ jit/ compiler.h
 runtime/prove.      base/ ir/ ops/ read/ passes/ plan/ check/ exec/ compiler.h prove.h

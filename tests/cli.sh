@@ -45,9 +45,15 @@ expect_exit "random inputs" 0 "$hlorun" --random-inputs=7 --output random.npz tw
 expect_exit "random inputs, again" 0 "$hlorun" --random-inputs=7 --expect random.npz twice.hlo
 expect_exit "random inputs, another seed" 1 "$hlorun" --random-inputs=8 --expect random.npz twice.hlo
 expect_exit "stats" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json twice.hlo
-for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps per_rank; do
+for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps arena_bytes code_bytes per_rank; do
   grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
 done
+
+expect_exit "dump" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --dump dumped twice.hlo
+for file in 00_read.hlo plan.txt flat.txt; do
+  [ -s "dumped/$file" ] && pass || fail "--dump wrote no $file"
+done
+grep -q "arena of" dumped/flat.txt && pass || fail "--dump: no arena in flat.txt" dumped/flat.txt
 
 # --- invalid programs: 3, with the place ---
 expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo
@@ -64,6 +70,12 @@ expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "800000000000
 expect_exit "no such program" 5 "$hlorun" nothing.hlo && expect_text "no such program" "nothing.hlo"
 expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
 expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo
+
+# --- without LLVM the reference kernels do the work ---
+expect_exit "without LLVM" 0 env HLORUN_LLVM=/nonexistent "$hlorun" --cache none --input '0=f32[3]{1,2,3}' twice.hlo
+expect_text "without LLVM" "out0 = f32[3] {2, 4, 6}"
+expect_text "without LLVM, a warning" "no code can be generated"
+[ "$(grep -c "no code can be generated" "$work/out")" = 1 ] && pass || fail "more than one warning without LLVM" "$work/out"
 
 # --- processes ---
 leak_check_off
@@ -87,6 +99,44 @@ for program in "$examples"/*.hlo "$examples"/digits/*.hlo; do
   cmp -s once.hlo again.hlo && pass || fail "$name: the second print differs"
 done
 expect_exit "convert to dot" 0 "$hlorun" convert --to dot "$examples/heat.hlo" && expect_text "convert to dot" "digraph"
+
+# --- probes: a file for each visit, and an index ---
+cat >loop.hlo <<'EOT'
+HloModule loop
+body {
+  p = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[3] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  double = f32[3] add(x, x)
+  ROOT t = (s32[], f32[3]) tuple(next, double)
+}
+cond {
+  p = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT less = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  a = f32[3] parameter(0)
+  z = s32[] constant(0)
+  st = (s32[], f32[3]) tuple(z, a)
+  w = (s32[], f32[3]) while(st), condition=cond, body=body
+  ROOT r = f32[3] get-tuple-element(w), index=1
+}
+EOT
+for engine in compiled reference; do
+  expect_exit "--probe" 0 "$hlorun" --engine $engine --probe 'double|^r$' --dump seen -i '0=f32[3]{1,2,3}' loop.hlo
+  cp seen/index.csv "$work/out"
+  expect_text "--probe, the index" "double,tensor<3xf32>,seen/probe2.npy"
+  expect_exit "--probe, the last value" 0 "$hlorun" -i 0=seen/probe3.npy -i 1=seen/probe3.npy "$examples/hello.hlo" &&
+    expect_text "--probe, the last value" "{8, 16, 24}"
+done
+expect_exit "HLORUN_PROBE" 0 env HLORUN_PROBE=next "$hlorun" "$source_dir/tests/cases/interpreter_probe.mlir"
+cp probes/index.csv "$work/out"
+expect_text "HLORUN_PROBE, the program's own probe" "next/i,tensor<i64>,probes/probe1.npy"
+expect_exit "--probe, no expression" 2 "$hlorun" --probe '(' loop.hlo
 
 # --- test ---
 expect_exit "test passes" 0 "$hlorun" test "$examples/hello.hlo"

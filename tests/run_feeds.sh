@@ -49,6 +49,27 @@ for from in values.npz values.feed; do
   expect_fed "$from to a file"
 done
 
+# Into lists of values: what the reader prints is in them.
+rm -f out.npz
+expect_exit "into an archive" 0 "$hlorun" --infeed file:values.npz --outfeed file:out.npz "$feed/feed.hlo"
+python3 - >got <<'EOF'
+import ast, array, zipfile
+lists = []
+for name in ("out0.npy", "out1.npy", "out2.npy"):
+    data = zipfile.ZipFile("out.npz").read(name)
+    size = 10 + int.from_bytes(data[8:10], "little")
+    head = ast.literal_eval(data[10:size].decode())
+    numbers = array.array({"f4": "f", "i4": "i", "u4": "I"}[head["descr"][1:]])
+    numbers.frombytes(data[size:])
+    each = len(numbers) // head["shape"][0]
+    lists.append([numbers[i * each:(i + 1) * each].tolist() for i in range(head["shape"][0])])
+for parts in zip(*lists):
+    print(*parts)
+EOF
+expect_fed "into an archive"
+if [ "$(ls out.npz*)" = out.npz ]; then pass; else fail "into an archive: nothing else is left"; fi
+expect_exit "into one array" 2 "$hlorun" --infeed file:values.npz --outfeed file:out.npy "$feed/feed.hlo"
+
 # Commands at both ends; inherited files.
 expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 $feed/reader.py - >got" "$feed/feed.hlo"
 expect_fed "commands"

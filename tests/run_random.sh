@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Random programs (random_programs.py) mean the same before and after the passes, in the reference engine: exact ones to
-# the bit, those with sums of floats within the usual tolerance. With RANDOM_ENGINE=compiled they are run by that engine
-# instead. RANDOM_COUNT programs of each kind, from RANDOM_SEED on; RANDOM_KEEP=FOLDER keeps those that fail.
+# the bit, those with sums of floats within the usual tolerance. With RANDOM_ENGINE=compiled that engine runs them, and is
+# compared with the reference engine. RANDOM_COUNT programs of each kind, from RANDOM_SEED on; RANDOM_KEEP=FOLDER keeps
+# those that fail.
 set -u
 . "$(dirname "$0")/common.sh"
 
@@ -13,14 +14,14 @@ compare() {
   shift 2
   local program=$work/$kind-$number.hlo after=$work/after.hlo want=$work/want.npz
   python3 "$source_dir/tests/random_programs.py" "$number" "$kind" >"$program" || { fail "random_programs.py $number"; return; }
-  if ! "$hlorun" run "$program" --random-inputs="$number" -o "$want" >"$work/out" 2>&1; then
+  if ! "$hlorun" run --engine reference "$program" --random-inputs="$number" -o "$want" >"$work/out" 2>&1; then
     fail "$kind program $number does not run" "$work/out"
   elif [ -n "$engine" ]; then
     check "$kind" "$number" "$hlorun" run --engine "$engine" "$program" --random-inputs="$number" --expect "$want" "$@"
   elif ! HLORUN_VERIFY=1 "$hlorun" run --stop-after passes -o "$after" "$program" >"$work/out" 2>&1; then
     fail "the passes on $kind program $number" "$work/out"
   else
-    check "$kind" "$number" "$hlorun" run "$after" --random-inputs="$number" --expect "$want" "$@"
+    check "$kind" "$number" "$hlorun" run --engine reference "$after" --random-inputs="$number" --expect "$want" "$@"
   fi
   if [ "$failed" -ne "$before" ] && [ -n "${RANDOM_KEEP:-}" ]; then mkdir -p "$RANDOM_KEEP" && cp "$program" "$RANDOM_KEEP/"; fi
   rm -f "$program"

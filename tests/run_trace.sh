@@ -97,7 +97,25 @@ done
 expect_exit "no number" 2 env HLORUN_TRACE_EVENTS=many "$hlorun" --random-inputs --trace trace.json loop.hlo
 expect_exit "no place" 5 "$hlorun" --random-inputs --trace /nonexistent/t.json loop.hlo
 
+# A run that fails leaves what it did until then.
+cat >fails.hlo <<'END'
+HloModule fails
+ENTRY main {
+  m = f32[64,64] parameter(0)
+  product = f32[64,64] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  same = () custom-call(m, product), custom_call_target="check.expect_eq", custom_call_has_side_effect=true
+  ROOT wave = f32[64,64] cosine(product)
+}
+END
+rm -f trace.json
+expect_exit "a failure" 1 "$hlorun" --random-inputs --trace trace.json fails.hlo
+expect_text "a failure" "until the failure"
+check_timeline "a failure" 1 read product
+
 leak_check_off
+rm -f trace.json
+expect_exit "failures of two" 1 "$hlorun" -n 2 --random-inputs --trace trace.json fails.hlo
+[ -s trace.json.rank0 ] || [ -s trace.json.rank1 ] && pass || fail "failures of two: no timeline"
 for engine in reference compiled; do
   expect_exit "two processes, $engine" 0 "$hlorun" -n 2 --engine $engine --random-inputs --trace trace.json --explain \
     loop.hlo

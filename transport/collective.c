@@ -17,12 +17,12 @@ typedef struct algorithm {
   tp_algorithm_fn start;
   where_t where;
   size_t most_bytes;
-  double (*cost)(double p, double n);
+  double (*cost)(double p, double m, double n);
 } algorithm_t;
 
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
-  static double cost_of_##start(double p, double n) {               \
-    (void)p, (void)n;                                               \
+  static double cost_of_##start(double p, double m, double n) {     \
+    (void)p, (void)m, (void)n;                                      \
     return cost;                                                    \
   }
 #include "transport/algorithms.def"
@@ -58,9 +58,14 @@ void tp_algorithms_from_environment(tp_groups_t *groups) {
 
 const char *tp_collective_name(tp_collective_t collective) { return collectives[collective].name; }
 
+static bool is_reduction(tp_collective_t collective) {
+  return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
+}
+
 static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
                    bool in_any_order) {
-  bool here = row->where == ANYWHERE || (row->where == MACHINES && group->spans_machines && in_any_order) ||
+  bool may_regroup = tp_group_spans_machines(group) && (in_any_order || !is_reduction(collective));
+  bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
               (row->where == ONE_MACHINE && group->shm && group->size <= TP_SHM_MEMBERS);
   return row->collective == collective && here && bytes <= row->most_bytes;
 }
@@ -80,20 +85,28 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
 static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
   double us = tp_tuning_cost(group->owner->tuning, row->collective, row->name, group->size, bytes);
   *out_measured = us >= 0;
-  return us >= 0 ? us : row->cost(group->size, (double)bytes);
+  return us >= 0 ? us : row->cost(group->size, group->machines > 1 ? group->machines : 1, (double)bytes);
 }
 
-/* NULL: none fits. A name that is forced counts where it can do the transfer; where it cannot, it is an error, but for
- * those of shared memory, which groups across machines cannot use. */
+static bool is_name(tp_collective_t collective, const char *name) {
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++)
+    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
+  return false;
+}
+
+/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
+ * do. NULL: there is no such name. */
 static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
                                  bool in_any_order) {
   const char *forced = group->owner->forced[collective];
   const algorithm_t *best = NULL;
   double least = 0;
   bool best_is_measured = false, is_measured;
+  if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const algorithm_t *row = &algorithms[i];
-    if (!can_do(row, collective, group, bytes, in_any_order) || (forced && strcmp(forced, row->name) != 0)) continue;
+    if (!can_do(row, collective, group, bytes, in_any_order)) continue;
+    if (forced && strcmp(forced, row->name) == 0) return row;
     double cost = cost_of(row, group, bytes, &is_measured);
     if (best && best_is_measured > is_measured) continue;
     if (!best || is_measured > best_is_measured || cost < least)

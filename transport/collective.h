@@ -65,6 +65,11 @@ hr_status_t tp_request_wait(tp_request_t *request);
 /* Moves every transfer of the endpoint on, as far as it goes without waiting. Any wait does so too: what one rank waits
  * for may need another's part in a transfer that nobody waits for there yet. */
 void tp_requests_move(tp_groups_t *groups);
+/* The same at once, for somebody who has other things to do: a look at each. Nothing if another thread moves them. */
+void tp_requests_look(tp_groups_t *groups);
+/* When a transfer that was not waited for yet came to its end, by the monotonic clock; 0: it has not, or
+ * groups->notes_times is not set. */
+uint64_t tp_request_over_ns(const tp_request_t *request);
 /* Gives it up. Accepts NULL. */
 void tp_request_cancel(tp_request_t *request);
 

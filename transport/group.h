@@ -35,9 +35,10 @@ typedef struct tp_group {
   uint32_t transfers; /* started so far */
   int64_t stream;
   uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
-  bool looked_for_shm, spans_machines; /* the second: several, one of them with several members */
-  uint32_t next_turn, turn;            /* of transfers over several machines: started, and over */
-  struct tp_group *within, *between;   /* of such a group: this machine's members, and the first ones of the machines */
+  bool looked_for_shm;
+  int machines; /* on which its members sit, once it has looked for shared memory; 0 before */
+  uint32_t next_turn, turn;            /* of transfers in stages over several machines: started, and over */
+  const struct tp_machines *parts;     /* of such a group; NULL: not made yet */
   struct tp_shm_group *shm; /* NULL: it has no memory in common */
 } tp_group_t;
 
@@ -50,6 +51,8 @@ struct tp_groups {
   tp_group_t *world; /* all ranks in order */
   struct tp_progress *progress; /* NULL: nothing moves by itself */
   const int *machine_of; /* a number of the machine of each rank; NULL: there is only one */
+  bool notes_times; /* when transfers are over */
+  bool looks;     /* nobody waits: what is not there is not waited for, however shortly */
   uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
@@ -62,6 +65,11 @@ struct tp_groups {
   struct tp_tuning *tuning; /* what was measured; NULL: nothing */
   bool explains; /* HLORUN_COLL_INFO */
 };
+
+/* Is it spread over several machines, one of them with several members? */
+static inline bool tp_group_spans_machines(const tp_group_t *group) {
+  return group->machines > 1 && group->machines < group->size;
+}
 
 /* Made on the first call; they end with the endpoint. */
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);

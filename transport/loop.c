@@ -1,6 +1,7 @@
 #include "transport/loop.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <uv.h>
 
@@ -68,7 +69,22 @@ static void run_jobs(uv_async_t *wake) {
   if (end && !uv_is_closing((uv_handle_t *)wake)) uv_close((uv_handle_t *)wake, on_wake_closed);
 }
 
-static void run_thread(void *argument) { uv_run(&((tp_loop_t *)argument)->uv, UV_RUN_DEFAULT); }
+static cpu_set_t processors;
+static atomic_bool processors_are_known;
+
+int tp_loop_note_processors(void) {
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine)) return 1;
+  if (!atomic_load(&processors_are_known)) processors = mine;
+  atomic_store(&processors_are_known, true);
+  return CPU_COUNT(&mine);
+}
+
+/* A thread begins where its maker is bound to. */
+static void run_thread(void *argument) {
+  if (atomic_load(&processors_are_known)) sched_setaffinity(0, sizeof processors, &processors);
+  uv_run(&((tp_loop_t *)argument)->uv, UV_RUN_DEFAULT);
+}
 
 bool tp_loop_is_current(const tp_loop_t *loop) {
   uv_thread_t self = uv_thread_self();

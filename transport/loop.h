@@ -16,6 +16,10 @@
 typedef struct tp_loop tp_loop_t;
 typedef void (*tp_loop_fn)(void *context);
 
+/* Remembers the processors that the calling thread may use, before it is bound to some of them: the loop's thread will be
+ * free to use all of them. Returns their number. */
+int tp_loop_note_processors(void);
+
 /* The process's loop. The first call starts it; every call is undone by one tp_loop_release, the last of which ends
  * the thread (what was posted before still runs). */
 hr_status_t tp_loop_acquire(tp_loop_t **out_loop);

@@ -3,6 +3,7 @@
  * polling with MPI_Test, because an MPI call that blocks cannot be interrupted by a signal, a time-out or a failing
  * peer. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
@@ -21,6 +22,7 @@
 #define SHORTEST_SLEEP_NS 20000
 #define LONGEST_SLEEP_NS 1000000
 #define CANCEL_POLLS 1000
+#define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
 
 struct tp_message {
   tp_message_t *next_free;
@@ -199,6 +201,14 @@ static hr_status_t mpi_test(tp_endpoint_t *endpoint, tp_message_t *message, bool
   return NULL;
 }
 
+static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
+  mpi_endpoint_t *self = self_of(endpoint);
+  int come = 0;
+  int error = MPI_Iprobe(from, (int)(tag & self->tag_mask), self->comm, &come, MPI_STATUS_IGNORE);
+  *out_come = come;
+  return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
+}
+
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   uint32_t spins = endpoint->crowded ? 0 : SPINS;
   if (polls < spins) return;
@@ -214,8 +224,22 @@ static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
 
 /* --- start and end --- */
 
+/* Is no other process of this machine ending the job already? The launcher's folder for the job says so. */
+static bool is_first_to_abort(void) {
+  const char *folder = getenv("PMIX_SERVER_TMPDIR");
+  char path[PATH_MAX];
+  int size = folder ? snprintf(path, sizeof path, "%s/hlorun-aborts", folder) : -1;
+  if (size < 0 || (size_t)size >= sizeof path) return true;
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return errno != EEXIST;
+  close(fd);
+  return true;
+}
+
+/* mpirun may crash when several processes end the job at the same moment: one does, and takes the others with it. */
 static _Noreturn void abort_job(int code) {
   fflush(NULL);
+  if (!is_first_to_abort()) sleep(ABORT_S);
   MPI_Abort(MPI_COMM_WORLD, code ? code : 1);
   _exit(code ? code : 1);
 }
@@ -245,7 +269,7 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
 
 static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = mpi_recv,
                                        .send_meeting = mpi_send_meeting, .test = mpi_test,
-                                       .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
+                                       .probe = mpi_probe, .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
 
 static int processor_count(void) {
   cpu_set_t allowed;

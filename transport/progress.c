@@ -94,11 +94,16 @@ static void close_progress(struct tp_progress *progress) {
   hr_free(progress);
 }
 
-hr_status_t tp_progress_begin(tp_groups_t *groups) {
+static bool is_wanted(const char *answer) {
   const char *wanted = getenv("HLORUN_PROGRESS");
+  return wanted && !strcmp(wanted, answer);
+}
+
+bool tp_progress_is_forced(void) { return is_wanted("1"); }
+
+hr_status_t tp_progress_begin(tp_groups_t *groups) {
   const tp_endpoint_t *endpoint = groups->endpoint;
-  bool unwanted = wanted && !strcmp(wanted, "0");
-  if (groups->progress || endpoint->world_size == 1 || endpoint->one_thread || unwanted) return NULL;
+  if (groups->progress || endpoint->world_size == 1 || endpoint->one_thread || is_wanted("0")) return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(struct tp_progress), &memory));
   struct tp_progress *progress = memory;

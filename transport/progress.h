@@ -2,7 +2,8 @@
  * thread is not inside of the transport. It begins with the first transfer that outlives the call that started it; from
  * then on every call of collective.h and tp_channel.h takes a lock, so that the transport (MPI too, in its serialised
  * mode) is used by one thread at a time.
- * A transfer whose reducer wants the endpoint's thread waits for it. HLORUN_PROGRESS=0: nothing of this. */
+ * A transfer whose reducer wants the endpoint's thread waits for it. HLORUN_PROGRESS=0: nothing of this; 1: callers do not
+ * ask whether it has a processor to itself (tp_progress_is_forced). */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 
@@ -10,6 +11,7 @@
 
 /* Thread: the endpoint's, outside of other calls. Calling it again costs nothing. */
 hr_status_t tp_progress_begin(tp_groups_t *groups);
+bool tp_progress_is_forced(void);
 void tp_progress_end(tp_groups_t *groups);
 
 /* Around everything that touches requests. Calls nest. */

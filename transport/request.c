@@ -199,10 +199,19 @@ static void drop_messages(tp_request_t *request) {
   request->part = NULL;
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t tp_request_over_ns(const tp_request_t *request) { return request->over ? request->over_ns : 0; }
+
 /* As far as it goes without waiting. */
 static void move_on(tp_request_t *request) {
   if (request->over) return;
   request->status = advance(request, &request->over);
+  if (request->over && request->groups->notes_times) request->over_ns = now_ns();
   if (!request->status) return;
   request->over = true;
   drop_messages(request);
@@ -246,6 +255,13 @@ void tp_requests_move(tp_groups_t *groups) {
   tp_progress_lock(groups);
   tp_requests_move_from(groups, true);
   tp_progress_unlock(groups);
+}
+
+void tp_requests_look(tp_groups_t *groups) {
+  if (groups->progress) return;
+  groups->looks = true;
+  tp_requests_move_from(groups, true);
+  groups->looks = false;
 }
 
 static hr_status_t wait_for(tp_request_t *request) {

@@ -11,7 +11,7 @@
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_GROUP (2u << (TP_TAG_BITS - 2))
 #define TP_TAG_CLASS_CHANNEL (3u << (TP_TAG_BITS - 2))
-#define TP_TAG_REPORT 1u   /* of no kind: what processes say when nothing moves any more, */
+#define TP_TAG_REPORT 1u   /* of no kind: what processes say of their waits, */
 #define TP_TAG_QUESTION 2u /* rank 0 asks where they are, */
 #define TP_TAG_ANSWER 3u   /* and what they answer */
 #define TP_TAG_GROUP_BITS 12
@@ -70,10 +70,10 @@ struct tp_request {
   tp_request_t *next_active, **link; /* among the active ones */
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
-  bool part_started;
   uint32_t turn;              /* among those of the group */
   bool over;                  /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
+  uint64_t over_ns;           /* when, if groups->notes_times */
 
   tp_posted_t *posted;
   int posted_count, posted_capacity;
@@ -131,8 +131,6 @@ typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
 #undef ALGORITHM
 /* What HLORUN_ALLREDUCE and its like, and HLORUN_COLL_INFO, say. */
 void tp_algorithms_from_environment(tp_groups_t *groups);
-/* Does the group sit on several machines, and not each member on one of its own? */
-bool tp_spans_machines(const tp_group_t *group);
 const char *tp_collective_name(tp_collective_t collective); /* as in "all-reduce" */
 /* The rows of algorithms.def, by number. */
 int tp_algorithm_count(void);

@@ -175,6 +175,14 @@ static hr_status_t self_test(tp_endpoint_t *endpoint, tp_message_t *message, boo
   return st;
 }
 
+static hr_status_t self_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come) {
+  self_world_t *world = rank_of(endpoint)->world;
+  pthread_mutex_lock(&world->lock);
+  *out_come = list_find(&world->ranks[from].sends, endpoint->rank, tag) != NULL;
+  pthread_mutex_unlock(&world->lock);
+  return NULL;
+}
+
 static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   self_rank_t *rank = rank_of(endpoint);
   self_world_t *world = rank->world;
@@ -225,7 +233,7 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
 
 static const tp_vtable_t self_vtable = {.name = "self", .send = self_send, .recv = self_recv,
                                         .send_meeting = self_send, .test = self_test,
-                                        .cancel = self_cancel, .rest = self_rest, .close = self_close};
+                                        .probe = self_probe, .cancel = self_cancel, .rest = self_rest, .close = self_close};
 
 static void rank_init(self_world_t *world, int number) {
   self_rank_t *rank = &world->ranks[number];

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "transport/machines.h"
 
 #define SPINS 200           /* looks at a counter before the caller may do other things */
 #define LOOK_POLLS 64       /* polls that found nothing before the clock is looked at */
@@ -46,7 +47,7 @@ hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
     *out_group = NULL;
     return NULL;
   }
-  if (!group->looked_for_shm) group->spans_machines = tp_spans_machines(group);
+  if (!group->looked_for_shm) group->machines = tp_count_machines(group);
   if (!group->looked_for_shm && group->owner->shm) {
     uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
     key = hr_hash_bytes(&group->stream, sizeof group->stream, key);
@@ -91,7 +92,8 @@ static inline void relax(void) {
 
 bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
   turn->wanted = count;
-  int spins = turn->request->groups->endpoint->crowded ? 0 : SPINS;
+  const tp_groups_t *groups = turn->request->groups;
+  int spins = groups->endpoint->crowded || groups->looks ? 0 : SPINS;
   for (int i = 0; i <= spins; i++) {
     if (has_counted(turn->group, member, count)) return true;
     relax();
@@ -122,7 +124,8 @@ static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
   for (int k = 0; k < group->size; k++)
     if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
         !has_counted(group, k, turn->wanted))
-      return hr_error(HR_UNAVAILABLE, "rank %d has ended, and left the others waiting", group->ranks[k]);
+      return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", group->ranks[k],
+                      group->shm->groups->endpoint->host);
   return NULL;
 }
 

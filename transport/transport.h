@@ -31,6 +31,8 @@ typedef struct tp_vtable {
   /* Is it done? Frees the message when it is, or when it failed. Does not block.
    * Errors: UNAVAILABLE the peer is gone; DISAGREE it sent another size. */
   hr_status_t (*test)(tp_endpoint_t *endpoint, tp_message_t *message, bool *out_done);
+  /* Has a message of this tag come from `from`, which nobody receives yet? Does not block. */
+  hr_status_t (*probe)(tp_endpoint_t *endpoint, int from, uint32_t tag, bool *out_come);
   /* Gives up a transfer that will not be waited for. A receive does not touch its data any more. */
   void (*cancel)(tp_endpoint_t *endpoint, tp_message_t *message);
   /* Lets others run before the next poll; `polls`: how many in a row found nothing. Returns after a few milliseconds at

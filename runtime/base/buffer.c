@@ -106,6 +106,26 @@ hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
   return st;
 }
 
+#define COPY_BYTES ((size_t)4 << 20) /* at a time */
+
+/* The pages that lie within the bytes; those at its ends may hold others. */
+static void forget_pages(char *at, size_t size_bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  uintptr_t first = ((uintptr_t)at + page - 1) / page * page, end = ((uintptr_t)at + size_bytes) / page * page;
+  if (first < end) madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to, size_t size_bytes) {
+  char *from = (char *)buffer->data + offset_bytes;
+  bool is_mapped = buffer->free_fn == unmap;
+  for (size_t done = 0; done < size_bytes;) {
+    size_t part = size_bytes - done < COPY_BYTES ? size_bytes - done : COPY_BYTES;
+    memcpy((char *)to + done, from + done, part);
+    if (is_mapped && size_bytes >= COPY_BYTES) forget_pages(from + done, part);
+    done += part;
+  }
+}
+
 hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer) {
   if (buffer) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
   return buffer;

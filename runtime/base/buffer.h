@@ -19,6 +19,9 @@ hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buff
                            hr_buffer_t **out_buffer);
 /* A whole file, mapped read-only where possible. Errors: UNAVAILABLE with the path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
+/* Copies bytes out of a buffer that need not be read again soon: pages of a mapped file leave memory as they are
+ * copied, so that a large file is not there twice. */
+void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to, size_t size_bytes);
 
 hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer);
 void hr_buffer_release(hr_buffer_t *buffer); /* accepts NULL */

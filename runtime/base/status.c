@@ -158,6 +158,14 @@ int hr_status_exit_code(hr_status_t status) {
   return codes[hr_status_code(status)];
 }
 
+static void add_notes(hr_text_t *text, hr_status_t status) {
+  for (const char *note = status ? status->notes : NULL; note && *note;) {
+    const char *end = strchr(note, '\n');
+    hr_text_printf(text, "  %.*s\n", (int)(end - note), note);
+    note = end + 1;
+  }
+}
+
 char *hr_status_format(hr_status_t status) {
   hr_text_t text;
   hr_text_init(&text);
@@ -172,17 +180,23 @@ char *hr_status_format(hr_status_t status) {
   hr_text_printf(&text, "\n");
   if (status && status->quoted) hr_text_printf(&text, "%s\n", status->quoted);
   if (status && status->place) hr_text_printf(&text, "  %s\n", status->place);
-  for (const char *note = status ? status->notes : NULL; note && *note;) {
-    const char *end = strchr(note, '\n');
-    hr_text_printf(&text, "  %.*s\n", (int)(end - note), note);
-    note = end + 1;
-  }
+  add_notes(&text, status);
   return hr_text_steal(&text);
 }
 
-void hr_status_print(FILE *stream, hr_status_t status) {
-  char *text = hr_status_format(status);
+/* In one piece, so that lines of several processes do not mix. */
+static void print_text(FILE *stream, char *text) {
   fputs(text ? text : "error: out of memory\n", stream);
   fflush(stream);
   free(text);
 }
+
+void hr_status_print_notes(FILE *stream, hr_status_t status) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_text_printf(&text, "%s:\n", hr_status_message(status));
+  add_notes(&text, status);
+  print_text(stream, hr_text_steal(&text));
+}
+
+void hr_status_print(FILE *stream, hr_status_t status) { print_text(stream, hr_status_format(status)); }

@@ -70,6 +70,8 @@ const char *hr_code_text(hr_code_t code);
  * Returns a malloc'd string that the caller frees. */
 char *hr_status_format(hr_status_t status);
 void hr_status_print(FILE *stream, hr_status_t status);
+/* "message:" and the notes alone, for what is not a failure. */
+void hr_status_print_notes(FILE *stream, hr_status_t status);
 
 /* Returns the failure of `expr` from the current function. */
 #define HR_TRY(expr)                       \

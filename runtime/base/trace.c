@@ -78,7 +78,7 @@ uint64_t hr_trace_first_ns(const hr_trace_t *trace) {
 
 const char *hr_trace_kind_name(hr_trace_kind_t kind) {
   static const char *const names[] = {"native", "generated", "reference", "collective", "copy",
-                                      "control", "wait", "run", "loading"};
+                                      "control", "wait", "run", "loading", "transfer"};
   return names[kind];
 }
 
@@ -103,6 +103,22 @@ static void add_member(hr_text_t *text, const char *key, const char *value) {
 
 static void add_rate(hr_text_t *text, const char *key, double amount, uint64_t took_ns) {
   if (amount > 0 && took_ns) hr_text_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
+}
+
+/* Transfers overlap each other, as parts of a line of steps cannot: they have beginnings and ends of their own. */
+static void print_transfer(hr_text_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns, uint64_t number) {
+  for (int end = 0; end < 2; end++) {
+    uint64_t at_ns = event->begin_ns + (end ? event->took_ns : 0);
+    hr_text_add_str(text, "{\"name\":");
+    add_quoted(text, event->subject->name);
+    add_member(text, "cat", hr_trace_kind_name(event->subject->kind));
+    hr_text_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0", end ? "e" : "b", pid,
+                   (unsigned long long)number, pid);
+    hr_text_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"", ((double)at_ns - (double)zero_ns) * 1e-3,
+                   hr_trace_kind_name(event->subject->kind));
+    add_member(text, "op", event->subject->op);
+    hr_text_add_str(text, "}},\n");
+  }
 }
 
 /* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
@@ -134,6 +150,11 @@ void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t 
                    pid, (unsigned long long)hr_trace_dropped(trace));
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
     print_event(text, &stage->event, pid, zero_ns);
-  for (uint64_t i = hr_trace_dropped(trace); i < trace->added; i++)
-    print_event(text, &trace->ring[i & trace->mask], pid, zero_ns);
+  for (uint64_t i = hr_trace_dropped(trace); i < trace->added; i++) {
+    const hr_trace_event_t *event = &trace->ring[i & trace->mask];
+    if (event->subject->kind == HR_TRACE_TRANSFER)
+      print_transfer(text, event, pid, zero_ns, i);
+    else
+      print_event(text, event, pid, zero_ns);
+  }
 }

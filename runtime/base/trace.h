@@ -28,7 +28,8 @@ typedef enum hr_trace_kind {
   HR_TRACE_CONTROL, /* a loop or a choice: its time is that of what runs inside it */
   HR_TRACE_WAIT,    /* for peers: inside of another */
   HR_TRACE_RUN,     /* a whole execution */
-  HR_TRACE_STAGE    /* of loading */
+  HR_TRACE_STAGE,   /* of loading */
+  HR_TRACE_TRANSFER /* a collective between its halves: beside what runs meanwhile, not part of it */
 } hr_trace_kind_t;
 
 /* What takes time again and again. Texts live as long as the trace. */

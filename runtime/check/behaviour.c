@@ -157,13 +157,61 @@ static hr_status_t walk_collective(invocation_t *in, const hlo_instr_t *instr, b
   return start_value(in, instr, needed, value);
 }
 
+/* --- transfers --- */
+
+/* The state between the halves, which may travel through tuples and loops: beside the data it tells the position of the
+ * start, and in which region it was. */
+static hr_status_t transfer_state(invocation_t *in, const hlo_instr_t *instr) {
+  check_value_t parts[3] = {{.kind = CHECK_UNKNOWN, .cause = instr},
+                            {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->starts[instr->id]},
+                            {.kind = CHECK_INT, .dtype = HR_U32, .integer = in->walk->region}};
+  return check_value_tuple(3, parts, &in->values[instr->id]);
+}
+
+static hr_status_t walk_transfer(invocation_t *in, const hlo_instr_t *instr, bool needed, check_event_kind_t kind) {
+  if (in->walk->reason) return NULL;
+  HR_TRY(add_start(in, instr, instr, kind));
+  return needed && !in->walk->reason ? transfer_state(in, instr) : NULL;
+}
+
+/* A part of a state that is known; false if it is not. */
+static bool state_part(const check_value_t *state, int k, uint32_t *out_number) {
+  check_value_t part = check_value_element(state, k);
+  bool known = part.kind == CHECK_INT && part.dtype == HR_U32;
+  *out_number = known ? (uint32_t)part.integer : 0;
+  check_value_release(&part);
+  return known;
+}
+
+/* The channel that an instruction names; 0: it names none. */
+static int64_t named_channel(const hlo_instr_t *instr) { return hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID); }
+
+static hr_status_t walk_transfer_done(invocation_t *in, const hlo_instr_t *instr, check_event_kind_t kind) {
+  walk_t *walk = in->walk;
+  uint32_t position, region;
+  const check_value_t *state = &in->values[instr->operands[0]->id];
+  if (walk->reason) return NULL;
+  if (!state_part(state, 1, &position) || !state_part(state, 2, &region))
+    return give_up(walk, instr, "ends a transfer of which data decide where it was started");
+  if (region != walk->region) return give_up(walk, instr, "ends a transfer that was started outside of its loop or branch");
+  const check_event_t *start = &walk->out->events.data[position];
+  bool fits = position < walk->out->events.count &&
+              start->kind == (kind == CHECK_SEND_DONE ? CHECK_SEND : CHECK_RECV) &&
+              (!named_channel(instr) || !named_channel(start->instr) ||
+               named_channel(instr) == named_channel(start->instr));
+  if (!fits)
+    return hlo_error(instr, NULL, "what it ends is not a %s on its channel",
+                     kind == CHECK_SEND_DONE ? "send" : "recv");
+  return add_event(in, instr, start->site, kind, position);
+}
+
 static hr_status_t walk_communication(invocation_t *in, const hlo_instr_t *instr, bool needed) {
   switch (instr->op) {
-    case HLO_SEND: return add_start(in, instr, instr, CHECK_SEND);
-    case HLO_RECV: return add_start(in, instr, instr, CHECK_RECV);
-    case HLO_SEND_DONE: return add_done(in, instr, instr->operands[0], CHECK_SEND_DONE);
+    case HLO_SEND: return walk_transfer(in, instr, needed, CHECK_SEND);
+    case HLO_RECV: return walk_transfer(in, instr, needed, CHECK_RECV);
+    case HLO_SEND_DONE: return walk_transfer_done(in, instr, CHECK_SEND_DONE);
     case HLO_RECV_DONE:
-      HR_TRY(add_done(in, instr, instr->operands[0], CHECK_RECV_DONE));
+      HR_TRY(walk_transfer_done(in, instr, CHECK_RECV_DONE));
       return needed ? received_value(in, instr, &in->values[instr->id]) : NULL;
     default: return walk_collective(in, instr, needed);
   }

@@ -126,26 +126,34 @@ static hr_status_t walk_all(check_result_t *result) {
 
 /* --- halves --- */
 
-/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has happened. */
+static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *instr, const char *format) {
+  check_problem_t problem = {NULL, instr, NULL, -1, -1};
+  HR_TRY(check_printf(result, &problem.text, format, HR_STR_ARGS(instr->name), hlo_op_name(instr->op)));
+  return check_add_problem(result, CHECK_MISUSE, problem);
+}
+
+/* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has happened. Two dones in
+ * different branches may wait for the same start, two in one list may not. */
+static hr_status_t find_unfinished_in(check_result_t *result, const check_behaviour_t *behaviour) {
+  uint32_t count = (uint32_t)behaviour->events.count;
+  uint8_t *dones;
+  HR_TRY(HR_NEW_ARRAY(&result->arena, count, &dones));
+  for (uint32_t at = 0; at < count; at++) {
+    const check_event_t *event = &behaviour->events.data[at];
+    if (event->kind != CHECK_SEND_DONE && event->kind != CHECK_RECV_DONE) continue;
+    if (dones[event->start]++)
+      HR_TRY(add_unfinished(result, event->instr, "%%%.*s is a second %s of one transfer"));
+  }
+  for (uint32_t at = 0; at < count; at++) {
+    const check_event_t *event = &behaviour->events.data[at];
+    if ((event->kind == CHECK_SEND || event->kind == CHECK_RECV) && !dones[at])
+      HR_TRY(add_unfinished(result, event->instr, "the token of %%%.*s is not threaded: no %s-done takes it"));
+  }
+  return NULL;
+}
+
 static hr_status_t find_unfinished(check_result_t *result) {
-  for (int p = 0; p < result->program_count; p++)
-    for (size_t c = 0; c < result->programs[p].module->computations.count; c++) {
-      const hlo_computation_t *computation = result->programs[p].module->computations.data[c];
-      bool *finished;
-      HR_TRY(HR_NEW_ARRAY(&result->arena, computation->instrs.count, &finished));
-      for (size_t i = 0; i < computation->instrs.count; i++) {
-        const hlo_instr_t *instr = computation->instrs.data[i];
-        if (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) finished[instr->operands[0]->id] = true;
-      }
-      for (size_t i = 0; i < computation->instrs.count; i++) {
-        const hlo_instr_t *instr = computation->instrs.data[i];
-        if ((instr->op != HLO_SEND && instr->op != HLO_RECV) || finished[i] || !check_is_communication(instr)) continue;
-        check_problem_t problem = {NULL, instr, NULL, -1, -1};
-        HR_TRY(check_printf(result, &problem.text, "the token of %%%.*s is not threaded: no %s-done takes it",
-                            HR_STR_ARGS(instr->name), hlo_op_name(instr->op)));
-        HR_TRY(check_add_problem(result, CHECK_MISUSE, problem));
-      }
-    }
+  for (size_t b = 0; b < result->behaviours.count; b++) HR_TRY(find_unfinished_in(result, result->behaviours.data[b]));
   return NULL;
 }
 
@@ -246,13 +254,20 @@ const char *check_verdict_name(check_verdict_t verdict) {
 
 /* --- at a glance --- */
 
+/* Runs once, in the place where the entry names it: the computation of a collective in two halves. */
+static bool runs_in_place(const hlo_computation_t *computation) {
+  const hlo_module_t *module = computation->module;
+  return computation == module->entry || computation->is_async_wrapper;
+}
+
 bool check_is_plainly_sound(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
+      if (instr->op == HLO_ASYNC_START && computation != module->entry) return false;
       if (!check_is_communication(instr)) continue;
-      if (instr->op == HLO_SEND || instr->op == HLO_RECV || computation != module->entry) return false;
+      if (instr->op == HLO_SEND || instr->op == HLO_RECV || !runs_in_place(computation)) return false;
       if (!hlo_op_is(instr->op, OP_COLLECTIVE) && !hlo_op_is(instr->op, OP_DONE)) return false;
     }
   }

@@ -14,6 +14,10 @@ bool check_is_communication(const hlo_instr_t *instr) {
   return !hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
 }
 
+bool check_is_transfer_done(const hlo_instr_t *instr) {
+  return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) && check_is_communication(instr);
+}
+
 bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr) {
   if (check_is_communication(instr)) return true;
   if (instr->op == HLO_ASYNC_DONE || instr->op == HLO_ASYNC_UPDATE) {
@@ -151,6 +155,7 @@ static void spread_while(needs_t *needs, const hlo_instr_t *instr, uint64_t mask
 
 static void spread(needs_t *needs, const hlo_instr_t *instr) {
   uint64_t mask = needs->facts->bodies[instr->parent->id].needs[instr->id];
+  if (check_is_transfer_done(instr)) need(needs, instr->operands[0], CHECK_NEED_ALL); /* which transfer it ends */
   if (instr->op == HLO_WHILE) {
     spread_while(needs, instr, mask);
   } else if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_ASYNC_UPDATE && instr->op != HLO_ASYNC_DONE) {

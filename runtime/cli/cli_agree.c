@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/cli_signals.h"
+#include "cli/cli_verdict.h"
 
 /* Marks a failure that has been reported, or that another process reports. */
 #define REPORTED "reported already"
@@ -94,6 +95,7 @@ bool cli_is_reported(hr_status_t status) { return status && strcmp(hr_status_mes
 
 int cli_report(hr_status_t status) {
   int code = hr_status_exit_code(status);
+  if (hr_status_code(status) != HR_CANCELLED) cli_verdict_tell(code);
   if (status && !cli_is_reported(status)) print_failure(status);
   hr_status_release(status);
   return code;

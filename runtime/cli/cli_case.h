@@ -1,5 +1,6 @@
 /* Cases of `hlorun test`: a program with its arrays beside it, X.hlo and X.npz, any program in a folder with io.npz
- * (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and its kin). Comments before the program may
+ * (prog.hlo first), or StableHLO text that checks itself (check.expect_eq and its kin, or comments with expected-error
+ * in modules that must be refused, as in the StableHLO project's own tests). Comments before the program may
  * hold directives: RANKS: 4, GRID: 2x2 (replicas x partitions), ULP: 2, RTOL: 1e-3, ATOL: 1e-6. */
 #ifndef CLI_CASE_H
 #define CLI_CASE_H
@@ -28,7 +29,7 @@ typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
 cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step);
 
-/* Does the text hold check ops, or calls of them? */
+/* Does the text hold check ops, or calls of them, or say that it should be refused, or how StableHLO's tools test it? */
 bool cli_case_checks_itself(hr_str_t text);
 /* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above. */
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step);

@@ -1,15 +1,24 @@
-/* Programs that check themselves: StableHLO text with check ops. A file may hold several modules, separated by
- * "// -----"; each is run by its entry. */
+/* Programs that check themselves: StableHLO text with check ops, or with comments that say which lines are wrong
+ * (expected-error). A file may hold several modules, separated by "// -----"; each that has check ops is run by its
+ * entry, of others all functions are verified. Files of the project's other tests, which say how its tools rewrite
+ * them, are only read. */
 #include <string.h>
 
 #include "base/buffer.h"
 #include "cli/cli_case.h"
+#include "read/read.h"
 
 #define SEPARATOR "// -----"
 
 static bool has_word(hr_str_t text, const char *word) { return memmem(text.data, text.size, word, strlen(word)); }
 
-bool cli_case_checks_itself(hr_str_t text) { return has_word(text, "check.expect_") || has_word(text, "@check.eq"); }
+static bool has_checks(hr_str_t text) { return has_word(text, "check.expect_") || has_word(text, "@check.eq"); }
+
+static bool is_refused(hr_str_t text) { return has_word(text, "expected-error"); }
+
+bool cli_case_checks_itself(hr_str_t text) {
+  return has_checks(text) || is_refused(text) || (has_word(text, "// RUN:") && has_word(text, "stablehlo-"));
+}
 
 /* The text up to the next separator, wherever it stands; moves *at to the line behind it. */
 static hr_str_t next_piece(const char **at, const char *end) {
@@ -21,13 +30,14 @@ static hr_str_t next_piece(const char **at, const char *end) {
   return piece;
 }
 
-/* Does it hold a function outside of comments? */
-static bool has_function(hr_str_t piece) {
+/* Does it hold a function, or a module, outside of comments? */
+static bool has_program(hr_str_t piece) {
   const char *at = piece.data, *end = at + piece.size;
   while (at < end) {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     const char *comment = memmem(at, (size_t)(stop - at), "//", 2);
-    if (has_word((hr_str_t){at, (size_t)((comment ? comment : stop) - at)}, "func.func")) return true;
+    hr_str_t code = {at, (size_t)((comment ? comment : stop) - at)};
+    if (has_word(code, "func.func") || has_word(code, "module")) return true;
     at = newline ? newline + 1 : end;
   }
   return false;
@@ -57,24 +67,53 @@ static hr_status_t execute(hlorun_program_t *program) {
   return st;
 }
 
-static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file, hr_str_t piece,
-                             bool *out_of_step) {
-  hr_buffer_t *bytes;
+static hr_status_t run_bytes(hlorun_client_t *client, const cli_case_t *one, hr_buffer_t *bytes, bool *out_of_step) {
   hlorun_program_t *program;
   hlorun_program_options_t options;
   hlorun_program_options_init(&options);
   options.num_replicas = one->replicas;
   options.num_partitions = one->partitions;
-  HR_TRY(in_its_place(file, piece, &bytes));
   hr_status_t st =
       hlorun_program_load_bytes(client, one->program, hr_buffer_data(bytes), hr_buffer_size(bytes), &options, &program);
-  hr_buffer_release(bytes);
   *out_of_step = st != NULL;
   if (st) return st;
   st = execute(program);
   *out_of_step = st && hr_status_code(st) != HR_MISMATCH;
   hlorun_program_release(program);
   return st;
+}
+
+/* A program that should be refused, at a line where the piece says so or elsewhere in it. */
+static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status_t st) {
+  hr_code_t code = hr_status_code(st);
+  if (st && code != HR_INVALID && code != HR_UNSUPPORTED) return st;
+  hr_status_release(st);
+  if (st) return NULL;
+  hr_str_t text = piece;
+  const char *found = memmem(piece.data, piece.size, "expected-error", strlen("expected-error"));
+  text.data = found, text.size = (size_t)(piece.data + piece.size - found);
+  const char *newline = memchr(text.data, '\n', text.size);
+  if (newline) text.size = (size_t)(newline - text.data);
+  return hr_error(HR_MISMATCH, "%s: a program passes that should not: %.*s", one->program, HR_STR_ARGS(text));
+}
+
+/* Files that only say how the project's tools rewrite them hold what those accept, which may be more than is valid. */
+static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffer_t *bytes) {
+  mlir_module_t *tree;
+  if (has_checks(file) || is_refused(file)) return read_verify_functions(one->program, bytes);
+  HR_TRY(read_tree(one->program, bytes, &tree));
+  mlir_module_destroy(tree);
+  return NULL;
+}
+
+static hr_status_t run_piece(hlorun_client_t *client, const cli_case_t *one, hr_str_t file, hr_str_t piece,
+                             bool *out_of_step) {
+  hr_buffer_t *bytes;
+  HR_TRY(in_its_place(file, piece, &bytes));
+  hr_status_t st = has_checks(piece) ? run_bytes(client, one, bytes, out_of_step)
+                                     : read_or_verify(one, file, bytes);
+  hr_buffer_release(bytes);
+  return is_refused(piece) ? want_refused(one, piece, st) : st;
 }
 
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step) {
@@ -85,7 +124,7 @@ hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, 
   hr_status_t st = NULL;
   while (at < end && !st) {
     hr_str_t piece = next_piece(&at, end);
-    if (has_function(piece)) st = run_piece(client, one, file, piece, out_of_step);
+    if (has_program(piece)) st = run_piece(client, one, file, piece, out_of_step);
   }
   hr_buffer_release(bytes);
   return st;

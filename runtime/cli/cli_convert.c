@@ -9,7 +9,7 @@
 #include "ir/print.h"
 #include "mlir/bytecode.h"
 #include "mlir/mlir_print.h"
-#include "proto/hlo_proto.h"
+#include "mlir/vhlo.h"
 #include "proto/hlo_proto.h"
 #include "read/read.h"
 #include "stablehlo/stablehlo.h"
@@ -60,18 +60,24 @@ static hr_status_t read_version(const char *text, mlir_write_options_t *options)
   return NULL;
 }
 
-static hr_status_t write_tree(const hr_options_t *options, form_t form, const mlir_module_t *tree) {
+/* `located`: text says where each op comes from. */
+static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_module_t *tree, bool located) {
   const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
   mlir_write_options_t write_options = {.portable = false};
   hr_buffer_t *bytes;
   hr_text_t text;
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
+    if (version) HR_TRY(vhlo_replace_chlo(tree));
+    if (version) HR_TRY(vhlo_add_casts(tree));
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
   }
   hr_text_init(&text);
-  mlir_print_module(&text, tree);
+  if (located)
+    mlir_print_module_located(&text, tree);
+  else
+    mlir_print_module(&text, tree);
   hr_status_t st = write_text(options, &text);
   hr_text_deinit(&text);
   return st;
@@ -103,11 +109,16 @@ static hr_status_t write_module(const hr_options_t *options, form_t form, const 
 
 /* --- the ways --- */
 
+/* As MLIR's own tools do, MLIR comes back without locations unless they are asked for. */
+static bool is_long(const hr_options_t *options, bool otherwise) {
+  return hr_option_int(options, HR_OPTION_STYLE, otherwise ? 0 : 1) == 0;
+}
+
 static hr_status_t export_and_write(const hr_options_t *options, form_t form, const hlo_module_t *module) {
   mlir_module_t *tree;
   HR_TRY(mlir_module_create(&tree));
   hr_status_t st = stablehlo_export(module, tree);
-  if (!st) st = write_tree(options, form, tree);
+  if (!st) st = write_tree(options, form, tree, is_long(options, true));
   mlir_module_destroy(tree);
   return st;
 }
@@ -125,8 +136,14 @@ static hr_status_t convert_through_ir(const hr_options_t *options, form_t form, 
 static hr_status_t convert_bytes(const hr_options_t *options, form_t form, const char *path, hr_buffer_t *bytes) {
   mlir_module_t *tree = NULL;
   if (form == TO_MLIR || form == TO_MLIRBC) HR_TRY(read_tree(path, bytes, &tree));
+  /* An artifact of CHLO ops that only the IR's importer expands. */
+  bool expands = tree && hr_option_text(options, HR_OPTION_TARGET_VERSION) && vhlo_find_chlo(tree);
+  if (expands) {
+    mlir_module_destroy(tree);
+    tree = NULL;
+  }
   if (!tree) return convert_through_ir(options, form, path, bytes);
-  hr_status_t st = write_tree(options, form, tree);
+  hr_status_t st = write_tree(options, form, tree, is_long(options, false));
   mlir_module_destroy(tree);
   return st;
 }

@@ -11,9 +11,13 @@
 #include <unistd.h>
 
 #include "cli/cli_agree.h"
+#include "cli/cli_verdict.h"
 #include "transport/transport.h"
 
 #define EXIT_NOT_STARTED 5
+#define LOOK_MS 200   /* how often it looks whether a process has failed, */
+#define END_MS 6000   /* how long mpirun may take to end then, */
+#define LAST_MS 2000  /* and once it was told to */
 
 hr_status_t cli_launch_needed(const hr_options_t *options, int *out_processes) {
   *out_processes = 0;
@@ -51,6 +55,29 @@ static void allow_root(void) {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
+/* A connection to a host that went silent is to end soon; by default it takes minutes. */
+static void watch_connections(void) {
+  setenv("OMPI_MCA_oob_tcp_keepalive_time", "5", 0);
+  setenv("OMPI_MCA_oob_tcp_keepalive_intvl", "2", 0);
+  setenv("OMPI_MCA_oob_tcp_keepalive_probes", "5", 0);
+}
+
+static int own_variable_count(void) {
+  int count = 0;
+  for (char **at = environ; *at; at++) count += strncmp(*at, "HLORUN_", 7) == 0;
+  return count;
+}
+
+/* "-x NAME" for each variable of ours: mpirun does not take them to other hosts by itself. */
+static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) {
+  for (char **at = environ; *at; at++) {
+    if (strncmp(*at, "HLORUN_", 7) != 0) continue;
+    words[(*n)++] = "-x";
+    HR_TRY(hr_arena_printf(arena, &words[(*n)++], "%.*s", (int)strcspn(*at, "="), *at));
+  }
+  return NULL;
+}
+
 hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
                                char *const **out_words) {
   char mpirun[PATH_MAX], self[PATH_MAX];
@@ -61,8 +88,9 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
   if (size < 0) return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
   self[size] = 0;
   allow_root();
+  watch_connections();
   const char **words, *count;
-  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 10, &words));
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2 * own_variable_count() + 10, &words));
   HR_TRY(hr_arena_printf(arena, &count, "%d", processes));
   int n = 0;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(mpirun), &words[n++]));
@@ -70,6 +98,7 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
   if (processes > usable_cores()) words[n++] = "--oversubscribe";
   words[n++] = "--bind-to"; /* hlorun pins its workers itself */
   words[n++] = "none";
+  HR_TRY(add_variables(arena, words, &n));
   words[n++] = "-n";
   words[n++] = count;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[n++]));
@@ -105,11 +134,14 @@ static _Noreturn void become(char *const *words) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* mpirun's exit code is that of the first process that failed; what a signal did to it is this command's own affair. */
+/* What the first process that failed has told; where none could, mpirun's exit code. What a signal did to it is this
+ * command's own affair. */
 static hr_status_t status_of(int status) {
   static const hr_code_t codes[] = {[1] = HR_MISMATCH,  [2] = HR_USAGE,       [3] = HR_INVALID,
                                     [4] = HR_DISAGREE, [5] = HR_UNAVAILABLE, [6] = HR_DEADLINE};
   if (interrupted) return cli_reported(HR_CANCELLED);
+  int verdict = cli_verdict_read();
+  if (verdict > 0 && verdict < (int)(sizeof codes / sizeof *codes)) return cli_reported(codes[verdict]);
   if (WIFSIGNALED(status)) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
   int code = WEXITSTATUS(status);
   if (code == 0) return NULL;
@@ -119,15 +151,48 @@ static hr_status_t status_of(int status) {
   return hr_error(HR_UNAVAILABLE, "mpirun ended with exit code %d", code);
 }
 
-static hr_status_t run_words(char *const *words) {
-  catch_signals();
-  pid_t pid = fork();
-  if (pid == 0) become(words);
-  if (pid < 0) return hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
-  launched_pid = pid;
+/* Waits until the process ends, or for so long. */
+static bool wait_for(pid_t pid, int *out_status, int ms) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  for (int waited = 0; waited <= ms; waited += LOOK_MS) {
+    if (waitpid(pid, out_status, WNOHANG) == pid) return true;
+    sigtimedwait(&child, NULL, &(struct timespec){0, LOOK_MS * 1000000L});
+  }
+  return false;
+}
+
+/* mpirun ends soon after a process of the run has failed, unless it waits for a host that does not answer any more. */
+static int wait_for_mpirun(pid_t pid) {
   int status;
+  bool ended = false;
+  while (!ended && !cli_verdict_read()) ended = wait_for(pid, &status, LOOK_MS);
+  if (ended || wait_for(pid, &status, END_MS)) return status;
+  fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
+  kill(pid, SIGTERM);
+  if (wait_for(pid, &status, LAST_MS)) return status;
+  kill(pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  return status_of(status);
+  return status;
+}
+
+/* SIGCHLD is blocked so that none is missed between two looks. */
+static hr_status_t run_words(char *const *words) {
+  sigset_t child, before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  catch_signals();
+  sigprocmask(SIG_BLOCK, &child, &before);
+  pid_t pid = fork();
+  if (pid == 0) {
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    become(words);
+  }
+  hr_status_t st = NULL;
+  if (pid < 0) st = hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
+  launched_pid = pid;
+  return st ? st : status_of(wait_for_mpirun(pid));
 }
 
 /* -n itself goes along too: it agrees with the launcher then. */
@@ -135,8 +200,10 @@ hr_status_t cli_launch_run(int processes, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
+  cli_verdict_open();
   hr_status_t st = cli_launch_command(&arena, processes, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
+  cli_verdict_close();
   hr_arena_deinit(&arena);
   return st;
 }

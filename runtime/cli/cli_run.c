@@ -21,6 +21,7 @@
 #include "cli/cli_stats.h"
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
+#include "cli/cli_verdict.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -70,17 +71,20 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
-/* The code generator asks the variable; an option wins over it. */
-static void choose_cache(const hr_options_t *options) {
-  const char *folder = hr_option_text(options, HR_OPTION_CACHE);
+/* The code generator and the passes ask variables; options win over them. */
+static void choose_variables(const hr_options_t *options) {
+  const char *folder = hr_option_text(options, HR_OPTION_CACHE), *combine = hr_option_text(options, HR_OPTION_COMBINE);
+  const char *dump = hr_option_text(options, HR_OPTION_DUMP);
   if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
+  if (combine) setenv("HLORUN_COMBINE", combine, 1);
+  if (dump && *dump) setenv("HLORUN_DUMP_TO", dump, 1);
 }
 
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options) {
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
-  choose_cache(options);
+  choose_variables(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
@@ -116,6 +120,8 @@ static hr_status_t load_program(run_t *run) {
   options.mpmd = cli_programs_are_several(run->options) && run->world > 1;
   options.unproved = hr_option_is_given(run->options, HR_OPTION_NO_PROOF);
   options.verify_comm = hr_option_is_given(run->options, HR_OPTION_VERIFY_COMM);
+  options.probe = hr_option_text(run->options, HR_OPTION_PROBE);
+  options.probe_dir = hr_option_text(run->options, HR_OPTION_DUMP);
   options.infeed = hr_option_text(run->options, HR_OPTION_INFEED);
   options.outfeed = hr_option_text(run->options, HR_OPTION_OUTFEED);
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
@@ -331,9 +337,13 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
   run_t run = {.options = options};
   hr_status_t st = run_all(&run);
-  if (run.out_of_step) st = cli_fail_alone(run.client, st);
+  if (run.out_of_step) {
+    cli_trace_of_failure(run.client, options);
+    st = cli_fail_alone(run.client, st);
+  }
   /* Said before this process leaves the others: the first to end with a failure may end them all. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
+  if (run.out_of_step && hr_status_code(st) != HR_CANCELLED) cli_verdict_tell(hr_status_exit_code(st));
   release_run(&run, run.out_of_step ? hr_status_exit_code(st) : 0);
   return st;
 }

@@ -19,7 +19,8 @@ typedef struct cli_figures {
   double compile_s, read_s, passes_s, plan_s, code_s; /* compile_s: all of loading, the next ones its parts */
   double first_s, best_s, median_s, total_s, steps_per_s;
   uint64_t executions, peak_rss_bytes, arena_bytes;
-  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
+  uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached,
+      code_bytes;
 } cli_figures_t;
 cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 

@@ -52,6 +52,24 @@ static hr_status_t write_trace(hlorun_client_t *client, const char *path) {
   return cli_agree(client, warn_of_dropped(client));
 }
 
+static hr_status_t write_alone(hlorun_client_t *client, const char *path) {
+  char *json, own[4096];
+  int rank = hlorun_client_rank(client);
+  bool has_peers = hlorun_client_world_size(client) > 1;
+  snprintf(own, sizeof own, has_peers ? "%s.rank%d" : "%s", path, rank);
+  HR_TRY(hlorun_client_trace_alone(client, &json));
+  HR_TRY(write_timeline(own, json));
+  fprintf(stderr, "--trace: what rank %d did until the failure is in %s\n", rank, own);
+  return NULL;
+}
+
+void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options) {
+  const char *path = hr_option_text(options, HR_OPTION_TRACE);
+  hr_status_t st = client && path ? write_alone(client, path) : NULL;
+  if (st) fprintf(stderr, "--trace: %s\n", hr_status_message(st));
+  hr_status_release(st);
+}
+
 static hr_status_t print_table(hlorun_client_t *client) {
   char *table;
   if (hlorun_client_rank(client)) return NULL;

@@ -9,5 +9,8 @@
 hr_status_t cli_trace_options(const hr_options_t *options, hlorun_client_options_t *client_options);
 /* Collective: writes the timeline, prints the table. Fails in all processes or in none. */
 hr_status_t cli_trace_finish(hlorun_client_t *client, const hr_options_t *options);
+/* After a failure: writes what this process did until then, with peers in a file of its own (FILE.json.rank3), and says
+ * on stderr where. What goes wrong with that is said too. */
+void cli_trace_of_failure(hlorun_client_t *client, const hr_options_t *options);
 
 #endif

@@ -1,6 +1,8 @@
 #include "exec/comm.h"
 
 #include "base/mem.h"
+#include "base/trace.h"
+#include "exec/wait_graph.h"
 #include "transport/progress.h"
 
 #define LEAST_SHARED_BYTES ((size_t)32 << 10) /* below, copying is as fast */
@@ -81,12 +83,26 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
   comm->waits = true;
+  uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
   comm->waits = false;
+  if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
+  if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
 }
 
-static hr_status_t move_by_itself(op_env_t *env) { return tp_progress_begin(((exec_comm_t *)env->comm)->groups); }
+/* A thread that moves transfers helps where it has a processor to itself. Elsewhere it would take the time of a process
+ * that computes, and the engines' looks between steps do as well. */
+static hr_status_t move_by_itself(op_env_t *env) {
+  exec_comm_t *comm = env->comm;
+  int workers = 1, ranks = comm->groups->endpoint->local_size;
+  if (comm->groups->progress) return NULL;
+  if (comm->waits_for_others || tp_progress_is_forced()) return tp_progress_begin(comm->groups);
+  if (comm->count_workers) HR_TRY(comm->count_workers(comm->workers_context, &workers));
+  return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
+}
+
+static void look(op_env_t *env) { tp_requests_look(((exec_comm_t *)env->comm)->groups); }
 
 static void free_shared(void *owner, void *data, size_t size_bytes) {
   (void)size_bytes;
@@ -119,6 +135,7 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->wait = wait_for;
   env->give_up = give_up;
   env->move_by_itself = move_by_itself;
+  env->look = look;
   env->shared_memory = shared_memory;
   return NULL;
 }
@@ -177,11 +194,16 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   comm->waits_in = NULL;
   comm->waits_for = -1;
   comm->waits = false;
-  comm->gave_up = false;
+  comm->waits_for_others = false;
+  comm->processors = 0;
+  comm->count_workers = NULL;
+  comm->graph = NULL;
+  atomic_store(&comm->wants_graph, false);
   return NULL;
 }
 
 void exec_comm_deinit(exec_comm_t *comm) {
+  exec_wait_end(comm);
   hr_map_deinit(&comm->resolved);
   hr_arena_deinit(&comm->arena);
 }

@@ -2,6 +2,8 @@
 #ifndef EXEC_COMM_H
 #define EXEC_COMM_H
 
+#include <stdatomic.h>
+
 #include "ops/op.h"
 #include "transport/collective.h"
 
@@ -12,7 +14,13 @@ typedef struct exec_comm {
   const hlo_instr_t *waits_in; /* the start of the transfer that is being waited for; NULL: none */
   bool waits;                  /* for a transfer */
   int waits_for;               /* its other end; -1: none */
-  bool gave_up;                /* it has waited too long, and said so */
+  /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and what computes here. */
+  bool waits_for_others;
+  int processors; /* that this process may use; 0: unknown */
+  hr_status_t (*count_workers)(void *context, int *out_count); /* NULL: one */
+  void *workers_context;
+  struct exec_graph *graph;    /* what wait_graph.c knows; NULL: nothing yet */
+  atomic_bool wants_graph;     /* somebody asked who waits for whom */
 } exec_comm_t;
 
 /* The endpoint stays the caller's and must outlive the comm. */

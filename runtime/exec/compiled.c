@@ -28,7 +28,16 @@ static inline void run_copy(const run_step_t *step) {
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
 
+static hr_status_t run_turns(exec_compiled_t *machine, const run_step_t *step, int64_t turns) {
+  for (int64_t turn = 0; turn < turns; turn++) {
+    HR_TRY(look_around(machine));
+    HR_TRY(run_range(machine, step->starts[1], step->end));
+  }
+  return NULL;
+}
+
 static hr_status_t run_while(exec_compiled_t *machine, const run_step_t *step) {
+  if (step->flat->turns >= 0) return run_turns(machine, step, step->flat->turns);
   for (;;) {
     HR_TRY(look_around(machine));
     HR_TRY(run_range(machine, step->starts[0], step->starts[1]));
@@ -74,14 +83,20 @@ static __attribute__((noinline)) hr_status_t run_traced(exec_compiled_t *machine
   return st;
 }
 
+static __attribute__((noinline)) void look_at_transfers(op_env_t *env) {
+  if (env->look) env->look(env);
+}
+
 /* Made once with a trace and once without, so that it is not asked for at every step. */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine, int begin, int end,
                                                                   bool is_traced) {
+  op_env_t *env = machine->native.env;
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
     if (made % LOOK_EVERY == 0) HR_TRY(look_around(machine));
     HR_TRY(is_traced ? run_traced(machine, step) : run_one(machine, step));
+    if (env->under_way) look_at_transfers(env);
   }
   return NULL;
 }

@@ -35,6 +35,7 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
                        .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
+  if (flat->has_places) HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->out_count, &step->places));
   return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->kept, flat->in_count, &step->views) : NULL;
 }
 
@@ -84,6 +85,13 @@ static hr_status_t make_patches(exec_compiled_t *machine) {
   return NULL;
 }
 
+/* Computations are laid out once for each use: the nearest beginning before an end is its own. */
+static int begin_of(const flat_plan_t *flat, int end) {
+  int s = end - 1;
+  while (s >= 0 && flat->steps[s].begins != flat->steps[end].ends) s--;
+  return s;
+}
+
 static hr_status_t make_steps(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   size_t pointers = 0;
@@ -94,6 +102,7 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->step_count, &machine->steps));
   for (int s = 0; s < flat->step_count; s++) {
     HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
+    machine->steps[s].begins = flat->steps[s].ends ? begin_of(flat, s) : -1;
     next += flat->steps[s].in_count + flat->steps[s].out_count;
   }
   return make_patches(machine);
@@ -140,6 +149,7 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));
+  if (machine->subjects) HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
   return make_steps(machine);
 }
 

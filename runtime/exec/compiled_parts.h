@@ -17,6 +17,9 @@ typedef struct run_step {
   size_t copy_bytes;
   const flat_step_t *flat;
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
+  int begins;           /* REFERENCE: number of the step that began what this one ends; -1: none */
+  uint64_t begun_ns;    /* REFERENCE: when it began a collective, if there is a trace */
+  hlo_value_t **places; /* the same of the results, of steps that have places; else NULL */
 } run_step_t;
 
 /* A place in the table that holds an address in an argument or a result. */
@@ -46,6 +49,7 @@ struct exec_compiled {
   exec_result_cache_t *cache;
   bool *moved; /* arguments that became results in this run */
   hr_trace_subject_t *subjects; /* per step; NULL: no trace */
+  hr_trace_subject_t *transfers; /* the same of what steps begin and others end */
 };
 
 /* By the reference kernel. */

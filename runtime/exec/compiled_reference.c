@@ -4,8 +4,7 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
-
-#define MOST_PLACES 128 /* of a tuple of results */
+#include "ops/transfers.h"
 
 static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
   hr_buffer_t *bytes;
@@ -28,6 +27,14 @@ static bool is_usable(const hlo_value_t *view, const void *address) {
   return view && view->data == address && view->references == 1;
 }
 
+/* *view over this address, an old one if that is usable. */
+static hr_status_t renew_view(const hlo_shape_t *shape, void *address, hlo_value_t **view) {
+  if (is_usable(*view, address)) return NULL;
+  hlo_value_release(*view);
+  *view = NULL;
+  return view_of(shape, address, view);
+}
+
 /* Operand leaf `leaf` as a new reference. */
 static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, const hlo_shape_t *shape, int leaf,
                               bool copies, hlo_value_t **out_value) {
@@ -36,11 +43,7 @@ static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, 
     return NULL;
   }
   if (copies) return copy_of(machine->native.env, shape, step->in[leaf], out_value);
-  if (!is_usable(step->views[leaf], step->in[leaf])) {
-    hlo_value_release(step->views[leaf]);
-    step->views[leaf] = NULL;
-    HR_TRY(view_of(shape, step->in[leaf], &step->views[leaf]));
-  }
+  HR_TRY(renew_view(shape, step->in[leaf], &step->views[leaf]));
   *out_value = hlo_value_retain(step->views[leaf]);
   return NULL;
 }
@@ -104,31 +107,15 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   return NULL;
 }
 
-/* A tuple of places; none unless all have one. */
-static hr_status_t offer_places(const run_step_t *step, hlo_value_t **out_value) {
-  const hlo_shape_t *shape = step->flat->source->op.instr->shape;
-  hlo_value_t *places[MOST_PLACES] = {NULL};
-  int made = 0, count = step->flat->out_count;
-  hr_status_t st = NULL;
-  bool has_all = count == shape->element_count && count <= MOST_PLACES;
-  for (int k = 0; k < count && has_all; k++) has_all = step->out[k] && hlo_shape_is_array(shape->elements[k]);
-  for (; made < count && has_all && !st; made++) st = view_of(shape->elements[made], step->out[made], &places[made]);
-  if (has_all && !st) st = hlo_value_tuple(count, places, out_value);
-  for (int k = 0; k < made; k++) hlo_value_release(places[k]);
-  return st;
-}
-
 /* A kernel that makes a new array makes it in its place, unless it reads there what an operand has. */
 static hr_status_t offer_place(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
-  bool is_array = hlo_shape_is_array(instr->shape), is_collective = hlo_op_is(instr->op, OP_COLLECTIVE);
-  if (step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL) || !(is_array || is_collective)) return NULL;
+  if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL)) return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
-    for (int k = 0; k < step->flat->out_count; k++)
-      if (step->in[i] == step->out[k]) return NULL;
+    if (step->in[i] == step->out[0]) return NULL;
   env->into_instr = instr;
-  return is_array ? view_of(instr->shape, step->out[0], &env->into) : offer_places(step, &env->into);
+  return view_of(instr->shape, step->out[0], &env->into);
 }
 
 static void withdraw_place(exec_compiled_t *machine) {
@@ -137,10 +124,58 @@ static void withdraw_place(exec_compiled_t *machine) {
   env->into = NULL;
 }
 
-static hr_status_t run_on(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in) {
+/* --- collectives, whose results have places --- */
+
+static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
+  uint64_t begun_ns = machine->steps[step->begins].begun_ns, over_ns = exec_machine_env(machine->reference)->arrived_ns;
+  if (over_ns > begun_ns)
+    hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns, over_ns - begun_ns);
+}
+
+/* The second half: everything has arrived where it belongs. */
+static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step) {
+  hlo_value_t *value;
+  op_env_t *env = exec_machine_env(machine->reference);
+  env->arrived_ns = 0;
+  exec_machine_note(machine->reference, step->flat->source->op.instr);
+  HR_TRY(op_transfer_done(env, step->flat->ends, &value));
+  hlo_value_release(value);
+  if (machine->transfers) trace_transfer(machine, step);
+  return NULL;
+}
+
+/* Starts of these ops have a state, (operands, results). */
+static const hlo_shape_t *results_shape(const plan_step_t *source) {
+  hlo_opcode_t op = source->op.instr->op;
+  bool has_state = op == HLO_ALL_GATHER_START || op == HLO_COLLECTIVE_PERMUTE_START;
+  return has_state ? source->op.out_shape->elements[1] : source->op.out_shape;
+}
+
+/* What the first half makes is only a note of what is to come. */
+static hr_status_t run_in_places(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
+  op_env_t *env = exec_machine_env(machine->reference);
+  const flat_step_t *flat = step->flat;
+  const hlo_shape_t *shape = results_shape(flat->source);
+  hlo_value_t *value = NULL;
+  HR_TRY(make_operands(machine, step, false, in));
+  for (int i = 0; i < flat->out_count; i++)
+    HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->places[i]));
+  if (machine->transfers) step->begun_ns = hr_trace_now_ns();
+  env->places = step->places;
+  env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
+  hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
+  env->places = NULL;
+  env->starting = NULL;
+  if (st || !flat->begins) return st ? st : take_result(machine, step, value);
+  hlo_value_release(value);
+  return NULL;
+}
+
+static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
   const plan_step_t *source = step->flat->source;
   hlo_value_t *value = NULL;
   bool owns = step->flat->owns_operands;
+  if (step->flat->has_places) return run_in_places(machine, step, in);
   HR_TRY(make_operands(machine, step, owns, in));
   HR_TRY(offer_place(machine, step));
   uint64_t lent = lend_views(step, source->in_count);
@@ -153,6 +188,7 @@ static hr_status_t run_on(exec_compiled_t *machine, const run_step_t *step, hlo_
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step) {
   hlo_value_t *few[8] = {0}, **in = few;
   int count = step->flat->source->in_count;
+  if (step->flat->ends) return end_transfer(machine, step);
   if (count > 8) {
     void *memory;
     HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *in, &memory));
@@ -169,7 +205,9 @@ hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step
 }
 
 void exec_compiled_release_views(exec_compiled_t *machine) {
-  for (int s = 0; machine->steps && s < machine->flat->step_count; s++)
-    for (int i = 0; machine->steps[s].views && i < machine->flat->steps[s].in_count; i++)
-      hlo_value_release(machine->steps[s].views[i]);
+  for (int s = 0; machine->steps && s < machine->flat->step_count; s++) {
+    const run_step_t *step = &machine->steps[s];
+    for (int i = 0; step->views && i < machine->flat->steps[s].in_count; i++) hlo_value_release(step->views[i]);
+    for (int i = 0; step->places && i < machine->flat->steps[s].out_count; i++) hlo_value_release(step->places[i]);
+  }
 }

@@ -1,5 +1,5 @@
 /* Where feeds come from and go to:
- *   file:PATH      the wire format, or of an infeed an .npy or .npz whose arrays are lists of values
+ *   file:PATH      the wire format, or an .npz whose arrays are lists of values; of an infeed also an .npy
  *   unix:PATH      a UNIX socket made here, for this user alone; whoever connects first feeds, or reads
  *   tcp:PORT       the same over TCP, from this machine only
  *   tcp:HOST:PORT  from others too: at this address, for those who know the secret of HLORUN_FEED_SECRET

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "exec/feed_array.h"
+#include "exec/feed_list.h"
 #include "exec/feed_open.h"
 #include "exec/feed_queue.h"
 #include "transport/loop.h"
@@ -18,6 +19,7 @@ typedef struct feed {
   feed_io_t io;
   feed_queue_t queue;
   feed_array_t array; /* of an infeed from .npy or .npz */
+  feed_list_t list;   /* of an outfeed into .npz */
   feed_shapes_t shapes;
   tp_work_t *work;
   uint64_t taken;
@@ -63,13 +65,17 @@ static void run_infeed(void *context) {
   feed_queue_end(&feed->queue, read_values(feed));
 }
 
+static hr_status_t put_value(feed_t *feed, const hlo_value_t *value) {
+  return feed->list.path ? feed_list_add(&feed->list, value) : feed_write_value(&feed->io, value);
+}
+
 static hr_status_t write_values(feed_t *feed) {
   bool ended = false;
   HR_TRY(feed_place_connect(&feed->place, &feed->io));
   while (!ended) {
     feed_item_t item = {0};
     HR_TRY(feed_queue_take(&feed->queue, NULL, NULL, &item, &ended));
-    hr_status_t st = ended ? NULL : feed_write_value(&feed->io, item.value);
+    hr_status_t st = ended ? NULL : put_value(feed, item.value);
     feed_item_release(&item);
     HR_TRY(st);
   }
@@ -193,6 +199,7 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
   if (feed->io.stop_fd < 0) return hr_error(HR_UNAVAILABLE, "cannot make an event");
   if (is_infeed) HR_TRY(list_shapes(feeds, &feed->shapes));
   if (is_infeed && feed_array_is_named(&feed->place)) HR_TRY(feed_array_open(&feed->array, feed->place.text));
+  if (!is_infeed) HR_TRY(feed_list_open(&feed->list, &feed->place));
   return tp_loop_work(feeds->loop, is_infeed ? run_infeed : run_outfeed, feed, &feed->work);
 }
 
@@ -206,6 +213,8 @@ static hr_status_t close_feed(feed_t *feed, bool in_order) {
   tp_work_wait(feed->work);
   hr_status_t st = feed->queue.status;
   feed->queue.status = NULL;
+  if (in_order && !st) st = feed_list_finish(&feed->list);
+  feed_list_close(&feed->list);
   st = hr_status_join(st, feed_place_close(&feed->place, in_order && !st));
   feed_array_close(&feed->array);
   if (feed->io.stop_fd >= 0) close(feed->io.stop_fd);
@@ -223,6 +232,7 @@ hr_status_t exec_feeds_create(const exec_feeds_options_t *options, exec_feeds_t 
   memcpy((void *)&feeds->options, options, sizeof *options);
   hr_arena_init(&feeds->arena);
   feeds->endpoint = options->comm->groups->endpoint;
+  options->comm->waits_for_others = true;
   feeds->replica = feeds->endpoint->rank / options->plan->grid.num_partitions;
   feeds->partition = feeds->endpoint->rank % options->plan->grid.num_partitions;
   hr_status_t st = tp_loop_acquire(&feeds->loop);

@@ -104,8 +104,10 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   return NULL;
 }
 
-static hr_status_t keep_probe(op_env_t *env, hr_str_t id, hlo_value_t *value) {
-  return exec_probes_add(&((exec_machine_t *)env->engine)->probes, id, value);
+static hr_status_t show_probe(op_env_t *env, hr_str_t id, bool asked, hlo_value_t *value) {
+  exec_machine_t *machine = env->engine;
+  if (machine->options.probe_files) HR_TRY(exec_probe_files_add(machine->options.probe_files, id, value));
+  return asked ? exec_probes_add(&machine->probes, id, value) : NULL;
 }
 
 static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_t **out_value) {
@@ -182,6 +184,7 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, h
     where.instruction = instr->name.data;
     where.pos = hlo_instr_pos(instr);
     st = machine->subjects ? run_traced(machine, body, s, slots) : run_step(machine, &body->steps[s], slots);
+    if (machine->env.under_way && machine->env.look) machine->env.look(&machine->env);
   }
   hr_where_pop(&where);
   return st;
@@ -245,10 +248,14 @@ hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *
   return run_to_end(machine, machine->plan->bodies[computation->id], args, out_value);
 }
 
+void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr) {
+  if (machine->options.current) atomic_store_explicit(machine->options.current, instr, memory_order_relaxed);
+}
+
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
                               hlo_value_t **out_value) {
   plan_step_t alone = *step;
-  if (machine->options.current) atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
+  exec_machine_note(machine, step->op.instr);
   alone.op.last_use = last_use;
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hr_status_t st = run_kernel(machine, &alone, in, out_value);
@@ -296,7 +303,7 @@ static hr_status_t set_up(exec_machine_t *machine) {
   env->call = call_computation;
   env->state = find_state;
   env->check_cancelled = check_cancelled;
-  env->probe = keep_probe;
+  env->probe = show_probe;
   env->probed = find_probed;
   env->run_parallel = exec_run_parallel;
   if (machine->options.attach_comm) HR_TRY(machine->options.attach_comm(env, machine->options.comm_context));

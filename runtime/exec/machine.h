@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/trace.h"
+#include "exec/probe_files.h"
 #include "plan/plan.h"
 
 /* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */
@@ -31,6 +32,7 @@ typedef struct exec_machine_options {
   void *comm_context;
   hr_trace_t *trace; /* notes how long waits for peers take, and: may be NULL; outlives the machine */
   bool trace_steps;  /* steps of exec_machine_run */
+  exec_probe_files_t *probe_files; /* what probes see; may be NULL, outlives the machine */
 } exec_machine_options_t;
 
 /* Thread: one at a time. The plan must outlive the machine. */
@@ -52,6 +54,8 @@ hr_status_t exec_machine_load_state(exec_machine_t *machine, const hlo_value_t *
  * overwrite these operands, and may move them out of `in`. *out_value is a new reference. */
 hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, uint64_t last_use, hlo_value_t **in,
                               hlo_value_t **out_value);
+/* Says that this instruction runs now. */
+void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
 op_env_t *exec_machine_env(exec_machine_t *machine);
 /* Forgets what probes saw; a run of the entry does so by itself. */
 void exec_machine_forget_probes(exec_machine_t *machine);

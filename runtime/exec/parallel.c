@@ -73,7 +73,8 @@ static hr_status_t open_cell(parallel_grid_t *grid, cell_t *cell) {
                                     .cancel = &grid->cancel,
                                     .progress = outer->progress,
                                     .attach_comm = attach,
-                                    .comm_context = cell};
+                                    .comm_context = cell,
+                                    .probe_files = outer->probe_files};
   return exec_machine_create(exec_machine_plan(grid->env->engine), &options, &cell->machine);
 }
 

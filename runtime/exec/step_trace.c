@@ -50,7 +50,7 @@ static void describe_native(const flat_step_t *step, hr_trace_subject_t *subject
 
 static void describe_reference(const flat_step_t *step, hr_trace_subject_t *subject) {
   const hlo_instr_t *instr = step->source->op.instr;
-  subject->kind = hlo_op_is(instr->op, OP_COLLECTIVE) ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
+  subject->kind = hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
   subject->kernel = "reference";
   subject->reason = why_reference(step);
   subject->same = instr_hash(instr, HR_TRACE_REFERENCE);
@@ -78,6 +78,18 @@ hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace
     const flat_step_t *step = &flat->steps[s];
     describe_kind(step, &subjects[s]);
     if (step->source) HR_TRY(describe(trace, step->source->op.instr, &subjects[s]));
+  }
+  *out_subjects = subjects;
+  return NULL;
+}
+
+hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_subject_t **out_subjects) {
+  hr_trace_subject_t *subjects;
+  HR_TRY(hr_trace_subjects_new(trace, flat->step_count, &subjects));
+  for (int s = 0; s < flat->step_count; s++) {
+    if (!flat->steps[s].begins) continue;
+    subjects[s].kind = HR_TRACE_TRANSFER;
+    HR_TRY(describe(trace, flat->steps[s].begins, &subjects[s]));
   }
   *out_subjects = subjects;
   return NULL;

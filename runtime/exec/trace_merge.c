@@ -55,18 +55,30 @@ static hr_status_t take_from(exec_comm_t *comm, int rank, hr_text_t *text) {
   return st;
 }
 
+#define HEAD "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+
+static hr_status_t end_list(hr_text_t *text) {
+  if (text->size > sizeof HEAD - 1) hr_text_cut(text, text->size - LINE_END);
+  hr_text_add_str(text, "\n]}\n");
+  return hr_text_finish(text);
+}
+
+hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_text_t *text) {
+  hr_text_add_str(text, HEAD);
+  hr_trace_print(text, trace, rank, hr_trace_first_ns(trace));
+  return end_list(text);
+}
+
 /* A text that could not grow still has what peers must be sent: fewer bytes. */
 hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_text_t *text) {
   uint64_t zero_ns = 0;
   HR_TRY(agree_on_zero(comm, rank, world_size, trace, &zero_ns));
-  if (!rank) hr_text_add_str(text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  if (!rank) hr_text_add_str(text, HEAD);
   hr_trace_print(text, trace, rank, zero_ns);
   if (rank) {
     hr_status_t st = hr_text_finish(text);
     return hr_status_join(hand_over(comm, text), st);
   }
   for (int r = 1; r < world_size; r++) HR_TRY(take_from(comm, r, text));
-  hr_text_cut(text, text->size - LINE_END);
-  hr_text_add_str(text, "\n]}\n");
-  return hr_text_finish(text);
+  return end_list(text);
 }

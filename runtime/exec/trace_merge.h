@@ -10,4 +10,7 @@
  * Errors: NO_MEMORY, and what transfers meet. */
 hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_text_t *text);
 
+/* The same of this process alone. */
+hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_text_t *text);
+
 #endif

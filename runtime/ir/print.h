@@ -15,6 +15,13 @@ void hlo_print_instr(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_
 void hlo_print_literal(hr_text_t *text, const hlo_value_t *value);                        /* as in constant(...) */
 void hlo_print_string(hr_text_t *text, hr_str_t string);                                  /* quoted and escaped */
 void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element); /* one element, shortest that reads back */
+/* Parts of the text, for writers of other forms: one attribute, ", name=value"; what any instruction may carry except
+ * sharding, frontend attributes and control predecessors; the module's attributes without counts and frontend attributes,
+ * "name=value, ..."; its tables of stack frames. */
+void hlo_print_attr(hr_text_t *text, const hlo_instr_t *instr, hlo_attr_key_t key);
+void hlo_print_notes(hr_text_t *text, const hlo_extra_t *extra);
+void hlo_print_module_notes(hr_text_t *text, const hlo_module_t *module);
+void hlo_print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *frames);
 /* Graphviz: a cluster per computation. */
 void hlo_print_dot(hr_text_t *text, const hlo_module_t *module);
 

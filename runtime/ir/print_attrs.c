@@ -294,3 +294,10 @@ void hlo_print_attrs(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_
     if (info->kind == HLO_KIND_COMPUTATION || info->kind == HLO_KIND_COMPUTATIONS) called += attr->called_count;
   }
 }
+
+void hlo_print_attr(hr_text_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
+  const hlo_attr_t *attr = hlo_attr_find(instr, key);
+  if (!attr || has_default_value(instr, attr)) return;
+  hr_text_printf(text, ", %s=", hlo_attr_table[key].text);
+  print_value(text, attr, NULL, HLO_PRINT_SHORT);
+}

@@ -185,6 +185,15 @@ static void print_late_extra(hr_text_t *text, const hlo_extra_t *extra, hlo_prin
   }
 }
 
+void hlo_print_notes(hr_text_t *text, const hlo_extra_t *extra) {
+  if (extra->replication_count) {
+    hr_text_add_str(text, ", parameter_replication=");
+    print_bools(text, extra->replication_count, extra->replication);
+  }
+  if (extra->statistics) print_statistics(text, extra->statistics);
+  print_late_extra(text, extra, HLO_PRINT_LONG);
+}
+
 void hlo_print_instr(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
   static const hlo_extra_t nothing;
   const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
@@ -280,8 +289,8 @@ static void print_propagation(hr_text_t *text, const char *name, int count, cons
   print_bools(text, count, flags);
 }
 
-static void print_header(hr_text_t *text, const hlo_module_t *m) {
-  hr_text_printf(text, "HloModule %.*s", HR_STR_ARGS(m->name));
+/* Up to the counts of processes. */
+static void print_early_header(hr_text_t *text, const hlo_module_t *m) {
   if (m->is_scheduled) hr_text_add_str(text, ", is_scheduled=true");
   if (m->input_output_alias.count) {
     hr_text_add_str(text, ", input_output_alias={ ");
@@ -290,9 +299,35 @@ static void print_header(hr_text_t *text, const hlo_module_t *m) {
   }
   if (m->buffer_donor.count) print_donors(text, &m->buffer_donor);
   if (m->alias_passthrough_params) hr_text_add_str(text, ", alias_passthrough_params=true");
-  print_entry_layout(text, m);
+}
+
+static void print_propagations(hr_text_t *text, const hlo_module_t *m) {
   print_propagation(text, "parameters", m->propagate_params_count, m->propagate_params);
   print_propagation(text, "output", m->propagate_output_count, m->propagate_output);
+}
+
+static void print_late_header(hr_text_t *text, const hlo_module_t *m) {
+  if (m->origin_recovery_table.size)
+    hr_text_printf(text, ", origin_recovery_table={%.*s}\n", HR_STR_ARGS(m->origin_recovery_table));
+  if (m->debug_attributes.size) hr_text_printf(text, ",\ndebug_attributes={%.*s}", HR_STR_ARGS(m->debug_attributes));
+}
+
+void hlo_print_module_notes(hr_text_t *text, const hlo_module_t *m) {
+  hr_text_t all;
+  hr_text_init(&all);
+  print_early_header(&all, m);
+  if (m->has_entry_layout) print_entry_layout(&all, m);
+  print_propagations(&all, m);
+  print_late_header(&all, m);
+  if (all.size > 2) hr_text_add(text, all.data + 2, all.size - 2); /* without the first ", " */
+  hr_text_deinit(&all);
+}
+
+static void print_header(hr_text_t *text, const hlo_module_t *m) {
+  hr_text_printf(text, "HloModule %.*s", HR_STR_ARGS(m->name));
+  print_early_header(text, m);
+  print_entry_layout(text, m);
+  print_propagations(text, m);
   if (m->replica_count != 1) hr_text_printf(text, ", replica_count=%ld", (long)m->replica_count);
   if (m->num_partitions != 1) hr_text_printf(text, ", num_partitions=%ld", (long)m->num_partitions);
   if (m->frontend_attributes.count) {
@@ -300,9 +335,7 @@ static void print_header(hr_text_t *text, const hlo_module_t *m) {
     hlo_print_pairs(text, &m->frontend_attributes);
     hr_text_add_char(text, '}');
   }
-  if (m->origin_recovery_table.size)
-    hr_text_printf(text, ", origin_recovery_table={%.*s}\n", HR_STR_ARGS(m->origin_recovery_table));
-  if (m->debug_attributes.size) hr_text_printf(text, ",\ndebug_attributes={%.*s}", HR_STR_ARGS(m->debug_attributes));
+  print_late_header(text, m);
   hr_text_add_str(text, "\n\n");
 }
 
@@ -316,7 +349,7 @@ static void print_name_table(hr_text_t *text, const char *title, int count, cons
   hr_text_add_char(text, '\n');
 }
 
-static void print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *f) {
+void hlo_print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *f) {
   print_name_table(text, "FileNames", f->file_count, f->files);
   print_name_table(text, "FunctionNames", f->function_count, f->functions);
   hr_text_add_str(text, "FileLocations\n");
@@ -335,7 +368,7 @@ static void print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *f) {
 
 void hlo_print_module(hr_text_t *text, const hlo_module_t *module, hlo_print_style_t style) {
   print_header(text, module);
-  if (style == HLO_PRINT_LONG && module->stack_frames) print_stack_frames(text, module->stack_frames);
+  if (style == HLO_PRINT_LONG && module->stack_frames) hlo_print_stack_frames(text, module->stack_frames);
   for (size_t i = 0; i < module->computations.count; i++) {
     if (!is_hidden(module->computations.data[i])) print_computation(text, module->computations.data[i], style);
   }

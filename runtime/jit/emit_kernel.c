@@ -170,9 +170,25 @@ static LLVMTypeRef lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
 
 static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element);
 
+/* Starts that differ from lane to lane, each limited. */
+static LLVMValueRef lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, LLVMTypeRef element) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef start = jit_emit_lanes(emit, symbol->node);
+  bool is_signed = hr_dtype_class(symbol->node->dtype) == HR_CLASS_SIGNED;
+  jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
+  if (jit_element_bits(llvm()->TypeOf(start)) < jit_element_bits(element))
+    start = llvm()->BuildIntCast2(b, start, llvm()->VectorType(element, (unsigned)emit->lanes), is_signed, "");
+  LLVMTypeRef type = llvm()->TypeOf(start);
+  LLVMValueRef low = jit_int(type, symbol->low), high = jit_int(type, symbol->high);
+  if (is_signed) start = jit_intrinsic(emit->code, "llvm.smax", type, (LLVMValueRef[]){start, low}, 2);
+  start = jit_intrinsic(emit->code, is_signed ? "llvm.smin" : "llvm.umin", type, (LLVMValueRef[]){start, high}, 2);
+  return llvm()->BuildIntCast2(b, start, llvm()->VectorType(element, (unsigned)emit->lanes), is_signed, "");
+}
+
 static LLVMValueRef lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, LLVMTypeRef element) {
   LLVMBuilderRef b = emit->code->builder;
   LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
+  if (symbol->kind == JIT_SYMBOL_START) return lane_start(emit, symbol, element);
   LLVMTypeRef of_type = lane_index_type(emit, symbol->of);
   if (jit_element_bits(of_type) < jit_element_bits(element)) of_type = element;
   LLVMValueRef of = lane_expr(emit, symbol->of, of_type);
@@ -248,8 +264,12 @@ static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTy
   return element_pointer(emit, array, element, offsets);
 }
 
-static LLVMValueRef both_masks(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef jit_emit_both(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b) {
   if (!a || !b) return a ? a : b;
+  LLVMTypeRef type = llvm()->TypeOf(a);
+  LLVMValueRef always = llvm()->ConstAllOnes(type), never = llvm()->ConstNull(type);
+  if (a == always || b == always) return a == always ? b : a;
+  if (a == never || b == never) return never;
   return llvm()->BuildAnd(emit->code->builder, a, b, "");
 }
 
@@ -278,8 +298,6 @@ static LLVMValueRef readable(jit_emit_t *emit, LLVMValueRef pointer, LLVMValueRe
   return guard ? llvm()->BuildSelect(emit->code->builder, guard, pointer, instead, "") : pointer;
 }
 
-static bool is_scalar(LLVMValueRef value) { return jit_lanes(llvm()->TypeOf(value)) == 1; }
-
 static LLVMValueRef plain_load(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, unsigned align) {
   LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, type, pointer, "");
   llvm()->SetAlignment(value, align);
@@ -294,39 +312,82 @@ static LLVMValueRef masked_load(jit_emit_t *emit, const char *name, LLVMTypeRef 
   return jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
 }
 
-static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef guard,
-                              unsigned align, int depth) {
-  bool uniform = guard && is_scalar(guard);
-  if (uniform) pointer = readable(emit, pointer, guard, depth);
-  LLVMValueRef mask = both_masks(emit, emit->mask, uniform ? NULL : guard);
+static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef lanes,
+                              unsigned align) {
+  LLVMValueRef mask = jit_emit_both(emit, emit->mask, lanes);
   return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
 }
 
 /* Memory of several lanes, that lie apart. */
-static LLVMValueRef load_spread(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointers, LLVMValueRef guard,
+static LLVMValueRef load_spread(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointers, jit_guard_t guard,
                                 unsigned align) {
   LLVMTypeRef preds = llvm()->VectorType(llvm()->Int1TypeInContext(emit->code->context), (unsigned)emit->lanes);
-  if (guard && is_scalar(guard)) guard = jit_splat(emit->code, preds, guard);
-  LLVMValueRef mask = both_masks(emit, emit->mask, guard);
+  if (guard.all) guard.all = jit_splat(emit->code, preds, guard.all);
+  LLVMValueRef mask = jit_emit_both(emit, emit->mask, jit_emit_both(emit, guard.all, guard.lanes));
   return masked_load(emit, "llvm.masked.gather", type, pointers, mask ? mask : all_lanes(emit), align);
 }
 
+/* Offsets of lanes that are not wanted become those of others. */
+static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t guard, size_t bytes,
+                          int64_t offsets[JIT_MAX_LANES]) {
+  int wanted = 0;
+  if (emit->mask || !jit_lane_offsets(emit, index, offsets)) return false;
+  if (!guard.lanes) return jit_window_fits(emit->lanes, offsets, bytes);
+  if (!llvm()->IsConstant(guard.lanes)) return false;
+  LLVMValueRef one = llvm()->ConstAllOnes(llvm()->Int1TypeInContext(emit->code->context));
+  while (wanted < emit->lanes && llvm()->GetAggregateElement(guard.lanes, (unsigned)wanted) != one) wanted++;
+  if (wanted == emit->lanes) return false;
+  for (int k = 0; k < emit->lanes; k++)
+    if (llvm()->GetAggregateElement(guard.lanes, (unsigned)k) != one) offsets[k] = offsets[wanted];
+  return jit_window_fits(emit->lanes, offsets, bytes);
+}
+
+static LLVMValueRef load_window(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef pointer, LLVMValueRef guard,
+                                int64_t *offsets, int depth) {
+  int64_t low = offsets[0];
+  for (int k = 0; k < emit->lanes; k++) low = offsets[k] < low ? offsets[k] : low;
+  for (int k = 0; k < emit->lanes; k++) offsets[k] -= low;
+  pointer = element_pointer(emit, pointer, element, jit_emit_i64(emit, low));
+  return jit_window_load(emit, element, readable(emit, pointer, guard, depth), offsets);
+}
+
+/* Is the load wanted nowhere, as far as that is known? */
+static bool is_never(jit_guard_t guard) {
+  return (guard.all && llvm()->IsConstant(guard.all) && llvm()->IsNull(guard.all)) ||
+         (guard.lanes && llvm()->IsConstant(guard.lanes) && llvm()->IsNull(guard.lanes));
+}
+
+/* One element for all lanes may be wanted in some only: it is read if any wants it. */
+static LLVMValueRef load_one(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef pointer, jit_guard_t guard,
+                             unsigned align, int depth) {
+  LLVMValueRef any = guard.lanes;
+  if (any) any = jit_intrinsic(emit->code, "llvm.vector.reduce.or", llvm()->TypeOf(any), &any, 1);
+  return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
+}
+
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
-                           LLVMValueRef guard, int depth) {
+                           jit_guard_t guard, int depth) {
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   LLVMTypeRef vector = emit->lanes > 1 ? llvm()->VectorType(element, (unsigned)emit->lanes) : element;
   unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  int64_t offsets[JIT_MAX_LANES];
   reach_t reach = reach_of(emit, index);
-  LLVMValueRef value, pointer = reach == REACH_SPREAD ? spread_pointers(emit, array, element, index)
-                                                      : first_pointer(emit, array, element, index);
+  LLVMValueRef value, pointer;
+  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, align, offsets);
+  if (is_never(guard))
+    return jit_from_memory(emit->code, dtype, llvm()->ConstNull(reach == REACH_ONE ? element : vector));
+  pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
+                                                : first_pointer(emit, array, element, index);
   jit_emit_at(emit, depth);
-  if (reach == REACH_LINE)
-    value = load_line(emit, vector, pointer, guard, align, depth);
+  if (is_window)
+    value = load_window(emit, element, pointer, guard.all, offsets, depth);
+  else if (reach == REACH_LINE)
+    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align);
   else if (reach == REACH_SPREAD)
     value = load_spread(emit, vector, pointer, guard, align);
   else
-    value = plain_load(emit, element, readable(emit, pointer, guard, depth), align);
+    value = load_one(emit, element, pointer, guard, align, depth);
   return jit_from_memory(emit->code, dtype, value);
 }
 

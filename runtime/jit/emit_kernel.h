@@ -30,6 +30,8 @@ typedef struct jit_emit {
   int lane_var;                                        /* -1: none */
   int lanes;                                           /* now: 1 in scalar loops */
   LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
+  int lane_phase, lane_period;  /* lane 0's variable is so much more than a multiple of the period; 0: not known */
+  int64_t lane_from, lane_to;   /* the lanes' variable is in this part of its loop; equal: not known */
   /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
   int carry_count;
   LLVMValueRef carried[JIT_MAX_CARRIES];
@@ -64,12 +66,41 @@ LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
 LLVMValueRef jit_emit_in(jit_emit_t *emit, int number);
 LLVMValueRef jit_emit_out(jit_emit_t *emit, int number);
 
-/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`, where `guard` (may
- * be NULL) says so: a scalar if the index is one for all lanes. */
+/* Where a load is allowed: both, each may be NULL. What `all` forbids is not even looked at, while the addresses of
+ * lanes that `lanes` forbids are given to the processor, which is slow where there is no memory. */
+typedef struct jit_guard {
+  LLVMValueRef all;   /* a scalar */
+  LLVMValueRef lanes; /* a vector, if the index differs from lane to lane */
+} jit_guard_t;
+
+/* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`. */
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
-                           LLVMValueRef guard, int depth);
+                           jit_guard_t guard, int depth);
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
+
+/* Both of two conditions of one type; either may be NULL. */
+LLVMValueRef jit_emit_both(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b);
+
+/* --- what is known of lanes while code is made (emit_lanes.c) --- */
+
+#define JIT_MAX_LANES 64
+
+/* Lane k's value of an index is lane 0's plus offsets[k]. False: that is not known. */
+bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]);
+/* Does `divisor` divide what the index grows by with a step of the variable, whatever its values are? */
+bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step, int64_t divisor);
+/* Does it depend on the variable alone, and never fall when that grows? Then: its value. */
+bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
+int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
+/* low <= expr < high in each lane, as a constant; NULL: it is not known. */
+LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
+/* Does the divisor divide expr? As above. */
+LLVMValueRef jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor);
+/* Does a load at these offsets fit into few enough vectors? */
+bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes);
+/* Reads from an address on, at known offsets of which the least is 0, by whole vectors that are put in order. */
+LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef first, const int64_t *offsets);
 
 /* Memory of the function's own. The builder is left anywhere. */
 LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes);
@@ -109,6 +140,9 @@ typedef struct jit_lanes {
   int unroll;
   void (*body)(jit_emit_t *emit, void *context, int copy);
   void *context;
+  bool is_phased;   /* begins at a multiple of unroll * lanes */
+  bool is_whole;    /* ends at one, too */
+  int64_t from, to; /* the part of the loop that it is, if that is known; else equal */
 } jit_lanes_t;
 
 /* The innermost loop: from `from` to `to` (i64; the first is below), `lanes` values at a time, the rest by a mask or

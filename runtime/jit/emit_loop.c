@@ -79,6 +79,9 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, LLVMValueRef mask, int copy) {
   emit->lane_var = how->var, emit->lanes = lanes, emit->mask = mask;
+  emit->lane_from = how->from, emit->lane_to = how->to;
+  emit->lane_period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
+  emit->lane_phase = copy * lanes;
   how->body(emit, how->context, copy);
   emit->lanes = 1, emit->mask = NULL, emit->lane_var = -1;
 }
@@ -158,6 +161,8 @@ static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, LLVMValueRef
   emit->levels[emit->level].epoch = ++emit->last_epoch;
   write_loop(emit, how, from, middle, how->lanes, how->unroll, false);
   jit_if_end(emit, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  if (how->is_whole) return;
   jit_if_begin(emit, some, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
   write_rest(emit, how, middle, to, -1);

@@ -15,9 +15,23 @@ static bool is_safe_divisor(const jit_node_t *divisor) {
   return value != 0 && value != ones;
 }
 
+/* The chosen one of two values, where the part of the loop that is written leaves no choice. */
+static LLVMValueRef choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
+  bool is_both = node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
+  if (node->op != HLO_SELECT || (node->args[0]->kind != JIT_RANGE && !is_both)) return NULL;
+  LLVMValueRef condition = jit_emit_node(emit, node->args[0]);
+  if (!llvm()->IsConstant(condition)) return NULL;
+  LLVMValueRef always = llvm()->ConstAllOnes(llvm()->TypeOf(condition));
+  if (condition != always && !llvm()->IsNull(condition)) return NULL;
+  jit_node_t *chosen = node->args[condition == always ? 1 : 2];
+  return in_lanes ? jit_emit_lanes(emit, chosen) : jit_emit_node(emit, chosen);
+}
+
 static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
   LLVMValueRef args[3];
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
+  LLVMValueRef chosen = choice_value(emit, node, in_lanes);
+  if (chosen) return chosen;
   jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
   for (int k = 0; k < node->arg_count; k++)
@@ -25,18 +39,30 @@ static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
   op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
+  if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);
   return jit_element_emit(emit->code, &op, args);
 }
 
-/* One element for all lanes may be wanted in some only: it is read if any wants it. */
+/* Adds what a condition says: of all lanes, or of some. */
+static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t *guard) {
+  if (node->kind == JIT_OP && node->op == HLO_AND) {
+    add_guard(emit, node->args[0], depth, guard);
+    add_guard(emit, node->args[1], depth, guard);
+    return;
+  }
+  LLVMValueRef value = jit_emit_node(emit, node);
+  LLVMValueRef *place = jit_lanes(llvm()->TypeOf(value)) > 1 ? &guard->lanes : &guard->all;
+  jit_emit_at(emit, depth);
+  *place = jit_emit_both(emit, *place, value);
+}
+
 static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
-  LLVMValueRef guard = node->guard ? jit_emit_node(emit, node->guard) : NULL;
-  LLVMValueRef array = jit_emit_in(emit, node->number);
+  jit_guard_t guard = {NULL, NULL};
   int depth = jit_emit_depth(emit, node->vars);
+  if (node->guard) add_guard(emit, node->guard, depth, &guard);
+  LLVMValueRef array = jit_emit_in(emit, node->number);
   bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
   jit_emit_at(emit, depth);
-  if (guard && !spread && jit_lanes(llvm()->TypeOf(guard)) > 1)
-    guard = jit_intrinsic(emit->code, "llvm.vector.reduce.or", llvm()->TypeOf(guard), &guard, 1);
   LLVMValueRef value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   if (spread || !in_lanes) return value;
   return jit_splat(emit->code, llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes), value);
@@ -58,6 +84,9 @@ static LLVMValueRef index_value(jit_emit_t *emit, const jit_node_t *node) {
 
 static LLVMValueRef range_value(jit_emit_t *emit, const jit_node_t *node) {
   LLVMBuilderRef b = emit->code->builder;
+  bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
+  LLVMValueRef known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high) : NULL;
+  if (known) return known;
   LLVMValueRef value = expr_value(emit, node->expr), above = NULL, below = NULL;
   LLVMTypeRef type = llvm()->TypeOf(value);
   if (node->expr->low < node->low) above = llvm()->BuildICmp(b, LLVMIntSGE, value, jit_int(type, node->low), "");
@@ -67,6 +96,9 @@ static LLVMValueRef range_value(jit_emit_t *emit, const jit_node_t *node) {
 }
 
 static LLVMValueRef multiple_value(jit_emit_t *emit, const jit_node_t *node) {
+  bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
+  LLVMValueRef known = in_lanes ? jit_lane_multiple(emit, node->expr, node->low) : NULL;
+  if (known) return known;
   LLVMValueRef value = expr_value(emit, node->expr);
   LLVMTypeRef type = llvm()->TypeOf(value);
   LLVMValueRef rest = llvm()->BuildSRem(emit->code->builder, value, jit_int(type, node->low), "");

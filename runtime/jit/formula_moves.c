@@ -166,6 +166,64 @@ const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_ins
   return jit_index_linear(formula, whole, (jit_index_t){NULL, at});
 }
 
+/* --- gather ---------------------------------------------------------------------------------------------------- */
+
+static bool contains(hr_ints_t list, int64_t value) {
+  for (int64_t i = 0; i < list.count; i++)
+    if (list.data[i] == value) return true;
+  return false;
+}
+
+/* The place in the array of indices that belongs to an element of the result, but for the component. */
+static const jit_expr_t **place_of_indices(jit_formula_t *formula, const hlo_instr_t *instr,
+                                           const jit_expr_t *const *dims) {
+  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS);
+  int64_t vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM);
+  int rank = instr->operands[1]->shape->rank, from = 0;
+  const jit_expr_t **at = new_dims(formula, rank);
+  for (int d = 0; d < rank; d++) {
+    at[d] = jit_expr_constant(&formula->exprs, 0);
+    if (d == vector_dim) continue;
+    while (contains(window, from)) from++;
+    at[d] = dims[from++];
+  }
+  return at;
+}
+
+/* Component c of the window's start. It may be wanted at some elements only, like what it leads to. */
+static const jit_expr_t *gather_start(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *place,
+                                      int64_t c, jit_node_t *guard) {
+  const hlo_shape_t *indices = instr->operands[1]->shape, *operand = instr->operands[0]->shape;
+  int64_t vector_dim = hlo_attr_int(instr, HLO_ATTR_INDEX_VECTOR_DIM);
+  int64_t d = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP).data[c];
+  int64_t most = operand->dims[d] - hlo_attr_ints(instr, HLO_ATTR_SLICE_SIZES).data[d];
+  const jit_expr_t **at = new_dims(formula, indices->rank);
+  memcpy(at, place, (size_t)indices->rank * sizeof *at);
+  if (vector_dim < indices->rank) at[vector_dim] = jit_expr_constant(&formula->exprs, c);
+  jit_node_t *start = operand_at(formula, instr, 1, at, guard);
+  if (start->kind != JIT_CONSTANT) return jit_expr_start(&formula->exprs, start, start->vars, 0, most);
+  int64_t value = integer_at(start->dtype, start->bytes);
+  return jit_expr_constant(&formula->exprs, value < 0 ? 0 : value > most ? most : value);
+}
+
+static jit_node_t *gather_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
+                             jit_node_t *guard) {
+  hr_ints_t window = hlo_attr_ints(instr, HLO_ATTR_OFFSET_DIMS), map = hlo_attr_ints(instr, HLO_ATTR_START_INDEX_MAP);
+  hr_ints_t dropped = hlo_attr_ints(instr, HLO_ATTR_COLLAPSED_SLICE_DIMS);
+  hr_ints_t batching = hlo_attr_ints(instr, HLO_ATTR_OPERAND_BATCHING_DIMS);
+  hr_ints_t along = hlo_attr_ints(instr, HLO_ATTR_START_INDICES_BATCHING_DIMS);
+  int rank = instr->operands[0]->shape->rank, next = 0;
+  const jit_expr_t **at = new_dims(formula, rank), **place = place_of_indices(formula, instr, dims);
+  for (int d = 0; d < rank; d++) {
+    bool is_window = !contains(dropped, d) && !contains(batching, d);
+    at[d] = is_window ? dims[window.data[next++]] : jit_expr_constant(&formula->exprs, 0);
+  }
+  for (int64_t i = 0; i < batching.count; i++) at[batching.data[i]] = place[along.data[i]];
+  for (int64_t c = 0; c < map.count; c++)
+    at[map.data[c]] = jit_expr_add(&formula->exprs, at[map.data[c]], gather_start(formula, instr, place, c, guard));
+  return operand_at(formula, instr, 0, at, guard);
+}
+
 jit_node_t *jit_formula_moved(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
   switch (instr->op) {
     case HLO_COPY: return jit_formula_at(formula, instr->operands[0], 0, index, guard);
@@ -186,6 +244,7 @@ jit_node_t *jit_formula_moved(jit_formula_t *formula, const hlo_instr_t *instr, 
     case HLO_CONCATENATE: return concatenate_at(formula, instr, dims, guard);
     case HLO_PAD: return pad_at(formula, instr, dims, guard);
     case HLO_DYNAMIC_SLICE: return dynamic_slice_at(formula, instr, dims, guard);
+    case HLO_GATHER: return gather_at(formula, instr, dims, guard);
     default:
       keep_failure(formula, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
       return jit_node_make(formula, &(jit_node_t){.kind = JIT_INDEX, .dtype = instr->shape->dtype,

@@ -29,6 +29,7 @@ typedef struct plan {
   call_t *calls;
   copy_t *copies;
   bool is_flat; /* all kernels have one phase: their units are one loop */
+  bool is_direct; /* one small kernel, which takes the step's arrays as they come */
   int64_t unit_count;
   double ns;
 } plan_t;
@@ -105,6 +106,19 @@ static void plan_copies(plan_t *plan, const fusion_form_t *form, uint64_t *reuse
   }
 }
 
+/* Small steps of loops cost little more than their kernel. */
+static bool is_direct(const plan_t *plan, const hlo_instr_t *instr) {
+  const call_t *call = &plan->calls[0];
+  const jit_kernel_t *kernel = call->kernel;
+  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= ALONE_NS || kernel->scratch_bytes)
+    return false;
+  for (int k = 0; k < kernel->buffer_count; k++)
+    if (call->in[k] != k) return false;
+  for (int r = 0; r < kernel->root_count; r++)
+    if (call->out[r] != r) return false;
+  return kernel->root_count == hlo_shape_leaf_count(instr->shape);
+}
+
 static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
                               plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
@@ -149,6 +163,7 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse);
   plan_copies(plan, &form, reuse);
+  plan->is_direct = is_direct(plan, instr);
   *out =
       (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
@@ -245,6 +260,11 @@ static void set_pointers(const plan_t *plan, char *scratch, void *const *in, voi
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
   const plan_t *plan = opaque;
   run_t run = {.plan = plan, .scratch = env->scratch};
+  if (plan->is_direct) {
+    const call_t *call = &plan->calls[0];
+    call->kernel->phases[0].run(in, out, run.scratch + call->own_at, 0, plan->unit_count);
+    return NULL;
+  }
   set_pointers(plan, env->scratch, in, out);
   for (int c = 0; c < plan->copy_count; c++) {
     const copy_t *copy = &plan->copies[c];

@@ -52,7 +52,7 @@ struct jit_kernel {
   jit_formula_t *formula;
   jit_nest_t nest;   /* kLoop: of the whole space; kInput: of what is left */
   jit_nest_t within; /* kInput: of what is reduced */
-  int lanes;
+  int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;
@@ -87,6 +87,18 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
+/* How the innermost loop of a kLoop is written (kernel_inner.c). */
+#define JIT_MAX_PARTS 8
+typedef struct jit_inner {
+  int count;
+  int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS]; /* all but the last end at a multiple of an iteration */
+} jit_inner_t;
+
+int jit_inner_vectors(const jit_kernel_t *kernel);
+void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner);
+/* Is every load that differs from lane to lane one of a few whole vectors? */
+bool jit_inner_fits(const jit_kernel_t *kernel);
+
 /* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
  * kernel. */
 LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);

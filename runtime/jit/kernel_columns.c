@@ -109,7 +109,7 @@ static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_redu
                       LLVMValueRef *out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     LLVMValueRef array = held_array(emit, columns, block, reduction->first_leaf + k);
-    out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, NULL,
+    out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, (jit_guard_t){0},
                                 emit->level);
   }
 }
@@ -177,7 +177,8 @@ static void over_columns(jit_emit_t *emit, columns_t *columns, void (*body)(jit_
   const jit_kernel_t *kernel = columns->kernel;
   int var = kernel->nest.rank - 1;
   int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
-  jit_lanes_t how = {var, kernel->lanes, size % block ? -1 : block, 1, body, columns};
+  jit_lanes_t how = {.var = var, .lanes = kernel->lanes, .count = size % block ? -1 : block, .unroll = 1,
+                     .body = body, .context = columns};
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
   if (block < size) {
     jit_emit_at(emit, emit->level);

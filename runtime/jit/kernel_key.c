@@ -44,7 +44,9 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
   HR_TRY(add(key, attr->key));
   switch (attr->key) {
     case HLO_ATTR_DIMENSIONS:
-    case HLO_ATTR_DYNAMIC_SLICE_SIZES:
+    case HLO_ATTR_DYNAMIC_SLICE_SIZES: case HLO_ATTR_SLICE_SIZES: case HLO_ATTR_OFFSET_DIMS:
+    case HLO_ATTR_COLLAPSED_SLICE_DIMS: case HLO_ATTR_START_INDEX_MAP: case HLO_ATTR_OPERAND_BATCHING_DIMS:
+    case HLO_ATTR_START_INDICES_BATCHING_DIMS:
       HR_TRY(add(key, attr->ints.count));
       for (int64_t i = 0; i < attr->ints.count; i++) HR_TRY(add(key, attr->ints.data[i]));
       return NULL;
@@ -61,6 +63,7 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
       }
       return NULL;
     case HLO_ATTR_DIRECTION: case HLO_ATTR_TYPE: case HLO_ATTR_IOTA_DIMENSION: case HLO_ATTR_INDEX:
+    case HLO_ATTR_INDEX_VECTOR_DIM:
     case HLO_ATTR_EXPONENT_BITS: case HLO_ATTR_MANTISSA_BITS: return add(key, attr->integer);
     default: return NULL;
   }

@@ -34,6 +34,20 @@ static hr_status_t build_in_order(jit_kernel_t *kernel) {
   return build(kernel);
 }
 
+/* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
+static hr_status_t join_short(jit_kernel_t *kernel) {
+  jit_nest_t *nest = &kernel->nest, before = *nest;
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes) {
+    nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
+    nest->rank--;
+  }
+  if (nest->rank == before.rank) return NULL;
+  HR_TRY(build_in_order(kernel));
+  if (jit_inner_fits(kernel)) return NULL;
+  *nest = before;
+  return build_in_order(kernel);
+}
+
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
   HR_TRY(build_in_order(kernel));
@@ -42,6 +56,7 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
     HR_TRY(build_in_order(kernel));
   if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
   kernel->lanes = jit_kernel_lanes(kernel);
+  HR_TRY(join_short(kernel));
   kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->formula, kernel->lanes);
   return kernel->has_tiles ? build(kernel) : NULL;
 }
@@ -51,7 +66,7 @@ static void choose_units(jit_kernel_t *kernel) {
   int64_t units = 1, inner = nest->rank ? nest->sizes[nest->rank - 1] : 1;
   while (kernel->unit_rank + 1 < nest->rank && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
   int64_t blocks = kernel->unit_rank + 1 < nest->rank || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
-  int64_t least = 16 * kernel->lanes;
+  int64_t least = 16 * kernel->lanes * kernel->vectors;
   kernel->block = (inner + blocks - 1) / blocks;
   kernel->block = (kernel->block + least - 1) / least * least;
   if (kernel->block > 65536) kernel->block = 65536;
@@ -109,6 +124,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   HR_TRY(choose_nest(kernel));
   if (!kernel->nest.rank) kernel->lanes = 1;
   if (kernel->nest.rank && kernel->nest.sizes[kernel->nest.rank - 1] < 3) kernel->lanes = 1;
+  kernel->vectors = jit_inner_vectors(kernel);
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   choose_units(kernel);
@@ -132,24 +148,55 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
+/* A part of the innermost loop, as far as it is in the block from .. to. */
+static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMTypeRef i64 = llvm()->TypeOf(to);
+  jit_if_t taken;
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef first[] = {from, jit_emit_i64(emit, how->from)}, last[] = {to, jit_emit_i64(emit, how->to)};
+  from = jit_intrinsic(emit->code, "llvm.smax", i64, first, 2);
+  to = jit_intrinsic(emit->code, "llvm.smin", i64, last, 2);
+  how->count = -1;
+  jit_if_begin(emit, llvm()->BuildICmp(b, LLVMIntSLT, from, to, ""), &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+  jit_loop_lanes(emit, how, from, to);
+  jit_if_end(emit, &taken);
+  emit->levels[emit->level].epoch = ++emit->last_epoch;
+}
+
+static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_inner_t *inner, jit_lanes_t *how,
+                        LLVMValueRef block) {
+  LLVMBuilderRef b = emit->code->builder;
+  int64_t size = kernel->nest.sizes[how->var];
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
+  LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), ""), all = jit_emit_i64(emit, size);
+  LLVMValueRef to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, all}, 2);
+  how->count = size % kernel->block ? -1 : kernel->block;
+  for (int p = 0; p < inner->count; p++) {
+    how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
+    if (inner->count == 1)
+      jit_loop_lanes(emit, how, from, to);
+    else
+      write_part_of_block(emit, how, from, to);
+  }
+}
+
 /* The innermost loop, over all its values or over a block. */
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
-  LLVMBuilderRef b = emit->code->builder;
-  int var = kernel->nest.rank - 1;
-  int64_t size = kernel->nest.sizes[var];
-  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
-  jit_lanes_t how = {var, kernel->lanes, size, 1, write_roots, kernel};
-  if (!block) {
-    jit_loop_lanes(emit, &how, from, to);
+  jit_lanes_t how = {.var = kernel->nest.rank - 1, .lanes = kernel->lanes, .unroll = kernel->vectors,
+                     .body = write_roots, .context = kernel, .is_phased = true};
+  jit_inner_t inner;
+  jit_inner_parts(kernel, &inner);
+  if (block) {
+    write_block(emit, kernel, &inner, &how, block);
     return;
   }
-  LLVMTypeRef i64 = llvm()->TypeOf(to);
-  jit_emit_at(emit, emit->level);
-  from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
-  LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), "");
-  to = jit_intrinsic(emit->code, "llvm.smin", i64, (LLVMValueRef[]){end, to}, 2);
-  how.count = size % kernel->block ? -1 : kernel->block;
-  jit_loop_lanes(emit, &how, from, to);
+  for (int p = 0; p < inner.count; p++) {
+    how.from = inner.from[p], how.to = inner.to[p], how.count = how.to - how.from;
+    jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
+  }
 }
 
 static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {

@@ -181,7 +181,7 @@ static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
   }
   if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
   LLVMValueRef array = row_memory(emit, rows, node->slot);
-  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, NULL,
+  return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
                        jit_emit_depth(emit, node->vars));
 }
 
@@ -292,7 +292,8 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
     jit_loop_end(emit, &loop, jit_emit_i64(emit, size), 1);
     return;
   }
-  jit_lanes_t how = {var, rows->kernel->lanes, size, rows->unroll, write_elements, rows};
+  jit_lanes_t how = {.var = var, .lanes = rows->kernel->lanes, .count = size, .unroll = rows->unroll,
+                     .body = write_elements, .context = rows};
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
   if (block) {
     jit_emit_at(emit, emit->level);

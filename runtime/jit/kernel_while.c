@@ -172,7 +172,7 @@ static LLVMBasicBlockRef new_block(jit_emit_t *emit) {
 static void load_state(jit_emit_t *emit, const while_t *loop, LLVMValueRef *out_values) {
   const jit_expr_t *zero = jit_expr_constant(&emit->formula->exprs, 0);
   for (int k = 0; k < loop->leaf_count; k++)
-    if (loop->is_scalar[k]) out_values[k] = jit_emit_load(emit, jit_emit_out(emit, k), loop->dtypes[k], zero, NULL, 0);
+    if (loop->is_scalar[k]) out_values[k] = jit_emit_load(emit, jit_emit_out(emit, k), loop->dtypes[k], zero, (jit_guard_t){0}, 0);
 }
 
 static void store_state(jit_emit_t *emit, const while_t *loop, LLVMValueRef condition) {
@@ -210,7 +210,8 @@ static void write_updates(jit_emit_t *emit, const jit_kernel_t *kernel, while_t 
       jit_emit_store(emit, jit_emit_out(emit, update->leaf), update->dtype, update->place, singles[u], false);
       continue;
     }
-    jit_lanes_t how = {u, kernel->lanes, update->count, 1, write_element, update};
+    jit_lanes_t how = {.var = u, .lanes = kernel->lanes, .count = update->count, .unroll = 1,
+                       .body = write_element, .context = update};
     jit_loop_lanes(emit, &how, jit_emit_i64(emit, 0), jit_emit_i64(emit, update->count));
   }
 }

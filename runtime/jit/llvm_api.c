@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dl.h"
@@ -28,7 +29,7 @@ static const char *const starters[] = {TEXT_OF(LLVM_NATIVE_TARGETINFO), TEXT_OF(
 
 static hr_status_t find_function(void *library, const char *name, void **out_address) {
   *out_address = dlsym(library, name);
-  if (!*out_address) return hr_error(HR_UNAVAILABLE, HLORUN_LLVM_FILE " has no function '%s'", name);
+  if (!*out_address) return hr_error(HR_UNAVAILABLE, "LLVM's library has no function '%s'", name);
   return NULL;
 }
 
@@ -41,11 +42,11 @@ static hr_status_t start_target(void *library) {
   return NULL;
 }
 
-static hr_status_t open_shared_library(void) {
-  void *library = dlopen(HLORUN_LLVM_FILE, RTLD_LAZY | RTLD_LOCAL);
+static hr_status_t open_shared_library(const char *file) {
+  void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
   if (!library)
-    return hr_error(HR_UNAVAILABLE, "no code can be generated: " HLORUN_LLVM_FILE " cannot be opened (%s): install "
-                    "libllvm%d", dlerror(), LLVM_VERSION_MAJOR);
+    return hr_error(HR_UNAVAILABLE, "no code can be generated: LLVM cannot be opened (%s); install libllvm%d", dlerror(),
+                    LLVM_VERSION_MAJOR);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     HR_TRY(find_function(library, functions[i].name, (void **)((char *)&llvm_api + functions[i].offset)));
   return start_target(library);
@@ -64,12 +65,17 @@ static bool open_module(void) {
   return true;
 }
 
+static hr_status_t open_library(void) {
+  const char *chosen = getenv("HLORUN_LLVM");
+  if (chosen && *chosen) return open_shared_library(chosen);
+  return open_module() ? NULL : open_shared_library(HLORUN_LLVM_FILE);
+}
+
 hr_status_t llvm_load(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static bool loaded;
-  hr_status_t st = NULL;
   pthread_mutex_lock(&lock);
-  if (!loaded && !open_module()) st = open_shared_library();
+  hr_status_t st = loaded ? NULL : open_library();
   if (!st) loaded = true;
   pthread_mutex_unlock(&lock);
   return st;

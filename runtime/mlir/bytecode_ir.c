@@ -1,6 +1,8 @@
 /* Operations, blocks and regions of bytecode.
  * Values have numbers: within a region all arguments and results of its blocks in order, those of nested regions not
  * counted; a nested region goes on behind all values of the region around it, an isolated one starts at 0 again. */
+#include <string.h>
+
 #include "mlir/bytecode_reader.h"
 #include "mlir/mlir_ops.h"
 
@@ -242,6 +244,7 @@ static hr_status_t strip_sdy(bytecode_reader_t *reader, mlir_op_t *op) {
     text = (hr_str_t){text.data + 1, text.size > 2 ? text.size - 2 : 0};
     bool is_list = hr_str_is(attrs[i].name, "manual_axes") || hr_str_is(attrs[i].name, "in_shardings") ||
                    hr_str_is(attrs[i].name, "out_shardings");
+    while (is_list && text.size > 2 && !strchr("[{", *text.data)) text.data++, text.size--; /* #sdy<manual_axes{...}> */
     if (is_list && text.size >= 2) text = (hr_str_t){text.data + 1, text.size - 2};
     HR_TRY(mlir_make_string(reader->arena, text, &attrs[i].value));
   }

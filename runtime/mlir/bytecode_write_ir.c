@@ -203,14 +203,13 @@ static hr_status_t refuse_op(const bytecode_writer_t *writer, const mlir_op_t *o
                   writer->vhlo / 100, writer->vhlo % 100);
 }
 
-/* Ops of other dialects stand in artifacts as they are since 1.11, but then between casts: only those without operands
- * and results (a mesh) are written. */
+/* Ops of other dialects stand in artifacts as they are since 1.11, between casts; see vhlo_casts.c. */
 static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
   *form = (op_form_t){0};
   if (writer->vhlo && !hr_str_is(op->name, "builtin.module")) {
     form->vhlo = vhlo_find_for(op->name, writer->vhlo);
-    bool foreign = writer->vhlo >= 111 && !op->operand_count && !op->result_count && !op->region_count;
-    if (!form->vhlo && (!foreign || !memchr(op->name.data, '.', op->name.size))) return refuse_op(writer, op);
+    bool foreign = writer->vhlo >= 111 && (vhlo_is_foreign(op) || hr_str_is(op->name, VHLO_CAST));
+    if (!form->vhlo && !foreign) return refuse_op(writer, op);
   }
   if (!form->vhlo) form->row = choose_row(op);
   if (form->vhlo && !form->vhlo->attr_count)
@@ -224,11 +223,9 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- locations --- */
 
-/* Aliases of locations are not in the tree: such a place is not known. */
 static hr_status_t put_location(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
-  bool usable =
-      location && location->kind == MLIR_ATTR_LOCATION && !memchr(location->text.data, '#', location->text.size);
+  bool usable = location && location->kind == MLIR_ATTR_LOCATION;
   return bytecode_put_attr(writer, text, usable ? location : &unknown, false);
 }
 
@@ -263,7 +260,7 @@ static hr_status_t write_op(bytecode_writer_t *writer, hr_text_t *text, const ml
   op_form_t form;
   hr_status_t st = find_form(writer, op, &form);
   if (st) return hr_status_note(st, "while writing %.*s", HR_STR_ARGS(op->name));
-  bool in_vhlo = form.vhlo != NULL;
+  bool in_vhlo = form.vhlo != NULL || (writer->vhlo && vhlo_casts_to_vhlo(op));
   bytecode_put_var(text, form.name);
   bytecode_put_byte(
       text,

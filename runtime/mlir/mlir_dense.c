@@ -249,6 +249,13 @@ static hr_status_t read_hex_elements(mlir_parser_t *parser, mlir_attr_t *attr) {
   return mlir_lexer_next(&parser->lexer);
 }
 
+/* The value of a splat of no elements. */
+static hr_status_t read_unused_element(element_reader_t *reader) {
+  _Alignas(16) char bytes[32];
+  reader->to = bytes;
+  return read_element(reader);
+}
+
 /* What is between the brackets, now that the type is known. `room` is the length of that text. */
 static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, size_t room) {
   int64_t count;
@@ -260,7 +267,8 @@ static hr_status_t read_dense_body(mlir_parser_t *parser, mlir_attr_t *attr, siz
   if (count == 0) {
     HR_TRY(set_elements(parser->arena, attr, 0, false, &data));
     reader.to = data;
-    return mlir_at(parser, '[') ? read_nested(&reader, attr->type, 0) : NULL;
+    if (mlir_at(parser, '[')) return read_nested(&reader, attr->type, 0);
+    return mlir_at(parser, '>') ? NULL : read_unused_element(&reader);
   }
   bool listed = mlir_at(parser, '[');
   if (listed && (size_t)count > room) return mlir_expected(parser, "as many elements as the type has");

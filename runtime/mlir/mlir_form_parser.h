@@ -15,6 +15,7 @@ typedef struct mlir_form_state {
   HR_VEC(mlir_named_attr_t) fields;
   const mlir_attr_t *dict;
   const mlir_type_t *type; /* behind ':' */
+  size_t type_count;       /* of a list of types behind ':' */
 } mlir_form_state_t;
 
 /* The name is copied: it may stand in a format's item. */
@@ -26,6 +27,8 @@ hr_status_t mlir_form_take_one_use(mlir_form_state_t *state);
 hr_status_t mlir_form_finish(mlir_form_state_t *state, int result_count, const mlir_type_t *const *results);
 /* ": (A, B) -> C" */
 hr_status_t mlir_form_finish_function(mlir_form_state_t *state);
+/* What is written as the operands' types, once they are known: one for each, or one for all. */
+hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count, const mlir_type_t *const *types);
 /* ": T" or a function type */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state);
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state);

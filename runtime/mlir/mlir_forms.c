@@ -7,6 +7,7 @@
 #include "mlir/mlir_forms.h"
 
 #define MAX_ARROW_RESULTS 2
+#define MAX_ARROW_OPERANDS 8 /* whose types are compared */
 
 static const mlir_form_t form_rows[] = {
 #define FORM(op, format, types) {#op, format, MLIR_FORM_##types},
@@ -72,15 +73,26 @@ hr_status_t mlir_form_finish_function(mlir_form_state_t *state) {
   return mlir_check_operand_types(state->parser, state->op, state->type);
 }
 
+hr_status_t mlir_form_check_operands(mlir_form_state_t *state, size_t count, const mlir_type_t *const *types) {
+  mlir_op_t *op = state->op;
+  if (count != 1 && (int)count != op->operand_count)
+    return mlir_error(state->parser->module, op, "%d operands and %zu types", op->operand_count, count);
+  for (int k = 0; k < op->operand_count; k++)
+    HR_TRY(mlir_check_operand_type(state->parser, op, k, types[count == 1 ? 0 : k]));
+  return NULL;
+}
+
 /* ": T" or a function type */
 hr_status_t mlir_form_finish_same(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   if (mlir_at(state->parser, '(')) {
     HR_TRY(mlir_parse_function_type(state->parser, &state->type));
-    return mlir_form_finish(state, state->type->result_count, state->type->results);
+    HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
+    return mlir_check_operand_types(state->parser, state->op, state->type);
   }
   HR_TRY(mlir_parse_type(state->parser, &state->type));
-  return mlir_form_finish(state, 1, &state->type);
+  HR_TRY(mlir_form_finish(state, 1, &state->type));
+  return mlir_form_check_operands(state, 1, &state->type);
 }
 
 hr_status_t mlir_form_finish_result(mlir_form_state_t *state) {
@@ -101,8 +113,10 @@ hr_status_t mlir_form_finish_list(mlir_form_state_t *state) {
     types.data[types.count++] = type;
     HR_TRY_GOTO(done, st, mlir_take_if(state->parser, ',', &more));
   }
+  state->type_count = types.count;
   bool passes_on = hr_str_is(state->op->name, "stablehlo.optimization_barrier");
   if (!st) st = mlir_form_finish(state, passes_on ? (int)types.count : 0, types.data);
+  if (!st && types.count) st = mlir_form_check_operands(state, types.count, types.data);
 done:
   HR_VEC_FREE(&types);
   return st;
@@ -122,21 +136,26 @@ static hr_status_t take_arrow_results(mlir_form_state_t *state, const mlir_type_
 /* ": T, U -> R", ": T -> (R, S)", or a function type, or one type that is also the result's */
 static hr_status_t finish_arrow(mlir_form_state_t *state) {
   mlir_parser_t *parser = state->parser;
-  const mlir_type_t *results[MAX_ARROW_RESULTS];
+  const mlir_type_t *results[MAX_ARROW_RESULTS], *types[MAX_ARROW_OPERANDS] = {NULL};
   int count;
+  size_t type_count = 0;
   HR_TRY(mlir_take(parser, ':'));
   if (mlir_at(parser, '(')) {
     HR_TRY(mlir_parse_function_type(parser, &state->type));
-    return mlir_form_finish(state, state->type->result_count, state->type->results);
+    HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
+    return mlir_check_operand_types(parser, state->op, state->type);
   }
-  for (bool more = true; more;) {
+  for (bool more = true; more; type_count++) {
     HR_TRY(mlir_parse_type(parser, &state->type));
     HR_TRY(mlir_take_if(parser, ',', &more));
+    if (type_count < MAX_ARROW_OPERANDS) types[type_count] = state->type;
   }
-  if (mlir_peek(parser)->kind != MLIR_TOKEN_ARROW) return mlir_form_finish(state, 1, &state->type);
-  HR_TRY(mlir_lexer_next(&parser->lexer));
-  HR_TRY(take_arrow_results(state, results, &count));
-  return mlir_form_finish(state, count, results);
+  bool has_arrow = mlir_peek(parser)->kind == MLIR_TOKEN_ARROW;
+  results[0] = state->type, count = 1;
+  if (has_arrow) HR_TRY(mlir_lexer_next(&parser->lexer));
+  if (has_arrow) HR_TRY(take_arrow_results(state, results, &count));
+  HR_TRY(mlir_form_finish(state, count, results));
+  return type_count <= MAX_ARROW_OPERANDS ? mlir_form_check_operands(state, type_count, types) : NULL;
 }
 
 static hr_status_t finish_types(mlir_form_state_t *state, mlir_form_types_t types) {

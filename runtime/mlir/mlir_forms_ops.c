@@ -72,12 +72,16 @@ hr_status_t mlir_form_parse_select(mlir_form_state_t *state) {
   HR_TRY(mlir_take(state->parser, ':'));
   if (mlir_at(state->parser, '(')) {
     HR_TRY(mlir_parse_function_type(state->parser, &state->type));
-    return mlir_form_finish(state, state->type->result_count, state->type->results);
+    HR_TRY(mlir_form_finish(state, state->type->result_count, state->type->results));
+    return mlir_check_operand_types(state->parser, state->op, state->type);
   }
-  HR_TRY(mlir_parse_type(state->parser, &state->type));
+  const mlir_type_t *types[3];
+  HR_TRY(mlir_parse_type(state->parser, &types[0]));
   HR_TRY(mlir_take(state->parser, ','));
-  HR_TRY(mlir_parse_type(state->parser, &state->type));
-  return mlir_form_finish(state, 1, &state->type);
+  HR_TRY(mlir_parse_type(state->parser, &types[1]));
+  types[2] = types[1];
+  HR_TRY(mlir_form_finish(state, 1, &types[1]));
+  return mlir_form_check_operands(state, 3, types);
 }
 
 /* %x, format = e5m10 */

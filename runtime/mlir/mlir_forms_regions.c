@@ -157,13 +157,9 @@ hr_status_t mlir_form_parse_while(mlir_form_state_t *state) {
 hr_status_t mlir_form_parse_return(mlir_form_state_t *state) {
   HR_TRY(mlir_parse_uses(state->parser, &state->uses));
   HR_TRY(mlir_form_take_dict(state));
-  bool typed;
-  HR_TRY(mlir_take_if(state->parser, ':', &typed));
-  for (bool more = typed; more;) {
-    HR_TRY(mlir_parse_type(state->parser, &state->type));
-    HR_TRY(mlir_take_if(state->parser, ',', &more));
-  }
-  return mlir_form_finish(state, 0, NULL);
+  HR_TRY(mlir_form_finish_list(state));
+  if (state->type_count == state->uses.count) return NULL;
+  return mlir_error(state->parser->module, state->op, "%zu values and %zu types", state->uses.count, state->type_count);
 }
 
 static hr_status_t add_segments(mlir_form_state_t *state, const char *name, size_t first, size_t second) {

@@ -8,6 +8,7 @@
 typedef struct op_printer {
   hr_text_t *text;
   int indent;
+  bool locations; /* each op is followed by loc(...) where it has one */
 } op_printer_t;
 
 /* Names of attributes that a form has already said. */

@@ -26,6 +26,7 @@ hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_
 
 /* The operands' types, where they are known already, against those that the op is written with. */
 hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function);
+hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written);
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses);
 hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types);
 /* Sorts attributes into inherent and discardable ones. Both may be NULL. */

@@ -355,10 +355,14 @@ static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op
   return st;
 }
 
+hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
+  bool fits = !op->operands[k] || mlir_type_equal(op->operands[k]->type, written);
+  return fits ? NULL : operand_type_error(parser, op, k, written);
+}
+
 hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function) {
   for (int k = 0; k < op->operand_count && k < function->input_count; k++)
-    if (op->operands[k] && !mlir_type_equal(op->operands[k]->type, function->inputs[k]))
-      return operand_type_error(parser, op, k, function->inputs[k]);
+    HR_TRY(mlir_check_operand_type(parser, op, k, function->inputs[k]));
   return NULL;
 }
 
@@ -530,6 +534,7 @@ static hr_status_t parse_file(mlir_parser_t *parser) {
     }
   }
   HR_TRY(mlir_finish_resources(parser));
+  HR_TRY(mlir_finish_locations(parser));
   return wrap_in_module(parser, region);
 }
 

@@ -76,6 +76,8 @@ hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **o
 hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* loc(...); the word is the current token. */
 hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr);
+/* Writes the aliases in the ops' locations out, when the whole file is read. */
+hr_status_t mlir_finish_locations(mlir_parser_t *parser);
 /* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1 packed or not, one byte per
  * narrow element, one element for a splat). */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes, size_t size,

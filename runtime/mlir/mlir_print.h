@@ -17,5 +17,7 @@ void mlir_print_conv_dims(hr_text_t *text, const mlir_attr_t *attr);
 int mlir_decimal_digits(double value, int wanted, char digits[MLIR_DECIMAL_DIGITS], int *out_power);
 /* The whole module: pretty forms where mlir_forms.def has one, else the generic form. */
 void mlir_print_module(hr_text_t *text, const mlir_module_t *module);
+/* As above, and behind each op where it comes from, loc(...), as far as that is known. */
+void mlir_print_module_located(hr_text_t *text, const mlir_module_t *module);
 
 #endif

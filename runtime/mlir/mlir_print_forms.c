@@ -375,6 +375,7 @@ static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
 
 static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *applied = applied_op(op);
+  if (applied && printer->locations && applied->location != op->location) applied = NULL; /* the form has no place for it */
   int pairs = op->operand_count / 2;
   add(printer, "stablehlo.reduce");
   for (int i = 0; i < pairs; i++) {

@@ -294,8 +294,7 @@ void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_function_type(printer, op);
 }
 
-void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
-  mlir_print_results(printer, op);
+static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
   if (mlir_print_own_form(printer, op)) return;
   const mlir_form_t *form = mlir_form_find(op->name);
   if (form && form_fits(form, op))
@@ -304,10 +303,29 @@ void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
     mlir_print_op_generic(printer, op);
 }
 
-void mlir_print_module(hr_text_t *text, const mlir_module_t *module) {
-  op_printer_t printer = {.text = text};
+static bool has_place(const mlir_attr_t *location) {
+  return location && location->kind == MLIR_ATTR_LOCATION && !hr_str_is(location->text, "unknown");
+}
+
+void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
+  mlir_print_results(printer, op);
+  print_any_form(printer, op);
+  if (!printer->locations || !has_place(op->location)) return;
+  hr_text_add_char(printer->text, ' ');
+  mlir_print_attr(printer->text, op->location);
+}
+
+static void print_module(op_printer_t *printer, const mlir_module_t *module) {
   mlir_name_values(module->op);
-  mlir_print_op(&printer, module->op);
+  mlir_print_op(printer, module->op);
   mlir_forget_names(module->op);
-  hr_text_add_char(text, '\n');
+  hr_text_add_char(printer->text, '\n');
+}
+
+void mlir_print_module(hr_text_t *text, const mlir_module_t *module) {
+  print_module(&(op_printer_t){.text = text}, module);
+}
+
+void mlir_print_module_located(hr_text_t *text, const mlir_module_t *module) {
+  print_module(&(op_printer_t){.text = text, .locations = true}, module);
 }

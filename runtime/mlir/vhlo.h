@@ -6,6 +6,7 @@
 
 #define VHLO_NEWEST 122 /* versions that are known, as in vhlo.def */
 #define VHLO_OLDEST 9
+#define VHLO_CAST "builtin.unrealized_conversion_cast"
 
 /* How an attribute of VHLO appears in StableHLO; see vhlo.def. */
 typedef enum vhlo_how {
@@ -96,6 +97,16 @@ extern const int vhlo_row_count;
 const vhlo_row_t *vhlo_find(hr_str_t wire_name); /* NULL: not known */
 /* The form that an op of StableHLO or func has in a version of the format; NULL: none. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version);
+
+/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in place; the first of the
+ * others, which must be expanded by going through the IR; NULL: there is none. */
+hr_status_t vhlo_replace_chlo(mlir_module_t *module);
+const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
+
+/* Puts casts between the ops of VHLO and those of other dialects, which keep their own types. */
+hr_status_t vhlo_add_casts(mlir_module_t *module);
+bool vhlo_is_foreign(const mlir_op_t *op);        /* of a dialect that artifacts hold as it is */
+bool vhlo_casts_to_vhlo(const mlir_op_t *op); /* a cast whose result is VHLO's */
 
 /* The structure that fields of this kind belong to: its attribute in StableHLO, e.g. "dot_dimension_numbers". */
 const char *vhlo_struct_attr(vhlo_how_t how, hr_str_t op_name);

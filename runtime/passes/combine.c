@@ -1,5 +1,5 @@
-/* The combiner: small all-reduces of one kind that do not need each other become one of several arrays, which the kernel
- * sends as one message. Each element is still reduced over the same processes in the same order: no bit changes.
+/* The combiner: small all-reduces of one kind that do not need each other become one of several arrays, which its
+ * kernel sends as one message. Each element is still reduced over the same processes in the same order: no bit changes.
  *
  * Collectives are taken as they become ready (comm_graph.h). Those of one level that follow each other so, up to
  * HLORUN_COMBINE bytes together, become one where the last of them is ready; larger ones are left where they are. A

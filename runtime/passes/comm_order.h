@@ -14,7 +14,7 @@ typedef HR_VEC(comm_entry_t) comm_list_t;
 
 /* Every instruction once, collectives twice; operands before users. The caller frees the list. */
 hr_status_t comm_order_find(hr_arena_t *arena, const comm_graph_t *graph, comm_list_t *out_list);
-/* Puts the computation's instructions into this order, collectives where they begin. The graph does not hold any more. */
+/* Puts the computation's instructions into this order, collectives where they begin. The graph is out of date then. */
 void comm_order_apply(hlo_computation_t *computation, const comm_list_t *list);
 
 #endif

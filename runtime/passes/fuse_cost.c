@@ -5,6 +5,7 @@
 /* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for pow. */
 double fuse_element_ns(const hlo_instr_t *instr) {
   if (op_emits[instr->op] == EMIT_REDUCE) return 0.05;
+  if (instr->op == HLO_GATHER) return 0.5;
   if (op_emits[instr->op] != EMIT_ELEMENTWISE)
     return instr->op == HLO_CONCATENATE || instr->op == HLO_PAD ? 0.02 : 0;
   switch (instr->op) {
@@ -38,7 +39,7 @@ static bool stands_for_all(const hlo_instr_t *user, int k) {
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals) {
   double whole = (double)fusion_count(user->shape), part = (double)fusion_count(user->operands[k]->shape);
   if (stands_for_all(user, k)) return 1;
-  bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD;
+  bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD || (user->op == HLO_GATHER && k == 1);
   return pieces && part < whole ? evals * part / whole : evals;
 }
 

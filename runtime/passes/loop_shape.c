@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/op.h"
+#include "ops/turns.h"
 
 /* ---- what a loop is ---- */
 
@@ -78,49 +79,6 @@ static bool find_step(const loop_t *loop, int k, int64_t *out_step) {
   return false;
 }
 
-static int64_t largest(hr_dtype_t dtype) {
-  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-  int bits = hr_dtype_table[dtype].bits - is_signed;
-  return bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
-}
-
-/* Turns while start + n * step < limit; -1 if the counter would leave the range of its type before. */
-static int64_t count_up(hr_dtype_t dtype, int64_t start, int64_t step, int64_t limit) {
-  int64_t last, distance;
-  if (start >= limit) return 0;
-  if (step <= 0 || __builtin_sub_overflow(limit, start, &distance)) return -1;
-  int64_t trips = (distance - 1) / step + 1;
-  bool overflow = __builtin_mul_overflow(trips, step, &last) || __builtin_add_overflow(last, start, &last);
-  return overflow || last > largest(dtype) ? -1 : trips;
-}
-
-/* Turns while `start + n * step DIRECTION limit` holds; counting down is counting up of the negated numbers. */
-static int64_t count_trips(hr_dtype_t dtype, int direction, const loop_counter_t *counter, int64_t limit) {
-  int64_t start = counter->start, step = counter->step;
-  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-  if (start < INT64_MIN / 4 || start > INT64_MAX / 4 || limit < INT64_MIN / 4 || limit > INT64_MAX / 4) return -1;
-  if (!is_signed && (start < 0 || limit < 0 || step < 0)) return -1;
-  switch (direction) {
-    case HLO_DIRECTION_LT: return count_up(dtype, start, step, limit);
-    case HLO_DIRECTION_LE: return count_up(dtype, start, step, limit + 1);
-    case HLO_DIRECTION_GT: return is_signed && step > INT64_MIN ? count_up(dtype, -start, -step, -limit) : -1;
-    case HLO_DIRECTION_GE: return is_signed && step > INT64_MIN ? count_up(dtype, -start, -step, 1 - limit) : -1;
-    case HLO_DIRECTION_NE:
-      return step > 0 && limit >= start && (limit - start) % step == 0 ? (limit - start) / step : -1;
-    default: return -1;
-  }
-}
-
-static int mirrored(int direction) {
-  switch (direction) {
-    case HLO_DIRECTION_LT: return HLO_DIRECTION_GT;
-    case HLO_DIRECTION_GT: return HLO_DIRECTION_LT;
-    case HLO_DIRECTION_LE: return HLO_DIRECTION_GE;
-    case HLO_DIRECTION_GE: return HLO_DIRECTION_LE;
-    default: return direction;
-  }
-}
-
 bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
   const hlo_instr_t *test = loop->condition->root;
   if (test->op != HLO_COMPARE) return false;
@@ -132,7 +90,8 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
     if (counter.index < 0 || !find_step(loop, counter.index, &counter.step) || !is_steady(loop, limit) ||
         !constant_at_start(loop, limit, &end) || !constant_at_start(loop, read, &counter.start))
       continue;
-    counter.trips = count_trips(read->shape->dtype, side ? mirrored(direction) : direction, &counter, end);
+    counter.trips = op_turns(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, counter.start,
+                             counter.step, end);
     if (counter.trips < 0) continue;
     *out_counter = counter;
     return true;

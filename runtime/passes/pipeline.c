@@ -71,7 +71,7 @@ static hr_status_t dump(pipeline_t *pipeline, const char *name) {
 
 static hr_status_t verify(const pipeline_t *pipeline, const struct pass *pass) {
   hr_status_t st = pipeline->verify ? hlo_verify(pipeline->module) : NULL;
-  if (!st) return NULL;
+  if (!st || hr_status_code(st) == HR_NO_MEMORY) return st;
   return hr_status_join(hr_error(HR_INTERNAL, "the pass %s left an invalid program", pass->name), st);
 }
 

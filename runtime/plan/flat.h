@@ -38,7 +38,7 @@ typedef enum flat_kind {
   FLAT_NATIVE,     /* a native kernel, or generated code */
   FLAT_REFERENCE,  /* a reference kernel on values that are laid over the addresses */
   FLAT_COPY,       /* in[0] to out[0] */
-  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body */
+  FLAT_WHILE,      /* steps starts[0].. compute the condition in[0], steps starts[1].. the body, unless `turns` says */
   FLAT_CONDITIONAL /* in[0] chooses among the branches, steps starts[i].. */
 } flat_kind_t;
 
@@ -59,8 +59,11 @@ typedef struct flat_step {
   int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
   uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the result is */
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
+  bool has_places;        /* REFERENCE: a collective that makes its results where they belong, or in place */
+  const hlo_instr_t *begins, *ends; /* REFERENCE: the collective's start; what lies between fills and reads its arrays */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
+  int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
 } flat_step_t;
 
 typedef enum flat_origin { FLAT_COMPUTED, FLAT_FROM_PARAM, FLAT_FROM_LITERAL, FLAT_FROM_NOTHING } flat_origin_t;

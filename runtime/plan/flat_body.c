@@ -55,6 +55,10 @@ static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *fram
 static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr,
                                  const flat_ref_t **out_leaves) {
   size_t offset_bytes;
+  if (instr == builder->turns.idle) {
+    *out_leaves = frame->leaves[builder->turns.counter->id];
+    return NULL;
+  }
   if (frame->facts->kept[instr->id]) return NULL;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return NULL;
@@ -93,6 +97,9 @@ static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, con
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
   bool done = false;
+  if (frame->facts->done[instr->id]) return flat_start_add(builder, frame, step);
+  if (hlo_op_is(instr->op, OP_DONE) && frame->facts->done[instr->operands[0]->id] == instr)
+    return flat_done_add(builder, frame, step);
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
   HR_TRY(flat_kernel_add(builder, frame, step, can_lay_out(builder, frame, instr), &done));

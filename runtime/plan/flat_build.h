@@ -10,11 +10,20 @@ typedef struct flat_facts {
   bool is_dynamic;   /* some value in it, or in what it applies, has a dynamic size */
   const bool *kept;  /* per instruction: its result is kept as a value */
   const int *passed; /* per leaf of the root: the leaf of the parameters that it is, unchanged; -1: another value */
+  const hlo_instr_t **done; /* per instruction: the end of the collective that it begins, if both can be laid out */
 } flat_facts_t;
 /* By computation id, for those that the plan has. */
 hr_status_t flat_find_facts(hr_arena_t *arena, const plan_t *plan, const flat_facts_t **out_facts);
 /* Can the computations that this instruction applies be laid out in its place? */
 bool flat_can_inline(const flat_facts_t *facts, const hlo_instr_t *instr);
+
+/* The ends of collectives whose beginnings nothing else uses: their arrays are laid out, and filled in between. */
+hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan, const hlo_computation_t *computation,
+                            const hlo_instr_t ***out_done);
+/* May its results be made where they belong while its operands are read? */
+bool flat_fills_places(const hlo_instr_t *instr);
+/* Which operand leaf each result of an all-reduce may lie over; NULL: none, or another op. */
+hr_status_t flat_places_reuse(hr_arena_t *arena, const hlo_instr_t *instr, const uint64_t **out_reuse);
 
 /* The first leaf of element `index` of a tuple shape. */
 int flat_leaf_start(const hlo_shape_t *shape, int index);
@@ -25,6 +34,14 @@ typedef struct flat_carry {
   int start, end; /* steps of the body or branch */
   int last_read;  /* step that is the last to read the value from before */
 } flat_carry_t;
+
+/* What is known of a loop's end before it runs. */
+typedef struct flat_turns {
+  int64_t count;           /* -1: only the condition knows */
+  /* An addition that counts for nobody but the condition, and what reads the counter for it: the one need not be
+   * computed, the other is as good. NULL: nothing of the kind. */
+  const hlo_instr_t *idle, *counter;
+} flat_turns_t;
 
 typedef struct flat_builder {
   flat_plan_t *flat;
@@ -37,6 +54,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  flat_turns_t turns; /* of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
   const hlo_shape_t **param_shapes;
@@ -70,6 +88,10 @@ hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, fl
 hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step, bool can_lay_out,
                             bool *out_done);
 
+/* The two halves of a pair of flat_find_pairs. */
+hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
+hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
+
 /* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
 typedef struct flat_moves {
   const plan_step_t *source;
@@ -90,6 +112,8 @@ hr_status_t flat_conditional_add(flat_builder_t *builder, flat_frame_t *frame, c
                                  const flat_ref_t **out_leaves);
 hr_status_t flat_call_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step,
                           const flat_ref_t **out_leaves);
+
+flat_turns_t flat_find_turns(const hlo_instr_t *loop);
 
 /* Is the result of this op its operand 0 as it lies in memory, from *out_offset_bytes on? Ops on one array. */
 bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);

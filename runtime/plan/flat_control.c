@@ -21,6 +21,7 @@ typedef struct loop {
   const plan_step_t *source;
   int count; /* leaves */
   flat_ref_t *state;
+  flat_turns_t turns;
   int first_buffer, buffer_count; /* that this loop made for what it carries, one after the other */
 } loop_t;
 
@@ -60,15 +61,21 @@ static hr_status_t add_loop_body(loop_t *loop) {
   flat_moves_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
                         .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
                         .start = flat_now(builder)};
-  HR_TRY(flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next));
+  flat_turns_t outer = builder->turns;
+  builder->turns = loop->turns;
+  hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
+  builder->turns = outer;
+  HR_TRY(st);
   return flat_moves_add(builder, &moves);
 }
 
 hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
                            const flat_ref_t **out_leaves) {
   const hlo_instr_t *instr = source->op.instr;
-  loop_t loop = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape)};
-  flat_step_t step = {.kind = FLAT_WHILE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .start_count = 2};
+  loop_t loop = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape),
+                 .turns = flat_find_turns(instr)};
+  flat_step_t step = {.kind = FLAT_WHILE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .start_count = 2,
+                      .turns = loop.turns.count};
   int *starts;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &starts));
   HR_TRY(add_state(&loop, frame->leaves[instr->operands[0]->id], builder->facts[instr->called[1]->id].passed));
@@ -76,7 +83,7 @@ hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const p
   step.starts = starts;
   HR_TRY(flat_step_add(builder, &step));
   starts[0] = flat_now(builder);
-  HR_TRY(add_condition(&loop, number));
+  if (step.turns < 0) HR_TRY(add_condition(&loop, number));
   starts[1] = flat_now(builder);
   HR_TRY(add_loop_body(&loop));
   builder->steps.data[number].end = flat_now(builder);

@@ -20,11 +20,20 @@ static bool passes_values_on(const hlo_instr_t *instr) {
          hlo_op_is(instr->op, OP_IDENTITY);
 }
 
-static bool is_kept(const hlo_instr_t *instr, const bool *kept, const flat_facts_t *facts) {
-  if (hlo_op_is(instr->op, OP_START) || instr->op == HLO_ASYNC_UPDATE || has_kept_leaf(instr->shape)) return true;
-  if (!passes_values_on(instr)) return false;
+static bool has_kept_operand(const hlo_instr_t *instr, const bool *kept) {
   for (int k = 0; k < instr->operand_count; k++)
     if (kept[instr->operands[k]->id]) return true;
+  return false;
+}
+
+/* A pair whose operands are kept cannot be laid out after all. */
+static bool is_kept(const hlo_instr_t *instr, const bool *kept, const flat_facts_t *facts) {
+  const hlo_instr_t **done = &facts[instr->parent->id].done[instr->id];
+  if (has_kept_operand(instr, kept)) *done = NULL;
+  if (*done) return false;
+  if (hlo_op_is(instr->op, OP_START) || instr->op == HLO_ASYNC_UPDATE || has_kept_leaf(instr->shape)) return true;
+  if (!passes_values_on(instr)) return false;
+  if (has_kept_operand(instr, kept)) return true;
   for (int c = 0; c < instr->called_count; c++) {
     const hlo_computation_t *called = instr->called[c];
     if (facts[called->id].kept && facts[called->id].kept[called->root->id]) return true;
@@ -63,9 +72,11 @@ static int trace(const flat_facts_t *facts, const hlo_computation_t *computation
   return leaf;
 }
 
-static hr_status_t find_facts(hr_arena_t *arena, const hlo_computation_t *computation, flat_facts_t *facts) {
+static hr_status_t find_facts(hr_arena_t *arena, const plan_t *plan, const hlo_computation_t *computation,
+                              flat_facts_t *facts) {
   flat_facts_t *mine = &facts[computation->id];
   bool *kept;
+  HR_TRY(flat_find_pairs(arena, plan, computation, &mine->done));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &kept));
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
@@ -84,7 +95,7 @@ hr_status_t flat_find_facts(hr_arena_t *arena, const plan_t *plan, const flat_fa
   flat_facts_t *facts;
   HR_TRY(HR_NEW_ARRAY(arena, plan->module->computations.count, &facts));
   for (size_t c = 0; c < plan->module->computations.count; c++)
-    if (plan->bodies[c]) HR_TRY(find_facts(arena, plan->module->computations.data[c], facts));
+    if (plan->bodies[c]) HR_TRY(find_facts(arena, plan, plan->module->computations.data[c], facts));
   *out_facts = facts;
   return NULL;
 }

@@ -29,13 +29,20 @@ static void print_refs(hr_text_t *text, const flat_plan_t *flat, const flat_ref_
 
 static const char *op_name(const flat_step_t *step) { return hlo_op_name(step->source->op.instr->op); }
 
+static void print_while(hr_text_t *text, const flat_step_t *step) {
+  if (step->turns >= 0)
+    hr_text_printf(text, "while, %lld turns, body to %d, on", (long long)step->turns, step->end - 1);
+  else
+    hr_text_printf(text, "while, condition %d to %d, body to %d, on", step->starts[0], step->starts[1] - 1,
+                   step->end - 1);
+}
+
 static void print_kind(hr_text_t *text, const flat_step_t *step) {
   switch (step->kind) {
     case FLAT_NATIVE: hr_text_printf(text, "%s by %s", op_name(step), step->native->name); break;
     case FLAT_REFERENCE: hr_text_printf(text, "%s by reference", op_name(step)); break;
     case FLAT_COPY: hr_text_printf(text, "copy %zu bytes", step->copy_bytes); break;
-    case FLAT_WHILE: hr_text_printf(text, "while, condition %d to %d, body to %d, on", step->starts[0],
-                                    step->starts[1] - 1, step->end - 1); break;
+    case FLAT_WHILE: print_while(text, step); break;
     case FLAT_CONDITIONAL: hr_text_printf(text, "branches to %d, by", step->end - 1); break;
   }
 }

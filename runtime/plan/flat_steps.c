@@ -140,6 +140,8 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   step->in_slots = slots;
   step->owns_operands = outlive_the_step(instr, kept);
   if (kept) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
+  step->has_places = !kept && !step->source->dynamic && !has_kept_operand(frame, instr) && flat_fills_places(instr);
+  if (step->has_places) return flat_places_reuse(builder->arena, instr, &step->reuse);
   if (!hlo_shape_is_array(instr->shape) || step->owns_operands) return NULL;
   step->reuse = any;
   step->may_overwrite = overwritable(step);

@@ -364,17 +364,91 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
   return st;
 }
 
-hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding) {
+/* --- pieces of text that stand alone --- */
+
+typedef struct piece {
+  hlo_opcode_t op;
+  stablehlo_note_t *note;
+  const hlo_sharding_t **sharding;
+  const hlo_shape_t **shape;
+} piece_t;
+
+static hr_status_t read_piece(hlo_module_t *module, hr_str_t text, hr_status_t (*read)(read_hlo_t *, const piece_t *),
+                              const piece_t *piece) {
   hr_source_t program = module->source;
-  hr_str_t copy; /* words of the sharding may stay where they are written */
+  hr_str_t copy; /* words may stay where they are written */
   HR_TRY(hr_arena_str(&module->arena, text, &copy));
   module->source = (hr_source_t){NULL, copy.data, copy.size};
   read_hlo_t r = {.module = module, .arena = &module->arena};
   hr_status_t st = init(&r);
-  if (!st) st = read_advance(&r.lexer);
-  if (!st) st = read_sharding(&r, out_sharding);
+  if (!st) st = read(&r, piece);
   if (!st) st = read_expect(&r.lexer, READ_END);
   deinit(&r);
   module->source = program;
   return st;
+}
+
+static hr_status_t sharding_piece(read_hlo_t *r, const piece_t *piece) {
+  HR_TRY(read_advance(&r->lexer));
+  return read_sharding(r, piece->sharding);
+}
+
+hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding) {
+  return read_piece(module, text, sharding_piece, &(piece_t){.sharding = out_sharding});
+}
+
+static hr_status_t shape_piece(read_hlo_t *r, const piece_t *piece) {
+  HR_TRY(read_advance(&r->lexer));
+  return read_shape(r, piece->shape);
+}
+
+hr_status_t read_shape_text(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape) {
+  return read_piece(module, text, shape_piece, &(piece_t){.shape = out_shape});
+}
+
+/* Computations and other instructions cannot be named here: there is no scope that knows them. */
+static hr_status_t note_piece(read_hlo_t *r, const piece_t *piece) {
+  read_draft_t draft = {.op = piece->op, .async = HLO_OPCODE_COUNT, .wrapped = HLO_OPCODE_COUNT};
+  read_scope_t scope = {0};
+  hr_map_init(&scope.names);
+  r->scope = &scope;
+  hr_status_t st = read_advance(&r->lexer);
+  if (!st) st = read_attributes(r, &draft);
+  hr_map_deinit(&scope.names);
+  if (!st && r->called.count) st = hr_error(HR_INVALID, "a note names a computation");
+  if (st) return st;
+  hlo_attr_t *attrs;
+  HR_TRY(HR_NEW_ARRAY(r->arena, r->attrs.count, &attrs));
+  for (size_t i = 0; i < r->attrs.count; i++) attrs[i] = r->attrs.data[i].attr;
+  *piece->note = (stablehlo_note_t){draft.extra, (int)r->attrs.count, attrs};
+  return NULL;
+}
+
+hr_status_t read_note_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_note_t *out_note) {
+  return read_piece(module, text, note_piece, &(piece_t){.op = op, .note = out_note});
+}
+
+static hr_status_t header_piece(read_hlo_t *r, const piece_t *piece) {
+  (void)piece;
+  HR_TRY(read_advance(&r->lexer));
+  return read_header(r);
+}
+
+hr_status_t read_header_text(hlo_module_t *module, hr_str_t text) {
+  const char *line;
+  hr_str_t name = module->name;
+  HR_TRY(hr_arena_printf(&module->arena, &line, "HloModule m, %.*s", HR_STR_ARGS(text)));
+  hr_status_t st = read_piece(module, hr_str_from(line), header_piece, &(piece_t){.op = 0});
+  module->name = name;
+  return st;
+}
+
+static hr_status_t stack_frames_piece(read_hlo_t *r, const piece_t *piece) {
+  (void)piece;
+  HR_TRY(read_advance(&r->lexer));
+  return read_stack_frames(r);
+}
+
+hr_status_t read_stack_frames_text(hlo_module_t *module, hr_str_t text) {
+  return read_piece(module, text, stack_frames_piece, &(piece_t){.op = 0});
 }

@@ -6,6 +6,7 @@
 #include "ir/module.h"
 #include "ir/sharding.h"
 #include "read/hlo_lexer.h"
+#include "stablehlo/stablehlo.h"
 
 #define READ_DEPTH_MAX 1500 /* nested operands, computations, tuples, literals */
 /* Marks functions with large frames, which must not become part of a recursion's own. */
@@ -124,6 +125,11 @@ hr_status_t read_mesh(read_hlo_t *r, hlo_mesh_t *out_mesh, bool *out_comma);
 hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axes, bool *out_open); /* {'a', ?} */
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
 hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding); /* alone */
+/* Pieces of HLO text that stand alone, in programs of other forms; see stablehlo.h. */
+hr_status_t read_note_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_note_t *out_note);
+hr_status_t read_shape_text(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape);
+hr_status_t read_header_text(hlo_module_t *module, hr_str_t text);
+hr_status_t read_stack_frames_text(hlo_module_t *module, hr_str_t text);
 hr_status_t read_metadata(read_hlo_t *r, hlo_metadata_t *out_metadata);
 hr_status_t read_pairs(read_hlo_t *r, hlo_name_values_t *out_pairs); /* frontend attributes */
 /* Reads the value of an attribute that any instruction may carry. False if there is none of this name. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #define MAGIC "\x93NUMPY"
@@ -253,7 +254,7 @@ static hr_status_t convert(const read_npy_t *npy, hr_dtype_t dtype, const unsign
   if (npy->column_major)
     copy_column_major(npy, to, from);
   else if (npy->count)
-    memcpy(to, from, (size_t)npy->count * (size_t)npy->item_bytes);
+    hr_buffer_copy_out(npy->buffer, npy->offset_bytes, to, (size_t)npy->count * (size_t)npy->item_bytes);
   bool is_complex = hr_dtype_is_complex(dtype);
   int part = is_complex ? npy->item_bytes / 2 : npy->item_bytes;
   if (npy->swapped && npy->kind != 'V') swap_bytes(to, npy->count * (is_complex ? 2 : 1), part);
@@ -322,6 +323,17 @@ static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const i
   memcpy(header + 10, text, (size_t)used);
   header[size - 1] = '\n';
   return size;
+}
+
+hr_status_t read_npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+                           size_t size_bytes) {
+  char header[1024];
+  hr_file_writer_t *writer;
+  size_t header_bytes = make_header(header, dtype, rank, dims);
+  HR_TRY(hr_file_create(path, &writer));
+  hr_status_t st = hr_file_write(writer, header, header_bytes);
+  if (!st && size_bytes) st = hr_file_write(writer, data, size_bytes);
+  return hr_file_finish(writer, st);
 }
 
 hr_status_t read_npz_add(read_zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,

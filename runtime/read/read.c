@@ -38,11 +38,14 @@ static bool is_mlir_text(hr_str_t text) {
   return false;
 }
 
-hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, const hlo_sharding_t **out_sharding) {
+static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, const hlo_sharding_t **out_sharding) {
   bool is_text = sharding.size && sharding.data[0] == '{';
   return is_text ? read_sharding_text(module, sharding, out_sharding)
                  : hlo_proto_read_sharding(module, sharding, out_sharding);
 }
+
+const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_note_text, read_shape_text,
+                                                   read_header_text, read_stack_frames_text};
 
 /* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */
 static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_module_t *)) {
@@ -51,7 +54,7 @@ static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_modu
   tree->source = module->source;
   tree->source_buffer = hr_buffer_retain(module->source_buffer);
   hr_status_t st = read(tree);
-  if (!st) st = stablehlo_import(tree, read_mhlo_sharding, module);
+  if (!st) st = stablehlo_import(tree, &read_stablehlo_pieces, module);
   mlir_module_destroy(tree);
   return st;
 }
@@ -98,6 +101,15 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
     mlir_module_destroy(tree);
   else
     *out_tree = tree;
+  return st;
+}
+
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes) {
+  mlir_module_t *tree;
+  HR_TRY(mlir_module_create(&tree));
+  hr_status_t st = read_tree_into(tree, path, bytes);
+  if (!st) st = stablehlo_verify(tree, &read_stablehlo_pieces);
+  mlir_module_destroy(tree);
   return st;
 }
 

@@ -28,6 +28,9 @@ typedef struct exporter {
   hr_map_t symbols;                          /* names of functions that are taken */
   hr_str_t *names;                           /* function of each computation by id; empty: it is none (yet) */
   HR_VEC(const hlo_computation_t *) pending; /* have a name but no function yet */
+  const hlo_metadata_t *last_metadata;       /* whose location is at hand */
+  const mlir_attr_t *last_location;
+  int lost_orders; /* control dependencies of instructions that made no op */
 } exporter_t;
 
 /* One computation on its way into a block; computations that are inlined have a frame each time. */
@@ -35,6 +38,7 @@ typedef struct export_frame {
   exporter_t *exporter;
   mlir_block_t *block;
   export_values_t *values; /* by instruction id */
+  bool *awaited;           /* by instruction id: others must come after it; NULL: nobody says so */
 } export_frame_t;
 
 /* --- rows of export.def --- */
@@ -112,9 +116,20 @@ const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row, export_attrs_t *attrs);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
 /* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
-void export_extra(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
-void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, export_attrs_t *attrs);
+void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
+/* The frontend attributes, and `notes` among them, as mhlo.frontend_attributes. */
+void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, const export_attrs_t *notes,
+                     export_attrs_t *attrs);
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding);
+
+/* --- notes (export_note.c) --- */
+/* Where the instruction comes from; NULL: nothing is known. */
+const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr);
+/* What the instruction says beyond the op it becomes, as frontend attributes. */
+void export_notes(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
+void export_module_notes(exporter_t *exporter, export_attrs_t *attrs);
+/* Which instructions are control predecessors, by id; NULL: none. */
+hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation, bool **out_awaited);
 
 /* Attributes of custom calls that HLO keeps as frontend attributes, for it has no field for them. */
 extern const char *const export_target_attrs[];
@@ -152,6 +167,9 @@ export_values_t export_computation(exporter_t *exporter, const hlo_computation_t
 void export_region(export_frame_t *frame, mlir_op_t *op, int index, const hlo_computation_t *computation,
                    const export_values_t *args);
 void export_alloc_regions(export_frame_t *frame, mlir_op_t *op, int count);
+/* Which argument of the entry an alias means, which leaf an index leads to; -1: there is none. */
+int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias);
+int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index);
 /* The function that the computation becomes. */
 hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *computation);
 

@@ -201,21 +201,23 @@ static bool has_own_form(hr_str_t name) {
   return false;
 }
 
-void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, export_attrs_t *attrs) {
-  mlir_named_attr_t *fields = export_alloc(exporter, (size_t)list->count, sizeof *fields);
+void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, const export_attrs_t *notes,
+                     export_attrs_t *attrs) {
+  mlir_named_attr_t *fields = export_alloc(exporter, (size_t)(list->count + notes->count), sizeof *fields);
   int count = 0;
   for (int i = 0; fields && i < list->count; i++)
     if (!has_own_form(list->items[i].name))
       fields[count++] = (mlir_named_attr_t){export_text(exporter, list->items[i].name),
                                             export_string(exporter, list->items[i].value)};
+  for (int i = 0; fields && i < notes->count; i++) fields[count++] = notes->items[i];
   if (count) export_add(exporter, attrs, "mhlo.frontend_attributes", MAKE(exporter, mlir_make_dict, count, fields));
 }
 
-void export_extra(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
-  const hlo_extra_t *extra = instr->extra;
-  if (!extra) return;
-  export_frontend(exporter, &extra->frontend_attributes, attrs);
+void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
+  static const hlo_extra_t nothing;
+  const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
+  export_attrs_t notes = {.count = 0};
+  export_notes(exporter, instr, is_awaited, &notes);
+  export_frontend(exporter, &extra->frontend_attributes, &notes, attrs);
   if (extra->sharding) export_add(exporter, attrs, "mhlo.sharding", export_sharding(exporter, extra->sharding));
-  if (extra->backend_config.size && instr->op != HLO_CUSTOM_CALL)
-    export_add(exporter, attrs, "mhlo.backend_config", export_string(exporter, extra->backend_config));
 }

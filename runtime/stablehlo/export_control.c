@@ -265,19 +265,6 @@ static void add_called(exporter_t *exporter, const hlo_instr_t *instr, export_at
     export_add(exporter, attrs, "called_computations", export_array(exporter, instr->called_count, symbols));
 }
 
-static void refuse_extras(export_frame_t *frame, const hlo_instr_t *instr) {
-  static const hlo_attr_key_t keys[] = {HLO_ATTR_WINDOW,
-                                        HLO_ATTR_DIM_LABELS,
-                                        HLO_ATTR_FEATURE_GROUP_COUNT,
-                                        HLO_ATTR_BATCH_GROUP_COUNT,
-                                        HLO_ATTR_OPERAND_PRECISION,
-                                        HLO_ATTR_PADDING_TYPE,
-                                        HLO_ATTR_LITERAL};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (hlo_attr_has(instr, keys[i]))
-      export_error(frame, instr, "StableHLO's custom_call has no %s", hlo_attr_table[keys[i]].text);
-}
-
 /* Types of the results: the top level of a tuple dissolves. */
 static export_types_t call_results(exporter_t *exporter, const hlo_shape_t *shape,
                                    const hlo_shape_t *const **out_shapes) {
@@ -306,7 +293,6 @@ void export_custom_call(export_frame_t *frame, const hlo_instr_t *instr, const e
   const hlo_attr_t *constraints = hlo_attr_find(instr, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   const hlo_shape_t *const *shapes;
   export_attrs_t attrs = {.count = 0};
-  refuse_extras(frame, instr);
   export_row_attrs(exporter, instr, row, &attrs);
   export_types_t types = call_results(exporter, instr->shape, &shapes);
   mlir_value_t **operands = export_alloc(exporter, (size_t)instr->operand_count, sizeof *operands);

@@ -1,4 +1,5 @@
 /* Computations, functions and the module. */
+#include "base/log.h"
 #include "stablehlo/export.h"
 
 #define SAME NULL
@@ -33,11 +34,31 @@ static const char *op_name(exporter_t *exporter, hlo_opcode_t op) {
   return name;
 }
 
-/* Sharding and the like go to the last op that the instruction made. */
+/* The op of a recv-done stands for both halves: what the recv says (who sends to whom) is said there too. */
+static const hlo_extra_t *both_halves(exporter_t *exporter, const hlo_instr_t *instr) {
+  const hlo_instr_t *start = instr->op == HLO_RECV_DONE ? instr->operands[0] : NULL;
+  if (!start || start->op != HLO_RECV || !start->extra) return instr->extra;
+  hlo_extra_t *extra = export_alloc(exporter, 1, sizeof *extra);
+  if (!extra) return NULL;
+  if (instr->extra) *extra = *instr->extra;
+  if (start->extra->frontend_attributes.count) extra->frontend_attributes = start->extra->frontend_attributes;
+  if (!extra->sharding) extra->sharding = start->extra->sharding;
+  if (!extra->metadata) extra->metadata = start->extra->metadata;
+  return extra;
+}
+
+/* Sharding and the like go to the last op that the instruction made; none, and they are left out. */
 static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t ops_before) {
+  exporter_t *exporter = frame->exporter;
   export_attrs_t attrs = {.count = 0};
-  if (export_failed(frame) || frame->block->ops.count == ops_before) return;
-  export_extra(frame->exporter, instr, &attrs);
+  if (export_failed(frame)) return;
+  if (frame->block->ops.count == ops_before) {
+    exporter->lost_orders += instr->extra && instr->extra->control_count;
+    return;
+  }
+  hlo_instr_t said = *instr;
+  said.extra = both_halves(exporter, instr);
+  export_extra(exporter, &said, frame->awaited && frame->awaited[instr->id], &attrs);
   if (attrs.count && !export_failed(frame))
     export_add_to_op(frame->exporter, frame->block->ops.data[frame->block->ops.count - 1], &attrs);
 }
@@ -53,7 +74,8 @@ static void export_instr(export_frame_t *frame, const hlo_instr_t *instr) {
   }
   row.export(frame, instr, &row);
   exporter->instr = instr;
-  attach_extra(frame, instr, ops_before);
+  /* What is written out where it is called is made of other instructions' ops. */
+  attach_extra(frame, instr, row.export == export_inlined ? frame->block->ops.count : ops_before);
 }
 
 static void set_parameters(export_frame_t *frame, const hlo_computation_t *computation, const export_values_t *args) {
@@ -72,7 +94,9 @@ static void set_parameters(export_frame_t *frame, const hlo_computation_t *compu
 
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation, mlir_block_t *block,
                                    const export_values_t *args) {
-  export_frame_t frame = {exporter, block, export_alloc(exporter, computation->instrs.count, sizeof *frame.values)};
+  export_frame_t frame = {exporter, block, NULL, NULL};
+  frame.values = export_alloc(exporter, computation->instrs.count, sizeof *frame.values);
+  if (!exporter->status) export_keep(exporter, export_find_awaited(exporter, computation, &frame.awaited));
   const hlo_instr_t *outer = exporter->instr;
   if (++exporter->depth > EXPORT_MAX_DEPTH)
     export_error(&frame, computation->root, "computations nest more than %d deep", EXPORT_MAX_DEPTH);
@@ -117,8 +141,9 @@ static export_values_t add_arguments(exporter_t *exporter, mlir_block_t *block, 
 }
 
 static void add_return(exporter_t *exporter, mlir_block_t *block, const char *name, export_values_t values) {
-  export_frame_t frame = {exporter, block, NULL};
-  export_op(&frame, name, values.count, values.items, 0, NULL, NULL);
+  export_frame_t frame = {exporter, block, NULL, NULL};
+  mlir_op_t *op = export_op(&frame, name, values.count, values.items, 0, NULL, NULL);
+  if (op) op->location = NULL;
 }
 
 void export_region(export_frame_t *frame, mlir_op_t *op, int index, const hlo_computation_t *computation,
@@ -160,7 +185,7 @@ hr_str_t export_function_name(exporter_t *exporter, const hlo_computation_t *com
 }
 
 /* Which argument the first leaf of a parameter's part is; -1: there is no such part. */
-static int leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
+int export_leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   int leaf = 0;
   for (int64_t i = 0; i < index.count; i++) {
     if (!hlo_shape_is_tuple(shape) || index.data[i] < 0 || index.data[i] >= shape->element_count) return -1;
@@ -170,11 +195,11 @@ static int leaf_at(const hlo_shape_t *shape, hr_ints_t index) {
   return leaf;
 }
 
-static int argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
+int export_argument_of(const hlo_computation_t *entry, const hlo_alias_t *alias) {
   int argument = 0;
   if (alias->operand < 0 || (size_t)alias->operand >= entry->params.count) return -1;
   for (int64_t p = 0; p < alias->operand; p++) argument += hlo_shape_leaf_count(entry->params.data[p]->shape);
-  int leaf = leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
+  int leaf = export_leaf_at(entry->params.data[alias->operand]->shape, alias->operand_index);
   return leaf < 0 ? -1 : argument + leaf;
 }
 
@@ -182,14 +207,14 @@ static void add_donations(exporter_t *exporter, const hlo_computation_t *entry, 
   const hlo_aliasing_t *aliasing = &exporter->from->input_output_alias, *donors = &exporter->from->buffer_donor;
   for (int i = 0; i < donors->count; i++) {
     const mlir_attr_t *yes = NULL;
-    if (argument_of(entry, &donors->aliases[i]) != argument) continue;
+    if (export_argument_of(entry, &donors->aliases[i]) != argument) continue;
     export_keep(exporter, mlir_make_bool(exporter->arena, true, &yes));
     export_add(exporter, attrs, "jax.buffer_donor", yes);
     break;
   }
   for (int i = 0; i < aliasing->count; i++) {
-    int result = leaf_at(entry->root->shape, aliasing->aliases[i].output_index);
-    if (argument_of(entry, &aliasing->aliases[i]) != argument || result < 0) continue;
+    int result = export_leaf_at(entry->root->shape, aliasing->aliases[i].output_index);
+    if (export_argument_of(entry, &aliasing->aliases[i]) != argument || result < 0) continue;
     export_add(exporter, attrs, "tf.aliasing_output", export_integer(exporter, result, 32));
     return;
   }
@@ -225,6 +250,14 @@ static void add_dicts(exporter_t *exporter, const char *name, int count, const m
     }
 }
 
+/* Notes are those of a whole parameter: the leaves of a tuple go without the shape. */
+static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves, export_attrs_t *attrs) {
+  static const hlo_name_values_t none;
+  export_attrs_t notes = {.count = 0};
+  if (leaves == 1) export_notes(exporter, param, false, &notes);
+  export_frontend(exporter, param->extra ? &param->extra->frontend_attributes : &none, &notes, attrs);
+}
+
 static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *function, int count,
                                export_attrs_t *attrs) {
   const mlir_attr_t **dicts = export_alloc(exporter, (size_t)count, sizeof *dicts);
@@ -235,7 +268,7 @@ static void add_argument_attrs(exporter_t *exporter, const hlo_computation_t *fu
     for (int leaf = 0; leaf < leaves; leaf++, at++) {
       export_attrs_t own = {.count = 0};
       const hlo_sharding_t *sharding = leaf_sharding(param, leaf);
-      if (param->extra) export_frontend(exporter, &param->extra->frontend_attributes, &own);
+      add_parameter_extra(exporter, param, leaves, &own);
       if (sharding) export_add(exporter, &own, "mhlo.sharding", export_sharding(exporter, sharding));
       add_replication(exporter, param->extra, leaf, &own);
       if (function == exporter->from->entry) add_donations(exporter, function, at, &own);
@@ -290,7 +323,7 @@ static void set_function_attrs(exporter_t *exporter, mlir_op_t *op, const hlo_co
 }
 
 static void export_function(exporter_t *exporter, const hlo_computation_t *function) {
-  export_frame_t top = {exporter, exporter->top, NULL};
+  export_frame_t top = {exporter, exporter->top, NULL, NULL};
   mlir_block_t *block;
   exporter->instr = function->root;
   mlir_op_t *op = export_op(&top, "func.func", 0, NULL, 0, NULL, NULL);
@@ -305,9 +338,10 @@ static void export_function(exporter_t *exporter, const hlo_computation_t *funct
 
 static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   const hlo_module_t *from = exporter->from;
-  export_attrs_t attrs = {.count = 0};
+  export_attrs_t attrs = {.count = 0}, notes = {.count = 0};
   export_add(exporter, &attrs, "sym_name", export_string(exporter, from->name));
-  export_frontend(exporter, &from->frontend_attributes, &attrs);
+  export_module_notes(exporter, &notes);
+  export_frontend(exporter, &from->frontend_attributes, &notes, &attrs);
   export_add(exporter, &attrs, "mhlo.num_partitions", export_integer(exporter, from->num_partitions, 32));
   export_add(exporter, &attrs, "mhlo.num_replicas", export_integer(exporter, from->replica_count, 32));
   if (!exporter->status) export_add_to_op(exporter, op, &attrs);
@@ -328,7 +362,7 @@ static void export_module(exporter_t *exporter) {
   if (exporter->status) return;
   op->name = HR_STR("builtin.module");
   exporter->to->op = op;
-  export_frame_t top = {exporter, NULL, NULL};
+  export_frame_t top = {exporter, NULL, NULL, NULL};
   export_alloc_regions(&top, op, 1);
   if (exporter->status || export_keep(exporter, mlir_region_add_block(exporter->to, op->regions[0], &exporter->top)))
     return;
@@ -342,6 +376,9 @@ static void export_module(exporter_t *exporter) {
 hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);
+  if (exporter.lost_orders)
+    hr_log(HR_LOG_READ, HR_LOG_WARN, "%d instructions that StableHLO has no op for have control predecessors there, "
+           "which are left out", exporter.lost_orders);
   hr_map_deinit(&exporter.symbols);
   HR_VEC_FREE(&exporter.pending);
   return exporter.status;

@@ -44,6 +44,7 @@ mlir_op_t *export_op(export_frame_t *frame, const char *name, int operand_count,
                     .result_count = result_count,
                     .operands = uses,
                     .results = results,
+                    .location = export_location(exporter, exporter->instr),
                     .line = exporter->instr ? exporter->instr->line : 0,
                     .column = exporter->instr ? exporter->instr->column : 0};
   if (attrs && attrs->count) export_add_to_op(exporter, op, attrs);

@@ -14,7 +14,7 @@ typedef struct import_function {
 
 typedef struct importer {
   const mlir_module_t *from;
-  stablehlo_read_sharding_fn read_sharding;
+  const stablehlo_readers_t *readers;
   hlo_module_t *module;
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
@@ -22,6 +22,9 @@ typedef struct importer {
   hr_map_t names;     /* of computations, taken */
   int body_count;     /* for names of region bodies */
   int depth;          /* of blocks that are being imported */
+  hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
+  const mlir_attr_t *last_location; /* and what it says */
+  const hlo_metadata_t *last_metadata;
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -40,6 +43,25 @@ typedef struct import_row {
 } import_row_t;
 
 #define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
+
+/* --- notes (import_note.c, import_location.c) --- */
+/* Where an op comes from; NULL: it does not say. */
+hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata);
+/* What the exporter noted in frontend attributes beside those that are the program's own. */
+typedef struct import_note {
+  hlo_opcode_t op; /* HLO_OPCODE_COUNT: of no op */
+  stablehlo_note_t said;
+  const hlo_shape_t *shape;
+  hr_str_t name, after;
+} import_note_t;
+/* Sorts a dictionary's entries into the program's own, which stay sorted, and notes. */
+hr_status_t import_sort_notes(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
+                              import_note_t *out_note);
+/* Adds what is noted to what every instruction of the op carries. */
+hr_status_t import_note_extra(importer_t *importer, const import_note_t *note, hlo_extra_t *extra);
+/* Adds the rest to the op's instruction: the last one of its kind made from number `first` on. */
+hr_status_t import_note_instr(import_scope_t *scope, const import_note_t *note, size_t first);
+hr_status_t import_module_notes(importer_t *importer, const mlir_op_t *op);
 
 /* --- types and values (import_types.c) --- */
 hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape);
@@ -99,7 +121,8 @@ hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, 
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
                                        const hr_ints_t *padding);
 /* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
-hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra);
+hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
+                         import_note_t *out_note);
 /* An mhlo.sharding of `op`, or of one of its arguments or results; NULL if there is none. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding);
@@ -143,7 +166,8 @@ hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra
 
 /* --- Shardy (import_sdy.c) --- */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);
-hr_status_t import_argument_sharding(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param);
+/* What an argument carries: shardings, frontend attributes, notes. */
+hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param);
 
 /* Sizes that are known only at run time, as a vector (import_shape.c): those of x at its dimensions' places in an array
  * of this rank, and 1 elsewhere; and two such vectors joined, where a size of 1 gives way. */

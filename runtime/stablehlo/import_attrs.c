@@ -151,23 +151,11 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, c
   return NULL;
 }
 
-/* mhlo.frontend_attributes = {a = "b"} */
-static hr_status_t frontend_attributes(import_scope_t *scope, const mlir_attr_t *dict, hlo_name_values_t *out_list) {
-  hlo_name_value_t *items;
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, dict->count, &items));
-  for (int i = 0; i < dict->count; i++) {
-    HR_TRY(hr_arena_str(scope->importer->arena, dict->fields[i].name, &items[i].name));
-    HR_TRY(hr_arena_str(scope->importer->arena, dict->fields[i].value->text, &items[i].value));
-  }
-  *out_list = (hlo_name_values_t){dict->count, items};
-  return NULL;
-}
-
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding) {
   *out_sharding = NULL;
   if (!attr || attr->kind != MLIR_ATTR_STRING) return NULL;
-  hr_status_t st = importer->read_sharding(importer->module, attr->text, out_sharding);
+  hr_status_t st = importer->readers->sharding(importer->module, attr->text, out_sharding);
   if (!st) return NULL;
   hr_status_t placed = mlir_error(importer->from, op, "mhlo.sharding: %s", hr_status_message(st));
   hr_status_release(st);
@@ -187,17 +175,23 @@ hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra
   return NULL;
 }
 
-hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra) {
+hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
+                         import_note_t *out_note) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
   const hlo_sharding_t *sharding;
+  const hlo_metadata_t *metadata;
   *out_extra = NULL;
+  *out_note = (import_note_t){.op = HLO_OPCODE_COUNT};
   HR_TRY(import_sharding(scope->importer, op, mlir_op_attr(op, "mhlo.sharding"), &sharding));
+  HR_TRY(import_location(scope->importer, op->location, &metadata));
   bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
-  if (!has_frontend && !sharding) return NULL;
+  if (!has_frontend && !sharding && !metadata) return NULL;
   hlo_extra_t *extra;
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   extra->sharding = sharding;
-  if (has_frontend) HR_TRY(frontend_attributes(scope, frontend, &extra->frontend_attributes));
+  extra->metadata = metadata;
+  if (has_frontend) HR_TRY(import_sort_notes(scope->importer, frontend, &extra->frontend_attributes, out_note));
+  HR_TRY(import_note_extra(scope->importer, out_note, extra));
   *out_extra = extra;
   return NULL;
 }

@@ -325,6 +325,15 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
 
 /* --- custom calls --- */
 
+static bool is_permutation(hr_ints_t order) {
+  uint64_t taken = 0;
+  for (int64_t i = 0; i < order.count; i++) {
+    if (order.data[i] < 0 || order.data[i] >= order.count || taken >> order.data[i] & 1) return false;
+    taken |= UINT64_C(1) << order.data[i];
+  }
+  return true;
+}
+
 static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *layouts, int count,
                                  const hlo_shape_t *const *from, const hlo_shape_t **to) {
   if (layouts->kind != MLIR_ATTR_ARRAY || layouts->count != count)
@@ -337,6 +346,8 @@ static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, con
     HR_TRY(import_ints_of(scope, layouts->items[i], &layout->minor_to_major));
     if (layout->minor_to_major.count != from[i]->rank)
       return import_error(scope, op, "a layout of %ld dimensions for rank %d", (long)layout->minor_to_major.count, from[i]->rank);
+    if (!is_permutation(layout->minor_to_major))
+      return import_error(scope, op, "layout %d is no permutation of its dimensions", i);
     HR_TRY(hlo_shape_with_layout(scope->importer->arena, from[i], layout, &to[i]));
   }
   return NULL;

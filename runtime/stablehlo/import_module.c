@@ -60,10 +60,13 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
+  import_note_t note;
+  size_t first = scope->builder.computation->instrs.count;
   HR_TRY(import_verify(scope, op));
-  HR_TRY(import_extra(scope, op, &scope->builder.extra));
+  HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */
+  HR_TRY(import_note_instr(scope, &note, first));
   return check_results(scope, op);
 }
 
@@ -80,7 +83,9 @@ hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t *
     if (is_terminator(op)) {
       scope->importer->depth--;
       *out_terminator = op;
-      return NULL;
+      if (op->result_count) return import_error(scope, op, "it has results, want none");
+      if (i + 1 == block->ops.count) return NULL;
+      return import_error(scope, op, "more operations follow the one that returns");
     }
     HR_TRY(import_op(scope, op));
   }
@@ -151,10 +156,39 @@ static mlir_block_t *body_of(const mlir_op_t *op, int region) {
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
 
+/* Types are in the arena as they were written, equal ones more than once: they are compared by what they mean. */
+static hr_status_t check_argument(import_scope_t *scope, const mlir_op_t *function, int index, const mlir_type_t *declared,
+                                  const mlir_type_t *given) {
+  const hlo_shape_t *shapes[2];
+  char text[2][HLO_SHAPE_TEXT];
+  if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
+  HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
+  HR_TRY(import_shape(scope->importer, given, &shapes[1]));
+  if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
+  return import_error(scope, function, "argument %d of its block is %s, and its type says %s", index,
+                      hlo_shape_text(shapes[1], text[0]), hlo_shape_text(shapes[0], text[1]));
+}
+
+static const mlir_type_t *function_type(const mlir_op_t *function) {
+  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
+  return attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+}
+
+/* The generic form writes a function's arguments twice. */
+static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *function, const mlir_block_t *block) {
+  const mlir_type_t *type = function_type(function);
+  if (!type) return NULL;
+  if (type->input_count != block->arg_count)
+    return import_error(scope, function, "its block has %d arguments, and its type %d", block->arg_count,
+                        type->input_count);
+  for (int i = 0; i < type->input_count; i++)
+    HR_TRY(check_argument(scope, function, i, type->inputs[i], block->args[i].type));
+  return NULL;
+}
+
 /* What a function returns against its type. */
 static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *function, const mlir_op_t *terminator) {
-  const mlir_attr_t *attr = mlir_op_attr(function, "function_type");
-  const mlir_type_t *type = attr && attr->type && attr->type->kind == MLIR_TYPE_FUNCTION ? attr->type : NULL;
+  const mlir_type_t *type = function_type(function);
   if (!type) return NULL;
   if (type->result_count != terminator->operand_count)
     return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count, type->result_count);
@@ -197,11 +231,12 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   function->under_way = true;
   importer->at = function->op;
   HR_TRY(new_scope(importer, name, function->op, &scope));
+  HR_TRY(check_arguments(&scope, function->op, block));
   for (int i = 0; i < block->arg_count; i++) {
     const hlo_shape_t *shape;
     HR_TRY(import_shape(importer, block->args[i].type, &shape));
     block->args[i].mapped = hlo_build_parameter(&scope.builder, i, shape);
-    HR_TRY(import_argument_sharding(importer, function->op, i, block->args[i].mapped));
+    HR_TRY(import_argument_extra(importer, function->op, i, block->args[i].mapped));
   }
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
@@ -419,11 +454,12 @@ static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry
   return NULL;
 }
 
-static hr_status_t import_module(importer_t *importer) {
+/* entry NULL: the one that runs. */
+static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   const mlir_op_t *op = importer->from->op;
   mlir_block_t *block = body_of(op, 0);
   hlo_module_t *module = importer->module;
-  const mlir_op_t *entry = block ? find_entry(block) : NULL;
+  if (block && !entry) entry = find_entry(block);
   const hlo_extra_t *extra;
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
   HR_TRY(fill_rows(importer));
@@ -431,21 +467,49 @@ static hr_status_t import_module(importer_t *importer) {
   HR_TRY(import_meshes(importer, block));
   hr_str_t name = import_str(op, "sym_name");
   if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
-  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra));
-  if (extra) module->frontend_attributes = extra->frontend_attributes;
+  import_note_t note;
+  HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
+  if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
   module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
   module->replica_count = import_int(op, "mhlo.num_replicas", 1);
   import_function_t *function = hr_map_get(&importer->functions, import_str(entry, "sym_name"));
   HR_TRY(import_function(importer, function, import_str(entry, "sym_name")));
   module->entry = function->computation;
-  return import_donations(importer, entry);
+  HR_TRY(import_donations(importer, entry));
+  return import_module_notes(importer, op);
 }
 
-hr_status_t stablehlo_import(const mlir_module_t *from, stablehlo_read_sharding_fn read_sharding, hlo_module_t *module) {
-  importer_t importer = {.from = from, .read_sharding = read_sharding, .module = module, .arena = &module->arena};
-  hr_status_t st = import_module(&importer);
+static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
+                               hlo_module_t *module) {
+  importer_t importer = {.from = from, .readers = readers, .module = module, .arena = &module->arena};
+  hr_status_t st = import_module(&importer, entry);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
+  hr_map_deinit(&importer.awaited);
   return st;
+}
+
+hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module) {
+  return import_from(from, NULL, readers, module);
+}
+
+static hr_status_t verify_function(const mlir_module_t *from, const mlir_op_t *function,
+                                   const stablehlo_readers_t *readers) {
+  hlo_module_t *module;
+  HR_TRY(hlo_module_create(HR_STR("module"), &module));
+  module->source = from->source;
+  hr_status_t st = import_from(from, function, readers, module);
+  if (!st) st = hlo_verify(module);
+  hlo_module_destroy(module);
+  return st;
+}
+
+hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers) {
+  const mlir_block_t *block = body_of(from->op, 0);
+  for (size_t i = 0; block && i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (is_function(op) && body_of(op, 0)) HR_TRY(verify_function(from, op, readers));
+  }
+  return NULL;
 }

@@ -51,14 +51,15 @@ hr_status_t import_constant(import_scope_t *scope, mlir_op_t *op, const import_r
   if (!attr) return import_error(scope, op, "it has no value");
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   HR_TRY(import_literal(scope->importer, attr, &value));
-  const mlir_type_t *storage = op->results[0].type->element;
-  storage = storage && storage->kind == MLIR_TYPE_QUANT ? storage->quant->storage : storage;
+  const mlir_type_t *element = op->result_count ? op->results[0].type->element : NULL;
+  bool quantised = element && element->kind == MLIR_TYPE_QUANT;
+  const mlir_type_t *storage = quantised ? element->quant->storage : element;
   if (storage && is_other_sign(attr->type->element, storage)) {
     hlo_value_release(value);
     return import_error(scope, op, "the elements are signed otherwise than the result's (constant C1)");
   }
-  if (hr_dtype_is_integer(value->dtype) && hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
-    value->dtype = shape->dtype; /* of a quantised result: the attribute may spell an unsigned storage type as signless */
+  if (quantised && hr_dtype_is_integer(value->dtype) && hr_dtype_bytes(value->dtype) == hr_dtype_bytes(shape->dtype))
+    value->dtype = shape->dtype; /* the attribute may spell an unsigned storage type as signless */
   return import_set_results(scope, op, hlo_build_constant(&scope->builder, value));
 }
 

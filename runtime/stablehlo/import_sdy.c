@@ -125,21 +125,43 @@ done:
   return st;
 }
 
-/* An argument's own sharding: mhlo.sharding as it is; sdy.sharding tells whether the program wants a partitioner. */
-hr_status_t import_argument_sharding(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param) {
+/* Its sdy.sharding as a frontend attribute more: it tells whether the program wants a partitioner. */
+static hr_status_t add_sdy_sharding(importer_t *importer, hr_str_t text, hlo_name_values_t *list) {
+  hlo_name_value_t *items;
+  HR_TRY(HR_NEW_ARRAY(importer->arena, list->count + 1, &items));
+  for (int i = 0; i < list->count; i++) items[i] = list->items[i];
+  items[list->count].name = HR_STR("xla.sdy.sharding"); /* behind all that begin with an underscore or "hlo" */
+  HR_TRY(hr_arena_str(importer->arena, text, &items[list->count].value));
+  *list = (hlo_name_values_t){list->count + 1, items};
+  return NULL;
+}
+
+/* [true]: all replicas give the argument the same value. */
+static hr_status_t add_replication(importer_t *importer, const mlir_attr_t *flags, hlo_extra_t *extra) {
+  bool *values;
+  if (!flags || flags->kind != MLIR_ATTR_ARRAY || flags->count != 1) return NULL;
+  HR_TRY(HR_NEW(importer->arena, &values));
+  *values = flags->items[0]->integer != 0;
+  extra->replication = values;
+  extra->replication_count = 1;
+  return NULL;
+}
+
+hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *function, int index, hlo_instr_t *param) {
   const mlir_attr_t *sdy = import_value_attr(function, "arg_attrs", index, "sdy.sharding");
+  const mlir_attr_t *frontend = import_value_attr(function, "arg_attrs", index, "mhlo.frontend_attributes");
+  const mlir_attr_t *replication = import_value_attr(function, "arg_attrs", index, "mhlo.parameter_replication");
   const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
-  hlo_name_value_t *item;
+  import_note_t note = {.op = HLO_OPCODE_COUNT};
   HR_TRY(import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
-  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE;
-  if (!param || (!sharding && !has_sdy)) return NULL;
+  bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE, has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
+  if (!param || (!sharding && !has_sdy && !has_frontend && !replication)) return NULL;
   HR_TRY(import_own_extra(importer, param, &extra));
   extra->sharding = sharding;
-  if (!has_sdy) return NULL;
-  HR_TRY(HR_NEW(importer->arena, &item));
-  item->name = HR_STR("xla.sdy.sharding");
-  HR_TRY(hr_arena_str(importer->arena, sdy->text, &item->value));
-  extra->frontend_attributes = (hlo_name_values_t){1, item};
-  return NULL;
+  HR_TRY(add_replication(importer, replication, extra));
+  if (has_frontend) HR_TRY(import_sort_notes(importer, frontend, &extra->frontend_attributes, &note));
+  HR_TRY(import_note_extra(importer, &note, extra));
+  if (note.shape && hlo_shape_compatible(note.shape, param->shape)) param->shape = note.shape;
+  return has_sdy ? add_sdy_sharding(importer, sdy->text, &extra->frontend_attributes) : NULL;
 }

@@ -84,6 +84,7 @@ static const struct verifier {
   const char *name;
   hr_status_t (*verify)(import_scope_t *scope, const mlir_op_t *op);
 } verifiers[] = {{"stablehlo.abs", verify_abs},
+                 {"stablehlo.broadcast_in_dim", verify_sized},
                  {"stablehlo.dynamic_slice", verify_dynamic_slice},
                  {"stablehlo.dynamic_update_slice", verify_dynamic_update_slice},
                  {"stablehlo.infeed", verify_infeed},

@@ -18,9 +18,32 @@ struct topo_share {
 
 /* --- the machine --- */
 
+/* hwloc's plugins look for displays, accelerators and XML files, with libraries that take longer to open than all the
+ * rest takes to examine. */
+static int start_without_plugins(hwloc_topology_t *out_topology) {
+  bool chosen = getenv("HWLOC_PLUGINS_PATH");
+  if (!chosen) setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
+  int failed = hwloc_topology_init(out_topology);
+  if (!chosen) unsetenv("HWLOC_PLUGINS_PATH");
+  return failed;
+}
+
+/* Linux tells all that is wanted; hwloc's own asking would visit every processor. */
+static void ask_for_little(hwloc_topology_t topology) {
+  unsigned long flags = 0;
+#if HWLOC_API_VERSION >= 0x00020800
+  flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+#endif
+  hwloc_topology_set_flags(topology, flags);
+#if defined(__linux__)
+  hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+#endif
+}
+
 static hr_status_t load_machine(hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
   hwloc_topology_t topology;
-  if (hwloc_topology_init(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
+  if (start_without_plugins(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
+  ask_for_little(topology);
   if (hwloc_topology_load(topology)) {
     hwloc_topology_destroy(topology);
     return hr_error(HR_UNAVAILABLE, "hwloc cannot examine this machine");

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Times hlorun beside XLA:CPU (jax) on the programs of programs.py: on the same cores, taking turns.
 
-Usage: bench_xla.py [--hlorun FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...] [NAME...]
+Usage: bench_xla.py [--hlorun FILE] [--programs FILE] [--out FOLDER] [--rounds N] [--seconds S] [--threads N] [--skip NAME,...]
+                    [NAME...]
 
-Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Writes
+--programs: another file of programs, a Python file whose P is as that of programs.py. Per program both compile once and then run in `rounds` turns of about `seconds`; results are compared. Memory is the peak
+of a process that runs the one program, on both sides. Writes
 FOLDER/bench.md (the table), bench.json and bench.svg (a bar per program: how many times faster than XLA). Exits with 1 if a
 result differs. Needs jax: python3 -m venv jax && jax/bin/pip install jax, then make bench PYTHON=jax/bin/python."""
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -23,11 +26,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Xla:
     """A process that compiles and times programs with jax; apart from hlorun's, so that neither disturbs the other."""
 
-    def __init__(self, threads):
+    def __init__(self, programs, threads):
         environment = dict(os.environ, JAX_PLATFORMS="cpu")
         if threads:
             environment["NPROC"] = str(threads)
-        self.process = subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, __file__, "--serve", programs], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, **question):
@@ -43,14 +46,52 @@ class Xla:
         self.process.wait()
 
 
-def serve():
+def read_programs(path):
+    spec = importlib.util.spec_from_file_location("programs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.P
+
+
+def peak(path):
+    """Memory of a process that runs this one program on the arrays that hlorun gets, as hlorun's process does."""
     import resource
 
     import jax
+    import ml_dtypes
     import numpy as np
-    sys.path.insert(0, HERE)
-    from programs import P
+    from jax._src.interpreters import mlir
+    from jaxlib import xla_client
+    from jaxlib.mlir import ir
 
+    client = jax.devices()[0].client
+    with open(path + ".mlir") as file:
+        module = ir.Module.parse(file.read(), mlir.make_ir_context())
+    program = client.compile_and_load(module, xla_client.DeviceList(tuple(jax.devices())), xla_client.CompileOptions())
+    args = []
+    with np.load(path + ".npz") as arrays:
+        for i in range(len(arrays.files)):
+            array = arrays[f"in{i}"]
+            array = array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
+            args.append(jax.device_put(array).block_until_ready())
+            del array
+    for _ in range(2):
+        results = [x.block_until_ready() for x in program.execute(args)]
+        del results
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def measure_peak(path):
+    """0: it could not be measured."""
+    done = subprocess.run([sys.executable, __file__, "--peak", path], capture_output=True, text=True,
+                          env=dict(os.environ, JAX_PLATFORMS="cpu"))
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
+def serve(path):
+    import jax
+    import numpy as np
+    P = read_programs(path)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     compiled = {}
@@ -66,6 +107,8 @@ def serve():
         path = os.path.join(folder, name)
         with open(path + ".hlo", "w") as file:
             file.write(lowered.compiler_ir("hlo").as_hlo_text(True))
+        with open(path + ".mlir", "w") as file:
+            file.write(lowered.as_text())
         start = time.perf_counter()
         program = lowered.compile()
         seconds = time.perf_counter() - start
@@ -83,8 +126,7 @@ def serve():
             start = time.perf_counter()
             jax.block_until_ready(program(*args))
             times.append(time.perf_counter() - start)
-        return {"best": min(times), "median": float(np.median(times)),
-                "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+        return {"best": min(times), "median": float(np.median(times))}
 
     for line in sys.stdin:
         question = json.loads(line)
@@ -117,6 +159,7 @@ def compare(options, xla, folder, name):
     if "error" in first:
         return dict(row, error=first["error"])
     row["hlorun"] = first
+    row["xla"]["rss"] = measure_peak(os.path.join(folder, name))
     for _ in range(options.rounds):
         repeats = int(min(20000, max(3, options.seconds / max(first["best"], 1e-7))))
         for side, figures in (("hlorun", run_hlorun(options, folder, name, repeats)),
@@ -185,6 +228,7 @@ def bars(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hlorun", default="./hlorun")
+    parser.add_argument("--programs", default=os.path.join(HERE, "programs.py"), help="a Python file with a table P of programs")
     parser.add_argument("--out", default="bench")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1.0)
@@ -194,7 +238,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
-    xla = Xla(options.threads)
+    xla = Xla(options.programs, options.threads)
     known = xla.ask(kind="names")["names"]
     unknown = [name for name in options.names if name not in known]
     if unknown:
@@ -217,4 +261,9 @@ def main():
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1:] == ["--serve"] else main()
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2])
+    elif sys.argv[1:2] == ["--peak"]:
+        peak(sys.argv[2])
+    else:
+        main()

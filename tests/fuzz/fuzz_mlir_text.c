@@ -70,7 +70,7 @@ static hr_status_t import(const mlir_module_t *tree) {
   hr_text_t text;
   HR_TRY(hlo_module_create(HR_STR("fuzz"), &module));
   module->source = tree->source;
-  hr_status_t st = stablehlo_import(tree, read_mhlo_sharding, module);
+  hr_status_t st = stablehlo_import(tree, &read_stablehlo_pieces, module);
   if (!st) st = hlo_verify(module);
   if (!st) {
     hr_text_init(&text);

@@ -128,6 +128,22 @@ static hr_status_t check_reduce_scatter(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+static hr_status_t check_whole_reduce_scatter(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_group_t *group = bench->group;
+  tp_reducer_t reducer = double_sum;
+  reducer.in_any_order = true;
+  int64_t total = count * group->size, start = count * group->my_index;
+  for (int64_t i = 0; i < total; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
+  HR_TRY(run(tp_reduce_scatter(group, bench->a, count, &reducer, bench->b, &request), &request));
+  for (int64_t i = 0; i < count; i++) {
+    double want = 0;
+    for (int k = 0; k < group->size; k++) want += (double)(group->ranks[k] + start + i);
+    if (bench->b[i] != want) return wrong(bench, "reduce-scatter of whole numbers", count, i, bench->b[i], want);
+  }
+  return NULL;
+}
+
 static hr_status_t check_all_gather(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
@@ -189,6 +205,7 @@ static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective, 
   hr_status_t st = NULL;
   for (; *names && !st; names++) {
     if (!strcmp(*names, "shm") && !bench->group->shm) continue;
+    if (!strcmp(*names, "machines") && !tp_group_spans_machines(bench->group)) continue;
     *forced = strcmp(*names, "any") ? *names : NULL;
     st = check_counts(bench, check);
   }
@@ -197,15 +214,17 @@ static hr_status_t check_algorithms(bench_t *bench, tp_collective_t collective, 
 }
 
 static hr_status_t check_group(bench_t *bench) {
-  static const char *const all_gathers[] = {"any", "direct", "bruck", "ring", "shm", NULL};
-  static const char *const all_reduces[] = {"any", "gather", "direct", "shm", NULL};
-  static const char *const two[] = {"any", "direct", NULL}, *const broadcasts[] = {"any", "tree", NULL};
+  static const char *const all_gathers[] = {"any", "direct", "bruck", "ring", "shm", "machines", NULL};
+  static const char *const all_reduces[] = {"any", "gather", "direct", "shm", "machines", NULL};
+  static const char *const two[] = {"any", "direct", "machines", NULL};
+  static const char *const broadcasts[] = {"any", "tree", "machines", NULL};
   HR_TRY(check_algorithms(bench, TP_ALL_GATHER, all_gathers, check_all_gather));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_all_reduce_beside));
   HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_wide_all_reduce));
-  HR_TRY(check_counts(bench, check_whole_all_reduce));
+  HR_TRY(check_algorithms(bench, TP_ALL_REDUCE, all_reduces, check_whole_all_reduce));
   HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_reduce_scatter));
+  HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_whole_reduce_scatter));
   HR_TRY(check_algorithms(bench, TP_ALL_TO_ALL, two, check_all_to_all));
   return check_algorithms(bench, TP_BROADCAST, broadcasts, check_broadcast);
 }
@@ -338,9 +357,9 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   double *a = tp_alloc(bench->groups, bytes, &owner), *b = tp_alloc(bench->groups, bytes, &owner);
   hr_status_t st = NULL;
   for (int way = 0; way < 3 && !st; way++) {
-    bool even = way == 1 && bench->groups->endpoint->rank % 2 == 0;
-    shared.a = even || !a ? bench->a : a;
-    shared.b = even || way == 2 || !b ? bench->b : b;
+    bool odd = bench->groups->endpoint->rank & 1;
+    shared.a = !a || (way == 1 && odd) ? bench->a : a;
+    shared.b = !b || way == 2 || (way == 1 && odd) ? bench->b : b;
     st = check_group(&shared);
     if (!st) st = check_reversed(&shared);
     shared.group = bench->groups->world;
@@ -360,7 +379,7 @@ static hr_status_t check_all(bench_t *bench, size_t bytes) {
   HR_TRY(check_overlap(bench));
   HR_TRY(check_permute(bench));
   HR_TRY(check_bad_groups(bench));
-  if (bench->groups->shm && !bench->groups->world->shm && !bench->groups->world->spans_machines)
+  if (bench->groups->shm && !bench->groups->world->shm && !tp_group_spans_machines(bench->groups->world))
     return hr_error(HR_MISMATCH, "the world shares memory, and does not use it");
   HR_TRY(check_progress(bench));
   /* Once warm, transfers allocate nothing. */

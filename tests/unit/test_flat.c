@@ -183,6 +183,52 @@ static void test_nested_loops(void) {
       "  ROOT w = (s32[], f32[64], f32[64]) while(t), condition=oc, body=ob }");
 }
 
+static const flat_step_t *find_while(const flat_plan_t *flat) {
+  for (int s = 0; s < flat->step_count; s++)
+    if (flat->steps[s].kind == FLAT_WHILE) return &flat->steps[s];
+  return NULL;
+}
+
+/* Steps inside of a loop whose counter goes by `next` while `test` holds; its turns.
+ * `behind`: more after the loop. */
+static int count_inner(const char *next, const char *test, const char *behind, int64_t *out_turns) {
+  char text[2000];
+  flat_fixture_t f;
+  snprintf(text, sizeof text,
+           "HloModule m\n"
+           "b { s = (s32[], f32[64], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+           "  a = f32[64] get-tuple-element(s), index=1 st = s32[] get-tuple-element(s), index=2\n"
+           "  one = s32[] constant(1) d = f32[64] add(a, a) j = s32[] %s\n"
+           "  ROOT t = (s32[], f32[64], s32[]) tuple(j, d, st) }\n"
+           "c { s = (s32[], f32[64], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+           "  n = s32[] constant(7) ROOT c = pred[] compare(%s }\n"
+           "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) zero = s32[] constant(0) two = s32[] constant(2)\n"
+           "  t = (s32[], f32[64], s32[]) tuple(zero, x, two)\n"
+           "  w = (s32[], f32[64], s32[]) while(t), condition=c, body=b\n"
+           "  ROOT r = f32[64] get-tuple-element(w), index=1 %s }",
+           next, test, behind);
+  fixture_agree(text);
+  CHECK_OK(fixture_load(text, &fixture_native, &f));
+  const flat_step_t *loop = find_while(f.flat);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(loop);
+  *out_turns = loop->turns;
+  int inner = loop->end - (int)(loop - f.flat->steps) - 1;
+  fixture_deinit(&f);
+  return inner;
+}
+
+static void test_counted_loops(void) {
+  int64_t turns;
+  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=LT", "", &turns), 1);
+  CU_ASSERT_EQUAL(turns, 7);
+  CU_ASSERT_EQUAL(count_inner("add(st, i)", "n, i), direction=GE", "", &turns), 1);
+  CU_ASSERT_EQUAL(turns, 4);
+  CU_ASSERT_EQUAL(count_inner("multiply(i, st)", "n, i), direction=LT", "", &turns), 3);
+  CU_ASSERT_EQUAL(turns, -1);
+  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=NE", "k = s32[] get-tuple-element(w), index=0", &turns), 2);
+  CU_ASSERT_EQUAL(turns, 7);
+}
+
 /* --- branches and calls --- */
 
 static void test_branches(void) {
@@ -410,10 +456,10 @@ static void test_long_program(void) {
   CHECK_OK(hr_text_finish(&text));
   CHECK_OK(fixture_load(text.data, &fixture_native, &f));
   flat_options_t options = {.workers = 1, .emitter = &fixture_native};
-  flat_plan_destroy(f.flat);
-  double start = now_s();
   exec_compiled_destroy(f.compiled);
   f.compiled = NULL;
+  flat_plan_destroy(f.flat);
+  double start = now_s();
   CHECK_OK(flat_plan_create(f.plan, &options, &f.flat));
   double took = now_s() - start;
   CU_ASSERT(took < 1); /* 0.1 s on an idle machine */
@@ -446,6 +492,7 @@ CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
                            {"permuted carries", test_permuted_carries},
                            {"updates of carries", test_update_of_carry},
                            {"nested loops", test_nested_loops},
+                           {"counted loops", test_counted_loops},
                            {"branches", test_branches},
                            {"indexed branches", test_indexed_branches},
                            {"calls", test_calls},

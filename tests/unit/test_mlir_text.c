@@ -237,7 +237,7 @@ static void test_round_trip(void) {
   hlo_module_t *module = NULL;
   CHECK_OK(parse(first, &tree));
   CHECK_OK(hlo_module_create(HR_STR("m"), &module));
-  CHECK_OK(stablehlo_import(tree, read_mhlo_sharding, module));
+  CHECK_OK(stablehlo_import(tree, &read_stablehlo_pieces, module));
   CHECK_OK(hlo_verify(module));
   CHECK_OK(mlir_module_create(&again));
   CHECK_OK(stablehlo_export(module, again));

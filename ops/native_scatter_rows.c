@@ -1,0 +1,184 @@
+#include "ops/native_scatter_rows.h"
+
+#include <math.h>
+
+#include "ops/native_cpu.h"
+#include "ops/scalar.h"
+
+NATIVE_OPTIMIZE
+
+/* Of equal places the owner is the same; neighbours have different ones. */
+NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
+  uint64_t mixed = (uint64_t)place * 0x9e3779b97f4a7c15u;
+  return (uint32_t)((mixed >> 32) * job->parts >> 32) == job->part;
+}
+
+/* The place of a window in the operand; -1: it does not fit. */
+#define PLACE_OF(INDEX, COMPONENTS)                                                   \
+  const INDEX *vector = (const INDEX *)job->indices + i * job->index_step;            \
+  int64_t first = (int64_t)vector[0], place = first * job->strides[0];                \
+  bool fits = (uint64_t)first <= (uint64_t)job->limits[0];                            \
+  if (COMPONENTS > 1) {                                                               \
+    int64_t second = (int64_t)vector[job->component_step];                            \
+    fits &= (uint64_t)second <= (uint64_t)job->limits[1];                             \
+    place += second * job->strides[1];                                                \
+  }
+
+/* Whether a window is this part's is as good as random, so that a branch would be guessed wrong half of the time: those
+ * that are go into a list first. */
+#define BLOCK 256
+
+#define DEFINE_LOOP(NAME, T, EXPRESSION, INDEX, COMPONENTS)                                   \
+  static void NAME##_all(const scatter_rows_job_t *job) {                                     \
+    T *restrict to = job->to;                                                                 \
+    const T *restrict from = job->from;                                                       \
+    for (int64_t i = job->first; i < job->last; i++) {                                        \
+      PLACE_OF(INDEX, COMPONENTS)                                                             \
+      if (!fits) continue;                                                                    \
+      T a = to[place], b = from[i];                                                           \
+      (void)a;                                                                                \
+      to[place] = (T)(EXPRESSION);                                                            \
+    }                                                                                         \
+  }                                                                                           \
+                                                                                              \
+  static int NAME##_list(const scatter_rows_job_t *job, int64_t first, int64_t last,          \
+                         int64_t *places, int64_t *windows) {                                 \
+    int count = 0;                                                                            \
+    bool is_all = job->parts == 1;                                                            \
+    for (int64_t i = first; i < last; i++) {                                                  \
+      PLACE_OF(INDEX, COMPONENTS)                                                             \
+      places[count] = place, windows[count] = i;                                              \
+      count += fits & (is_all | is_owner(job, place));                                        \
+    }                                                                                         \
+    return count;                                                                             \
+  }                                                                                           \
+                                                                                              \
+  static void NAME##_listed(const scatter_rows_job_t *job, int count, const int64_t *places,  \
+                            const int64_t *windows) {                                         \
+    T *restrict to = job->to;                                                                 \
+    const T *restrict from = job->from;                                                       \
+    for (int k = 0; k < count; k++) {                                                         \
+      T *row = to + places[k];                                                                \
+      const T *values = from + windows[k] * job->width;                                       \
+      for (int64_t j = job->begin; j < job->end; j++) {                                       \
+        T a = row[j], b = values[j];                                                          \
+        (void)a;                                                                              \
+        row[j] = (T)(EXPRESSION);                                                             \
+      }                                                                                       \
+    }                                                                                         \
+  }                                                                                           \
+                                                                                              \
+  static void NAME(const scatter_rows_job_t *job) {                                           \
+    int64_t places[BLOCK], windows[BLOCK];                                                    \
+    if (job->width == 1 && job->parts == 1) {                                                 \
+      NAME##_all(job);                                                                        \
+      return;                                                                                 \
+    }                                                                                         \
+    for (int64_t first = job->first; first < job->last; first += BLOCK) {                     \
+      int64_t last = job->last - first < BLOCK ? job->last : first + BLOCK;                   \
+      NAME##_listed(job, NAME##_list(job, first, last, places, windows), places, windows);    \
+    }                                                                                         \
+  }
+
+#define DEFINE_LOOPS(NAME, T, EXPRESSION)              \
+  DEFINE_LOOP(NAME##_s32_1, T, EXPRESSION, int32_t, 1) \
+  DEFINE_LOOP(NAME##_s32_2, T, EXPRESSION, int32_t, 2) \
+  DEFINE_LOOP(NAME##_s64_1, T, EXPRESSION, int64_t, 1) \
+  DEFINE_LOOP(NAME##_s64_2, T, EXPRESSION, int64_t, 2)
+
+#define DEFINE_NUMBERS(NAME, T, MOST, LEAST) \
+  DEFINE_LOOPS(NAME##_add, T, a + b)         \
+  DEFINE_LOOPS(NAME##_multiply, T, a *b)     \
+  DEFINE_LOOPS(NAME##_maximum, T, MOST)      \
+  DEFINE_LOOPS(NAME##_minimum, T, LEAST)
+
+#define SIGNED_MOST(S) (S) a > (S)b ? a : b
+#define SIGNED_LEAST(S) (S) a < (S)b ? a : b
+
+/* Equal values and those that are no numbers are rare. */
+#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? (a > b ? a : b) : p##_maximum(a, b)
+#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? (a < b ? a : b) : p##_minimum(a, b)
+
+DEFINE_NUMBERS(f32, float, FLOAT_MOST(f32), FLOAT_LEAST(f32))
+DEFINE_NUMBERS(f64, double, FLOAT_MOST(f64), FLOAT_LEAST(f64))
+DEFINE_NUMBERS(i32, uint32_t, SIGNED_MOST(int32_t), SIGNED_LEAST(int32_t))
+DEFINE_NUMBERS(i64, uint64_t, SIGNED_MOST(int64_t), SIGNED_LEAST(int64_t))
+DEFINE_LOOPS(set_8, uint8_t, b)
+DEFINE_LOOPS(set_16, uint16_t, b)
+DEFINE_LOOPS(set_32, uint32_t, b)
+DEFINE_LOOPS(set_64, uint64_t, b)
+
+#define LOOPS_OF(NAME) {NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2}
+#define NUMBERS_OF(NAME) {LOOPS_OF(NAME##_add), LOOPS_OF(NAME##_multiply), LOOPS_OF(NAME##_maximum), LOOPS_OF(NAME##_minimum)}
+
+static int number_of_op(hlo_opcode_t op) {
+  switch (op) {
+    case HLO_ADD: return 0;
+    case HLO_MULTIPLY: return 1;
+    case HLO_MAXIMUM: return 2;
+    case HLO_MINIMUM: return 3;
+    default: return -1;
+  }
+}
+
+static int number_of_type(hr_dtype_t dtype) {
+  switch (dtype) {
+    case HR_F32: return 0;
+    case HR_F64: return 1;
+    case HR_S32: return 2;
+    case HR_S64: return 3;
+    default: return -1;
+  }
+}
+
+scatter_rows_fn scatter_rows_find(hlo_opcode_t op, hr_dtype_t dtype, hr_dtype_t index_dtype, int components) {
+  static const scatter_rows_fn numbers[4][4][4] = {NUMBERS_OF(f32), NUMBERS_OF(f64), NUMBERS_OF(i32), NUMBERS_OF(i64)};
+  static const scatter_rows_fn sets[4][4] = {LOOPS_OF(set_8), LOOPS_OF(set_16), LOOPS_OF(set_32), LOOPS_OF(set_64)};
+  int type = number_of_type(dtype), number = number_of_op(op);
+  int form = (index_dtype == HR_S64 ? 2 : 0) + components - 1;
+  size_t bytes = hr_dtype_bytes(dtype);
+  if ((index_dtype != HR_S32 && index_dtype != HR_S64) || components < 1 || components > SCATTER_ROWS_COMPONENTS)
+    return NULL;
+  if (op == HLO_COPY) return bytes > 8 ? NULL : sets[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3][form];
+  return type < 0 || number < 0 ? NULL : numbers[type][number][form];
+}
+
+bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_rows_job_t *job) {
+  const window_places_t *places = &native->places;
+  const int64_t *steps = places->batch.row_strides;
+  if (places->batch.rank || places->batch.empty || steps[0] != width || steps[2] != 0) return false;
+  *job = (scatter_rows_job_t){.last = native->count, .width = width, .end = width, .parts = 1};
+  job->index_step = steps[1], job->component_step = places->vector_stride;
+  for (int c = 0; c < places->vector_size && c < SCATTER_ROWS_COMPONENTS; c++) {
+    if (places->operand_limit[c] < 0) return false;
+    job->limits[c] = places->operand_limit[c], job->strides[c] = places->operand_stride[c];
+  }
+  return true;
+}
+
+/* --- copies that are combined at the end --- */
+
+static void fill(hr_dtype_t dtype, double value, void *to, int64_t count) {
+  if (dtype == HR_F32)
+    for (int64_t i = 0; i < count; i++) ((float *)to)[i] = (float)value;
+  else
+    for (int64_t i = 0; i < count; i++) ((double *)to)[i] = value;
+}
+
+static void fill_integers(hr_dtype_t dtype, int64_t value, void *to, int64_t count) {
+  if (dtype == HR_S32)
+    for (int64_t i = 0; i < count; i++) ((uint32_t *)to)[i] = (uint32_t)value;
+  else
+    for (int64_t i = 0; i < count; i++) ((uint64_t *)to)[i] = (uint64_t)value;
+}
+
+void scatter_rows_fill(hlo_opcode_t op, hr_dtype_t dtype, void *to, int64_t count) {
+  bool is_float = hr_dtype_is_float(dtype), is_short = dtype == HR_S32;
+  int64_t most = is_short ? INT32_MAX : INT64_MAX;
+  switch (op) {
+    case HLO_MULTIPLY: is_float ? fill(dtype, 1, to, count) : fill_integers(dtype, 1, to, count); return;
+    case HLO_MAXIMUM: is_float ? fill(dtype, -INFINITY, to, count) : fill_integers(dtype, ~most, to, count); return;
+    case HLO_MINIMUM: is_float ? fill(dtype, INFINITY, to, count) : fill_integers(dtype, most, to, count); return;
+    default: is_float ? fill(dtype, -0.0, to, count) : fill_integers(dtype, 0, to, count); return;
+  }
+}

@@ -1,0 +1,43 @@
+#include "cli/cli_verdict.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define VARIABLE "HLORUN_VERDICT"
+#define MOST_CODE 9 /* a digit each */
+
+static char path[PATH_MAX]; /* of the file that this process made */
+static int file = -1;
+
+void cli_verdict_open(void) {
+  const char *folder = getenv("TMPDIR");
+  snprintf(path, sizeof path, "%s/hlorun-verdict-XXXXXX", folder && *folder ? folder : "/tmp");
+  file = mkostemp(path, O_CLOEXEC);
+  if (file >= 0) setenv(VARIABLE, path, 1);
+}
+
+void cli_verdict_tell(int exit_code) {
+  const char *where = getenv(VARIABLE);
+  char digit = (char)('0' + exit_code);
+  if (!where || exit_code < 1 || exit_code > MOST_CODE) return;
+  int fd = open(where, O_WRONLY | O_APPEND | O_CLOEXEC); /* not there on another host */
+  if (fd < 0) return;
+  if (write(fd, &digit, 1) != 1) fprintf(stderr, "hlorun: cannot write %s\n", where);
+  close(fd);
+}
+
+int cli_verdict_read(void) {
+  char digit;
+  return file >= 0 && pread(file, &digit, 1, 0) == 1 && digit >= '1' && digit <= '9' ? digit - '0' : 0;
+}
+
+void cli_verdict_close(void) {
+  if (file < 0) return;
+  close(file);
+  unlink(path);
+  unsetenv(VARIABLE);
+  file = -1;
+}

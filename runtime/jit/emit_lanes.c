@@ -1,0 +1,191 @@
+/* Loads whose lanes lie apart at distances that are known while the code is made: backwards, every few elements, each
+ * element several times, or by the remainder of the lanes' variable. They are whole vectors put in order, which is several
+ * times quicker than to gather elements. */
+#include "jit/emit_kernel.h"
+
+#define WINDOW_BYTES 1024 /* at most; jit_emit_load relies on it */
+#define MOST_PIECES 8
+
+/* --- how indices change ---------------------------------------------------------------------------------------- */
+
+/* By how much an index grows with a step of one of its symbols, whatever the values of all are. False: it depends. */
+static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, int64_t step, int64_t *out_growth) {
+  int64_t sum = 0, inner;
+  for (int i = 0; i < expr->count; i++) {
+    const jit_term_t *term = &expr->terms[i];
+    const jit_symbol_t *symbol = &exprs->symbols[term->symbol];
+    bool is_bent = symbol->kind == JIT_SYMBOL_QUOTIENT || symbol->kind == JIT_SYMBOL_REMAINDER;
+    if (!is_bent) {
+      sum += term->symbol == of ? term->factor * step : 0;
+      continue;
+    }
+    if (symbol->of->low < 0 || !growth_of(exprs, symbol->of, of, step, &inner) || inner % symbol->divisor) return false;
+    if (symbol->kind == JIT_SYMBOL_QUOTIENT) sum += term->factor * (inner / symbol->divisor);
+  }
+  *out_growth = sum;
+  return true;
+}
+
+static int64_t floor_rest(int64_t a, int64_t b) {
+  int64_t rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
+/* The index where the lanes' variable is `at` and all other symbols are 0. */
+static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var, int64_t at) {
+  int64_t value = expr->constant;
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    int64_t part = expr->terms[i].symbol == lane_var ? at : 0;
+    if (symbol->of) part = value_at(exprs, symbol->of, lane_var, at);
+    if (symbol->kind == JIT_SYMBOL_REMAINDER) part = floor_rest(part, symbol->divisor);
+    if (symbol->kind == JIT_SYMBOL_QUOTIENT) part = (part - floor_rest(part, symbol->divisor)) / symbol->divisor;
+    value += expr->terms[i].factor * part;
+  }
+  return value;
+}
+
+/* Does every symbol but the lanes' variable change the index by the same in all lanes, and by a multiple of `unit` (0:
+ * by nothing)? Starts that differ from lane to lane do not. */
+static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in, int64_t unit) {
+  const jit_exprs_t *exprs = &emit->formula->exprs;
+  int64_t growth;
+  for (int i = 0; i < in->count; i++) {
+    int number = in->terms[i].symbol;
+    const jit_symbol_t *symbol = &exprs->symbols[number];
+    if (symbol->of && !others_are_even(emit, expr, symbol->of, unit)) return false;
+    if (symbol->of || number == emit->lane_var) continue;
+    if (symbol->vars >> emit->lane_var & 1 || !growth_of(exprs, expr, number, 1, &growth)) return false;
+    if (unit ? growth % unit : growth != 0) return false;
+  }
+  return true;
+}
+
+/* Are the lanes' distances the same in all iterations, and all values equal but for multiples of `unit`? */
+static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
+  int64_t growth, period = emit->lane_period ? emit->lane_period : 1;
+  if (emit->lanes > JIT_MAX_LANES || !growth_of(&emit->formula->exprs, expr, emit->lane_var, period, &growth)) return false;
+  return (unit ? growth % unit == 0 : growth == 0) && others_are_even(emit, expr, expr, unit);
+}
+
+bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t step, int64_t divisor) {
+  int64_t growth;
+  return growth_of(exprs, expr, var, step, &growth) && growth % divisor == 0;
+}
+
+static int64_t lane_value(const jit_emit_t *emit, const jit_expr_t *expr, int lane) {
+  return value_at(&emit->formula->exprs, expr, emit->lane_var, emit->lane_phase + lane);
+}
+
+bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]) {
+  if (!is_even(emit, expr, 1)) return false;
+  for (int k = 0; k < emit->lanes; k++) offsets[k] = lane_value(emit, expr, k) - lane_value(emit, expr, 0);
+  return true;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------------------------- */
+
+bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var) {
+  for (int i = 0; i < expr->count; i++) {
+    const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
+    bool rises = symbol->kind == JIT_SYMBOL_QUOTIENT ? symbol->of->low >= 0 && jit_lane_rises(exprs, symbol->of, var)
+                                                     : expr->terms[i].symbol == var;
+    if (!rises || expr->terms[i].factor < 0) return false;
+  }
+  return true;
+}
+
+int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at) {
+  return value_at(exprs, expr, var, at);
+}
+
+/* Where every lane of the part of the loop that is written is on one side. */
+static bool part_decides(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_inside) {
+  const jit_exprs_t *exprs = &emit->formula->exprs;
+  if (emit->lane_from == emit->lane_to || !jit_lane_rises(exprs, expr, emit->lane_var)) return false;
+  int64_t first = value_at(exprs, expr, emit->lane_var, emit->lane_from);
+  int64_t last = value_at(exprs, expr, emit->lane_var, emit->lane_to - 1);
+  *out_inside = first >= low && last < high;
+  return *out_inside || last < low || first >= high;
+}
+
+LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
+  LLVMTypeRef bit = llvm()->Int1TypeInContext(emit->code->context);
+  LLVMValueRef bits[JIT_MAX_LANES];
+  bool inside;
+  if (part_decides(emit, expr, low, high, &inside)) {
+    LLVMTypeRef all = llvm()->VectorType(bit, (unsigned)emit->lanes);
+    return inside ? llvm()->ConstAllOnes(all) : llvm()->ConstNull(all);
+  }
+  if (!is_even(emit, expr, 0)) return NULL;
+  for (int k = 0; k < emit->lanes; k++) {
+    int64_t value = lane_value(emit, expr, k);
+    bits[k] = llvm()->ConstInt(bit, value >= low && value < high, false);
+  }
+  return llvm()->ConstVector(bits, (unsigned)emit->lanes);
+}
+
+LLVMValueRef jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor) {
+  LLVMTypeRef bit = llvm()->Int1TypeInContext(emit->code->context);
+  LLVMValueRef bits[JIT_MAX_LANES];
+  if (!is_even(emit, expr, divisor)) return NULL;
+  for (int k = 0; k < emit->lanes; k++)
+    bits[k] = llvm()->ConstInt(bit, floor_rest(lane_value(emit, expr, k), divisor) == 0, false);
+  return llvm()->ConstVector(bits, (unsigned)emit->lanes);
+}
+
+/* --- windows --------------------------------------------------------------------------------------------------- */
+
+static int64_t span_of(int lanes, const int64_t *offsets) {
+  int64_t low = offsets[0], high = offsets[0];
+  for (int k = 1; k < lanes; k++) {
+    low = offsets[k] < low ? offsets[k] : low;
+    high = offsets[k] > high ? offsets[k] : high;
+  }
+  return high - low + 1;
+}
+
+/* Elements of a piece: the greatest power of two that fits into both. */
+static int64_t piece_of(int lanes, int64_t span) {
+  int64_t piece = 1;
+  while (2 * piece <= span && 2 * piece <= lanes) piece *= 2;
+  return piece;
+}
+
+bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes) {
+  int64_t span = span_of(lanes, offsets), piece = piece_of(lanes, span);
+  return span * (int64_t)element_bytes <= WINDOW_BYTES && (span + piece - 1) / piece <= MOST_PIECES;
+}
+
+/* Lanes that lie in a piece come from there, the others from `so_far`. */
+static LLVMValueRef take_lanes(jit_emit_t *emit, LLVMValueRef so_far, LLVMValueRef piece, const int64_t *offsets,
+                               int64_t begin, int64_t size) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
+  LLVMValueRef order[JIT_MAX_LANES], none = llvm()->GetPoison(llvm()->TypeOf(piece));
+  for (int k = 0; k < emit->lanes; k++) {
+    bool inside = offsets[k] >= begin && offsets[k] < begin + size;
+    order[k] = llvm()->ConstInt(i32, (uint64_t)(inside ? offsets[k] - begin : 0), false);
+  }
+  piece = llvm()->BuildShuffleVector(emit->code->builder, piece, none, llvm()->ConstVector(order, (unsigned)emit->lanes), "");
+  if (!so_far) return piece;
+  for (int k = 0; k < emit->lanes; k++) {
+    bool inside = offsets[k] >= begin && offsets[k] < begin + size;
+    order[k] = llvm()->ConstInt(i32, (uint64_t)(inside ? emit->lanes + k : k), false);
+  }
+  return llvm()->BuildShuffleVector(emit->code->builder, so_far, piece, llvm()->ConstVector(order, (unsigned)emit->lanes), "");
+}
+
+LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef first, const int64_t *offsets) {
+  int64_t span = span_of(emit->lanes, offsets), size = piece_of(emit->lanes, span);
+  LLVMValueRef value = NULL;
+  for (int64_t begin = 0; begin < span; begin += size) {
+    int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */
+    LLVMValueRef index = jit_emit_i64(emit, at);
+    LLVMValueRef place = llvm()->BuildInBoundsGEP2(emit->code->builder, element, first, &index, 1, "");
+    LLVMTypeRef type = llvm()->VectorType(element, (unsigned)size);
+    LLVMValueRef piece = llvm()->BuildLoad2(emit->code->builder, type, place, "");
+    llvm()->SetAlignment(piece, 1);
+    value = take_lanes(emit, value, piece, offsets, at, size);
+  }
+  return value;
+}

@@ -1,0 +1,103 @@
+/* The innermost loop of kLoop kernels: how many vectors an iteration computes, and the parts that it falls into.
+ *
+ * Indices with quotients and remainders of the innermost variable repeat from lane to lane after some vectors; with so
+ * many an iteration they are known while code is made. Conditions on the innermost variable, as concatenations and pads
+ * have, change at few of its values: the loop is cut there, into parts that need no condition and single iterations that
+ * do:   [ vectors without ) [ one with ) [ vectors without ) */
+#include "jit/kernel.h"
+
+#define MOST_VECTORS 8
+#define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
+
+/* The least number of vectors, a multiple of `vectors` and not above `most`, after which the remainder of an index
+ * repeats; `vectors` if there is none. */
+static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t divisor, int vectors, int most) {
+  int inner = kernel->nest.rank - 1;
+  if (!(expr->vars >> inner & 1)) return vectors;
+  for (int all = vectors; all <= most; all += vectors)
+    if (jit_lane_repeats(&kernel->formula->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor)) return all;
+  return vectors;
+}
+
+int jit_inner_vectors(const jit_kernel_t *kernel) {
+  const jit_exprs_t *exprs = &kernel->formula->exprs;
+  int vectors = 1, most = MOST_NODES / (kernel->formula->node_count + 1);
+  if (kernel->has_tiles || kernel->lanes == 1 || !kernel->nest.rank) return 1;
+  if (most > MOST_VECTORS) most = MOST_VECTORS;
+  for (int s = 0; s < exprs->symbol_count; s++)
+    if (exprs->symbols[s].of)
+      vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+    if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
+  return vectors;
+}
+
+/* --- small innermost loops ------------------------------------------------------------------------------------- */
+
+static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
+  int64_t offsets[JIT_MAX_LANES];
+  if (node->kind != JIT_LOAD || !jit_emit_in_lanes(emit, node->expr->vars)) return true;
+  return jit_lane_offsets(emit, node->expr, offsets) &&
+         jit_window_fits(emit->lanes, offsets, hr_dtype_bytes(node->dtype));
+}
+
+bool jit_inner_fits(const jit_kernel_t *kernel) {
+  int vectors = jit_inner_vectors(kernel);
+  jit_emit_t emit = {.formula = kernel->formula, .lane_var = kernel->nest.rank - 1, .lanes = kernel->lanes,
+                     .lane_period = kernel->lanes * vectors};
+  if (kernel->lanes > JIT_MAX_LANES) return false;
+  for (int copy = 0; copy < vectors; copy++, emit.lane_phase += kernel->lanes)
+    for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+      if (!load_fits(&emit, node)) return false;
+  return true;
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------- */
+
+static void add_part(jit_inner_t *inner, int64_t from, int64_t to) {
+  if (from >= to || inner->count == JIT_MAX_PARTS) return;
+  inner->from[inner->count] = from, inner->to[inner->count++] = to;
+}
+
+/* The first value of the variable at which an index is at least `bound`; `size`: none. */
+static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t bound, int64_t size) {
+  int64_t low = 0, high = size;
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    if (jit_lane_value(&kernel->formula->exprs, expr, kernel->nest.rank - 1, middle) >= bound)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* The least value above `above` at which a condition changes; `size`: none. */
+static int64_t next_change(const jit_kernel_t *kernel, int64_t above, int64_t size) {
+  int64_t next = size;
+  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->formula->exprs, node->expr, kernel->nest.rank - 1)) continue;
+    int64_t changes[] = {first_above(kernel, node->expr, node->low, size),
+                         first_above(kernel, node->expr, node->high, size)};
+    for (int k = 0; k < 2; k++)
+      if (changes[k] > above && changes[k] < next) next = changes[k];
+  }
+  return next;
+}
+
+void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner) {
+  int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
+  jit_inner_t inner = {.count = 0};
+  for (int64_t at = next_change(kernel, 0, size); at < size; at = next_change(kernel, at, size)) {
+    int64_t before = at / step * step, after = (at + step - 1) / step * step;
+    if (after > size) after = size;
+    add_part(&inner, done, before);
+    if (after > before && after > done) add_part(&inner, before > done ? before : done, after);
+    done = after > done ? after : done;
+  }
+  add_part(&inner, done, size);
+  bool is_large = inner.count * kernel->formula->node_count * kernel->vectors > MOST_NODES;
+  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
+  if (inner.count < 2) inner = (jit_inner_t){.count = 1, .from = {0}, .to = {size}};
+  *out_inner = inner;
+}

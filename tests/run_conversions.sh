@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Nothing is lost in conversions that the target can say. fields.hlo holds what the IR can hold: fields.list names the text
+# of each field of runtime/ir/module.h, which must come back from every target. ops.hlo has every op of the op table but
+# those that a target has no op for (below); a program that came back once comes back the same ever after.
+set -u
+. "$(dirname "$0")/common.sh"
+folder=$source_dir/tests/conversions
+
+# target NAME: file ending and options of a form.
+ending() { case $1 in hlo) echo hlo ;; proto) echo pb ;; wrapped) echo hlo.pb ;; text) echo mlir ;; *) echo mlirbc ;; esac; }
+options() { case $1 in newest) echo --target-version=latest ;; [0-9]*) echo "--target-version=$1" ;; esac; }
+
+# there_and_back PROGRAM TARGET: $work/TARGET.back.hlo is the program out of the target.
+there_and_back() {
+  local file=$work/$2.$(ending "$2")
+  # shellcheck disable=SC2046 # no option, or one
+  expect_exit "$(basename "$1") to $2" 0 "$hlorun" convert $(options "$2") -o "$file" "$1" || return
+  expect_exit "$(basename "$1") from $2" 0 "$hlorun" convert --to hlo -o "$work/$2.back.hlo" "$file"
+}
+
+# --- every field ---
+
+# Fields that the headers declare: "struct field" lines.
+declared() {
+  awk '/^(typedef )?struct hlo_(extra|metadata|module|instr) \{/ { split($0, w, /struct | \{/); name = w[2]; next }
+       /^}/ { name = "" }
+       name {
+         sub(/\/\*.*/, ""); sub(/ : [0-9]+/, "")
+         if ($0 ~ /HR_VEC/) { sub(/.*\) */, "") } else { sub(/^ *(const )?(struct )?[a-z_0-9]+ /, "") }
+         gsub(/const|[*;]/, ""); gsub(/,/, " ")
+         for (i = 1; i <= NF; i++) if ($i ~ /^[a-z_]+$/) print name, $i
+       }' "$source_dir/runtime/ir/module.h"
+}
+declared | sort -u >"$work/declared"
+grep -v '^#' "$folder/fields.list" | awk '{ print $1, $2 }' | sort -u >"$work/listed"
+if diff "$work/declared" "$work/listed" >"$work/out"; then pass; else fail "fields.list names every field" "$work/out"; fi
+
+for target in hlo proto wrapped text bytecode newest 1.0.0 0.9.0; do
+  there_and_back "$folder/fields.hlo" "$target" || continue
+  while read -r struct field text; do
+    case "$text" in -|names) continue ;; esac
+    grep -qF -e "${text%%|*}" "$work/$target.back.hlo" || grep -qF -e "${text##*|}" "$work/$target.back.hlo" ||
+      { grep -F -e "${text%%=*}" "$work/$target.back.hlo" >"$work/out"; fail "$struct.$field through $target: $text" "$work/out"; continue; }
+    pass
+  done < <(grep -v '^#' "$folder/fields.list")
+done
+
+# --- every op ---
+
+# StableHLO's forms dissolve these into others: what tuples hold, starts and their dones, formulas.
+dissolved='bitcast copy copy-start copy-done domain add-dependency fusion async-start async-update async-done
+  all-reduce-start all-reduce-done all-gather-start all-gather-done collective-permute-start collective-permute-done
+  cosh sinh dynamic-gather'
+# These it has no form for; the converter says so.
+refused='stochastic-convert scaled-dot rng-get-and-update-state'
+elsewhere='ragged-all-to-all' # in the cases of the corpora: its custom call wants a grid
+
+names() { "$hlorun" --list-ops | awk 'NR > 1 { print $1 }'; }
+has_op() { grep -qE " $2\(" "$1"; }
+
+cp "$folder/ops.hlo" "$work/ops.hlo"
+for target in hlo proto text bytecode; do there_and_back "$work/ops.hlo" "$target"; done
+if cmp -s "$work/hlo.back.hlo" "$work/proto.back.hlo"; then pass; else
+  diff "$work/hlo.back.hlo" "$work/proto.back.hlo" >"$work/out"; fail "ops.hlo through a proto" "$work/out"; fi
+if cmp -s "$work/text.back.hlo" "$work/bytecode.back.hlo"; then pass; else
+  diff "$work/text.back.hlo" "$work/bytecode.back.hlo" >"$work/out"; fail "ops.hlo through text and bytecode" "$work/out"; fi
+for op in $(names); do
+  case " $(echo $dissolved $refused $elsewhere) " in *" $op "*) continue ;; esac
+  if has_op "$work/hlo.back.hlo" "$op"; then pass; else fail "ops.hlo has no $op"; continue; fi
+  if has_op "$work/text.back.hlo" "$op"; then pass; else fail "$op is lost in StableHLO"; fi
+done
+
+# Attributes by name: as many as before, or more where a form is written out.
+count() { grep -c ", $2=" "$1"; }
+for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u); do
+  if [ "$(count "$work/text.back.hlo" "$key")" -ge "$(count "$work/hlo.back.hlo" "$key")" ]; then pass; else
+    fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") behind StableHLO"; fi
+done
+
+# Artifacts, without the ops that VHLO has no form for. What CHLO says becomes the custom calls that XLA knows.
+grep -vE '^  (mulhi|ragged-dot|scan) =' "$work/ops.hlo" >"$work/portable.hlo"
+there_and_back "$work/portable.hlo" newest
+for op in acos acosh asin asinh atanh cosh erf sinh topk; do
+  if grep -qF "custom_call_target=\"mhlo.$op\"" "$work/newest.back.hlo"; then pass; else fail "$op in an artifact"; fi
+done
+for op in mulhi ragged-dot scan; do
+  { sed -n '1,/^ENTRY/p' "$work/ops.hlo"; grep -E ' parameter\(' "$work/ops.hlo" | sed -n '/^  [a-z0-9]* =/p'; \
+    grep -E "^  $op =" "$work/ops.hlo" | sed 's/^  /  ROOT /'; echo '}'; } >"$work/one.hlo"
+  expect_exit "$op in an artifact" 3 "$hlorun" convert --target-version=latest -o "$work/one.mlirbc" "$work/one.hlo"
+  expect_text "$op in an artifact" "has no form in version"
+done
+finish

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Collectives that run while the program computes: the same results as in one piece, bit for bit, however they move; and
+# a timeline in which gradients travel while the backward pass goes on.
+set -u
+. "$(dirname "$0")/common.sh"
+leak_check_off
+cd "$work" || exit 99
+gpt=$source_dir/examples/gpt
+
+# run NAME ENVIRONMENT... -- ARGUMENTS...
+run_with() {
+  local name=$1 settings=()
+  shift
+  while [ "$1" != -- ]; do settings+=("$1"); shift; done
+  shift
+  expect_exit "$name" 0 env "${settings[@]}" "$hlorun" "$@"
+}
+
+for kind in overlap overlap-kinds combine; do
+  program=(--random-inputs --outfeed "file:out.%r.npz" "$source_dir/tests/passes/$kind.hlo")
+  run_with "$kind: in one piece" HLORUN_OVERLAP=0 HLORUN_COMBINE=0 -- -n 2 -o whole.npz "${program[@]}"
+  for progress in 0 1; do
+    run_with "$kind: in halves, thread $progress" "HLORUN_PROGRESS=$progress" -- \
+      -n 2 --repeat 3 --ulp 0 --expect whole.npz "${program[@]}"
+  done
+  run_with "$kind: checked while it runs" A=0 -- -n 2 --verify-comm --ulp 0 --expect whole.npz "${program[@]}"
+  run_with "$kind: reference" A=0 -- -n 2 --engine reference --expect whole.npz "${program[@]}"
+done
+
+step=(--input "$gpt/init.npz" --carry 1-60:0-59 --feed "60=$gpt/windows.npy")
+run_with "gpt: in one piece" HLORUN_OVERLAP=0 HLORUN_COMBINE=0 -- \
+  -n 2 --steps 3 -o whole.npz "${step[@]}" "$gpt/train.hlo"
+run_with "gpt: in halves" A=0 -- -n 2 --steps 3 --ulp 0 --expect whole.npz "${step[@]}" "$gpt/train.hlo"
+run_with "gpt: 4 processes, a thread" HLORUN_PROGRESS=1 -- -n 4 --steps 20 --metric 0=loss "${step[@]}" "$gpt/train.hlo"
+
+# overlaps LEAST: in the timeline, transfers of each process, at least so many a step, during which the same process
+# computes something else for a while.
+overlaps() {
+  python3 -c '' 2>/dev/null || return 0
+  python3 - "$1" <<'END'
+import json, sys
+events = json.load(open("trace.json"))["traceEvents"]
+steps = sum(e["ph"] == "X" and e["cat"] == "run" for e in events) // 2
+for rank in 0, 1:
+    mine = [e for e in events if e["pid"] == rank]
+    computing = [(e["ts"], e["ts"] + e["dur"]) for e in mine if e["ph"] == "X" and e["cat"] in ("native", "generated")]
+    begun = {e["id"]: e["ts"] for e in mine if e["ph"] == "b"}
+    ended = {e["id"]: e["ts"] for e in mine if e["ph"] == "e"}
+    assert begun.keys() == ended.keys(), "halves without the other"
+    hidden = sum(any(begin < to and end > at for at, to in computing) for begin, end in
+                 ((begun[i], ended[i]) for i in begun))
+    assert hidden >= int(sys.argv[1]) * steps, f"rank {rank}: {hidden} transfers beside computing in {steps} steps"
+END
+}
+for progress in 0 1; do
+  run_with "timeline, thread $progress" "HLORUN_PROGRESS=$progress" -- \
+    -n 2 --steps 5 --trace trace.json "${step[@]}" "$gpt/train.hlo"
+  if overlaps 1 >out 2>&1; then pass; else fail "nothing is computed while gradients travel, thread $progress" out; fi
+done
+
+# How many travel: all 21 alone, or joined.
+for bytes in 0 1000000; do
+  run_with "--combine $bytes" HLORUN_OVERLAP=0 -- -n 2 --combine $bytes --trace trace.json "${step[@]}" "$gpt/train.hlo"
+  count=$(grep -c '"pid":0.*"op":"all-reduce"' trace.json)
+  if [ $bytes -eq 0 ]; then wanted=22; else wanted=1; fi
+  [ "$count" -eq $wanted ] && pass || fail "--combine $bytes: $count all-reduces, want $wanted"
+done
+finish
