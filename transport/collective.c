@@ -81,11 +81,13 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
   return can_do(&algorithms[algorithm], algorithms[algorithm].collective, group, bytes, true);
 }
 
-/* What was measured comes before what is reckoned. */
+/* What was measured comes before what is reckoned; it was on one machine. */
 static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
-  double us = tp_tuning_cost(group->owner->tuning, row->collective, row->name, group->size, bytes);
+  int machines = group->machines > 1 ? group->machines : 1;
+  const tp_tuning_t *tuning = machines == 1 ? group->owner->tuning : NULL;
+  double us = tp_tuning_cost(tuning, row->collective, row->name, group->size, bytes);
   *out_measured = us >= 0;
-  return us >= 0 ? us : row->cost(group->size, group->machines > 1 ? group->machines : 1, (double)bytes);
+  return us >= 0 ? us : row->cost(group->size, machines, (double)bytes);
 }
 
 static bool is_name(tp_collective_t collective, const char *name) {

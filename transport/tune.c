@@ -95,6 +95,9 @@ static hr_status_t tune_all(tuner_t *tuner, double seconds, hr_text_t *text) {
   tp_collective_t collective;
   tp_shm_group_t *shared; /* which the world looks for on its first transfer */
   HR_TRY(tp_shm_group_of(tuner->groups->world, &shared));
+  if (tuner->groups->world->machines > 1)
+    return hr_error(HR_USAGE, "the processes are on %d machines: tables are made on one",
+                    tuner->groups->world->machines);
   for (int a = 0; a < tp_algorithm_count(); a++) {
     tp_algorithm_name(a, &collective);
     if (collective != TP_ALL_TO_ALL && collective != TP_PERMUTE) HR_TRY(tune_sizes(tuner, a, seconds, text));
