@@ -1,5 +1,5 @@
-/* Measures the algorithms: each in turn is forced, and run a few times by all ranks; the slowest rank's best time counts.
- * Arrays lie in shared memory where there is any, as those of programs do. */
+/* Measures the algorithms: each in turn is forced, and run a few times by all ranks; the slowest rank's best time
+ * counts. Arrays lie in shared memory where there is any, as those of programs do. */
 #include <string.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
-/* What `hlorun --tune` has measured: how long each algorithm takes for so many ranks of one machine, and bytes.
- * Where there are measurements they choose the algorithm; elsewhere, and across machines, the formulas of algorithms.def
- * do. The table is a text, one line each: COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS; "#" begins a comment. It is the
+/* What `hlorun --tune` has measured: how long each algorithm takes for so many ranks of one machine, and bytes. Where
+ * there are measurements they choose the algorithm; elsewhere, and across machines, the formulas of algorithms.def do.
+ * The table is a text, one line each: COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS; "#" begins a comment. It is the
  * file that HLORUN_TUNING names, else $XDG_CONFIG_HOME/hlorun/collectives.txt (~/.config).
  * Thread: that of the endpoint. */
 #ifndef TP_TUNING_H
