@@ -92,19 +92,28 @@ coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) 
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
-hr_status_t coll_result(const op_transfer_t *transfer, const hlo_shape_t *shape, int k, hlo_value_t **out_value) {
-  if (!transfer->places) return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
+hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
+                        hlo_value_t **out_value) {
+  if (!transfer->places) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
   *out_value = hlo_value_retain(transfer->places[k]);
   return NULL;
 }
 
-hr_status_t coll_create(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t ***out_values) {
+hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes, void **out_memory) {
+  hlo_value_t *value;
+  HR_TRY(op_shared_array(env, HR_U8, 1, (const int64_t[]){(int64_t)size_bytes}, &value));
+  *out_memory = value->data;
+  return op_transfer_keep(transfer, value);
+}
+
+hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
+                        hlo_value_t ***out_values) {
   hlo_value_t **values;
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &values));
   hr_status_t st = NULL;
   for (int k = 0; k < count && !st; k++) {
     const hlo_shape_t *one = hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
-    st = coll_result(transfer, one, k, &values[k]);
+    st = coll_result(env, transfer, one, k, &values[k]);
   }
   if (!st) st = coll_set_value(transfer, shape, count, values);
   for (int k = 0; k < count; k++) hlo_value_release(values[k]);

@@ -39,11 +39,14 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
-/* Result k of a transfer: a new array, or its place. */
-hr_status_t coll_result(const op_transfer_t *transfer, const hlo_shape_t *shape, int k, hlo_value_t **out_value);
-/* New arrays of `shape`, which is one array or a tuple of `count`, as the results of a transfer. The list lives in its
- * arena. */
-hr_status_t coll_create(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t ***out_values);
+/* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers reach it. */
+hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
+                        hlo_value_t **out_value);
+/* All results, of `shape`, which is one array or a tuple of `count`. The list lives in the transfer's arena. */
+hr_status_t coll_create(op_env_t *env, op_transfer_t *transfer, const hlo_shape_t *shape, int count,
+                        hlo_value_t ***out_values);
+/* Bytes until the end of the transfer, where the peers reach them. */
+hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_bytes, void **out_memory);
 /* transfer->value out of `values`, as `shape` says: one array or a tuple. Retains them. */
 hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values);
 /* A -start whose value is (operands, results, contexts...). */

@@ -65,7 +65,7 @@ static hr_status_t gather_one(op_env_t *env, const op_step_t *step, const op_gro
   arrival->cut = coll_cut_of(out->dtype, out->rank, out->dims, dimension, group->size);
   arrival->packed = arrival->cut.outer > 1;
   arrival->parts = out->data;
-  if (arrival->packed) HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(out), &arrival->parts));
+  if (arrival->packed) HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(out), &arrival->parts));
   HR_TRY(op_transfer_room(env, transfer, &request));
   return coll_all_gather(env, group, in->data, bytes, arrival->parts, request);
 }
@@ -78,7 +78,7 @@ static hr_status_t begin_all_gather(op_env_t *env, const op_step_t *step, const 
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
   arrival_t *arrivals;
-  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
   HR_TRY(new_arrivals(transfer, operands.count, &arrivals));
   for (int k = 0; k < operands.count; k++)
     HR_TRY(gather_one(env, step, group, operands.values[k], outs[k], transfer, &arrivals[k]));
@@ -142,8 +142,8 @@ static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op
   size_t bytes = coll_part_bytes(&arrival->cut);
   void *leaving = in->data;
   if (arrival->packed) {
-    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &leaving));
-    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &arrival->parts));
+    HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &leaving));
+    HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &arrival->parts));
     coll_pack(&arrival->cut, in->data, leaving);
   }
   op_block_t *sends, *recvs;
@@ -162,7 +162,7 @@ static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const 
   if (!group) return hlo_error(step->instr, "all_to_all C6", "process %d is in no group", env->rank);
   coll_operands_t operands = coll_operands_of(step, in);
   hlo_value_t **outs;
-  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
   if (hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).count > 0)
     return exchange_parts(env, step, group, operands.values[0], outs[0], transfer);
   return exchange_operands(env, step, group, &operands, outs, transfer);
@@ -214,7 +214,7 @@ static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const h
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_value_zeros(shape, &transfer->value);
   HR_TRY(find_root(step, group, in, &root, &count));
-  HR_TRY(coll_create(transfer, shape, count, &outs));
+  HR_TRY(coll_create(env, transfer, shape, count, &outs));
   for (int k = 0; k < count; k++) HR_TRY(broadcast_one(env, group, root, in[k], outs[k], transfer));
   return NULL;
 }

@@ -36,7 +36,7 @@ static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_s
   coll_operands_t operands = coll_operands_of(step, in);
   partners_t partners = partners_of(env, step);
   hlo_value_t **outs;
-  HR_TRY(coll_create(transfer, shape, operands.count, &outs));
+  HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
   for (int k = 0; k < operands.count; k++) {
     op_request_t **request;
     HR_TRY(op_transfer_room(env, transfer, &request));
@@ -128,8 +128,8 @@ static hr_status_t move_slice(op_env_t *env, const op_step_t *step, partners_t p
   HR_TRY(slice_of(step, in[0], in[2], i, &leaving));
   HR_TRY(slice_of(step, transfer->value, in[3], i, &moved->arriving));
   size_t bytes = slice_bytes(&leaving);
-  HR_TRY(hr_arena_alloc(transfer->arena, bytes, &from));
-  HR_TRY(hr_arena_alloc(transfer->arena, bytes, &to));
+  HR_TRY(coll_scratch(env, transfer, bytes, &from));
+  HR_TRY(coll_scratch(env, transfer, bytes, &to));
   if (partners.to >= 0) copy_slice(&leaving, in[0], from, false);
   if (partners.from >= 0) moved->dense = to;
   HR_TRY(op_transfer_room(env, transfer, &request));

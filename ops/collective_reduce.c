@@ -137,49 +137,17 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
 
 /* --- all-reduce --- */
 
-static hr_status_t convert_value(const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
+static hr_status_t convert_value(op_env_t *env, const ew_kernel_t *kernel, hr_dtype_t dtype, const hlo_value_t *in,
                                  hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(dtype, in->rank, in->dims, out_value));
+  HR_TRY(op_shared_array(env, dtype, in->rank, in->dims, out_value));
   ew_kernel_run(kernel, in->count, (const void *const[]){in->data}, (const int64_t[]){1}, (*out_value)->data);
-  return NULL;
-}
-
-/* An array of these sizes where the peers can read it, if there is such memory. */
-static hr_status_t new_travelling(op_env_t *env, hr_dtype_t dtype, const hlo_value_t *like, hlo_value_t **out_value) {
-  hr_buffer_t *buffer = NULL;
-  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)like->count * hr_dtype_bytes(dtype), &buffer));
-  if (!buffer) return hlo_value_array(dtype, like->rank, like->dims, out_value);
-  hr_status_t st = hlo_value_over(dtype, like->rank, like->dims, buffer, 0, out_value);
-  hr_buffer_release(buffer);
-  return st;
-}
-
-/* Operand k as an array of its own, in the type in which it is combined: where the result is to lie, if that is of this
- * type. */
-static hr_status_t own_operand(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
-                               const coll_operands_t *operands, int k, const reduction_t *reduction,
-                               const op_transfer_t *transfer, hlo_value_t **out_value) {
-  hlo_value_t *operand = operands->values[k];
-  if (transfer->places && !reduction->convert_out) {
-    *out_value = hlo_value_retain(transfer->places[k]);
-    if (!reduction->convert_in && (*out_value)->data == operand->data) return NULL;
-  } else if (operands->values == in && op_is_last_use(step, k) && !reduction->convert_in &&
-             hlo_value_is_exclusive(operand)) {
-    return op_reuse_or_copy(env, step, in, k, out_value);
-  } else {
-    HR_TRY(new_travelling(env, reduction->dtype, operand, out_value));
-  }
-  if (reduction->convert_in)
-    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
-                  (*out_value)->data);
-  else if (operand->count)
-    memcpy((*out_value)->data, operand->data, hlo_value_bytes(operand));
   return NULL;
 }
 
 /* Reductions under way: in the type that travels, and as the results will be. */
 typedef struct reducing {
   const reduce_plan_t *plan;
+  hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
   char **packed;     /* what travels instead of travelling[k]; NULL: itself */
   bool is_for_other; /* of a collective-reduce: the results belong to another member */
@@ -203,6 +171,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
 static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *plan, reducing_t **out_reducing) {
   reducing_t *reducing;
   HR_TRY(HR_NEW(transfer->arena, &reducing));
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->operands));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->travelling));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->results));
   HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &reducing->packed));
@@ -214,22 +183,66 @@ static hr_status_t new_reducing(op_transfer_t *transfer, const reduce_plan_t *pl
 }
 
 /* The place of result k, whose travelling form is there; what travels is kept until the end. */
-static hr_status_t make_result(op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape, int k) {
+static hr_status_t make_result(op_env_t *env, op_transfer_t *transfer, reducing_t *reducing, const hlo_shape_t *shape,
+                               int k) {
   hlo_value_t *travelling = reducing->travelling[k];
   HR_TRY(op_transfer_keep(transfer, travelling));
   reducing->results[k] = travelling;
   if (!reducing->plan->reductions[k].convert_out) return NULL;
-  HR_TRY(coll_result(transfer, shape_at(shape, k), k, &reducing->results[k]));
+  HR_TRY(coll_result(env, transfer, shape_at(shape, k), k, &reducing->results[k]));
   return op_transfer_keep(transfer, reducing->results[k]);
 }
 
-static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group, hlo_value_t *value,
-                             op_transfer_t *transfer) {
+/* Where reduction k goes: its result if that has the type that travels. */
+static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape,
+                                  const reduction_t *reduction, int k, hlo_value_t **out_value) {
+  const hlo_shape_t *result = shape_at(shape, k);
+  if (!reduction->convert_out) return coll_result(env, transfer, result, k, out_value);
+  return op_shared_array(env, reduction->dtype, result->rank, result->dims, out_value);
+}
+
+/* May the reduction of operand k be made where the operand lies, for nobody else needs that? */
+static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands, int k,
+                     const op_transfer_t *transfer) {
+  return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
+}
+
+/* The operand as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
+ * another's before the end of a -start that has places. */
+static void bring_operand(const hlo_value_t *operand, const reduction_t *reduction, const op_transfer_t *transfer,
+                          hlo_value_t *travelling, hlo_value_t **out_operand) {
+  bool moves = transfer->start && transfer->places && operand->data != travelling->data;
+  *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
+  if (reduction->convert_in)
+    ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
+                  travelling->data);
+  else if (moves && operand->count)
+    memcpy(travelling->data, operand->data, hlo_value_bytes(operand));
+}
+
+/* Operand k and the array that takes its reduction. */
+static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
+                                 const coll_operands_t *operands, int k, op_transfer_t *transfer) {
+  reducing_t *reducing = transfer->context;
+  const reduction_t *reduction = &reducing->plan->reductions[k];
+  hlo_value_t **travelling = &reducing->travelling[k];
+  if (!reduction->convert_in && is_alone(step, in, operands, k, transfer)) {
+    HR_TRY(op_reuse_or_copy(env, step, in, k, travelling));
+    reducing->operands[k] = *travelling;
+    return NULL;
+  }
+  HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
+  bring_operand(operands->values[k], reduction, transfer, *travelling, &reducing->operands[k]);
+  return NULL;
+}
+
+static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const op_group_t *group, const void *in,
+                             void *out, int64_t count, op_transfer_t *transfer) {
   op_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
   HR_TRY(op_transfer_room(env, transfer, &request));
-  return env->all_reduce(env, group, value->data, value->data, value->count, &reducer, request);
+  return env->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
 /* Small operands first .. last - 1, one behind the other. */
@@ -237,18 +250,17 @@ static hr_status_t start_packed(op_env_t *env, reducing_t *reducing, const op_gr
                                 op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[first];
   int64_t count = 0;
-  for (int k = first; k < last; k++) count += reducing->travelling[k]->count;
-  hlo_value_t like = {.rank = 1, .dims = &count, .count = count}, *pack;
-  HR_TRY(new_travelling(env, reduction->dtype, &like, &pack));
-  HR_TRY(op_transfer_keep(transfer, pack));
-  char *at = pack->data;
+  void *pack;
+  for (int k = first; k < last; k++) count += reducing->operands[k]->count;
+  HR_TRY(coll_scratch(env, transfer, (size_t)count * hr_dtype_bytes(reduction->dtype), &pack));
+  char *at = pack;
   for (int k = first; k < last; k++) {
-    size_t bytes = hlo_value_bytes(reducing->travelling[k]);
-    if (bytes) memcpy(at, reducing->travelling[k]->data, bytes);
+    size_t bytes = hlo_value_bytes(reducing->operands[k]);
+    if (bytes) memcpy(at, reducing->operands[k]->data, bytes);
     reducing->packed[k] = at;
     at += bytes;
   }
-  return start_one(env, reduction, group, pack, transfer);
+  return start_one(env, reduction, group, pack, pack, count, transfer);
 }
 
 /* One behind the last of the small operands of one type that begin here. */
@@ -261,8 +273,17 @@ static int end_of_pack(const reducing_t *reducing, int first) {
   return last;
 }
 
+/* A group of one has nobody to combine with. */
+static void copy_operands(const reducing_t *reducing) {
+  for (int k = 0; k < reducing->plan->count; k++) {
+    const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
+    if (to->count && to->data != from->data) memcpy(to->data, from->data, hlo_value_bytes(to));
+  }
+}
+
 static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const op_group_t *group,
                                     op_transfer_t *transfer) {
+  if (group->size == 1) copy_operands(reducing);
   for (int k = 0, last; k < reducing->plan->count && group->size > 1; k = last) {
     last = end_of_pack(reducing, k);
     if (last > k + 1) {
@@ -270,12 +291,13 @@ static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const o
       continue;
     }
     last = k + 1;
-    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, reducing->travelling[k], transfer));
+    const hlo_value_t *from = reducing->operands[k], *to = reducing->travelling[k];
+    HR_TRY(start_one(env, &reducing->plan->reductions[k], group, from->data, to->data, to->count, transfer));
   }
   return NULL;
 }
 
-/* Reduces the operands in place; all are made before any transfer starts, for one may be another's copy. */
+/* All arrays are made before any transfer starts, for one operand may be another's, too. */
 static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
                               hlo_value_t *const *in, bool is_for_other, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
@@ -284,8 +306,8 @@ static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_sh
   HR_TRY(new_reducing(transfer, plan, &reducing));
   reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
-    HR_TRY(own_operand(env, step, in, &operands, k, &plan->reductions[k], transfer, &reducing->travelling[k]));
-    HR_TRY(make_result(transfer, reducing, shape, k));
+    HR_TRY(place_operand(env, step, shape, in, &operands, k, transfer));
+    HR_TRY(make_result(env, transfer, reducing, shape, k));
   }
   HR_TRY(coll_set_value(transfer, shape, plan->count, reducing->results));
   return start_reductions(env, reducing, group, transfer);
@@ -352,7 +374,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   coll_cut_t cut = coll_cut_of(in->dtype, in->rank, in->dims, dimension, group->size);
   void *parts = in->data;
   if (cut.outer > 1) {
-    HR_TRY(hr_arena_alloc(transfer->arena, hlo_value_bytes(in), &parts));
+    HR_TRY(coll_scratch(env, transfer, hlo_value_bytes(in), &parts));
     coll_pack(&cut, in->data, parts);
   }
   op_reducer_t reducer;
@@ -365,17 +387,13 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
 static hr_status_t scatter_one(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
                                hlo_value_t *operand, int k, reducing_t *reducing, op_transfer_t *transfer) {
   const reduction_t *reduction = &reducing->plan->reductions[k];
-  const hlo_shape_t *result = shape_at(shape, k);
   hlo_value_t *in = operand;
   if (reduction->convert_in) {
-    HR_TRY(convert_value(reduction->convert_in, reduction->dtype, operand, &in));
+    HR_TRY(convert_value(env, reduction->convert_in, reduction->dtype, operand, &in));
     HR_TRY(op_transfer_keep(transfer, in));
   }
-  if (reduction->convert_out)
-    HR_TRY(hlo_value_array(reduction->dtype, result->rank, result->dims, &reducing->travelling[k]));
-  else
-    HR_TRY(coll_result(transfer, result, k, &reducing->travelling[k]));
-  HR_TRY(make_result(transfer, reducing, shape, k));
+  HR_TRY(new_travelling(env, transfer, shape, reduction, k, &reducing->travelling[k]));
+  HR_TRY(make_result(env, transfer, reducing, shape, k));
   return scatter_parts(env, step, group, reduction, in, reducing->travelling[k], transfer);
 }
 

@@ -41,6 +41,17 @@ hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_va
   return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, out_value);
 }
 
+hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value) {
+  int64_t count = 1;
+  hr_buffer_t *buffer = NULL;
+  for (int d = 0; d < rank; d++) count *= dims[d];
+  if (env->shared_memory) HR_TRY(env->shared_memory(env, (size_t)count * hr_dtype_bytes(dtype), &buffer));
+  if (!buffer) return hlo_value_array(dtype, rank, dims, out_value);
+  hr_status_t st = hlo_value_over(dtype, rank, dims, buffer, 0, out_value);
+  hr_buffer_release(buffer);
+  return st;
+}
+
 hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
                              hlo_value_t **out_value) {
   (void)env;

@@ -157,6 +157,8 @@ struct op_env {
 
 /* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value);
+/* An array that a collective takes or makes: where the peers reach it, if there is such memory. Undefined contents. */
+hr_status_t op_shared_array(op_env_t *env, hr_dtype_t dtype, int rank, const int64_t *dims, hlo_value_t **out_value);
 /* Operand k as the start of the result: its own bytes where nobody else can see them any more, else a copy. */
 hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int k,
                              hlo_value_t **out_value);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs tests/mpi/bench_comm on 2 and 8 ranks; prints a table, and draws bandwidth over size into an .svg.
 
-usage: bench_comm.py PROGRAM MPIRUN PICTURE.svg [SECONDS]
+usage: bench_comm.py PROGRAM MPIRUN PICTURE.svg [SECONDS [PYTHON]]
+PYTHON has jax: all-reduces are then compared with those of JAX over gloo, too.
 """
 import math
 import os
+import socket
 import subprocess
 import sys
 
@@ -17,6 +19,19 @@ def measure(program, mpirun, ranks, seconds):
     out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
     lines = [line.split() for line in out.splitlines() if len(line.split()) == 5]
     return [(name, int(n), int(size), float(ours), float(mpi)) for name, n, size, ours, mpi in lines]
+
+
+def measure_gloo(python, ranks, seconds):
+    """Microseconds of JAX's all-reduce, by size."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_gloo.py")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    processes = [subprocess.Popen([python, script, str(rank), str(ranks), port, seconds], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) for rank in range(ranks)]
+    out = [process.communicate(timeout=600)[0] for process in processes][0]
+    lines = [line.split() for line in out.splitlines() if line.startswith("jax-gloo")]
+    return {int(size): float(us) for _, _, size, us in lines}
 
 
 def panel(rows, x0, y0, title):
@@ -62,10 +77,17 @@ def draw(results, path):
 
 def main():
     program, mpirun, picture = sys.argv[1:4]
-    results = [row for n in (2, 8) for row in measure(program, mpirun, n, (sys.argv[4:] or ["0.3"])[0])]
-    print(f"{'collective':17}{'ranks':>5}{'bytes':>10}{'us':>12}{'MPI us':>12}{'times as fast':>15}")
+    seconds, python = (sys.argv[4:] + ["0.3", ""])[0], (sys.argv[5:] + [""])[0]
+    results, gloo = [], {}
+    for n in (2, 8):
+        results += measure(program, mpirun, n, seconds)
+        gloo[n] = measure_gloo(python, n, seconds) if python else {}
+    print(f"{'collective':20}{'ranks':>5}{'bytes':>10}{'us':>12}{'MPI us':>12}{'times as fast':>15}"
+          + (f"{'JAX us':>12}{'times':>8}" if python else ""))
     for name, n, size, ours, mpi in results:
-        print(f"{name:17}{n:5}{size:10}{ours:12.2f}{mpi:12.2f}{mpi / ours:15.2f}")
+        jax = gloo[n].get(size) if name == "all-reduce" else None
+        print(f"{name:20}{n:5}{size:10}{ours:12.2f}{mpi:12.2f}{mpi / ours:15.2f}"
+              + (f"{jax:12.1f}{jax / ours:8.1f}" if jax else ""))
     draw(results, picture)
 
 

@@ -65,4 +65,38 @@ for bytes in 0 1000000; do
   if [ $bytes -eq 0 ]; then wanted=22; else wanted=1; fi
   [ "$count" -eq $wanted ] && pass || fail "--combine $bytes: $count all-reduces, want $wanted"
 done
+# Operands that are read again, by another all-reduce, by the same one, or before its end.
+cat >shared.hlo <<'END'
+HloModule shared, replica_count=2
+
+add {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = s32[] add(a, b)
+}
+
+ENTRY main {
+  id = u32[] replica-id()
+  mine = s32[] convert(id)
+  same = s32[100,1000] broadcast(mine), dimensions={}
+  column = s32[100,1000] iota(), iota_dimension=1
+  x = s32[100,1000] add(same, column)
+  two = (s32[100,1000], s32[100,1000]) all-reduce(x, x), to_apply=add
+  p = s32[100,1000] get-tuple-element(two), index=0
+  q = s32[100,1000] get-tuple-element(two), index=1
+  y = s32[100,1000] multiply(p, q)
+  begun = s32[100,1000] all-reduce-start(y), to_apply=add
+  z = s32[100,1000] negate(y)
+  done = s32[100,1000] all-reduce-done(begun)
+  w = s32[100,1000] add(z, done)
+  v = s32[100,1000] all-reduce(w), to_apply=add
+  flat = s32[100000] reshape(v)
+  again = (s32[100,1000], s32[100000]) all-reduce(v, flat), to_apply=add
+  t = s32[100,1000] get-tuple-element(again), index=0
+  u = s32[100000] get-tuple-element(again), index=1
+  ROOT out = (s32[100,1000], s32[100,1000], s32[100,1000], s32[100000]) tuple(x, w, t, u)
+}
+END
+run_with "shared operands: reference" A=0 -- -n 2 --engine reference -o "shared.%r.npz" shared.hlo
+run_with "shared operands" A=0 -- -n 2 --repeat 3 --ulp 0 --expect "shared.%r.npz" shared.hlo
 finish

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport/shm_group.h"
+#include "transport/tuning.h"
 
 typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
 
@@ -55,6 +56,8 @@ void tp_algorithms_from_environment(tp_groups_t *groups) {
   groups->explains = info && *info && strcmp(info, "0") != 0;
 }
 
+const char *tp_collective_name(tp_collective_t collective) { return collectives[collective].name; }
+
 static bool is_reduction(tp_collective_t collective) {
   return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
 }
@@ -67,8 +70,24 @@ static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_
   return row->collective == collective && here && bytes <= row->most_bytes;
 }
 
-static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes) {
-  return row->cost(group->size, group->machines > 1 ? group->machines : 1, (double)bytes);
+int tp_algorithm_count(void) { return ALGORITHM_COUNT; }
+
+const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective) {
+  *out_collective = algorithms[algorithm].collective;
+  return algorithms[algorithm].name;
+}
+
+bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
+  return can_do(&algorithms[algorithm], algorithms[algorithm].collective, group, bytes, true);
+}
+
+/* What was measured comes before what is reckoned; it was on one machine. */
+static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
+  int machines = group->machines > 1 ? group->machines : 1;
+  const tp_tuning_t *tuning = machines == 1 ? group->owner->tuning : NULL;
+  double us = tp_tuning_cost(tuning, row->collective, row->name, group->size, bytes);
+  *out_measured = us >= 0;
+  return us >= 0 ? us : row->cost(group->size, machines, (double)bytes);
 }
 
 static bool is_name(tp_collective_t collective, const char *name) {
@@ -77,20 +96,23 @@ static bool is_name(tp_collective_t collective, const char *name) {
   return false;
 }
 
-/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot.
- * NULL: there is no such name. */
+/* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
+ * do. NULL: there is no such name. */
 static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
                                  bool in_any_order) {
   const char *forced = group->owner->forced[collective];
   const algorithm_t *best = NULL;
   double least = 0;
+  bool best_is_measured = false, is_measured;
   if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const algorithm_t *row = &algorithms[i];
     if (!can_do(row, collective, group, bytes, in_any_order)) continue;
     if (forced && strcmp(forced, row->name) == 0) return row;
-    double cost = cost_of(row, group, bytes);
-    if (!best || cost < least) best = row, least = cost;
+    double cost = cost_of(row, group, bytes, &is_measured);
+    if (best && best_is_measured > is_measured) continue;
+    if (!best || is_measured > best_is_measured || cost < least)
+      best = row, least = cost, best_is_measured = is_measured;
   }
   return best;
 }
@@ -106,8 +128,10 @@ static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes,
   const char *separator = group->owner->forced[collective] ? " (forced" : " (us";
   for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
     if (!can_do(&algorithms[i], collective, group, bytes, true)) continue;
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f", separator, algorithms[i].name,
-                     cost_of(&algorithms[i], group, bytes));
+    bool is_measured;
+    double us = cost_of(&algorithms[i], group, bytes, &is_measured);
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator, algorithms[i].name, us,
+                     is_measured ? " measured" : "");
     separator = ",";
   }
   fprintf(stderr, "%s)\n", text);

@@ -6,6 +6,7 @@
 #include "transport/progress.h"
 #include "transport/request.h"
 #include "transport/shm.h"
+#include "transport/tuning.h"
 
 typedef struct group_key {
   int64_t stream;
@@ -80,6 +81,7 @@ static void free_groups(tp_groups_t *groups) {
   hr_map_deinit(&groups->by_ranks);
   hr_map_deinit(&groups->pipes);
   tp_shm_close(groups->shm);
+  tp_tuning_destroy(groups->tuning);
   hr_free(groups->key.data);
   hr_arena_deinit(&groups->arena);
   hr_free(groups);
@@ -105,6 +107,7 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   hr_status_t st = make_world(groups);
   tp_algorithms_from_environment(groups);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_shm_open(groups, &groups->shm);
+  if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_tuning_load(groups);
   if (st)
     free_groups(groups);
   else

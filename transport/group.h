@@ -62,6 +62,7 @@ struct tp_groups {
    * reductions do in one round (0: choose; at least one element). */
   const char *forced[TP_COLLECTIVE_COUNT];
   size_t segment_bytes;
+  struct tp_tuning *tuning; /* what was measured; NULL: nothing */
   bool explains; /* HLORUN_COLL_INFO */
 };
 

@@ -131,6 +131,11 @@ typedef hr_status_t (*tp_algorithm_fn)(tp_request_t *request);
 #undef ALGORITHM
 /* What HLORUN_ALLREDUCE and its like, and HLORUN_COLL_INFO, say. */
 void tp_algorithms_from_environment(tp_groups_t *groups);
+const char *tp_collective_name(tp_collective_t collective); /* as in "all-reduce" */
+/* The rows of algorithms.def, by number. */
+int tp_algorithm_count(void);
+const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective);
+bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes); /* can the group use it? */
 /* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 

@@ -14,10 +14,15 @@ static char *place_of(const tp_request_t *request, int member) {
   return request->out + (size_t)member * request->size_bytes;
 }
 
+static bool streams(const tp_shm_turn_t *turn) {
+  int size = turn->group->size;
+  return tp_shm_streams(turn->size_bytes * (size_t)size, size);
+}
+
 static void place_own(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
   tp_shm_copy(place_of(request, turn->group->mine), request->in, request->size_bytes,
-              turn->size_bytes >= TP_SHM_STREAM_BYTES);
+              streams(turn));
 }
 
 static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
@@ -64,10 +69,10 @@ static void give_all(tp_shm_turn_t *turn) {
 
 static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
   if (turn->steps == 1) {
-    if (turn->size_bytes * (size_t)turn->group->size < TP_SHM_STREAM_BYTES)
-      take_all(turn);
-    else
+    if (streams(turn))
       give_all(turn);
+    else
+      take_all(turn);
     tp_shm_did(turn);
   }
   *out_done = tp_shm_all_did(turn, 2);
@@ -91,7 +96,7 @@ static void copy_out(tp_shm_turn_t *turn) {
   for (int i = 1; i < turn->group->size; i++) {
     int k = (turn->group->mine + i) % turn->group->size;
     tp_shm_copy(place_of(request, k) + start, chunk_at(turn, tp_shm_staged(turn, k)), bytes,
-                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+                streams(turn));
   }
 }
 

@@ -20,7 +20,7 @@
 
 #include "transport/shm_group.h"
 
-#define SPREAD_BYTES ((size_t)16 << 10) /* reduced at a time, and written to all */
+#define SPREAD_BYTES ((size_t)64 << 10) /* reduced at a time, and written to all */
 
 /* --- small --- */
 
@@ -117,7 +117,7 @@ static void copy_out(tp_shm_turn_t *turn) {
     span_t slice = slice_of(request, chunk.count, k);
     tp_shm_copy(request->out + (size_t)(chunk.start + slice.start) * each,
                 slice_at(request, tp_shm_staged(turn, k), turn->round), (size_t)slice.count * each,
-                turn->size_bytes >= TP_SHM_STREAM_BYTES);
+                tp_shm_streams(turn->size_bytes, size));
   }
 }
 
@@ -156,7 +156,7 @@ static hr_status_t reduce_block(tp_shm_turn_t *turn, size_t offset, int64_t coun
   tp_request_t *request = turn->request;
   int size = turn->group->size;
   size_t bytes = (size_t)count * request->reducer.element_bytes;
-  bool around = turn->size_bytes >= TP_SHM_STREAM_BYTES;
+  bool around = tp_shm_streams(turn->size_bytes, size);
   char *sums = sums_at(turn, offset, around);
   const char *in[size];
   for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + offset;

@@ -74,14 +74,21 @@ static void copy_in(tp_shm_turn_t *turn) {
   }
 }
 
+static bool received_streams(const tp_shm_turn_t *turn) {
+  size_t bytes = 0;
+  for (int k = 0; k < turn->group->size; k++) bytes += turn->request->recvs[k].size_bytes;
+  return tp_shm_streams(bytes, turn->group->size);
+}
+
 static void copy_out(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
+  bool streams = received_streams(turn);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
     tp_block_t part = part_of(turn, &turn->request->recvs[k]);
     if (part.size_bytes)
       tp_shm_copy(part.data, section_at(turn->request, tp_shm_staged(turn, k), turn->round, mine), part.size_bytes,
-                  turn->request->recvs[k].size_bytes >= TP_SHM_STREAM_BYTES);
+                  streams);
   }
 }
 
@@ -136,12 +143,13 @@ static bool tell_places(tp_shm_turn_t *turn) {
 
 static void take_all(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
+  bool streams = received_streams(turn);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
     const tp_block_t *block = &turn->request->recvs[k];
     if (block->size_bytes)
       tp_shm_copy(block->data, tp_shm_at(turn->group->shm, places_of(sizes_of(turn, k), size)[mine]),
-                  block->size_bytes, block->size_bytes >= TP_SHM_STREAM_BYTES);
+                  block->size_bytes, streams);
   }
 }
 

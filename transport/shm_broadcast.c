@@ -16,7 +16,7 @@ static void copy_chunk(tp_shm_turn_t *turn, char *staged, bool into_stage) {
   if (into_stage)
     memcpy(shared, own, left);
   else
-    tp_shm_copy(own, shared, left, turn->size_bytes >= TP_SHM_STREAM_BYTES);
+    tp_shm_copy(own, shared, left, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
 }
 
 static hr_status_t wait_for_all(tp_shm_turn_t *turn, bool *out_done) {
@@ -45,7 +45,7 @@ static hr_status_t meet_root(tp_shm_turn_t *turn, int root) {
     return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[root],
                     (unsigned long long)tp_shm_size_of(turn, root), turn->size_bytes);
   if (!tp_shm_note(turn, root)->is_shared) return NULL;
-  tp_shm_copy(turn->request->out, tp_shm_in(turn, root), turn->size_bytes, turn->size_bytes >= TP_SHM_STREAM_BYTES);
+  tp_shm_copy(turn->request->out, tp_shm_in(turn, root), turn->size_bytes, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
   tp_shm_did(turn);
   turn->round = turn->rounds;
   return NULL;

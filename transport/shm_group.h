@@ -93,7 +93,11 @@ static inline char *tp_shm_out(const tp_shm_turn_t *turn, int member) {
 
 /* Bytes that each process copies in at a time: what stays in the caches. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
-#define TP_SHM_STREAM_BYTES ((size_t)8 << 20) /* transfers from here on write around the caches */
+/* Should so many bytes, of each member, be written around the caches? They would only empty what all members share. */
+#define TP_SHM_STREAM_BYTES ((size_t)16 << 20)
+static inline bool tp_shm_streams(size_t bytes, int members) {
+  return bytes * (size_t)members >= TP_SHM_STREAM_BYTES;
+}
 void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_caches);
 /* out = ((x0 + x1) + x2) + ... of `size` arrays; out may be the first of them. `wide`: scratch space of TP_SHM_WIDE bytes. */
 #define TP_SHM_WIDE ((size_t)64 << 10)

@@ -80,7 +80,7 @@ static hr_status_t step_recv(tp_shm_turn_t *turn, bool *out_done) {
       HR_TRY(check_size(turn));
       part = first_part(turn, &from);
     }
-    tp_shm_copy(part.data, from, part.size_bytes, turn->size_bytes >= TP_SHM_STREAM_BYTES);
+    tp_shm_copy(part.data, from, part.size_bytes, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
     tp_shm_did(turn);
   }
   *out_done = true;

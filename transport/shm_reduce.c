@@ -6,7 +6,7 @@
 
 #include "transport/shm_group.h"
 
-#define BLOCK_BYTES 8192 /* reduced at a time: the sum stays in the first cache while member after member is added */
+#define BLOCK_BYTES 65536 /* reduced at a time: the sum stays in the caches while member after member is added */
 
 #ifdef __SSE2__
 /* The destination is written past the caches, which it would only empty: nobody reads it soon. */

@@ -3,11 +3,43 @@
  * Cost: one step a part; each process moves its array once, and reads as much. Two buffers: when a member begins a part,
  * all have come to the one before, so nobody reads the one before that.
  *
+ * Small: every member leaves its array beside its counter. Cost: one step.
+ *
  * Arrays: if all members' arrays lie in shared memory anyway, each reduces its part of them where they are.
  * Cost: 2 steps; each process reads as much as its array has. */
 #include <string.h>
 
 #include "transport/shm_group.h"
+
+/* --- small: the whole array is in the note --- */
+
+static hr_status_t reduce_notes(tp_shm_turn_t *turn) {
+  tp_request_t *request = turn->request;
+  int size = turn->group->size;
+  const char *in[size];
+  HR_TRY(tp_shm_check_sizes(turn));
+  size_t part = (size_t)turn->group->mine * turn->size_bytes / (size_t)size;
+  for (int k = 0; k < size; k++) in[k] = tp_shm_small(turn, k) + part;
+  return tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data);
+}
+
+static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps) {
+    memcpy(tp_shm_small(turn, turn->group->mine), turn->request->in, turn->size_bytes);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 1);
+  return *out_done ? reduce_notes(turn) : NULL;
+}
+
+hr_status_t tp_reduce_scatter_shm_small(tp_request_t *request) {
+  size_t bytes = (size_t)(request->count * request->group->size) * request->reducer.element_bytes;
+  if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
+  tp_shm_begin(request, &request->turns[0], request->group->shm, bytes, step_small);
+  return NULL;
+}
+
+/* --- parts --- */
 
 static size_t part_bytes(const tp_request_t *request) {
   return ((size_t)request->segment * request->reducer.element_bytes + 63) / 64 * 64;

@@ -72,6 +72,11 @@ hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);
 /* A world of one: no peers, no threads. */
 hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
 
+/* Measures every algorithm of collectives that the ranks of the world can use, `seconds` for each and each size, and
+ * writes the table by which later runs choose (transport/tuning.h) on rank 0: to `path`, NULL being the usual place, which
+ * *out_path then names as long as the endpoint lives. All ranks call it together, as the first thing. */
+hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path);
+
 /* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none does. */
 void tp_delay_starts(uint32_t most_ms);
 

@@ -20,6 +20,7 @@ hr_status_t cli_convert(const cli_arguments_t *arguments);
 hr_status_t cli_schedule(const cli_arguments_t *arguments);
 
 hr_status_t cli_list_ops(void);
+hr_status_t cli_tune(const cli_arguments_t *arguments);
 hr_status_t cli_help(hr_command_t command);
 
 /* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went away. */

@@ -127,6 +127,7 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   if (hr_option_is_given(options, HR_OPTION_VERSION)) return print_list(list_version);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPTIONS)) return print_list(hr_options_list);
   if (hr_option_is_given(options, HR_OPTION_LIST_OPS)) return cli_list_ops();
+  if (hr_option_is_given(options, HR_OPTION_TUNE)) return cli_tune(arguments);
   if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
     bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
     return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1)) : topo_print(stdout);

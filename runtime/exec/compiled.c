@@ -136,7 +136,8 @@ static hr_status_t open_result(exec_compiled_t *machine, int r, hlo_value_t *con
     machine->moved[p] = true;
     *out_value = args[p];
   } else {
-    HR_TRY(exec_result_cache_take(machine->cache, r, result->shape, out_value));
+    op_env_t *peers = machine->has_peers ? machine->native.env : NULL;
+    HR_TRY(exec_result_cache_take(machine->cache, r, peers, result->shape, out_value));
   }
   bind_address(machine, machine->flat->param_count + r, (*out_value)->data);
   return NULL;

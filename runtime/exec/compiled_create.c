@@ -116,10 +116,31 @@ static void locate(hr_where_t *where) {
   where->pos = instr ? hlo_instr_pos(instr) : (hr_pos_t){0};
 }
 
+static bool has_collectives(const flat_plan_t *flat) {
+  for (int s = 0; s < flat->step_count; s++) {
+    const plan_step_t *source = flat->steps[s].kind == FLAT_REFERENCE ? flat->steps[s].source : NULL;
+    if (source && (hlo_op_is(source->op.instr->op, OP_COLLECTIVE) || source->op.instr->op == HLO_ASYNC_START))
+      return true;
+  }
+  return false;
+}
+
+/* Where collectives take their operands from and put their results, nothing has to be copied for them. */
+static hr_status_t make_arena(exec_compiled_t *machine) {
+  op_env_t *env = exec_machine_env(machine->reference);
+  size_t size_bytes = machine->flat->arena_bytes;
+  machine->has_peers = has_collectives(machine->flat);
+  if (!size_bytes) return NULL;
+  if (machine->has_peers && env->shared_memory) HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
+  if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
+  machine->arena = hr_buffer_data(machine->shared);
+  return NULL;
+}
+
 static hr_status_t set_up(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));
-  if (flat->arena_bytes) HR_TRY(hr_alloc(flat->arena_bytes, &machine->arena));
+  HR_TRY(make_arena(machine));
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->slot_count, &machine->slots));
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
@@ -155,7 +176,8 @@ void exec_compiled_destroy(exec_compiled_t *machine) {
   exec_result_cache_close(machine->cache);
   hlo_value_release(machine->token);
   exec_machine_destroy(machine->reference);
-  hr_free(machine->arena);
+  if (!machine->shared) hr_free(machine->arena);
+  hr_buffer_release(machine->shared);
   hr_arena_deinit(&machine->kept);
   hr_free(machine);
 }

@@ -34,6 +34,8 @@ struct exec_compiled {
   exec_machine_t *reference;
   hr_arena_t kept; /* lists */
   void *arena;
+  hr_buffer_t *shared; /* has the arena, where peers reach it; NULL: the arena is the machine's own */
+  bool has_peers;      /* a step is a collective */
   run_step_t *steps;
   void **pointers;
   /* Arguments, then results: where their addresses go, and the address that is there. */

@@ -16,8 +16,8 @@ static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t 
   return st;
 }
 
-static hr_status_t copy_of(const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
-  HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value));
+static hr_status_t copy_of(op_env_t *env, const hlo_shape_t *shape, const void *address, hlo_value_t **out_value) {
+  HR_TRY(op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value));
   memcpy((*out_value)->data, address, hlo_value_bytes(*out_value));
   return NULL;
 }
@@ -42,7 +42,7 @@ static hr_status_t leaf_value(exec_compiled_t *machine, const run_step_t *step, 
     *out_value = hlo_value_retain(machine->token);
     return NULL;
   }
-  if (copies) return copy_of(shape, step->in[leaf], out_value);
+  if (copies) return copy_of(machine->native.env, shape, step->in[leaf], out_value);
   HR_TRY(renew_view(shape, step->in[leaf], &step->views[leaf]));
   *out_value = hlo_value_retain(step->views[leaf]);
   return NULL;

@@ -59,7 +59,12 @@ static void come_back(hlo_value_t *value) {
   if (!keeps) free_value(value);
 }
 
-hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, const hlo_shape_t *shape,
+static hr_status_t new_value(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
+  if (env) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
+  return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
+}
+
+hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, op_env_t *env, const hlo_shape_t *shape,
                                    hlo_value_t **out_value) {
   kind_t *kind = &cache->kinds[kind_number];
   hlo_value_t *value = NULL;
@@ -71,7 +76,7 @@ hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, 
   if (value) cache->holders++;
   pthread_mutex_unlock(&cache->mutex);
   if (!value) {
-    HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &value));
+    HR_TRY(new_value(env, shape, &value));
     value->recycle = come_back;
     value->recycle_context = kind;
     pthread_mutex_lock(&cache->mutex);

@@ -4,14 +4,15 @@
 #ifndef EXEC_RESULT_CACHE_H
 #define EXEC_RESULT_CACHE_H
 
-#include "ir/value.h"
+#include "ops/op.h"
 
 typedef struct exec_result_cache exec_result_cache_t;
 
 hr_status_t exec_result_cache_create(int kind_count, exec_result_cache_t **out_cache);
 void exec_result_cache_close(exec_result_cache_t *cache); /* frees what is in it; accepts NULL */
-/* An array of the given shape, which is the same in every call for one kind; its contents are undefined. */
-hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind, const hlo_shape_t *shape,
+/* An array of the given shape, which is the same in every call for one kind; its contents are undefined. A new one lies
+ * where the peers of `env` (NULL: there are none) reach it. */
+hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind, op_env_t *env, const hlo_shape_t *shape,
                                    hlo_value_t **out_value);
 
 #endif

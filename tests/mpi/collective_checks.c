@@ -349,7 +349,8 @@ static hr_status_t check_progress(bench_t *bench) {
   return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
 }
 
-/* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two arrays. */
+/* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two arrays. A rank that has
+ * no such memory takes part with its own. */
 static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   bench_t shared = *bench;
   void *owner;

@@ -42,4 +42,30 @@ for HLORUN_NODE_SIZE in 2 3; do
   run_line mpi_collectives 5,8 60 0
 done
 unset HLORUN_NODE_SIZE
+
+# What --tune measures is what later runs choose by; a table of no use is not used.
+program=$work/sum.hlo
+cat >"$program" <<'END'
+HloModule sum, replica_count=2
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY main { x = f32[4096] parameter(0)
+  ROOT r = f32[4096] all-reduce(x), replica_groups={{0,1}}, to_apply=add }
+END
+hlorun=$build_dir/hlorun
+export HLORUN_TUNING=$work/table HLORUN_COLL_INFO=1
+if "$hlorun" -n 2 "--tune=$work/table" >"$work/out" 2>&1 &&
+  "$hlorun" -n 2 --random-inputs "$program" >>"$work/out" 2>&1 && grep -q 'shm [0-9.]* measured' "$work/out"; then
+  pass
+else
+  fail "choosing by measurements" "$work/out"
+fi
+echo "all-reduce shm" >"$work/table"
+if "$hlorun" -n 2 --random-inputs "$program" >"$work/out" 2>&1 && grep -q 'without measurements' "$work/out"; then
+  pass
+else
+  fail "a wrong table of measurements" "$work/out"
+fi
+unset HLORUN_TUNING HLORUN_COLL_INFO
 finish
