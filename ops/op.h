@@ -82,7 +82,6 @@ struct op_env {
   bool transfers_later;            /* whose end another step waits for */
   int under_way;                   /* transfers between their starts and their ends */
   uint64_t arrived_ns;             /* raised by wait() to when a transfer was over, if it knows; for traces */
-  bool borrows; /* operands' bytes are the engine's, who may overwrite them after the step, whoever holds the value */
   int rank, replica, partition, num_replicas, num_partitions;
 
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */

@@ -132,17 +132,13 @@ static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
 }
 
 /* The operands as they are now, until the end. They are read by then, and nobody may write what others can see. */
-static hr_status_t hold_operands(op_env_t *env, const op_step_t *step, op_transfer_t *transfer, hlo_value_t *const *in,
+static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer, hlo_value_t *const *in,
                                  hlo_value_t ***out_held) {
   int count = step->instr->operand_count;
   hlo_value_t **held;
   HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &held));
   for (int k = 0; k < count; k++) {
-    held[k] = in[k];
-    if (env->borrows)
-      HR_TRY(hlo_value_copy(in[k], &held[k]));
-    else
-      hlo_value_retain(in[k]);
+    held[k] = hlo_value_retain(in[k]);
     HR_TRY(op_transfer_keep(transfer, held[k]));
   }
   *out_held = held;
@@ -161,7 +157,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   transfer->places = take_places(env);
   env->transferring = step->instr;
   env->transfers_later = true;
-  hr_status_t st = hold_operands(env, step, transfer, in, &held);
+  hr_status_t st = hold_operands(step, transfer, in, &held);
   if (!st) st = begin(env, step, shape, held, transfer);
   if (st) {
     st = complete(env, transfer, st, NULL);

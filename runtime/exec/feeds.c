@@ -141,12 +141,7 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   return st;
 }
 
-/* What an engine lends is copied; other values are never written while somebody holds them. */
-static hr_status_t keep_value(const op_env_t *env, hlo_value_t *value, hlo_value_t **out_value) {
-  *out_value = hlo_value_retain(value);
-  return env->borrows ? hlo_value_copy(value, out_value) : NULL;
-}
-
+/* The queue holds the value, which nobody writes while somebody does. */
 static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value) {
   exec_feeds_t *feeds = env->feeds;
   feed_t *feed = &feeds->out;
@@ -154,7 +149,7 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
   bool stopped;
   if (!feed->is_open)
     return hlo_unsupported(instr, "nothing takes what this program feeds out: --outfeed says what does");
-  HR_TRY(keep_value(env, value, &item.value));
+  item.value = hlo_value_retain(value);
   HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
   return stopped ? hr_error(HR_UNAVAILABLE, "%s takes nothing any more", feed->place.spec) : NULL;
 }
