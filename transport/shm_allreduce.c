@@ -204,13 +204,8 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->steps) HR_TRY(tell(turn));
-  if (!tp_shm_all_did(turn, 1)) return NULL;
-  HR_TRY(tp_shm_check_sizes(turn));
-  tp_shm_spread_t spread = tp_shm_spread_of(turn);
-  turn->first = spread == TP_SHM_SOME;
-  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
-  return turn->step(turn, out_done);
+  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, step_arrays, step_chunks};
+  return tp_shm_meet(turn, &ways, out_done);
 }
 
 hr_status_t tp_all_reduce_shm(tp_request_t *request) {

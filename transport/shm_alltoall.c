@@ -165,7 +165,6 @@ static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
 
 /* --- both --- */
 
-/* As in shm_allreduce.c: who has its arrays elsewhere begins with its first parts at once. */
 static hr_status_t tell(tp_shm_turn_t *turn) {
   bool has_places = turn->group->size <= MOST_WITH_PLACES;
   turn->in_note = has_places && tell_in_note(turn);
@@ -181,13 +180,8 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->steps) HR_TRY(tell(turn));
-  if (!tp_shm_all_did(turn, 1)) return NULL;
-  HR_TRY(read_sizes(turn));
-  tp_shm_spread_t spread = tp_shm_spread_of(turn);
-  turn->first = spread == TP_SHM_SOME;
-  turn->step = spread == TP_SHM_ALL ? step_arrays : step_chunks;
-  return turn->step(turn, out_done);
+  static const tp_shm_ways_t ways = {tell, read_sizes, step_arrays, step_chunks};
+  return tp_shm_meet(turn, &ways, out_done);
 }
 
 /* The lists are the caller's only until the start is over: they are copied. */

@@ -193,7 +193,7 @@ void tp_shm_give_up(tp_request_t *request) {
     if (request->turns[i].group && !request->turns[i].over) request->turns[i].group->broken = true;
 }
 
-hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn) {
+hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn) {
   for (int k = 0; k < turn->group->size; k++) {
     uint64_t theirs = tp_shm_size_of(turn, k);
     if (theirs != turn->size_bytes)
@@ -214,10 +214,15 @@ bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
   return note->is_shared;
 }
 
-tp_shm_spread_t tp_shm_spread_of(const tp_shm_turn_t *turn) {
-  int shared = 0;
-  for (int k = 0; k < turn->group->size; k++) shared += tp_shm_note(turn, k)->is_shared;
-  return shared == turn->group->size ? TP_SHM_ALL : shared ? TP_SHM_SOME : TP_SHM_NONE;
+hr_status_t tp_shm_meet(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool *out_done) {
+  if (!turn->steps) HR_TRY(ways->tell(turn));
+  if (!tp_shm_all_did(turn, 1)) return NULL;
+  HR_TRY(ways->check_sizes(turn));
+  int shared = 0, size = turn->group->size;
+  for (int k = 0; k < size; k++) shared += tp_shm_note(turn, k)->is_shared;
+  turn->first = shared > 0 && shared < size;
+  turn->step = shared == size ? ways->arrays : ways->chunks;
+  return turn->step(turn, out_done);
 }
 
 /* --- staging memory --- */

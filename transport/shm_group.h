@@ -75,21 +75,30 @@ static inline char *tp_shm_staged(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->place);
 }
 /* After the first step of all: sizes that differ are an error. */
-hr_status_t tp_shm_check_sizes(const tp_shm_turn_t *turn);
+hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn);
 
 /* --- arrays that lie in shared memory anyway (tp_alloc): they are read, and written, where they are ---
  * Members tell each other in their first step; what they do then depends on all of them. */
 /* Where this member's arrays are; NULL for one that the others need not see. False: not in shared memory. */
 bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out);
-typedef enum tp_shm_spread { TP_SHM_ALL, TP_SHM_SOME, TP_SHM_NONE } tp_shm_spread_t;
-/* Whose arrays are shared, once all have done a step. */
-tp_shm_spread_t tp_shm_spread_of(const tp_shm_turn_t *turn);
 static inline char *tp_shm_in(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->in);
 }
 static inline char *tp_shm_out(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->out);
 }
+
+/* How members go on once all have told where their arrays are: who has its arrays elsewhere begins with its first chunk
+ * at once, in `tell`, so that everybody's is there after the first step. */
+typedef struct tp_shm_ways {
+  hr_status_t (*tell)(tp_shm_turn_t *turn); /* this member's part of the first step; ends with tp_shm_did */
+  hr_status_t (*check_sizes)(tp_shm_turn_t *turn);
+  hr_status_t (*arrays)(tp_shm_turn_t *turn, bool *out_done); /* where the arrays of all are shared */
+  hr_status_t (*chunks)(tp_shm_turn_t *turn, bool *out_done); /* through staged chunks */
+} tp_shm_ways_t;
+
+/* The first step: tells, waits for all, and chooses the way. */
+hr_status_t tp_shm_meet(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool *out_done);
 
 /* Bytes that each process copies in at a time: what stays in the caches. */
 size_t tp_shm_chunk(const tp_groups_t *groups, size_t size_bytes);
