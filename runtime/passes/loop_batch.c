@@ -129,10 +129,29 @@ static bool has_row(const batcher_t *batcher, const hlo_instr_t *pieces) {
   return false;
 }
 
+/* The concatenation that an operand is, or whose elements it has as a vector; NULL: there is none. */
+static hlo_instr_t *pieces_of(const hlo_instr_t *dot, int side) {
+  hlo_instr_t *x = dot->operands[side], *pieces = x;
+  while (x->shape->rank == 1 && pieces->op == HLO_RESHAPE) pieces = pieces->operands[0];
+  if (pieces->op != HLO_CONCATENATE) return NULL;
+  int64_t d = ints(pieces, HLO_ATTR_DIMENSIONS).data[0];
+  bool is_line = x->shape->rank == 1 && pieces->shape->dims[d] == x->shape->dims[0];
+  return is_line || (pieces == x && d == contracting_of(dot, side)) ? pieces : NULL;
+}
+
+/* Piece k, in the form of the operand. */
+static hlo_instr_t *piece_of(batcher_t *batcher, const hlo_instr_t *dot, int side, const hlo_instr_t *pieces, int k) {
+  hlo_instr_t *piece = pieces->operands[k];
+  if (dot->operands[side] == pieces) return piece;
+  int64_t count = pass_count(piece->shape);
+  const hlo_shape_t *line = pass_shape(batcher->rewrite, piece->shape->dtype, 1, &count);
+  return line ? hlo_build_reshape(&batcher->rewrite->builder, piece, line) : NULL;
+}
+
 static bool are_pieces(const batcher_t *batcher, const hlo_instr_t *dot, int side) {
-  const hlo_instr_t *pieces = dot->operands[side];
-  return pieces->op == HLO_CONCATENATE && pieces->operand_count <= MOST_PIECES && pass_is_plain_float(dot->shape->dtype) &&
-         ints(pieces, HLO_ATTR_DIMENSIONS).data[0] == contracting_of(dot, side) && has_row(batcher, pieces) &&
+  const hlo_instr_t *pieces = pieces_of(dot, side);
+  return pieces && pieces->operand_count <= MOST_PIECES && pass_is_plain_float(dot->shape->dtype) &&
+         has_row(batcher, pieces) &&
          is_invariant(batcher, dot->operands[1 - side], DEPTH_MOST);
 }
 
@@ -145,10 +164,11 @@ static hlo_instr_t *part_of(batcher_t *batcher, hlo_instr_t *x, int64_t d, int64
 }
 
 static hlo_instr_t *divide(batcher_t *batcher, hlo_instr_t *dot, int side) {
-  hlo_instr_t *pieces = dot->operands[side], *other = dot->operands[1 - side], *sum = NULL;
+  hlo_instr_t *pieces = pieces_of(dot, side), *other = dot->operands[1 - side], *sum = NULL;
   int64_t d = contracting_of(dot, side), other_d = contracting_of(dot, 1 - side), from = 0;
   for (int k = 0; k < pieces->operand_count; k++) {
-    hlo_instr_t *piece = pieces->operands[k];
+    hlo_instr_t *piece = piece_of(batcher, dot, side, pieces, k);
+    if (!piece) return NULL;
     hlo_instr_t *part = part_of(batcher, other, other_d, from, from + piece->shape->dims[d]);
     if (!part) return NULL;
     hlo_instr_t *product = side ? build_dot(batcher, dot, part, other_d, piece, d)
