@@ -25,6 +25,7 @@ static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
+  kernel->formula->has_short_sums = kernel->has_short_sums;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
   return jit_formula_take_failure(kernel->formula);
