@@ -71,7 +71,8 @@ static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (ke
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
-  if (last < 1 || kernel->has_tiles || nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
+  if (last < 1 || kernel->has_tiles || nest->sizes[last] > JIT_MAX_SHORT) return;
+  if (nest->sizes[last - 1] < kernel->lanes) return;
   if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES || jit_inner_fits(kernel)) return;
   kernel->unrolled = (int)nest->sizes[last];
 }
