@@ -145,7 +145,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
-  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
+                                      .run_step = exec_compiled_run_step, .machine = machine};
   machine->native.env->workers = machine->options.workers;
   machine->where.locate = locate;
   if (machine->options.machine.trace)

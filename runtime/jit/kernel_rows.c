@@ -224,7 +224,7 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (is_written(root, emit->pass))
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
   }
 }
 
@@ -324,7 +324,7 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full) jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], false);
+    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->place, values[r], false);
   }
 }
 
@@ -348,11 +348,11 @@ static void write_row(jit_emit_t *emit, rows_t *rows) {
 
 static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
   write_row(emit, rows);
   for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* --- rows in blocks -------------------------------------------------------------------------------------------- */
@@ -360,7 +360,7 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
 static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   LLVMBuilderRef b = emit->code->builder;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   LLVMValueRef blocks = jit_emit_i64(emit, rows->reduce->block_count);
   jit_emit_at(emit, emit->level);
   LLVMValueRef block = llvm()->BuildURem(b, loop.variable, blocks, "");
@@ -377,7 +377,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   }
   emit->carry_count = 0;
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* The blocks' results of one reduction, in their order. */
@@ -408,14 +408,14 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
 static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
   emit->pass = pass;
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
   if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 static void forget_values(jit_reduce_t *reduce) {

@@ -1,5 +1,7 @@
 #include "jit/reducer.h"
 
+#include <string.h>
+
 #include <math.h>
 
 #include "jit/element.h"
@@ -130,17 +132,40 @@ static LLVMValueRef half(jit_code_t *code, LLVMValueRef value, int lanes, int fi
                                     llvm()->ConstVector(numbers, (unsigned)lanes), "");
 }
 
+/* With the only lane of `first` as lane 0. */
+static LLVMValueRef replace_first(jit_code_t *code, LLVMValueRef value, LLVMValueRef first) {
+  LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
+  first = llvm()->BuildExtractElement(code->builder, first, zero, "");
+  return llvm()->BuildInsertElement(code->builder, value, first, zero, "");
+}
+
+/* Lanes 0 .. count - 1 and those behind them, combined. */
+static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count, LLVMValueRef *accs) {
+  LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    low[k] = half(code, accs[k], count, 0);
+    high[k] = half(code, accs[k], count, count);
+  }
+  jit_reducer_apply(code, reducer, low, high);
+  memcpy(accs, low, (size_t)reducer->count * sizeof *accs);
+}
+
+/* A lane that has no partner goes along with the first one. */
+static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  LLVMValueRef first[JIT_MAX_RESULTS], last[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    first[k] = half(code, accs[k], 1, 0);
+    last[k] = half(code, accs[k], 1, lanes - 1);
+  }
+  jit_reducer_apply(code, reducer, first, last);
+  for (int k = 0; k < reducer->count; k++) accs[k] = replace_first(code, accs[k], first[k]);
+}
+
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
-  int lanes = jit_lanes(llvm()->TypeOf(accs[0]));
   bool is_vector = llvm()->GetTypeKind(llvm()->TypeOf(accs[0])) == LLVMVectorTypeKind;
-  for (lanes /= 2; lanes >= 1; lanes /= 2) {
-    LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
-    for (int k = 0; k < reducer->count; k++) {
-      low[k] = half(code, accs[k], lanes, 0);
-      high[k] = half(code, accs[k], lanes, lanes);
-    }
-    jit_reducer_apply(code, reducer, low, high);
-    for (int k = 0; k < reducer->count; k++) accs[k] = low[k];
+  for (int lanes = jit_lanes(llvm()->TypeOf(accs[0])); lanes > 1; lanes /= 2) {
+    if (lanes % 2) fold_odd(code, reducer, lanes, accs);
+    fold_pairs(code, reducer, lanes / 2, accs);
   }
   LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
   for (int k = 0; k < reducer->count && is_vector; k++)

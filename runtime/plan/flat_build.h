@@ -54,6 +54,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  int loops; /* that are open */
   flat_turns_t turns; /* of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
