@@ -17,6 +17,8 @@ static bool has_identity(hlo_opcode_t op) {
 
 static bool is_plain(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
+  bool is_complex = !hlo_shape_is_tuple(root->shape) && hr_dtype_is_complex(root->shape->dtype);
+  if (is_complex && root->op != HLO_ADD) return false; /* 1 is no identity where parts are infinite */
   if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape)) return false;
   return root->operands[0]->op == HLO_PARAMETER && root->operands[1]->op == HLO_PARAMETER &&
          root->operands[0] != root->operands[1];
@@ -64,6 +66,7 @@ static LLVMValueRef extreme_integer(LLVMTypeRef type, bool is_signed, bool most)
 static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype) {
   LLVMTypeRef type = jit_register_type(code, dtype);
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  if (hr_dtype_is_complex(dtype)) return jit_real(type, -0.0);
   if (dtype == HR_PRED) return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
   if (hr_dtype_is_float(dtype))
     return jit_real(type, op == HLO_ADD ? -0.0 : op == HLO_MULTIPLY ? 1 : op == HLO_MAXIMUM ? -INFINITY : INFINITY);
@@ -84,7 +87,7 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 /* --- applying -------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x,
-                                int count, LLVMValueRef *values) {
+                                int count, int lanes, LLVMValueRef *values) {
   LLVMValueRef args[3];
   if (instr->op == HLO_PARAMETER) {
     int number = (int)hlo_parameter_number(instr);
@@ -92,7 +95,7 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
   }
   if (instr->op == HLO_CONSTANT) {
     LLVMValueRef scalar = jit_element_constant(code, instr->shape->dtype, instr->literal->data);
-    return jit_splat_constant(jit_type_like(llvm()->TypeOf(scalar), llvm()->TypeOf(x[0])), scalar);
+    return jit_element_splat(code, instr->shape->dtype, lanes, scalar);
   }
   for (int k = 0; k < instr->operand_count; k++) args[k] = values[instr->operands[k]->id];
   jit_element_op_t op = {.op = instr->op, .to = instr->shape->dtype, .detail = jit_op_detail(instr),
@@ -101,8 +104,7 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
 }
 
 static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
-  hr_dtype_t dtype = reducer->dtypes[0];
-  if (dtype == HR_F16 || dtype == HR_BF16) dtype = HR_F32;
+  hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[0]].compute;
   jit_element_op_t op = {.op = reducer->op, .from = dtype, .to = dtype};
   accs[0] = jit_element_emit(code, &op, (LLVMValueRef[]){accs[0], x[0]});
 }
@@ -115,36 +117,29 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
     apply_plain(code, reducer, accs, x);
     return;
   }
+  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, values);
+    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, lanes, values);
   }
   for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
 }
 
-static LLVMValueRef half(jit_code_t *code, LLVMValueRef value, int lanes, int first) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  LLVMValueRef numbers[64];
-  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)(first + i), false);
-  return llvm()->BuildShuffleVector(code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
-                                    llvm()->ConstVector(numbers, (unsigned)lanes), "");
-}
-
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
-  int lanes = jit_lanes(llvm()->TypeOf(accs[0]));
-  bool is_vector = llvm()->GetTypeKind(llvm()->TypeOf(accs[0])) == LLVMVectorTypeKind;
+  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
+  bool is_scalar = lanes == 1;
   for (lanes /= 2; lanes >= 1; lanes /= 2) {
     LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) {
-      low[k] = half(code, accs[k], lanes, 0);
-      high[k] = half(code, accs[k], lanes, lanes);
+      low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, lanes);
+      high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes, lanes);
     }
     jit_reducer_apply(code, reducer, low, high);
     for (int k = 0; k < reducer->count; k++) accs[k] = low[k];
   }
   LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
-  for (int k = 0; k < reducer->count && is_vector; k++)
-    accs[k] = llvm()->BuildExtractElement(code->builder, accs[k], zero, "");
+  for (int k = 0; k < reducer->count && !is_scalar; k++)
+    if (!hr_dtype_is_complex(reducer->dtypes[k])) accs[k] = llvm()->BuildExtractElement(code->builder, accs[k], zero, "");
 }
 
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {
