@@ -177,7 +177,7 @@ static pair_t abs_(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
   return (pair_t){size, size};
 }
 
-/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error. */
+/* e^(w log z), for results of f32: in f64 the product may magnify the logarithm's error, but not of many turns. */
 static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
   value_t rare_exp;
   pair_t log = log_of_f32(c, z, w, out_rare);
@@ -185,7 +185,8 @@ static pair_t power_of_f32(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare)
                     add(c, mul(c, w.re, log.im), mul(c, w.im, log.re))};
   pair_t result = exponential(c, product, w, &rare_exp);
   value_t is_plain = both(c, is_equal_k(c, z.im, 0), is_equal_k(c, w.im, 0));
-  *out_rare = either(c, either(c, *out_rare, rare_exp), is_plain);
+  value_t is_left_to_library = either(c, is_plain, is_beyond(c, product.im, 0x1p20));
+  *out_rare = either(c, either(c, *out_rare, rare_exp), is_left_to_library);
   return result;
 }
 
