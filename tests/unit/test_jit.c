@@ -147,6 +147,38 @@ static void conversions(void) {
   CU_ASSERT_EQUAL(driver.declined, is_declined(HR_F16) ? TYPES + 1 : 0);
 }
 
+/* What moves, chooses and sums complex numbers, by whole vectors and less. */
+static void complex_arrays(void) {
+  static const char *const types[] = {"c64", "c128"};
+  for (int i = 0; i < 24; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true, .ulp = 1,
+                           .tolerance = 1e-5, .in_place = i % 3 == 0};
+    const char *type = types[i % 2];
+    int rows = 1 + i * 5 % 23, columns = 1 + i * 7 % 61;
+    char text[2048];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] parameter(1) p = pred[%d,%d] parameter(2)\n"
+             "k = %s[] constant((1.5, -2)) kb = %s[%d,%d] broadcast(k), dimensions={} m = %s[%d,%d] multiply(a, kb)\n"
+             "q = %s[%d,%d] select(p, m, b) r = %s[%d,%d] reverse(b), dimensions={1} v = %s[%d,%d] subtract(q, r)\n"
+             "w = %s[%d,%d] select(p, a, b) n = %s[%d,%d] maximum(w, v) ROOT t = tuple(v, w, n) }\n",
+             type, rows, columns, type, rows, columns, rows, columns, type, type, rows, columns, type, rows, columns,
+             type, rows, columns, type, rows, columns, type, rows, columns, type, rows, columns, type, rows, columns);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nf { x = %s[] parameter(0) y = %s[] parameter(1) ROOT z = %s[] add(x, y) }\n"
+             "ENTRY e { a = %s[%d,%d] parameter(0) m = %s[%d,%d] multiply(a, a) k = %s[] constant((0, 1))\n"
+             "ROOT r = %s[%d] reduce(m, k), dimensions={%d}, to_apply=f }\n",
+             type, type, type, type, rows, columns, type, rows, columns, type, type, i % 3 ? rows : columns, i % 3 ? 1 : 0);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] transpose(a), dimensions={1,0}\n"
+             "c = %s[%d,%d] parameter(1) d = %s[%d,%d] add(b, c) ROOT n = %s[%d,%d] negate(d) }\n",
+             type, rows, columns, type, columns, rows, type, columns, rows, type, columns, rows, type, columns, rows);
+    CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Sizes around the width of vectors, and several workers. */
 static void tails(void) {
   for (int size = 1; size <= 70; size += size < 20 ? 1 : 7) {
@@ -510,6 +542,7 @@ static void random_fusions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
-CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"functions of complex numbers", complex_functions}, {"conversions", conversions},
+CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"functions of complex numbers", complex_functions},
+                           {"arrays of complex numbers", complex_arrays}, {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"loops", loops}, {"random fusions", random_fusions}, CU_TEST_INFO_NULL};
