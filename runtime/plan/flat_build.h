@@ -93,6 +93,9 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 
+/* Code for what a collective combines elements with, if it does and there is an emitter that can write it. */
+hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr);
+
 /* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
 typedef struct flat_moves {
   const plan_step_t *source;
