@@ -10,8 +10,10 @@
 
 #define INSIDE_BYTES 208              /* that fit into a letter */
 #define LETTERS_AT_ONCE 64            /* are made */
-#define COPIED_BYTES ((size_t)64 << 10) /* at most, for a receiver who may not read them where they are */
+#define PARCEL_CLASSES 3
 #define BUCKETS 512
+/* Copying so few bytes into shared memory costs less than having the kernel read them. */
+static const size_t parcel_bytes[PARCEL_CLASSES] = {4 << 10, 16 << 10, 64 << 10};
 #define CALL_BACK_NS 50000
 
 /* Written by the sender before SENT, from then on by the receiver until it is the sender's again: READ, and what ends
@@ -43,7 +45,7 @@ struct tp_message {
   char *data;
   size_t size_bytes;
   letter_t *letter;     /* of a send; of a receive one that was found and not read yet */
-  void *copied;         /* for the receiver to read */
+  uint64_t parcel;      /* place of a copy for the receiver to read; 0: none */
   tp_message_t *beside; /* the bytes, over the endpoint */
   hr_status_t status;   /* how the receive ended */
   tp_shm_watch_t watch;
@@ -61,7 +63,8 @@ typedef struct mail {
   tp_shm_t *shm;
   tp_message_t *free_messages;
   uint64_t free_letters; /* places, linked */
-  HR_VEC(void *) pieces; /* of memory, in which this process's letters are */
+  uint64_t free_parcels[PARCEL_CLASSES]; /* places, linked */
+  HR_VEC(void *) pieces; /* of memory, in which this process's letters and parcels are */
   bucket_t buckets[BUCKETS];
 } mail_t;
 
@@ -91,12 +94,19 @@ static void letter_free(mail_t *mail, letter_t *letter) {
   mail->free_letters = tp_shm_place(mail->shm, letter);
 }
 
+/* A piece of shared memory, kept until the end. NULL: there is no more. */
+static void *new_piece(mail_t *mail, size_t size_bytes) {
+  hr_status_t st = HR_VEC_RESERVE(&mail->pieces, mail->pieces.count + 1);
+  void *piece = st ? NULL : tp_shm_alloc(mail->shm, size_bytes);
+  hr_status_release(st);
+  if (piece) mail->pieces.data[mail->pieces.count++] = piece;
+  return piece;
+}
+
 static hr_status_t make_letters(mail_t *mail) {
-  HR_TRY(HR_VEC_RESERVE(&mail->pieces, mail->pieces.count + 1));
-  letter_t *letters = tp_shm_alloc(mail->shm, LETTERS_AT_ONCE * sizeof *letters);
+  letter_t *letters = new_piece(mail, LETTERS_AT_ONCE * sizeof *letters);
   if (!letters)
     return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
-  mail->pieces.data[mail->pieces.count++] = letters;
   for (int i = LETTERS_AT_ONCE; i-- > 0;) letter_free(mail, &letters[i]);
   return NULL;
 }
@@ -108,8 +118,37 @@ static hr_status_t letter_new(mail_t *mail, letter_t **out_letter) {
   return NULL;
 }
 
+static int parcel_class(size_t size_bytes) {
+  int class_ = 0;
+  while (class_ < PARCEL_CLASSES && size_bytes > parcel_bytes[class_]) class_++;
+  return class_;
+}
+
+/* A copy in shared memory, unless it is too large or there is no room. */
+static uint64_t parcel_new(mail_t *mail, const void *data, size_t size_bytes) {
+  int class_ = parcel_class(size_bytes);
+  if (class_ == PARCEL_CLASSES) return 0;
+  uint64_t place = mail->free_parcels[class_];
+  if (place) {
+    mail->free_parcels[class_] = *(uint64_t *)tp_shm_at(mail->shm, place);
+  } else {
+    void *piece = new_piece(mail, parcel_bytes[class_]);
+    if (!piece) return 0;
+    place = tp_shm_place(mail->shm, piece);
+  }
+  memcpy(tp_shm_at(mail->shm, place), data, size_bytes);
+  return place;
+}
+
+static void parcel_free(mail_t *mail, const tp_message_t *message) {
+  if (!message->parcel) return;
+  uint64_t *list = &mail->free_parcels[parcel_class(message->size_bytes)];
+  *(uint64_t *)tp_shm_at(mail->shm, message->parcel) = *list;
+  *list = message->parcel;
+}
+
 static void message_free(mail_t *mail, tp_message_t *message) {
-  tp_shm_free(mail->shm, message->copied);
+  parcel_free(mail, message);
   message->next = mail->free_messages;
   mail->free_messages = message;
 }
@@ -275,17 +314,15 @@ static hr_status_t fill_letter(mail_t *mail, tp_message_t *message, letter_t *le
     return NULL;
   }
   bool shared = tp_shm_has(mail->shm, data);
-  if (!shared && (mail->shm->reads_directly || message->peer == mail->endpoint.rank)) {
-    letter->way = PRIVATE;
-    letter->place = (uint64_t)(uintptr_t)data;
+  if (!shared) message->parcel = parcel_new(mail, data, size);
+  if (shared || message->parcel) {
+    letter->way = SHARED;
+    letter->place = shared ? tp_shm_place(mail->shm, data) : message->parcel;
     return NULL;
   }
-  if (!shared && size <= COPIED_BYTES) message->copied = tp_shm_alloc(mail->shm, size);
-  if (message->copied) memcpy(message->copied, data, size);
-  letter->way = shared || message->copied ? SHARED : BESIDE;
-  letter->place = shared ? tp_shm_place(mail->shm, data) : 0;
-  if (message->copied) letter->place = tp_shm_place(mail->shm, message->copied);
-  if (letter->way == SHARED) return NULL;
+  letter->way = mail->shm->reads_directly || message->peer == mail->endpoint.rank ? PRIVATE : BESIDE;
+  letter->place = (uint64_t)(uintptr_t)data;
+  if (letter->way == PRIVATE) return NULL;
   return mail->beside->vtable->send(mail->beside, message->peer, message->tag, data, size, &message->beside);
 }
 

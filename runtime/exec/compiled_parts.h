@@ -35,7 +35,7 @@ struct exec_compiled {
   hr_arena_t kept; /* lists */
   void *arena;
   hr_buffer_t *shared; /* has the arena, where peers reach it; NULL: the arena is the machine's own */
-  bool has_peers;      /* a step is a collective */
+  bool has_peers;      /* a step is a collective, or an end of a channel */
   run_step_t *steps;
   void **pointers;
   /* Arguments, then results: where their addresses go, and the address that is there. */
