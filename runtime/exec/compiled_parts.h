@@ -19,6 +19,7 @@ typedef struct run_step {
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
   int begins;           /* REFERENCE: number of the step that began what this one ends; -1: none */
   uint64_t begun_ns;    /* REFERENCE: when it began a collective, if there is a trace */
+  uint32_t handle;      /* REFERENCE: of the transfer on a channel that it began */
   hlo_value_t **places; /* the same of the results, of steps that have places; else NULL */
 } run_step_t;
 
