@@ -231,9 +231,22 @@ static hr_status_t take_bytes(mail_t *mail, tp_message_t *message, const letter_
       tp_shm_copy(message->data, tp_shm_at(mail->shm, letter->place), size, tp_shm_streams(size, mail->shm->local_size));
       return NULL;
     case PRIVATE: return read_private(mail, message, letter);
-    default:
-      return mail->beside->vtable->recv(mail->beside, message->peer, message->tag, message->data, size, &message->beside);
+    default: return NULL; /* since it was found, they are on their way */
   }
+}
+
+static void drop_beside(mail_t *mail, tp_message_t *message) {
+  if (message->beside) mail->beside->vtable->cancel(mail->beside, message->beside);
+  message->beside = NULL;
+}
+
+/* The letter that a receive waited for. Receives are found theirs in order, as messages beside want it; they may be read
+ * in another. */
+static void found_letter(mail_t *mail, tp_message_t *message, letter_t *letter) {
+  message->letter = letter;
+  if (letter->way == BESIDE && letter->size_bytes == message->size_bytes)
+    message->status = mail->beside->vtable->recv(mail->beside, message->peer, message->tag, message->data,
+                                                 message->size_bytes, &message->beside);
 }
 
 /* Takes what the letter of a receive sends, unless its sender has called it back: then the receive waits for another. */
@@ -242,6 +255,7 @@ static void read_letter(mail_t *mail, tp_message_t *message) {
   uint32_t state = SENT;
   message->letter = NULL;
   if (!atomic_compare_exchange_strong(&letter->state, &state, BEING_READ)) {
+    drop_beside(mail, message);
     append_receive(mail, message);
     return;
   }
@@ -251,10 +265,10 @@ static void read_letter(mail_t *mail, tp_message_t *message) {
                                (unsigned long long)letter->size_bytes, message->size_bytes);
     letter->wanted_bytes = message->size_bytes;
     state = WRONG_SIZE;
-  } else if (message->size_bytes) {
+  } else if (message->size_bytes && !message->status) {
     message->status = take_bytes(mail, message, letter);
-    if (message->status) state = UNREADABLE;
   }
+  if (message->status && state == READ) state = UNREADABLE;
   message->arrived = true;
   atomic_store_explicit(&letter->state, state, memory_order_release);
 }
@@ -281,8 +295,8 @@ static void sort_pile(mail_t *mail) {
     place = letter->next;
     tp_message_t **link = find_receive(mail, letter->from, letter->tag), *message = *link;
     if (message) {
-      message->letter = letter;
       *link = message->next;
+      found_letter(mail, message, letter);
     } else {
       append_letter(mail, letter);
     }
@@ -296,8 +310,11 @@ static hr_status_t mail_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, vo
   HR_TRY(message_new(mail, &message));
   *message = (tp_message_t){.peer = from, .tag = tag, .data = data, .size_bytes = size_bytes};
   sort_pile(mail);
-  message->letter = find_letter(mail, from, tag, true);
-  if (!message->letter) append_receive(mail, message);
+  letter_t *letter = find_letter(mail, from, tag, true);
+  if (letter)
+    found_letter(mail, message, letter);
+  else
+    append_receive(mail, message);
   *out_message = message;
   return NULL;
 }
@@ -447,7 +464,7 @@ static void mail_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
     call_back(mail, message);
   else if (!message->arrived && !message->letter)
     remove_receive(mail, message);
-  if (message->beside) mail->beside->vtable->cancel(mail->beside, message->beside);
+  drop_beside(mail, message);
   hr_status_release(message->status);
   message_free(mail, message);
 }
