@@ -212,14 +212,15 @@ static uint64_t now_ns(void) {
 
 uint64_t tp_request_over_ns(const tp_request_t *request) { return request->over ? request->over_ns : 0; }
 
-/* As far as it goes without waiting. */
+/* As far as it goes without waiting. That it is over is told at the very end: some ask without the lock. */
 static void move_on(tp_request_t *request) {
+  bool over = false;
   if (request->over) return;
-  request->status = advance(request, &request->over);
-  if (request->over && request->groups->notes_times) request->over_ns = now_ns();
-  if (!request->status) return;
-  request->over = true;
-  drop_messages(request);
+  request->status = advance(request, &over);
+  if (request->status) drop_messages(request);
+  if (!over && !request->status) return;
+  if (request->groups->notes_times) request->over_ns = now_ns();
+  atomic_store_explicit(&request->over, true, memory_order_release);
 }
 
 static hr_status_t test_request(tp_request_t *request, bool *out_done) {

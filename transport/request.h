@@ -72,7 +72,7 @@ struct tp_request {
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
   uint32_t turn;              /* among those of the group */
-  bool over;                  /* nothing is left to do but to tell */
+  atomic_bool over;           /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
   uint64_t over_ns;           /* when, if groups->notes_times */
 
