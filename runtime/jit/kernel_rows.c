@@ -31,11 +31,12 @@ static uint32_t within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
 }
 
-static bool is_expensive(const jit_node_t *node) {
-  if (node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE) return true;
-  for (int k = 0; k < node->arg_count; k++)
-    if (is_expensive(node->args[k])) return true;
-  return false;
+/* Nodes were made operands first. */
+static void find_expensive(const jit_kernel_t *kernel) {
+  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
+    for (int k = 0; k < node->arg_count; k++) node->is_expensive |= node->args[k]->is_expensive;
+  }
 }
 
 /* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
@@ -45,7 +46,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   bool again = node->uses > 0;
   if (!again) node->first_pass = pass;
   node->uses = pass + 1;
-  if (again && is_expensive(node)) {
+  if (again && node->is_expensive) {
     node->slot = kernel->reduce->saved_count++;
     return;
   }
@@ -55,6 +56,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
 
 static void find_saved(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
+  find_expensive(kernel);
   for (int pass = 0; pass < reduce->pass_count; pass++) {
     for (int i = 0; i < reduce->reduction_count; i++)
       for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
