@@ -40,7 +40,6 @@ typedef struct mpi_endpoint {
   MPI_Comm comm;
   uint32_t tag_mask; /* of the tags that this MPI can carry */
   bool must_finalize;
-  bool out_of_step; /* a transfer failed or was given up: peers may wait for what will never come */
   char host_name[256];
   tp_message_t *free_messages;
 } mpi_endpoint_t;
@@ -109,7 +108,7 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
 }
 
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
-  self_of(endpoint)->out_of_step = true;
+  endpoint->out_of_step = true;
   for (int i = 0; i < message->piece_count; i++) drop_piece(&message->pieces[i], message->is_send);
   message_free(self_of(endpoint), message);
 }
@@ -258,7 +257,7 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
     self->free_messages = message->next_free;
     self->host->free(message);
   }
-  if (self->out_of_step) {
+  if (endpoint->out_of_step) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);
