@@ -19,6 +19,7 @@ typedef struct importer {
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
   hr_map_t rows;      /* import_row_t by op name */
+  const char **attrs; /* of each row's op, as bytecode lists them; NULL: not looked up yet */
   hr_map_t names;     /* of computations, taken */
   int body_count;     /* for names of region bodies */
   int depth;          /* of blocks that are being imported */
