@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "jit/element.h"
+#include "jit/element_complex.h"
 
 LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value) {
   return llvm()->ConstInt(llvm()->Int64TypeInContext(emit->code->context), (uint64_t)value, true);
@@ -380,15 +380,38 @@ static LLVMValueRef load_one(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef
   return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
 }
 
+/* The real or the imaginary part of a complex number's place. */
+static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, int part) {
+  return jit_expr_affine(&emit->formula->exprs, index, 2, part);
+}
+
+/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */
+static LLVMValueRef load_parts(jit_emit_t *emit, LLVMValueRef array, const jit_expr_t *index, jit_guard_t guard,
+                               int depth) {
+  LLVMValueRef re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
+  LLVMValueRef im = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 1), guard, depth);
+  jit_emit_at(emit, depth);
+  return jit_complex_join(emit->code, (jit_pair_t){re, im});
+}
+
+static void store_parts(jit_emit_t *emit, LLVMValueRef array, const jit_expr_t *index, LLVMValueRef value) {
+  jit_emit_at(emit, emit->level);
+  jit_pair_t parts = jit_complex_split(emit->code, value);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 0), parts.re, false);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 1), parts.im, false);
+}
+
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
                            jit_guard_t guard, int depth) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   LLVMTypeRef vector = emit->lanes > 1 ? llvm()->VectorType(element, (unsigned)emit->lanes) : element;
-  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   int64_t offsets[JIT_MAX_LANES];
   reach_t reach = reach_of(emit, index);
   LLVMValueRef value, pointer;
-  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, align, offsets);
+  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
   if (is_never(guard))
     return jit_from_memory(emit->code, dtype, llvm()->ConstNull(reach == REACH_ONE ? element : vector));
   pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
@@ -452,8 +475,13 @@ void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype
 
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) {
+    store_parts(emit, array, index, value);
+    return;
+  }
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
-  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   bool spread = reach_of(emit, index) == REACH_SPREAD;
   LLVMValueRef pointer =
       spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
@@ -466,6 +494,6 @@ void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, cons
   } else {
     LLVMValueRef store = llvm()->BuildStore(emit->code->builder, value, pointer);
     llvm()->SetAlignment(store, align);
-    if (streams && emit->lanes > 1) stream(emit, store, align * (unsigned)emit->lanes);
+    if (streams && emit->lanes > 1) stream(emit, store, hr_dtype_bytes(dtype) * (size_t)emit->lanes);
   }
 }

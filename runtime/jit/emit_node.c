@@ -70,7 +70,7 @@ static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }
   if (spread || !in_lanes) return value;
-  return jit_splat(emit->code, llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes), value);
+  return jit_element_splat(emit->code, node->dtype, emit->lanes, value);
 }
 
 /* A number as wide as its indices need, compared or converted. */
@@ -141,9 +141,8 @@ LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
   LLVMValueRef value = jit_emit_node(emit, node);
   if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
   if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
-  LLVMTypeRef type = llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes);
   jit_emit_at(emit, depth);
-  node->lanes_value = jit_splat(emit->code, type, value);
+  node->lanes_value = jit_element_splat(emit->code, node->dtype, emit->lanes, value);
   node->lanes_epoch = emit->levels[depth].epoch;
   return node->lanes_value;
 }

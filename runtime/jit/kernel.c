@@ -34,7 +34,7 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     hr_dtype_t dtype = node->dtype;
     if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
-    size_t bytes = dtype == HR_BF16 || dtype == HR_F16 ? 4 : hr_dtype_bytes(dtype);
+    size_t bytes = hr_dtype_bytes(hr_dtype_real(hr_dtype_table[dtype].compute));
     if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
   }
   for (int bytes = 2; bytes <= 8; bytes *= 2)

@@ -82,8 +82,8 @@ static void split_rows(jit_kernel_t *kernel) {
     kernel->phases[2 * p + 1].units = reduce->outer_count;
     kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
   }
-  /* Partial results of each block, then the results: 8 bytes each. */
-  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count) * 8;
+  /* Partial results of each block, then the results. */
+  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count * reduce->element_bytes);
 }
 
 static void whole_rows(jit_kernel_t *kernel) {
@@ -92,7 +92,7 @@ static void whole_rows(jit_kernel_t *kernel) {
   kernel->phases[0].units = reduce->outer_count;
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
   if (reduce->pass_count > 1) find_saved(kernel);
-  reduce->saved_bytes = ((size_t)reduce->within_count * 8 + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  reduce->saved_bytes = ((size_t)(reduce->within_count * reduce->element_bytes) + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   kernel->worker_bytes = reduce->saved_bytes * (size_t)reduce->saved_count;
 }
 
@@ -153,8 +153,8 @@ static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, int slot) {
   return llvm()->BuildInBoundsGEP2(emit->code->builder, byte, emit->scratch, &offset, 1, "");
 }
 
-/* Registers of f16 and bf16 are saved as they are. */
-static hr_dtype_t saved_type(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16 ? HR_F32 : dtype; }
+/* Registers of narrow types are saved as they are. */
+static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
 static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, int leaf) {
@@ -166,7 +166,8 @@ static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValue
   index = llvm()->BuildAdd(b, index, block ? block : jit_emit_i64(emit, reduce->block_count), "");
   index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->leaf_count), "");
   index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
-  return llvm()->BuildInBoundsGEP2(b, llvm()->Int64TypeInContext(emit->code->context), array, &index, 1, "");
+  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->element_bytes), "");
+  return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), array, &index, 1, "");
 }
 
 static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
@@ -197,7 +198,8 @@ static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
   jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
     LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
-    *carried = emit->mask ? llvm()->BuildSelect(emit->code->builder, emit->mask, accs[k], *carried, "") : accs[k];
+    hr_dtype_t dtype = reduction->reducer.dtypes[k];
+    *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
 }
 
@@ -239,9 +241,9 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++) {
-      LLVMTypeRef type = jit_vector_type(llvm()->TypeOf(starts[k]), rows->kernel->lanes);
+      hr_dtype_t dtype = reduction->reducer.dtypes[k];
       for (int u = 0; u < rows->unroll; u++)
-        emit->carried[emit->carry_count++] = jit_splat(emit->code, type, starts[k]);
+        emit->carried[emit->carry_count++] = jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
     }
   }
 }

@@ -143,6 +143,7 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   const hlo_instr_t *instr = step->source->op.instr;
   bool kept = frame->facts->kept[instr->id];
   int *slots;
+  HR_TRY(flat_combiner_add(builder, instr));
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &slots));
   for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
   step->kind = FLAT_REFERENCE;
