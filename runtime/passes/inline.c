@@ -24,8 +24,15 @@ hr_status_t pass_inline(hlo_computation_t *computation, pass_inline_fn wanted, c
   return NULL;
 }
 
-static bool any_call(const hlo_instr_t *call, const void *context) {
-  (void)call, (void)context;
+/* Instructions that calls may add to a module, besides four times what it has: bodies that each call the next one twice
+ * would have no end. */
+#define MOST_ADDED 100000
+
+/* Takes what the call adds from what may still be added. */
+static bool is_affordable(const hlo_instr_t *call, const void *context) {
+  int64_t *left = *(int64_t *const *)context, added = (int64_t)call->called[0]->instrs.count;
+  if (added > *left) return false;
+  *left -= added;
   return true;
 }
 
@@ -36,13 +43,15 @@ static bool has_calls(const hlo_computation_t *computation) {
 }
 
 /* Fusions that a program brings along are another compiler's: they are taken apart, and made anew for this one.
- * Callees come first, so what is put in has no calls any more: one round does for each computation. */
+ * Callees come first, so what is put in has no calls any more but those that must stay. */
 hr_status_t pass_inline_calls(hlo_module_t *module, bool *out_changed) {
+  int64_t left = MOST_ADDED, *context = &left;
+  for (size_t c = 0; c < module->computations.count; c++) left += 4 * (int64_t)module->computations.data[c]->instrs.count;
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     if (!has_calls(computation)) continue;
     *out_changed = true;
-    HR_TRY(pass_inline(computation, any_call, NULL));
+    HR_TRY(pass_inline(computation, is_affordable, &context));
   }
   return *out_changed ? pass_computations_order(module) : NULL;
 }
