@@ -11,6 +11,7 @@
 #include "jit/formula.h"
 
 #define JIT_MAX_CARRIES 64
+#define JIT_MAX_SHORT 4 /* values that are written out inside of the lanes */
 
 /* A small array whose elements are in registers: as they are in memory, a scalar or a vector. */
 typedef struct jit_register {
@@ -98,6 +99,9 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
+/* Writes element k of lane l of values[k] at `index` + count * l + k, in lanes that all exist. */
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values);
 /* The same of root `number`, which may be in registers. */
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                    bool streams);
