@@ -115,10 +115,9 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   return NULL;
 }
 
-/* Reductions wait for their sums, and quick code for them is up to a fifth slower. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
-  if (kernel->loop || kernel->form.space.kind != FUSION_LOOP) return false;
+  if (kernel->loop) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > SIMPLE_COST) return false;
