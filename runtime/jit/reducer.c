@@ -122,25 +122,23 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
   for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
 }
 
-static LLVMValueRef half(jit_code_t *code, LLVMValueRef value, int lanes, int first) {
+/* Lane i of the result is lane i + by, the first ones following the last. */
+static LLVMValueRef turned(jit_code_t *code, LLVMValueRef value, int lanes, int by) {
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
   LLVMValueRef numbers[64];
-  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)(first + i), false);
+  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)((i + by) % lanes), false);
   return llvm()->BuildShuffleVector(code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
                                     llvm()->ConstVector(numbers, (unsigned)lanes), "");
 }
 
+/* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
   int lanes = jit_lanes(llvm()->TypeOf(accs[0]));
   bool is_vector = llvm()->GetTypeKind(llvm()->TypeOf(accs[0])) == LLVMVectorTypeKind;
-  for (lanes /= 2; lanes >= 1; lanes /= 2) {
-    LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
-    for (int k = 0; k < reducer->count; k++) {
-      low[k] = half(code, accs[k], lanes, 0);
-      high[k] = half(code, accs[k], lanes, lanes);
-    }
-    jit_reducer_apply(code, reducer, low, high);
-    for (int k = 0; k < reducer->count; k++) accs[k] = low[k];
+  for (int by = lanes / 2; by >= 1; by /= 2) {
+    LLVMValueRef others[JIT_MAX_RESULTS];
+    for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
+    jit_reducer_apply(code, reducer, accs, others);
   }
   LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
   for (int k = 0; k < reducer->count && is_vector; k++)
