@@ -216,7 +216,9 @@ static int64_t block_rows(const op_native_target_t *target, const fft_native_t *
 }
 
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
-  HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale, &plan->row_lanes));
+  bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
+  if (is_real || fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
+    HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale, &plan->row_lanes));
   if (plan->row_lanes) return NULL;
   int64_t count = block_rows(target, plan);
   fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
