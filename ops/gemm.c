@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define GEMM_DEPTH 256         /* terms of a strip */
-#define GEMM_STRIPS 4          /* packed at once: of columns that lie side by side */
-#define BLOCK_BYTES (1 << 18)  /* of a block of the left matrix: a part of the second cache */
+#define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
+#define SHORT_DEPTH 64
+#define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
 #define STRIP_BYTES 128        /* of a row of the widest strip */
 #define ROW_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */

@@ -184,13 +184,12 @@ TILES_TARGET static void TILES_NAME(edge)(int64_t rows, int64_t columns, gemm_mo
     }
 }
 
-/* All rows of a block against a strip of `columns` columns. */
+/* Rows of a block against a strip of `columns` columns. */
 TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                           const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                           const TILES_NAME(place_t) * at, int64_t panel, const TILES_REAL *a,
                                            const TILES_REAL *b, TILES_REAL *c) {
-  const TILES_REAL *a = block->data;
   bool whole = columns == WIDTH || columns == LANES;
-  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += block->panel, c += BLOCK_ROWS * at->c_row) {
+  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
     if (columns == WIDTH)
       TILES_NAME(rows2)(count, mode, at, a, b, c);
@@ -199,6 +198,18 @@ TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_m
     else
       TILES_NAME(edge)(count, columns, mode, at, a, b, c);
   }
+}
+
+/* Rows of a block against some strips: all rows of it before the next strip, but where sums are short, and c is most of
+ * the traffic, all strips before the next rows, for c to be written in long stretches. */
+TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                            const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                            const TILES_REAL *b, TILES_REAL *c) {
+  int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
+  for (int64_t i = 0; i < rows; i += unit)
+    for (int64_t s = 0; s < columns; s += WIDTH)
+      TILES_NAME(strip)(least(unit, rows - i), least(WIDTH, columns - s), mode, at, block->panel,
+                        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
 }
 
 /* A part of the result on one worker: rows, columns and terms as its range says. */
@@ -215,11 +226,11 @@ TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_rang
                                                           range->first + p, depth, a);
       TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
       TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
-      for (int64_t j = 0; j < range->columns; j += GEMM_STRIPS * WIDTH) {
-        int64_t group = least(GEMM_STRIPS * WIDTH, range->columns - j);
+      int64_t width = GEMM_STRIPS * GEMM_DEPTH / depth * WIDTH;
+      for (int64_t j = 0; j < range->columns; j += width) {
+        int64_t group = least(width, range->columns - j);
         TILES_NAME(pack_strips)(job, parts, range->first + p, depth, range->column + j, group, b);
-        for (int64_t s = 0; s < group; s += WIDTH)
-          TILES_NAME(strip)(rows, least(WIDTH, group - s), mode, &at, &block, b + s * depth, c + j + s);
+        TILES_NAME(strips)(rows, group, mode, &at, &block, b, c + j);
       }
     }
 }
