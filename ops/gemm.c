@@ -156,7 +156,7 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * least_cost || (depths > 1 && job->fill)) continue;
+        if (cost >= 0.98 * least_cost || (depths > 1 && (job->fill || job->mode != GEMM_SET))) continue;
         least_cost = cost;
         best = make_cut(job, rows, columns, depths);
       }
