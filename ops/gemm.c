@@ -98,7 +98,7 @@ static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1
 /* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
  * and its lines are far apart. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
-  if (job->fill || (parts_of(job) == 2 && job->a_col != 1)) return true;
+  if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
   int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
   return columns >= PACKED_COLUMNS && step * parts_of(job) * real_bytes(job) >= 1024;
