@@ -221,11 +221,12 @@ static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_o
   return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
 }
 
-/* The operand as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
- * another's before the end of a -start that has places. */
-static void bring_operand(const hlo_value_t *operand, const reduction_t *reduction, const op_transfer_t *transfer,
-                          hlo_value_t *travelling, hlo_value_t **out_operand) {
-  bool moves = transfer->start && transfer->places && operand->data != travelling->data;
+/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
+ * another's before the end of a -start that has places, unless they are lent. */
+static void bring_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
+                          const op_transfer_t *transfer, hlo_value_t *travelling, hlo_value_t **out_operand) {
+  bool is_lent = k < 64 && (transfer->lent >> k & 1);
+  bool moves = transfer->start && transfer->places && operand->data != travelling->data && !is_lent;
   *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
   if (reduction->convert_in)
     ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
@@ -246,7 +247,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
     return NULL;
   }
   HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
-  bring_operand(operands->values[k], reduction, transfer, *travelling, &reducing->operands[k]);
+  bring_operand(operands->values[k], k, reduction, transfer, *travelling, &reducing->operands[k]);
   return NULL;
 }
 

@@ -106,6 +106,7 @@ struct op_env {
   /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
    * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
   hlo_value_t *const *places;
+  uint64_t lent; /* operands of such a collective (bit k: k < 64) that stay as they are until its end */
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   hr_workers_t *workers; /* that a kernel may use; NULL: none but its caller */
