@@ -81,7 +81,7 @@ static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
     sends[k] = (op_block_t){ragged->leaving + k * ragged->each, bytes};
     recvs[k] = (op_block_t){ragged->arriving + k * ragged->each, bytes};
   }
-  return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs);
+  return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
 
 /* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found later. */
@@ -133,7 +133,7 @@ static hr_status_t exchange_rows(op_env_t *env, ragged_t *ragged) {
     ragged->recvs[k].data = memory;
     HR_TRY(pack_rows(env, ragged, k, &ragged->sends[k]));
   }
-  return coll_exchange(env, ragged->transfer, ragged->group, ragged->sends, ragged->recvs);
+  return coll_exchange(env, ragged->transfer, ragged->group, ragged->sends, ragged->recvs, 0);
 }
 
 static hr_status_t place_rows(op_env_t *env, op_transfer_t *transfer) {

@@ -128,9 +128,10 @@ struct op_env {
   /* Member k gets chunk k (count elements each) of the reduction, in listed order. */
   hr_status_t (*reduce_scatter)(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
                                 const op_reducer_t *reducer, void *out, op_request_t **out_request);
-  /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. */
+  /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. `equal_bytes`: the size of
+   * every block of every member; 0: they may differ. */
   hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            op_request_t **out_request);
+                            size_t equal_bytes, op_request_t **out_request);
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
   hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);

@@ -46,8 +46,9 @@ hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t 
 /* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count elements). */
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
                               tp_request_t **out_request);
-/* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists are read at once. */
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+/* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists are read at once.
+ * `equal_bytes`: the size of every block of every member; 0: they may differ. */
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs, size_t equal_bytes,
                           tp_request_t **out_request);
 /* Member `root`'s data arrives everywhere. */
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request);

@@ -78,7 +78,7 @@ static hr_status_t all_to_all(bench_t *bench, tp_request_t **out_request) {
     bench->sends[k] = (tp_block_t){bench->in + (size_t)k * each, each};
     bench->recvs[k] = (tp_block_t){bench->out + (size_t)k * each, each};
   }
-  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, out_request);
+  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, each, out_request);
 }
 static void mpi_all_to_all(bench_t *bench) {
   int each = (int)bench->bytes / bench->ranks;
