@@ -52,8 +52,9 @@ typedef struct op_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
-  /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
-  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
+   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
    * narrow() rounds them once at the end. acc_bytes 0: accumulators are elements, and the rest is unused. */

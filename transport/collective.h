@@ -20,8 +20,9 @@ typedef struct tp_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it may be called by any thread, one at a time */
-  /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
-  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
+   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
   void (*widen)(void *context, const void *in, void *acc, int64_t count);
