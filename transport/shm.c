@@ -247,8 +247,17 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
 
 /* --- with a file that is inherited --- */
 
+/* Never one of the standard streams, which may be closed. */
+static int file_without_name(void) {
+  int fd = memfd_create("hlorun", MFD_CLOEXEC), moved = -1;
+  if (fd < 0) return fd;
+  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return moved;
+}
+
 hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
-  tp_shm_t shm = {.fd = memfd_create("hlorun", MFD_CLOEXEC)};
+  tp_shm_t shm = {.fd = file_without_name()};
   reckon(&shm, local_size);
   if (shm.fd >= 0 && make_long(&shm)) {
     *out_fd = shm.fd;
