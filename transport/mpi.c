@@ -206,7 +206,18 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
-static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) { tp_rest(endpoint->crowded, polls); }
+/* Messages that are under way, though done for the sender, move only while MPI is called; who waits for something else,
+ * such as a counter in shared memory, has to see to it. */
+static void push_messages(mpi_endpoint_t *self) {
+  int come;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
+}
+
+static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
+  bool spins = tp_rest_spins(endpoint->crowded, polls);
+  if (!spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
+  tp_rest(endpoint->crowded, polls);
+}
 
 /* --- start and end --- */
 

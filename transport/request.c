@@ -1,6 +1,8 @@
 #include "transport/request.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,19 @@ static void delay_start(int rank) {
 
 /* --- the pool --- */
 
+/* For a new transfer; its memory is kept. */
+static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t *group) {
+  tp_posted_t *posted = request->posted;
+  int capacity = request->posted_capacity;
+  tp_space_t scratch = request->scratch, gathered = request->gathered;
+  memset(request, 0, offsetof(tp_request_t, turns));
+  request->turns[0].group = request->turns[1].group = NULL;
+  request->groups = groups, request->group = group;
+  request->posted = posted, request->posted_capacity = capacity;
+  request->scratch = scratch, request->gathered = gathered;
+  request->tag = TP_TAG_CLASS_PERMUTE;
+}
+
 static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
@@ -33,9 +48,7 @@ static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_reque
     HR_TRY(hr_alloc_zeroed(sizeof *request, &memory));
     request = memory;
   }
-  *request = (tp_request_t){.groups = groups, .group = group, .posted = request->posted,
-                            .posted_capacity = request->posted_capacity, .scratch = request->scratch,
-                            .gathered = request->gathered, .tag = TP_TAG_CLASS_PERMUTE};
+  clear_request(request, groups, group);
   request->next_active = groups->active;
   request->link = &groups->active;
   if (request->next_active) request->next_active->link = &request->next_active;
@@ -52,12 +65,25 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
   return st;
 }
 
+static void move_on(tp_request_t *request);
+
+/* What can be done at once is: others may be waiting for it. How that ended is told when the transfer is waited for. */
+static void begin_to_move(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->looks;
+  if (!request->poll) return;
+  groups->looks = true;
+  move_on(request);
+  groups->looks = looked;
+}
+
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
   tp_groups_t *groups = request->groups;
   if (st)
     tp_request_cancel(request);
   else
     *out_request = request;
+  if (!st) begin_to_move(request);
   tp_progress_unlock(groups);
   return st;
 }

@@ -84,8 +84,6 @@ struct tp_request {
   hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
   hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
   hr_status_t (*poll)(tp_request_t *request, bool *out_done); /* instead of rounds of messages; may be NULL */
-  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
-
   tp_space_t scratch;
   tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
 
@@ -96,6 +94,9 @@ struct tp_request {
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
   int64_t count, segment;
   tp_reducer_t reducer;
+
+  /* What follows is not cleared for a new transfer, but for the turns' groups. */
+  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
   tp_fold_t fold;
 };
 

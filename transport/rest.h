@@ -13,10 +13,13 @@
 #define TP_REST_SHORTEST_NS 20000
 #define TP_REST_LONGEST_NS 1000000
 
+/* Is there no rest yet? */
+static inline bool tp_rest_spins(bool crowded, uint32_t polls) { return !crowded && polls < TP_REST_SPINS; }
+
 /* As tp_vtable_t.rest; `crowded` as in tp_endpoint_t. */
 static inline void tp_rest(bool crowded, uint32_t polls) {
   uint32_t spins = crowded ? 0 : TP_REST_SPINS;
-  if (polls < spins) return;
+  if (tp_rest_spins(crowded, polls)) return;
   if (polls < spins + TP_REST_YIELDS) {
     sched_yield();
     return;

@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "transport/machines.h"
 
-#define SPINS 200           /* looks at a counter before the caller may do other things */
+#define SPINS 200           /* looks at a counter before the caller may do other things, */
+#define QUICK_LOOKS 32      /* the first of them without a pause */
 #define LEAST_CHUNK_BYTES ((size_t)128 << 10)
 #define MOST_CHUNK_BYTES ((size_t)1 << 20)
 
@@ -60,17 +61,29 @@ typedef struct pipe_key {
   int ranks[2]; /* from, to */
 } pipe_key_t;
 
+static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_group_t **out_pipe) {
+  void *memory;
+  HR_TRY(hr_arena_copy(&groups->arena, key, sizeof *key, &memory));
+  const pipe_key_t *kept = memory;
+  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
+  if (!*out_pipe) return NULL;
+  (*out_pipe)->stream = key->stream;
+  return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
+}
+
+static bool is_pipe(const tp_shm_group_t *pipe, const pipe_key_t *key) {
+  return pipe && pipe->stream == key->stream && pipe->ranks[0] == key->ranks[0] && pipe->ranks[1] == key->ranks[1];
+}
+
 hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group) {
-  pipe_key_t key = {stream, {from, to}}, *kept;
+  pipe_key_t key = {stream, {from, to}};
+  tp_shm_group_t **last = &groups->last_pipes[from == groups->endpoint->rank];
   *out_group = NULL;
   if (!groups->shm || groups->shm->local_of[from] < 0 || groups->shm->local_of[to] < 0) return NULL;
-  *out_group = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
-  if (*out_group) return NULL;
-  void *memory;
-  HR_TRY(hr_arena_copy(&groups->arena, &key, sizeof key, &memory));
-  kept = memory;
-  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(&key, sizeof key, 13), out_group));
-  return *out_group ? hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_group, NULL) : NULL;
+  if (!is_pipe(*last, &key)) *last = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
+  if (!*last) HR_TRY(new_pipe(groups, &key, last));
+  *out_group = *last;
+  return NULL;
 }
 
 /* --- counting --- */
@@ -93,7 +106,7 @@ bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
   int spins = groups->endpoint->crowded || groups->looks ? 0 : SPINS;
   for (int i = 0; i <= spins; i++) {
     if (has_counted(turn->group, member, count)) return true;
-    relax();
+    if (i >= QUICK_LOOKS) relax();
   }
   return false;
 }

@@ -140,6 +140,41 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   return NULL;
 }
 
+/* --- code by which elements are combined --- */
+
+static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a, const void *b) {
+  _Alignas(HR_ALIGNMENT) char scratch[FLAT_COMBINER_SCRATCH_BYTES];
+  const op_native_run_t run = {.scratch = scratch};
+  return combiner->native->run(&run, combiner->plan, (void *const[]){(void *)a, (void *)b}, &out);
+}
+
+/* Fewer elements than the code is made for. */
+static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a, const void *b,
+                               size_t size_bytes) {
+  uint64_t padded[2][FLAT_COMBINED] = {0};
+  memcpy(padded[0], a, size_bytes);
+  memcpy(padded[1], b, size_bytes);
+  HR_TRY(combine_all(combiner, padded[0], padded[0], padded[1]));
+  memcpy(out, padded[0], size_bytes);
+  return NULL;
+}
+
+/* Signature of op_combiner_t.run. */
+static hr_status_t combine(const void *code, void *out, const void *a, const void *b, int64_t count) {
+  const flat_combiner_t *combiner = code;
+  size_t bytes = (size_t)count * combiner->element_bytes, each = FLAT_COMBINED * combiner->element_bytes, at = 0;
+  for (; at + each <= bytes; at += each)
+    HR_TRY(combine_all(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at));
+  if (at == bytes) return NULL;
+  return combine_few(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at, bytes - at);
+}
+
+static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
+  const flat_combiner_t *combiner = ((const flat_plan_t *)env->combiners)->combiners;
+  while (combiner && combiner->computation != computation) combiner = combiner->before;
+  return (op_combiner_t){combiner ? combine : NULL, combiner};
+}
+
 static hr_status_t set_up(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));
@@ -148,8 +183,11 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
-  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
+                                      .run_step = exec_compiled_run_step, .machine = machine};
   machine->native.env->workers = machine->options.workers;
+  machine->native.env->combiner = find_combiner;
+  machine->native.env->combiners = (void *)flat;
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));

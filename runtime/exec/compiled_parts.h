@@ -53,6 +53,8 @@ struct exec_compiled {
   hr_trace_subject_t *transfers; /* the same of what steps begin and others end */
 };
 
+/* Signature of op_native_run_t.run_step. */
+hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number);
 /* By the reference kernel. */
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step);
 /* By the native kernel and by the reference kernel, comparing. */

@@ -84,9 +84,21 @@ typedef struct flat_held {
   struct flat_held *before;
 } flat_held_t;
 
+/* Generated code for a computation by which collectives combine elements, so many at a time. */
+#define FLAT_COMBINED 1024
+#define FLAT_COMBINER_SCRATCH_BYTES 1024
+typedef struct flat_combiner {
+  const struct flat_combiner *before;
+  const hlo_computation_t *computation;
+  const op_native_t *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
+  const void *plan;
+  size_t element_bytes;
+} flat_combiner_t;
+
 typedef struct flat_plan {
   hr_arena_t arena;
   flat_held_t *held; /* the last one first */
+  const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
   int step_count, buffer_count, slot_count; /* slots: kept values */

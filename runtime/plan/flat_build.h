@@ -56,6 +56,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  int loops; /* that are open */
   flat_turns_t turns; /* of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
@@ -93,6 +94,9 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
 /* The two halves of a pair of flat_find_pairs. */
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
+
+/* Code for what a collective combines elements with, if it does and there is an emitter that can write it. */
+hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr);
 
 /* The two halves of one of flat_find_channel_pairs. */
 hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
