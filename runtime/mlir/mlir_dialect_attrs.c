@@ -211,7 +211,8 @@ static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t name;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_HASH, "an attribute", &name));
-  const mlir_attr_t *alias = hr_map_get(&parser->attr_aliases, name);
+  const mlir_attr_t *alias;
+  HR_TRY(mlir_find_alias(parser, name, &alias));
   if (alias) {
     *out_attr = alias;
     return NULL;
