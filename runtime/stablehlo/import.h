@@ -139,6 +139,10 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
 /* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
 hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
 
+/* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
+bool import_is_ragged_all_to_all(const mlir_op_t *op);
+hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
+
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,
                                   hlo_computation_t **out_computation);
