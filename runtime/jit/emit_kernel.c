@@ -264,11 +264,41 @@ static LLVMValueRef element_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTy
   return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
 }
 
-/* The address of lane 0: what does not depend on the deepest variable is added further out. */
+/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level adds its own, once for
+ * all indices that have it in common. It may lie outside of the array until the constant is added. */
+static LLVMValueRef entry_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+  jit_exprs_t *exprs = &emit->formula->exprs;
+  int depth = jit_emit_depth(emit, index->vars);
+  jit_entry_t *entry = &emit->entries[((uintptr_t)array >> 4 ^ (uintptr_t)index >> 5) % JIT_ENTRIES];
+  if (!index->count) return array;
+  if (entry->array == array && entry->index == index && entry->epoch == emit->levels[depth].epoch)
+    return entry->pointer;
+  const jit_expr_t *outer = without_deepest(emit, index, depth);
+  const jit_expr_t *own = jit_expr_add(exprs, index, jit_expr_scale(exprs, outer, -1));
+  LLVMValueRef pointer = entry_pointer(emit, array, element, outer), offset = jit_emit_expr(emit, own);
+  jit_emit_at(emit, depth);
+  pointer = llvm()->BuildGEP2(emit->code->builder, element, pointer, &offset, 1, "");
+  *entry = (jit_entry_t){array, pointer, index, emit->levels[depth].epoch};
+  return pointer;
+}
+
+/* Is it computed before all loops? */
+static bool is_everywhere(const jit_emit_t *emit, LLVMValueRef array) {
+  return llvm()->GetInstructionParent(array) == llvm()->GetEntryBasicBlock(emit->function);
+}
+
+/* The address of lane 0. Constants come last, where they are a part of the instruction: elements that lie at fixed
+ * distances share the rest. */
 static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
-  LLVMValueRef offset = jit_emit_expr(emit, index);
+  if (!is_everywhere(emit, array)) {
+    LLVMValueRef offset = jit_emit_expr(emit, index);
+    jit_emit_at(emit, emit->level);
+    return element_pointer(emit, array, element, offset);
+  }
+  const jit_expr_t *place = jit_expr_affine(&emit->formula->exprs, index, 1, -index->constant);
+  LLVMValueRef pointer = entry_pointer(emit, array, element, place), distance = jit_emit_i64(emit, index->constant);
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
-  return element_pointer(emit, array, element, offset);
+  return index->constant ? llvm()->BuildGEP2(emit->code->builder, element, pointer, &distance, 1, "") : pointer;
 }
 
 static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element,

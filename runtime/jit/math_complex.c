@@ -161,19 +161,24 @@ static pair_t sign(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
   return (pair_t){divide(c, z.re, size), divide(c, z.im, size)};
 }
 
-/* Squares of floats neither overflow nor vanish as doubles. */
-static pair_t abs_of_f32(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
-  value_t size = square_root(c, add(c, mul(c, z.re, z.re), mul(c, z.im, z.im)));
-  (void)w;
-  *out_rare = NULL;
-  return (pair_t){size, size};
+/* The root of the sum of squares, scaled by the power of two below the larger part so that none overflows or vanishes. */
+static value_t modulus(jit_code_t *c, pair_t z) {
+  value_t a = magnitude(c, z.re), b = magnitude(c, z.im), larger = choose(c, is_less(c, a, b), b, a);
+  value_t power = bits_of(c, larger);
+  int mantissa = mantissa_bits(a);
+  int64_t unit = (int64_t)1 << mantissa, places = 2 * exponent_bias(a);
+  LLVMTypeRef type = type_of(power);
+  power = jit_intrinsic(c, "llvm.smax", type, (value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
+  power = jit_intrinsic(c, "llvm.smin", type, (value_t[]){power, bits_k(power, (places - 1) * unit)}, 2);
+  value_t down = from_bits(c, bits_sub(c, bits_k(power, places * unit), power), a);
+  value_t x = mul(c, z.re, down), y = mul(c, z.im, down);
+  return mul(c, square_root(c, multiply_add(c, x, x, mul(c, y, y))), from_bits(c, power, a));
 }
 
 static pair_t abs_(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
-  value_t size = square_root(c, square_sum(c, z, out_rare));
-  value_t is_zero = both(c, is_equal_k(c, z.re, 0), is_equal_k(c, z.im, 0));
+  value_t size = modulus(c, z);
   (void)w;
-  *out_rare = both(c, *out_rare, negated(c, is_zero));
+  *out_rare = NULL;
   return (pair_t){size, size};
 }
 
@@ -219,7 +224,7 @@ static pair_t divide_f64(jit_code_t *c, pair_t x, pair_t y, value_t *out_rare) {
 
 /* Costs in additions of the parts' type, for vectors. */
 static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = {"abs", abs_of_f32, abs_, true, 12},
+    [HLO_ABS] = {"abs", abs_, abs_, false, 15},
     [HLO_ACOS] = {.name = "acos", .cost = 300},
     [HLO_ACOSH] = {.name = "acosh", .cost = 300},
     [HLO_ASIN] = {.name = "asin", .cost = 300},
