@@ -6,6 +6,8 @@
 #include "jit/jit_math.h"
 #include "ops/emit.h"
 
+#define SUMS_MOST 8 /* operands of a reduction */
+
 typedef struct jit_memo jit_memo_t;
 struct jit_memo {
   const hlo_instr_t *instr;
@@ -222,6 +224,64 @@ static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr
   return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
 }
 
+/* --- short sums ------------------------------------------------------------------------------------------------ */
+
+#define SHORT_SUM 4
+
+static int64_t terms_of(const hlo_instr_t *reduce) {
+  hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
+  int64_t terms = 1;
+  for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
+  return terms;
+}
+
+bool jit_formula_is_short_sum(const hlo_instr_t *reduce) {
+  int64_t terms = terms_of(reduce);
+  for (int k = 0; k < reduce->operand_count; k++) {
+    hr_dtype_t dtype = reduce->operands[k]->shape->dtype;
+    if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
+  }
+  return terms > 0 && terms <= SHORT_SUM;
+}
+
+/* The index of term number `term` of a result. */
+static const jit_expr_t **term_dims(jit_formula_t *formula, const hlo_instr_t *reduce, const jit_expr_t *const *kept,
+                                    int64_t term) {
+  static const jit_expr_t *none[HLO_MAX_RANK];
+  hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
+  const hlo_shape_t *shape = reduce->operands[0]->shape;
+  const jit_expr_t **dims;
+  hr_status_t st = HR_NEW_ARRAY(formula->arena, shape->rank + 1, &dims);
+  if (st) keep_failure(formula, st);
+  if (st) return none;
+  for (int d = shape->rank; d-- > 0;)
+    for (int64_t i = 0; i < reduced.count; i++)
+      if (reduced.data[i] == d) {
+        dims[d] = jit_expr_constant(&formula->exprs, term % shape->dims[d]);
+        term /= shape->dims[d];
+      }
+  for (int d = 0, next = 0; d < shape->rank; d++)
+    if (!dims[d]) dims[d] = kept[next++];
+  return dims;
+}
+
+static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+                                jit_node_t *guard) {
+  jit_node_t *values[2 * SUMS_MOST];
+  int count = instr->operand_count / 2;
+  const jit_expr_t *const *kept = jit_index_dims(formula, hlo_shape_leaf(instr->shape, number), index);
+  jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
+  for (int k = 0; k < count; k++) values[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, NULL);
+  for (int64_t t = 0; t < terms_of(instr); t++) {
+    jit_node_t *sums[SUMS_MOST];
+    jit_index_t at = {NULL, term_dims(formula, instr, kept, t)};
+    for (int k = 0; k < count; k++) values[count + k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
+    jit_formula_apply(formula, instr->called[0], values, count, sums);
+    memcpy(values, sums, (size_t)count * sizeof *sums);
+  }
+  return values[number];
+}
+
 /* --- loops ----------------------------------------------------------------------------------------------------- */
 
 int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr) {
@@ -282,7 +342,9 @@ static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, 
   switch (op_emits[instr->op]) {
     case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
     case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);
-    case EMIT_REDUCE: return reduction_at(formula, instr, number, index);
+    case EMIT_REDUCE:
+      return formula->has_short_sums ? short_sum_at(formula, instr, number, index, guard)
+                                     : reduction_at(formula, instr, number, index);
     default: break;
   }
   switch (instr->op) {

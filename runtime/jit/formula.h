@@ -68,6 +68,7 @@ typedef struct jit_formula {
   hr_status_t failed;
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
+  bool has_short_sums;           /* kInput of few terms as a kLoop: reductions are formulas of all their terms */
   /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
    * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
    * arrays. */
@@ -94,6 +95,8 @@ jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int
 /* Results of a computation of scalars. */
 void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,
                        int result_count, jit_node_t **out_results);
+/* Has a reduction so few terms, of types whose sums are rounded at every step, that it may be a formula of them? */
+bool jit_formula_is_short_sum(const hlo_instr_t *reduce);
 /* Where an update writes element `index` of what is written, in the whole array. */
 const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index);
 /* What an instruction stands for, through calls, fusions, tuples and their elements; of reductions *number is their

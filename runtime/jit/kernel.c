@@ -8,6 +8,7 @@
 #include "jit/kernel_reduce.h"
 
 #define SIMPLE_COST 3.0 /* of an op, in additions */
+#define SHORT_SUMS 64 /* results that are worth lanes of their own */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
@@ -89,10 +90,31 @@ static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit
   return NULL;
 }
 
+/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes, too. */
+static bool has_short_sums(const jit_kernel_t *kernel) {
+  int64_t results = fusion_count(hlo_shape_leaf(kernel->roots[0].instr->shape, kernel->roots[0].number));
+  if (results < SHORT_SUMS) return false;
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    if (instr->op == HLO_REDUCE && (instr->operand_count > 2 || !jit_formula_is_short_sum(instr))) return false;
+  }
+  for (int r = 0; r < kernel->root_count; r++) {
+    const hlo_instr_t *root = kernel->roots[r].instr;
+    if (root->op == HLO_DYNAMIC_UPDATE_SLICE) return false;
+    if (fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) != results) return false;
+  }
+  return kernel->form.space.reduced != 0;
+}
+
 /* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
+  kernel->has_short_sums = has_short_sums(kernel);
+  if (kernel->has_short_sums) {
+    kernel->form.space.kind = FUSION_LOOP;
+    return jit_loop_plan(kernel);
+  }
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
   if (kernel->has_rows) return jit_rows_plan(kernel);
   hr_status_t st = jit_columns_plan(kernel);

@@ -70,6 +70,7 @@ struct jit_kernel {
   struct jit_region *region; /* steps of a loop as one function: of region.h */
   int uses;                  /* plans that run it by itself; none: its code is only part of others' */
   int writers;               /* functions that have its code */
+  bool has_short_sums; /* a kLoop of what was a kInput */
   bool has_rows, has_tiles, is_declined, is_ready;
   bool is_gone; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;

@@ -25,6 +25,7 @@ static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
+  kernel->formula->has_short_sums = kernel->has_short_sums;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
   return jit_formula_take_failure(kernel->formula);
@@ -70,7 +71,8 @@ static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (ke
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
-  if (last < 1 || kernel->has_tiles || nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
+  if (last < 1 || kernel->has_tiles || nest->sizes[last] > JIT_MAX_SHORT) return;
+  if (nest->sizes[last - 1] < kernel->lanes) return;
   if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES || jit_inner_fits(kernel)) return;
   kernel->unrolled = (int)nest->sizes[last];
 }

@@ -1,7 +1,7 @@
-/* Steps of a flat plan as one function: a loop (while) with all that is laid out inside of it. Small kernels are written
- * into it one after the other, whose small arrays stay in registers from step to step and from turn to turn; loops and
- * conditionals become jumps; what else there is (libraries' kernels, large ones of our own) is called through the
- * machine.
+/* Steps of a flat plan as one function: a loop (while) with all that is laid out inside of it. Small kernels are
+ * written into it one after the other, whose small arrays stay in registers from step to step and from turn to turn;
+ * loops and conditionals become jumps; what else there is (libraries' kernels, large ones of our own) is called through
+ * the machine.
  *
  *   in    addresses of the buffers, then of literals;  out   {the run, its run_step};  scratch   the status */
 #ifndef JIT_REGION_H

@@ -24,7 +24,8 @@ static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) { return hlo
 static bool is_invariant(const batcher_t *batcher, const hlo_instr_t *instr, int depth) {
   int element = loop_element_read(instr);
   if (element >= 0) return loop_is_invariant(batcher->loop, element);
-  if (depth == 0 || instr->op == HLO_PARAMETER || !pass_is_pure(instr) || hlo_op_is(instr->op, OP_CONTROL)) return false;
+  if (depth == 0 || instr->op == HLO_PARAMETER || hlo_op_is(instr->op, OP_CONTROL) || !pass_is_pure(instr))
+    return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!is_invariant(batcher, instr->operands[k], depth - 1)) return false;
   return instr->operand_count > 0 || instr->op == HLO_CONSTANT;
@@ -53,8 +54,8 @@ static int64_t contracting_of(const hlo_instr_t *dot, int side) {
 }
 
 /* Without batch dimensions; precision goes along. */
-static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_instr_t *a, int64_t a_dim, hlo_instr_t *b,
-                              int64_t b_dim) {
+static hlo_instr_t *build_dot(batcher_t *batcher, const hlo_instr_t *like, hlo_instr_t *a, int64_t a_dim,
+                              hlo_instr_t *b, int64_t b_dim) {
   static const hlo_attr_key_t kept[] = {HLO_ATTR_OPERAND_PRECISION, HLO_ATTR_ALGORITHM};
   hlo_builder_t *builder = &batcher->rewrite->builder;
   int64_t dims[HLO_MAX_RANK];
@@ -102,7 +103,8 @@ static hlo_instr_t *take_row(batcher_t *batcher, hlo_instr_t *all, const hlo_ins
 }
 
 static bool is_worth_it(const hlo_instr_t *dot, const hlo_instr_t *slice, int side) {
-  int64_t terms = dot->operands[side]->shape->dims[contracting_of(dot, side)], rows = slice->operands[0]->shape->dims[0];
+  int64_t terms = dot->operands[side]->shape->dims[contracting_of(dot, side)];
+  int64_t rows = slice->operands[0]->shape->dims[0];
   return pass_count(dot->shape) * terms >= LEAST_WORK && rows > 1 &&
          rows * pass_count(dot->shape) * (int64_t)hr_dtype_bytes(dot->shape->dtype) <= MOST_BYTES;
 }

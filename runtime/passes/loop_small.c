@@ -22,7 +22,8 @@ static bool is_static(const hlo_instr_t *instr) {
 
 /* Rounding is the same wherever the sum is taken, but for narrow floats. */
 static bool is_exact_enough(hr_dtype_t dtype) {
-  return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || (hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) >= 4);
+  bool is_wide = hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) >= 4;
+  return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || is_wide;
 }
 
 /* x at place `at` of dimension d, which stays with size 1. */
@@ -108,10 +109,10 @@ static int64_t only_dimension(const hlo_instr_t *reduce) {
 
 static bool is_tiny_reduce(const hlo_instr_t *instr, hlo_opcode_t *out_op) {
   int64_t d = instr->operand_count == 2 ? only_dimension(instr) : -1;
-  if (d < 0 || !is_exact_enough(instr->shape->dtype) || instr->operands[0]->shape->dtype != instr->shape->dtype) return false;
-  int64_t terms = instr->operands[0]->shape->dims[d];
-  return terms > 0 && terms <= REDUCE_TERMS && pass_body_is_binary(instr->called[0], out_op) && pass_count(instr->shape) > 0 &&
-         pass_count(instr->shape) <= REDUCE_ELEMENTS;
+  if (d < 0 || !is_exact_enough(instr->shape->dtype)) return false;
+  int64_t terms = instr->operands[0]->shape->dims[d], count = pass_count(instr->shape);
+  return terms > 0 && terms <= REDUCE_TERMS && count > 0 && count <= REDUCE_ELEMENTS &&
+         instr->operands[0]->shape->dtype == instr->shape->dtype && pass_body_is_binary(instr->called[0], out_op);
 }
 
 static hlo_instr_t *write_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, hlo_opcode_t op) {

@@ -1,9 +1,10 @@
-/* Gathers and scatters of one window. A gather is a dynamic slice: both move starts that are out of range to the nearest
- * place. A scatter is a dynamic update, which writes what is there already if the window is not inside:
+/* Gathers and scatters of one window. A gather is a dynamic slice: both move starts that are out of range to the
+ * nearest place. A scatter is a dynamic update, which writes what is there already if the window is not inside:
  *
  *   scatter(x, at, u)   ->   dynamic-update-slice(x, select(at is inside, body(x[at], u), x[at]), at)
  *
- * so that what is updated element by element (a.at[i].add(v) in a loop) is generated code, together with what it needs. */
+ * so that what is updated element by element (a.at[i].add(v) in a loop) is generated code, together with what it
+ * needs. */
 #include "passes/simplify.h"
 
 static hr_ints_t ints(const hlo_instr_t *instr, hlo_attr_key_t key) { return hlo_attr_ints(instr, key); }
@@ -22,7 +23,8 @@ static hlo_instr_t *flat_indices(pass_rewrite_t *rewrite, hlo_instr_t *indices) 
 }
 
 /* Starts for all dimensions, of which the map's are in the list of indices. */
-static void build_starts(pass_rewrite_t *rewrite, hlo_instr_t *flat, hr_ints_t map, int rank, hlo_instr_t **out_starts) {
+static void build_starts(pass_rewrite_t *rewrite, hlo_instr_t *flat, hr_ints_t map, int rank,
+                         hlo_instr_t **out_starts) {
   for (int d = 0; d < rank; d++) out_starts[d] = hlo_build_number(&rewrite->builder, 0, flat->shape->dtype);
   for (int64_t j = 0; j < map.count; j++) out_starts[map.data[j]] = index_at(rewrite, flat, j);
 }
@@ -53,7 +55,8 @@ static hlo_instr_t *simplify_one_gather(pass_rewrite_t *rewrite, hlo_instr_t *in
 /* Sizes of the window in the operand, where the inserted dimensions are 1. */
 static bool find_window(const hlo_instr_t *scatter, int64_t sizes[HLO_MAX_RANK]) {
   const hlo_shape_t *whole = scatter->operands[0]->shape, *updates = scatter->operands[2]->shape;
-  hr_ints_t inserted = ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS), window = ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  hr_ints_t inserted = ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  hr_ints_t window = ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
   int64_t next = 0, written = 1;
   for (int d = 0; d < whole->rank; d++) {
     bool is_inserted = false;
@@ -95,7 +98,8 @@ static hlo_instr_t *build_update(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_in
                                  hlo_instr_t *const *starts) {
   hlo_instr_t *operands[2 + HLO_MAX_RANK] = {x, part};
   for (int d = 0; d < x->shape->rank; d++) operands[2 + d] = starts[d];
-  return hlo_build(&rewrite->builder, HLO_DYNAMIC_UPDATE_SLICE, x->shape, 2 + x->shape->rank, operands, 0, NULL, 0, NULL);
+  int count = 2 + x->shape->rank;
+  return hlo_build(&rewrite->builder, HLO_DYNAMIC_UPDATE_SLICE, x->shape, count, operands, 0, NULL, 0, NULL);
 }
 
 static hlo_instr_t *simplify_one_scatter(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

@@ -1,0 +1,139 @@
+/* Loops as one function (jit/region.h): what becomes one, and that it does what the reference engine does. */
+#include "flat_fixture.h"
+#include "jit/jit.h"
+
+typedef struct region_fixture {
+  flat_fixture_t f;
+  jit_t *jit;
+  hr_status_t st; /* of making it */
+} region_fixture_t;
+
+static hr_status_t open_fixture(const char *text, exec_cancel_t *cancel, region_fixture_t *r) {
+  hr_buffer_t *bytes;
+  jit_options_t jit = {.workers = NULL};
+  exec_machine_options_t machine = {0};
+  exec_compiled_options_t compiled = {.machine = {.cancel = cancel}};
+  memset(r, 0, sizeof *r);
+  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &bytes));
+  hr_status_t st = read_module("test.hlo", bytes, &r->f.module);
+  hr_buffer_release(bytes);
+  HR_TRY(st);
+  HR_TRY(hlo_verify(r->f.module));
+  HR_TRY(jit_create(&jit, &r->jit));
+  HR_TRY(plan_create(r->f.module, (plan_grid_t){1, 1}, &r->f.plan));
+  flat_options_t options = {.workers = 1, .emitter = &jit_native, .emitter_context = r->jit};
+  HR_TRY(flat_plan_create(r->f.plan, &options, &r->f.flat));
+  HR_TRY(jit_find_regions(r->jit, r->f.flat));
+  HR_TRY(jit_finish(r->jit));
+  HR_TRY(exec_machine_create(r->f.plan, &machine, &r->f.reference));
+  return exec_compiled_create(r->f.flat, &compiled, &r->f.compiled);
+}
+
+static void close_fixture(region_fixture_t *r) {
+  fixture_deinit(&r->f);
+  jit_destroy(r->jit);
+}
+
+static int count_regions(const region_fixture_t *r) {
+  int count = 0;
+  for (int s = 0; s < r->f.flat->step_count; s++) count += r->f.flat->steps[s].native == &jit_region_native;
+  return count;
+}
+
+/* One region, whose kernels but for `others` have no functions of their own. */
+static void agree(const char *text, int others) {
+  region_fixture_t r;
+  CHECK_OK(open_fixture(text, NULL, &r));
+  CU_ASSERT_EQUAL(count_regions(&r), 1);
+  CU_ASSERT_EQUAL(jit_counts(r.jit).kernels, 1 + others);
+  for (int run = 0; run < 4; run++) fixture_compare(&r.f, run & 1);
+  close_fixture(&r);
+}
+
+#define COUNTS(state, turns)                                                                                        \
+  "cond { s = " state " parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(" turns ")\n"         \
+  "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+
+/* Three numbers are in registers; a sum of three lanes. */
+static void test_registers(void) {
+  agree("HloModule m\n"
+        "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+        "body { s = (s32[], f32[3], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+        "  x = f32[3] get-tuple-element(s), index=1 y = f32[] get-tuple-element(s), index=2 one = s32[] constant(1)\n"
+        "  j = s32[] add(i, one) r = f32[3] reverse(x), dimensions={0} zero = f32[] constant(0)\n"
+        "  q = f32[] reduce(r, zero), dimensions={0}, to_apply=add p = f32[3] subtract(r, x) z = f32[] subtract(q, y)\n"
+        "  ROOT t = (s32[], f32[3], f32[]) tuple(j, p, z) }\n" COUNTS("(s32[], f32[3], f32[])", "9")
+        "ENTRY e { x = f32[3] parameter(0) y = f32[] parameter(1) zero = s32[] constant(0)\n"
+        "  t = (s32[], f32[3], f32[]) tuple(zero, x, y)\n"
+        "  w = (s32[], f32[3], f32[]) while(t), condition=cond, body=body\n"
+        "  p = f32[3] get-tuple-element(w), index=1 q = f32[] get-tuple-element(w), index=2\n"
+        "  ROOT r = (f32[3], f32[]) tuple(p, q) }", 0);
+}
+
+/* A choice that swaps what it carries, and a loop in the loop. */
+static void test_jumps(void) {
+  agree("HloModule m\n"
+        "left { p = (f32[4], f32[4]) parameter(0) a = f32[4] get-tuple-element(p), index=0\n"
+        "  b = f32[4] get-tuple-element(p), index=1 ROOT t = (f32[4], f32[4]) tuple(b, a) }\n"
+        "right { p = (f32[4], f32[4]) parameter(0) a = f32[4] get-tuple-element(p), index=0\n"
+        "  b = f32[4] get-tuple-element(p), index=1 c = f32[4] add(a, b) ROOT t = (f32[4], f32[4]) tuple(a, c) }\n"
+        "few { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+        "  x = f32[4] get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+        "  y = f32[4] negate(x) ROOT t = (s32[], f32[4]) tuple(j, y) }\n"
+        "fewer { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(5)\n"
+        "  ROOT c = pred[] compare(i, n), direction=LT }\n"
+        "body { s = (s32[], f32[4], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+        "  a = f32[4] get-tuple-element(s), index=1 b = f32[4] get-tuple-element(s), index=2 one = s32[] constant(1)\n"
+        "  j = s32[] add(i, one) u = (s32[], f32[4]) tuple(i, a)\n"
+        "  v = (s32[], f32[4]) while(u), condition=fewer, body=few x = f32[4] get-tuple-element(v), index=1\n"
+        "  two = s32[] constant(2) k = s32[] remainder(i, two) p = (f32[4], f32[4]) tuple(x, b)\n"
+        "  q = (f32[4], f32[4]) conditional(k, p, p), branch_computations={left, right}\n"
+        "  y = f32[4] get-tuple-element(q), index=0 z = f32[4] get-tuple-element(q), index=1\n"
+        "  ROOT t = (s32[], f32[4], f32[4]) tuple(j, y, z) }\n" COUNTS("(s32[], f32[4], f32[4])", "8")
+        "ENTRY e { x = f32[4] parameter(0) y = f32[4] parameter(1) zero = s32[] constant(0)\n"
+        "  t = (s32[], f32[4], f32[4]) tuple(zero, x, y)\n"
+        "  w = (s32[], f32[4], f32[4]) while(t), condition=cond, body=body\n"
+        "  p = f32[4] get-tuple-element(w), index=1 q = f32[4] get-tuple-element(w), index=2\n"
+        "  ROOT r = (f32[4], f32[4]) tuple(p, q) }", 0);
+}
+
+/* Arrays in memory, updated in place at a place that is not known, and a kernel that is called. */
+static void test_memory_and_calls(void) {
+  agree("HloModule m\n"
+        "less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }\n"
+        "body { s = (s32[], f32[300]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+        "  x = f32[300] get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+        "  y = f32[300] sort(x), dimensions={0}, to_apply=less k = s32[] multiply(i, j)\n"
+        "  p = f32[2] dynamic-slice(y, k), dynamic_slice_sizes={2} q = f32[2] reverse(p), dimensions={0}\n"
+        "  z = f32[300] dynamic-update-slice(y, q, i) ROOT t = (s32[], f32[300]) tuple(j, z) }\n"
+        COUNTS("(s32[], f32[300])", "20")
+        "ENTRY e { x = f32[300] parameter(0) zero = s32[] constant(0) t = (s32[], f32[300]) tuple(zero, x)\n"
+        "  w = (s32[], f32[300]) while(t), condition=cond, body=body\n"
+        "  p = f32[300] get-tuple-element(w), index=1 ROOT r = (f32[300]) tuple(p) }", 0);
+}
+
+static void test_cancelling(void) {
+  static exec_cancel_t cancel;
+  region_fixture_t r;
+  hlo_value_t *results[1], *x;
+  CHECK_OK(open_fixture("HloModule m\n"
+                        "body { s = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                        "  x = f32[4] get-tuple-element(s), index=1 y = f32[4] add(x, x)\n"
+                        "  ROOT t = (s32[], f32[4]) tuple(i, y) }\n" COUNTS("(s32[], f32[4])", "1")
+                        "ENTRY e { x = f32[4] parameter(0) zero = s32[] constant(0)\n"
+                        "  t = (s32[], f32[4]) tuple(zero, x)\n"
+                        "  w = (s32[], f32[4]) while(t), condition=cond, body=body\n"
+                        "  ROOT p = f32[4] get-tuple-element(w), index=1 }", &cancel, &r));
+  CU_ASSERT_EQUAL(count_regions(&r), 1);
+  x = fixture_argument(&r.f, 0);
+  atomic_store(&cancel.reason, "the test says so");
+  CHECK_FAILS(HR_CANCELLED, exec_compiled_run(r.f.compiled, &x, NULL, results));
+  hlo_value_release(x);
+  close_fixture(&r);
+}
+
+CU_TestInfo suite_region[] = {{"small arrays are in registers", test_registers},
+                              {"loops and choices inside", test_jumps},
+                              {"arrays in memory, and calls", test_memory_and_calls},
+                              {"a loop without end is cancelled", test_cancelling},
+                              CU_TEST_INFO_NULL};
