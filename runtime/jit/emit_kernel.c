@@ -23,6 +23,13 @@ static void add_function(jit_emit_t *emit, const char *name) {
   for (unsigned k = 0; k < 5; k++) *arguments[k] = llvm()->GetParam(emit->function, k);
 }
 
+static void enter_place(jit_emit_t *emit, jit_place_t *place) {
+  emit->place = place, emit->function = place->function, emit->scratch = place->scratch;
+  emit->buffers = place->ins, emit->outs = place->outs, emit->nowhere = place->nowhere;
+  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, place->units[place->phase]);
+  emit->levels[0].block = place->block;
+}
+
 hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
                            int out_count) {
   *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
@@ -34,16 +41,23 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
     for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
-  add_function(emit, name);
-  emit->levels[0].block = llvm()->AppendBasicBlockInContext(code->context, emit->function, "");
   emit->levels[0].epoch = emit->last_epoch;
+  if (code->place) {
+    enter_place(emit, code->place);
+  } else {
+    add_function(emit, name);
+    emit->levels[0].block = llvm()->AppendBasicBlockInContext(code->context, emit->function, "");
+  }
   jit_emit_at(emit, 0);
   return NULL;
 }
 
 void jit_emit_end(jit_emit_t *emit) {
   jit_emit_at(emit, 0);
-  llvm()->BuildRetVoid(emit->code->builder);
+  if (emit->place)
+    emit->place->block = emit->levels[0].block, emit->place->nowhere = emit->nowhere, emit->place->phase++;
+  else
+    llvm()->BuildRetVoid(emit->code->builder);
 }
 
 void jit_emit_at(jit_emit_t *emit, int level) {

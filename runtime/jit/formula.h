@@ -37,6 +37,7 @@ struct jit_node {
   void *value, *lanes_value, *square;
   unsigned epoch, lanes_epoch, square_epoch;
   int uses, pass, first_pass, slot;
+  bool is_expensive; /* with what it is computed from */
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */

@@ -151,7 +151,7 @@ static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef ac
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
+      jit_emit_root(emit, r, root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
   }
 }
 
@@ -263,7 +263,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full) continue;
     LLVMValueRef value = jit_emit_lanes(emit, root->value);
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, value, false);
+    jit_emit_root(emit, r, root->dtype, root->place, value, false);
   }
 }
 
@@ -283,7 +283,7 @@ static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
 
 static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   enter_unit(emit, columns, loop.variable, phase == 0);
   if (phase == 0) {
     over_columns(emit, columns, write_start);
@@ -293,7 +293,7 @@ static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
     over_columns(emit, columns, write_results);
   }
   leave_unit(emit, columns);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {

@@ -31,11 +31,12 @@ static uint32_t within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
 }
 
-static bool is_expensive(const jit_node_t *node) {
-  if (node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE) return true;
-  for (int k = 0; k < node->arg_count; k++)
-    if (is_expensive(node->args[k])) return true;
-  return false;
+/* Nodes were made operands first. */
+static void find_expensive(const jit_kernel_t *kernel) {
+  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
+    for (int k = 0; k < node->arg_count; k++) node->is_expensive |= node->args[k]->is_expensive;
+  }
 }
 
 /* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
@@ -45,7 +46,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   bool again = node->uses > 0;
   if (!again) node->first_pass = pass;
   node->uses = pass + 1;
-  if (again && is_expensive(node)) {
+  if (again && node->is_expensive) {
     node->slot = kernel->reduce->saved_count++;
     return;
   }
@@ -55,6 +56,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
 
 static void find_saved(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
+  find_expensive(kernel);
   for (int pass = 0; pass < reduce->pass_count; pass++) {
     for (int i = 0; i < reduce->reduction_count; i++)
       for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
@@ -224,7 +226,7 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (is_written(root, emit->pass))
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
   }
 }
 
@@ -324,7 +326,7 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full) jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], false);
+    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->place, values[r], false);
   }
 }
 
@@ -348,11 +350,11 @@ static void write_row(jit_emit_t *emit, rows_t *rows) {
 
 static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
   write_row(emit, rows);
   for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* --- rows in blocks -------------------------------------------------------------------------------------------- */
@@ -360,7 +362,7 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
 static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   LLVMBuilderRef b = emit->code->builder;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   LLVMValueRef blocks = jit_emit_i64(emit, rows->reduce->block_count);
   jit_emit_at(emit, emit->level);
   LLVMValueRef block = llvm()->BuildURem(b, loop.variable, blocks, "");
@@ -377,7 +379,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   }
   emit->carry_count = 0;
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* The blocks' results of one reduction, in their order. */
@@ -408,14 +410,14 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
 static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
   emit->pass = pass;
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
   if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 static void forget_values(jit_reduce_t *reduce) {

@@ -1,5 +1,7 @@
 #include "jit/reducer.h"
 
+#include <string.h>
+
 #include <math.h>
 
 #include "jit/element.h"
@@ -125,21 +127,52 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
   for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
 }
 
-void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
-  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
-  bool is_scalar = lanes == 1;
-  for (lanes /= 2; lanes >= 1; lanes /= 2) {
-    LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
-    for (int k = 0; k < reducer->count; k++) {
-      low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, lanes);
-      high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes, lanes);
-    }
-    jit_reducer_apply(code, reducer, low, high);
-    for (int k = 0; k < reducer->count; k++) accs[k] = low[k];
-  }
+static LLVMValueRef only_lane(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value) {
   LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
-  for (int k = 0; k < reducer->count && !is_scalar; k++)
-    if (!hr_dtype_is_complex(reducer->dtypes[k])) accs[k] = llvm()->BuildExtractElement(code->builder, accs[k], zero, "");
+  bool is_scalar = llvm()->GetTypeKind(llvm()->TypeOf(value)) != LLVMVectorTypeKind;
+  if (is_scalar || hr_dtype_is_complex(dtype)) return value;
+  return llvm()->BuildExtractElement(code->builder, value, zero, "");
+}
+
+/* With the only lane of `first` as lane 0. */
+static LLVMValueRef replace_first(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value, int lanes,
+                                  LLVMValueRef first) {
+  LLVMTypeRef i1 = llvm()->Int1TypeInContext(code->context);
+  LLVMValueRef is_first[64];
+  for (int i = 0; i < lanes; i++) is_first[i] = llvm()->ConstInt(i1, i == 0, false);
+  LLVMValueRef all = jit_element_splat(code, dtype, lanes, only_lane(code, dtype, first));
+  return jit_element_choose(code, dtype, llvm()->ConstVector(is_first, (unsigned)lanes), all, value);
+}
+
+/* Lanes 0 .. count - 1 and those behind them, combined. */
+static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count, LLVMValueRef *accs) {
+  LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, count);
+    high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], count, count);
+  }
+  jit_reducer_apply(code, reducer, low, high);
+  memcpy(accs, low, (size_t)reducer->count * sizeof *accs);
+}
+
+/* A lane that has no partner goes along with the first one. */
+static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  LLVMValueRef first[JIT_MAX_RESULTS], last[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    first[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, 1);
+    last[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes - 1, 1);
+  }
+  jit_reducer_apply(code, reducer, first, last);
+  for (int k = 0; k < reducer->count; k++)
+    accs[k] = replace_first(code, reducer->dtypes[k], accs[k], lanes, first[k]);
+}
+
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
+  for (int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]); lanes > 1; lanes /= 2) {
+    if (lanes % 2) fold_odd(code, reducer, lanes, accs);
+    fold_pairs(code, reducer, lanes / 2, accs);
+  }
+  for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {

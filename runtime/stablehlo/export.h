@@ -114,6 +114,8 @@ const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_s
 /* An MLIR attribute in text form, such as "{a = 1 : i64}"; NULL without a failure if it is none. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row, export_attrs_t *attrs);
+/* Is it a product by an algorithm? Those of StableHLO say no precisions beside it. */
+bool export_dot_algorithm(const hlo_instr_t *instr);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
 /* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
 void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);

@@ -19,9 +19,11 @@ typedef struct importer {
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
   hr_map_t rows;      /* import_row_t by op name */
+  const char **attrs; /* of each row's op, as bytecode lists them; NULL: not looked up yet */
   hr_map_t names;     /* of computations, taken */
   int body_count;     /* for names of region bodies */
   int depth;          /* of blocks that are being imported */
+  bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its interpreter */
   hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
   hr_map_t locations; /* location_entry_t by location */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
@@ -42,6 +44,9 @@ typedef struct import_row {
 } import_row_t;
 
 #define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
+
+/* Is any op in functions of the block a check? */
+bool import_has_checks(const mlir_block_t *block);
 
 /* --- notes (import_note.c, import_location.c) --- */
 /* Where an op comes from; NULL: it does not say. */

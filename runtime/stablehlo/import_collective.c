@@ -77,11 +77,12 @@ hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const im
   return finish_collective(scope, op, row, &attrs, true);
 }
 
-hr_status_t import_collective_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+/* collective_broadcast, and collective_reduce with its region. */
+hr_status_t import_rooted(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
   if (import_bool(op, "has_dynamic_root", false)) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_HAS_DYNAMIC_ROOT, true));
-  return finish_collective(scope, op, row, &attrs, false);
+  return finish_collective(scope, op, row, &attrs, row->op == HLO_COLLECTIVE_REDUCE);
 }
 
 hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
