@@ -30,8 +30,8 @@ hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *
 }
 
 hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            op_request_t **out_request) {
-  if (group->size > 1) return env->all_to_all(env, group, sends, recvs, out_request);
+                            size_t equal_bytes, op_request_t **out_request) {
+  if (group->size > 1) return env->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
   copy_bytes(recvs[0].data, sends[0].data, recvs[0].size_bytes);
   return NULL;
 }
@@ -46,10 +46,10 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t
 }
 
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
-                          const op_block_t *recvs) {
+                          const op_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
   HR_TRY(op_transfer_room(env, transfer, &request));
-  return coll_all_to_all(env, group, sends, recvs, request);
+  return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
 }
 
 /* --- blocks of arrays --- */

@@ -121,11 +121,13 @@ static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const
     return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count, group->size);
   op_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
+  bool are_equal = true;
   for (int k = 0; k < group->size; k++) {
     sends[k] = (op_block_t){operands->values[k]->data, hlo_value_bytes(operands->values[k])};
     recvs[k] = (op_block_t){outs[k]->data, hlo_value_bytes(outs[k])};
+    are_equal = are_equal && sends[k].size_bytes == sends[0].size_bytes;
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, are_equal ? sends[0].size_bytes : 0);
 }
 
 /* The operand is cut along the dimension; what arrives is put together along it. */
@@ -152,7 +154,7 @@ static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op
     sends[k] = (op_block_t){(char *)leaving + (size_t)k * bytes, bytes};
     recvs[k] = (op_block_t){(char *)arrival->parts + (size_t)k * bytes, bytes};
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, bytes);
 }
 
 static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
@@ -187,7 +189,7 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
   } else {
     recvs[root] = (op_block_t){out->data, hlo_value_bytes(out)};
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, 0);
 }
 
 static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,

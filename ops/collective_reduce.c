@@ -79,23 +79,29 @@ typedef struct reducer_context {
 } reducer_context_t;
 
 /* What needs nothing of the environment, by the best there is. */
-static hr_status_t combine_elements(void *context, void *out, const void *a, const void *b, int64_t count) {
-  const reducer_context_t *of = context;
+static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b, int64_t count) {
   const reduction_t *reduction = of->reduction;
   const void *ins[] = {a, b};
   int64_t steps[] = {1, 1};
   if (of->combiner.run) return of->combiner.run(of->combiner.code, out, a, b, count);
-  if (reduction->fast)
-    reduction->fast(out, a, b, count);
-  else if (reduction->binary)
-    ew_kernel_run(reduction->binary, count, ins, steps, out);
-  else
-    return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
+  if (!reduction->binary) return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
+  ew_kernel_run(reduction->binary, count, ins, steps, out);
+  return NULL;
+}
+
+static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays, int64_t count) {
+  const reducer_context_t *of = context;
+  if (of->reduction->fast) {
+    of->reduction->fast(out, in, arrays, count);
+    return NULL;
+  }
+  HR_TRY(combine_two(of, out, in[0], in[1], count));
+  for (int k = 2; k < arrays; k++) HR_TRY(combine_two(of, out, out, in[k], count));
   return NULL;
 }
 
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
-  return combine_elements(context, acc, acc, in, count);
+  return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
 }
 
 /* A body with loops and the like, an element at a time. */
@@ -139,7 +145,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements, .context = context,
                                 .any_thread = is_free,
                                 .in_any_order = reduction->binary && !reduction->wide,
-                                .combine = is_free && !reduction->wide ? combine_elements : NULL,
+                                .combine = is_free && !reduction->wide ? combine_arrays : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;
@@ -221,11 +227,12 @@ static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_o
   return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
 }
 
-/* The operand as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
- * another's before the end of a -start that has places. */
-static void bring_operand(const hlo_value_t *operand, const reduction_t *reduction, const op_transfer_t *transfer,
-                          hlo_value_t *travelling, hlo_value_t **out_operand) {
-  bool moves = transfer->start && transfer->places && operand->data != travelling->data;
+/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
+ * another's before the end of a -start that has places, unless they are lent. */
+static void bring_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
+                          const op_transfer_t *transfer, hlo_value_t *travelling, hlo_value_t **out_operand) {
+  bool is_lent = k < 64 && (transfer->lent >> k & 1);
+  bool moves = transfer->start && transfer->places && operand->data != travelling->data && !is_lent;
   *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
   if (reduction->convert_in)
     ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
@@ -246,7 +253,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
     return NULL;
   }
   HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
-  bring_operand(operands->values[k], reduction, transfer, *travelling, &reducing->operands[k]);
+  bring_operand(operands->values[k], k, reduction, transfer, *travelling, &reducing->operands[k]);
   return NULL;
 }
 

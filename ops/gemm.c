@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define GEMM_DEPTH 256         /* terms of a strip */
-#define GEMM_STRIPS 4          /* packed at once: of columns that lie side by side */
-#define BLOCK_BYTES (1 << 18)  /* of a block of the left matrix: a part of the second cache */
+#define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
+#define SHORT_DEPTH 64
+#define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
 #define STRIP_BYTES 128        /* of a row of the widest strip */
 #define ROW_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
@@ -97,7 +98,7 @@ static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1
 /* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
  * and its lines are far apart. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
-  if (job->fill || (parts_of(job) == 2 && job->a_col != 1)) return true;
+  if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
   int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
   return columns >= PACKED_COLUMNS && step * parts_of(job) * real_bytes(job) >= 1024;
@@ -155,7 +156,7 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * least_cost || (depths > 1 && job->fill)) continue;
+        if (cost >= 0.98 * least_cost || (depths > 1 && (job->fill || job->mode != GEMM_SET))) continue;
         least_cost = cost;
         best = make_cut(job, rows, columns, depths);
       }

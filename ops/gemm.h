@@ -28,6 +28,8 @@ typedef struct gemm_job {
   const void *context;
   const void *b;
   int64_t b_row, b_col;
+  /* Operands whose rows or columns have no one step: where each row and each column starts. NULL: by steps. */
+  const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
   void *c;
   int64_t c_row; /* columns of c are dense */
 } gemm_job_t;

@@ -48,18 +48,34 @@ TILES_TARGET static void TILES_NAME(pack_rows)(const gemm_job_t *job, int parts,
   }
 }
 
+/* The same from wherever each element is. */
+TILES_TARGET static void TILES_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row, int64_t rows,
+                                                 int64_t first, int64_t depth, TILES_REAL *to) {
+  const int64_t *columns = job->a_cols + first / parts;
+  for (int64_t i = row; i < row + rows; i++, to += depth) {
+    const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[i] * parts;
+    if (parts == 1)
+      for (int64_t p = 0; p < depth; p++) to[p] = from[columns[p]];
+    else
+      for (int64_t p = 0; p < depth; p += 2)
+        to[p] = from[2 * columns[p / 2]], to[p + 1] = from[2 * columns[p / 2] + 1];
+  }
+}
+
 /* Rows [row, row + rows) of terms [first, first + depth), as they lie or packed into `space`. */
 TILES_TARGET static TILES_NAME(block_t) TILES_NAME(ready_block)(const gemm_job_t *job, int parts, int worker,
                                                                 bool packed, int64_t row, int64_t rows, int64_t first,
                                                                 int64_t depth, TILES_REAL *space) {
   const TILES_REAL *a = (const TILES_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
   if (!packed) return (TILES_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS};
-  if (!job->fill && parts == 1 && job->a_row == 1 && job->a_col != 1) {
+  if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
     TILES_NAME(pack_columns)(a, job->a_col, rows, depth, space);
     return (TILES_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth)};
   }
   if (job->fill)
     job->fill(job->context, worker, row, rows, first, depth, space);
+  else if (job->a_rows)
+    TILES_NAME(gather_rows)(job, parts, row, rows, first, depth, space);
   else
     TILES_NAME(pack_rows)(job, parts, a, rows, depth, space);
   return (TILES_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth};
@@ -100,6 +116,37 @@ TILES_TARGET static void TILES_NAME(pack_turned)(const TILES_REAL *b, int64_t co
     for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
 }
 
+TILES_INLINE bool TILES_NAME(are_neighbours)(const int64_t *places, int64_t count) {
+  for (int64_t j = 1; j < count; j++)
+    if (places[j] != places[0] + j) return false;
+  return true;
+}
+
+/* From wherever each element is. */
+TILES_TARGET static void TILES_NAME(gather_strip)(const gemm_job_t *job, int64_t first, int64_t depth, int64_t column,
+                                                  int64_t columns, TILES_REAL *to) {
+  const int64_t *places = job->b_cols + column, *rows = job->b_rows + first;
+  bool dense = TILES_NAME(are_neighbours)(places, columns);
+  for (int64_t p = 0; p < depth; p++, to += WIDTH) {
+    const TILES_REAL *from = (const TILES_REAL *)job->b + rows[p];
+    if (dense && columns == WIDTH)
+      memcpy(to, from + places[0], WIDTH * sizeof *to);
+    else
+      for (int64_t j = 0; j < columns; j++) to[j] = from[places[j]];
+  }
+}
+
+TILES_TARGET static void TILES_NAME(gather_complex)(const gemm_job_t *job, int64_t first, int64_t depth,
+                                                    int64_t column, int64_t columns, TILES_REAL *to) {
+  const int64_t *places = job->b_cols + column / 2, *rows = job->b_rows + first / 2;
+  for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH)
+    for (int64_t j = 0; j < columns; j += 2) {
+      const TILES_REAL *from = (const TILES_REAL *)job->b + 2 * (rows[p / 2] + places[j / 2]);
+      to[j] = from[0], to[j + 1] = from[1];
+      to[WIDTH + j] = -from[1], to[WIDTH + j + 1] = from[0];
+    }
+}
+
 /* Every element b becomes the block ((br, bi), (-bi, br)). */
 TILES_TARGET static void TILES_NAME(pack_complex)(const gemm_job_t *job, const TILES_REAL *b, int64_t depth,
                                                   int64_t columns, TILES_REAL *to) {
@@ -135,9 +182,22 @@ TILES_TARGET static void TILES_NAME(pack_strip)(const gemm_job_t *job, int parts
   }
 }
 
+TILES_TARGET static void TILES_NAME(gather_strips)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
+                                                   int64_t column, int64_t columns, TILES_REAL *to) {
+  for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
+    int64_t count = least(WIDTH, columns - j);
+    if (count < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+    (parts == 1 ? TILES_NAME(gather_strip) : TILES_NAME(gather_complex))(job, first, depth, column + j, count, to);
+  }
+}
+
 /* Columns [column, column + columns) of terms [first, first + depth), in strips. */
 TILES_TARGET static void TILES_NAME(pack_strips)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
                                                  int64_t column, int64_t columns, TILES_REAL *to) {
+  if (job->b_rows) {
+    TILES_NAME(gather_strips)(job, parts, first, depth, column, columns, to);
+    return;
+  }
   int64_t whole = parts == 1 && job->b_col == 1 ? columns / WIDTH * WIDTH : 0;
   const TILES_REAL *b =
       (const TILES_REAL *)job->b + (first / parts * job->b_row + column / parts * job->b_col) * parts;
@@ -184,13 +244,12 @@ TILES_TARGET static void TILES_NAME(edge)(int64_t rows, int64_t columns, gemm_mo
     }
 }
 
-/* All rows of a block against a strip of `columns` columns. */
+/* Rows of a block against a strip of `columns` columns. */
 TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                           const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                           const TILES_NAME(place_t) * at, int64_t panel, const TILES_REAL *a,
                                            const TILES_REAL *b, TILES_REAL *c) {
-  const TILES_REAL *a = block->data;
   bool whole = columns == WIDTH || columns == LANES;
-  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += block->panel, c += BLOCK_ROWS * at->c_row) {
+  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
     if (columns == WIDTH)
       TILES_NAME(rows2)(count, mode, at, a, b, c);
@@ -199,6 +258,18 @@ TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_m
     else
       TILES_NAME(edge)(count, columns, mode, at, a, b, c);
   }
+}
+
+/* Rows of a block against some strips: all rows of it before the next strip, but where sums are short, and c is most of
+ * the traffic, all strips before the next rows, for c to be written in long stretches. */
+TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                            const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                            const TILES_REAL *b, TILES_REAL *c) {
+  int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
+  for (int64_t i = 0; i < rows; i += unit)
+    for (int64_t s = 0; s < columns; s += WIDTH)
+      TILES_NAME(strip)(least(unit, rows - i), least(WIDTH, columns - s), mode, at, block->panel,
+                        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
 }
 
 /* A part of the result on one worker: rows, columns and terms as its range says. */
@@ -215,11 +286,11 @@ TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_rang
                                                           range->first + p, depth, a);
       TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
       TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
-      for (int64_t j = 0; j < range->columns; j += GEMM_STRIPS * WIDTH) {
-        int64_t group = least(GEMM_STRIPS * WIDTH, range->columns - j);
+      int64_t width = GEMM_STRIPS * GEMM_DEPTH / depth * WIDTH;
+      for (int64_t j = 0; j < range->columns; j += width) {
+        int64_t group = least(width, range->columns - j);
         TILES_NAME(pack_strips)(job, parts, range->first + p, depth, range->column + j, group, b);
-        for (int64_t s = 0; s < group; s += WIDTH)
-          TILES_NAME(strip)(rows, least(WIDTH, group - s), mode, &at, &block, b + s * depth, c + j + s);
+        TILES_NAME(strips)(rows, group, mode, &at, &block, b, c + j);
       }
     }
 }

@@ -28,21 +28,20 @@ static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   return size;
 }
 
-/* Start of every matrix of the batch: the last dimension of the group varies fastest. */
-static hr_status_t fill_starts(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
-                               const dims_group_t *batch, dot_matrices_t *side) {
-  int64_t count = group_size(shape, batch), *starts;
-  HR_TRY(HR_NEW_ARRAY(arena, count, &starts));
+/* Where every entry of a group starts: the last dimension varies fastest. */
+static hr_status_t list_places(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
+                               const dims_group_t *group, const int64_t **out_places) {
+  int64_t count = group_size(shape, group), *places;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &places));
   for (int64_t i = 0; i < count; i++) {
     int64_t rest = i;
-    for (int g = batch->count - 1; g >= 0; g--) {
-      int64_t size = shape->dims[batch->dims[g]];
-      starts[i] += rest % size * strides[batch->dims[g]];
+    for (int g = group->count - 1; g >= 0; g--) {
+      int64_t size = shape->dims[group->dims[g]];
+      places[i] += rest % size * strides[group->dims[g]];
       rest /= size;
     }
   }
-  side->starts = starts;
-  if (!group_step(shape, strides, batch, &side->batch_step)) side->batch_step = -1;
+  *out_places = places;
   return NULL;
 }
 
@@ -65,6 +64,16 @@ static void plan_order(const hlo_shape_t *shape, const int64_t *strides, const d
   loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
 }
 
+/* Where the matrices will lie then. */
+static hr_status_t plan_ordered(hr_arena_t *arena, int64_t batch, int64_t rows, int64_t columns, dot_matrices_t *side) {
+  int64_t *starts;
+  HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
+  for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
+  side->starts = starts;
+  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
+  return NULL;
+}
+
 /* groups: batch, rows, columns. */
 static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const dims_group_t *const *groups,
                              dot_matrices_t *side) {
@@ -76,14 +85,16 @@ static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const 
       group_step(shape, strides, groups[1], &side->row_step) & group_step(shape, strides, groups[2], &side->col_step);
   if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
   if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
-  if (fits && (side->row_step == 1 || side->col_step == 1)) return fill_starts(arena, shape, strides, groups[0], side);
-  int64_t batch = group_size(shape, groups[0]), *starts;
-  HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
-  for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
+  HR_TRY(list_places(arena, shape, strides, groups[0], &side->places));
+  if (fits && (side->row_step == 1 || side->col_step == 1)) {
+    if (!group_step(shape, strides, groups[0], &side->batch_step)) side->batch_step = -1;
+    side->starts = side->places;
+    return NULL;
+  }
+  HR_TRY(list_places(arena, shape, strides, groups[1], &side->rows));
+  HR_TRY(list_places(arena, shape, strides, groups[2], &side->cols));
   plan_order(shape, strides, groups, side);
-  side->starts = starts;
-  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
-  return NULL;
+  return plan_ordered(arena, group_size(shape, groups[0]), rows, columns, side);
 }
 
 static void order_slices(void *context, int64_t begin, int64_t end, int worker) {
@@ -104,7 +115,6 @@ static const void *order(hr_workers_t *workers, const dot_matrices_t *side, cons
     const char *from;
     char *to;
   } work = {side, from, to};
-  if (!side->ordered) return from;
   int64_t each = side->count / (side->slices ? side->slices : 1);
   hr_workers_split(workers, side->slices, 1 + 16384 / (each + 1), order_slices, &work);
   return to;
@@ -113,17 +123,17 @@ static const void *order(hr_workers_t *workers, const dot_matrices_t *side, cons
 const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem, const dot_matrices_t *side,
                           const dot_ready_t *ready, const void *from) {
   char *scratch = run->scratch;
-  from = order(run->workers, side, from, scratch + ready->ordered_at);
+  if (ready->ordered) from = order(run->workers, side, from, scratch + ready->ordered_at);
   if (!ready->widened) return from;
   native_widen(run->workers, &problem->types, side->dtype, from, side->count, scratch + ready->wide_at);
   return scratch + ready->wide_at;
 }
 
-void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool widened, size_t *total_bytes,
-                     dot_ready_t *out_ready) {
+void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered, bool widened,
+                     size_t *total_bytes, dot_ready_t *out_ready) {
   size_t count = (size_t)side->count;
-  out_ready->widened = widened;
-  out_ready->ordered_at = native_take(total_bytes, side->ordered ? count * hr_dtype_bytes(side->dtype) : 0);
+  out_ready->ordered = ordered, out_ready->widened = widened;
+  out_ready->ordered_at = native_take(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
   out_ready->wide_at = native_take(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 

@@ -1,5 +1,5 @@
 /* Products of floats and of complex numbers by own loops (gemm.h). Types below f32 are widened before and the result is
- * narrowed after. Matrices of the batch are shared out to the workers, or each of them is. */
+ * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the workers, or each of them is. */
 #include "ops/gemm.h"
 #include "ops/native_dot.h"
 
@@ -27,7 +27,7 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   const dot_problem_t *p = r->plan->problem;
   gemm_job_t job = r->plan->job;
   int64_t each = p->types.element_bytes;
-  job.a = r->a + p->a.starts[matrix] * each, job.b = r->b + p->b.starts[matrix] * each;
+  job.a = r->a + p->a.places[matrix] * each, job.b = r->b + p->b.places[matrix] * each;
   job.c = r->c + matrix * p->m * p->n * each;
   return job;
 }
@@ -60,8 +60,8 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, vo
 static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t total = 0, workers = (size_t)plan->workers;
-  dot_ready_place(p, &p->a, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
-  dot_ready_place(p, &p->b, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  dot_ready_place(p, &p->a, false, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_place(p, &p->b, false, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
   plan->narrowed = !matmul_is_widened(&p->types, p->types.out);
   size_t results = (size_t)(p->batch * p->m * p->n) * (size_t)p->types.element_bytes;
   plan->sums_at = native_take(&total, plan->narrowed ? results : 0);
@@ -85,6 +85,8 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   plan->job = (gemm_job_t){.dtype = product_type(&problem->types), .m = problem->m, .n = problem->n, .k = problem->k,
                            .a_row = problem->a.row_step, .a_col = problem->a.col_step, .b_row = problem->b.row_step,
                            .b_col = problem->b.col_step, .c_row = problem->n};
+  plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
+  plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
   plan->cut = gemm_cut_choose(&plan->job, target->workers);
   plan->by_matrices = plan->problem->batch > 1 &&
                       (problem->batch % target->workers == 0 || problem->batch >= 4 * target->workers ||

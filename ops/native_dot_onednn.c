@@ -135,8 +135,8 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan, o
   const dot_problem_t *p = plan->problem;
   size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
   if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
-  dot_ready_place(p, &p->a, false, &total, &plan->a.ready);
-  dot_ready_place(p, &p->b, false, &total, &plan->b.ready);
+  dot_ready_place(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
+  dot_ready_place(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
   plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
   plan->a.packed_at = native_take(&each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
   plan->b.packed_at = native_take(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);

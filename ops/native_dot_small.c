@@ -4,6 +4,7 @@
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
  *   pairs     rows of a and columns of b are dense, few of both: a sum for each row and column
+ *   tiny      at most 4 terms and columns, as they lie
  *
  * A product with a vector on the other side is one of these, turned over. */
 #if defined(__clang__)
@@ -73,8 +74,8 @@ typedef struct dot_small_job {
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOPS } dot_loop_t;
-#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_pairs}
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } dot_loop_t;
+#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_pairs, name##_tiny}
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
@@ -157,6 +158,7 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
 #define THIN_ROWS 16
+#define TINY 4 /* terms and columns */
 #define SPLIT_PRODUCTS 30000
 
 /* False: no form fits. */
@@ -165,7 +167,9 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
   *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
-  if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
+  if (p->k <= TINY && p->n <= TINY) {
+    *out_loop = LOOP_TINY, plan->units = p->m;
+  } else if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
     *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
     *out_loop = LOOP_ROWS, plan->exchanged = true;

@@ -169,6 +169,30 @@ TILES_TARGET static void TILES_NAME(pairs)(const dot_small_job_t *job, int64_t b
   }
 }
 
+/* A few columns, a constant where this is called, of whatever lies anyhow. */
+TILES_INLINE void TILES_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin, int64_t end) {
+  const TILES_REAL *a = (const TILES_REAL *)job->a + begin * job->a_row;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin * job->c_row;
+  for (int64_t i = begin; i < end; i++, a += job->a_row, c += job->c_row) {
+    const TILES_REAL *b = job->b;
+    TILES_REAL sums[4] = {0};
+    for (int64_t p = 0; p < job->k; p++, b += job->b_row)
+#pragma GCC unroll 4
+      for (int j = 0; j < columns; j++) sums[j] += a[p * job->a_col] * b[j * job->b_col];
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; j++) c[j] = sums[j];
+  }
+}
+
+TILES_TARGET static void TILES_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  switch (job->n) {
+    case 1: TILES_NAME(tiny_rows)(1, job, begin, end); break;
+    case 2: TILES_NAME(tiny_rows)(2, job, begin, end); break;
+    case 3: TILES_NAME(tiny_rows)(3, job, begin, end); break;
+    default: TILES_NAME(tiny_rows)(4, job, begin, end);
+  }
+}
+
 #undef STRIP
 #undef TILES_INLINE
 #undef LANES

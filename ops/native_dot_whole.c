@@ -53,8 +53,8 @@ static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, v
 static void plan_scratch(dot_whole_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
-  dot_ready_place(p, &p->a, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
-  dot_ready_place(p, &p->b, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  dot_ready_place(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_place(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
   plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
   out->scratch_bytes = total;
 }

@@ -108,7 +108,8 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   hr_status_t st = make_world(groups);
   tp_algorithms_from_environment(groups);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_shm_open(groups, &groups->shm);
-  if (!st && groups->shm) st = tp_shm_mail_open(groups->shm, endpoint, &groups->mail);
+  if (!st && groups->shm && !endpoint->memory)
+    st = tp_shm_mail_open(groups->shm, endpoint, endpoint, &groups->mail);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_tuning_load(groups);
   if (st)
     free_groups(groups);

@@ -26,13 +26,13 @@ typedef enum tp_collective {
   TP_COLLECTIVE_COUNT
 } tp_collective_t;
 
-/* The algorithm of a group's last transfer by some collective, and what it was chosen for. */
+/* The algorithm of the last transfer by some collective, and what it was chosen for. */
 typedef struct tp_choice {
   const struct tp_algorithm *algorithm; /* NULL: none yet */
   size_t bytes;
   const char *forced;
   const struct tp_tuning *tuning;
-  bool in_any_order;
+  bool shares_memory, in_any_order;
 } tp_choice_t;
 
 typedef struct tp_group {
@@ -68,6 +68,8 @@ struct tp_groups {
   tp_endpoint_t *mail; /* messages to ranks of this machine go through it; NULL: as to others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   struct tp_shm_group *last_pipes[2]; /* those used last: to receive, and to send */
+  tp_choice_t permute_choices[2];     /* the same */
+  uint64_t explained_permutes;        /* bit k: the choice for sizes of k bits was told */
   tp_request_t *free_requests;
   tp_request_t *active; /* all that have not been waited for: any wait moves all of them on */
   /* For tests and measurements: the name of the algorithm to use whatever the size (NULL: choose), and what direct

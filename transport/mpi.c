@@ -15,12 +15,10 @@
 #include <unistd.h>
 
 #include "transport/mpi_module.h"
+#include "transport/rest.h"
 
 #define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
-#define SPINS 2000            /* polls before the processor is offered to others */
-#define YIELDS 200            /* polls before sleeping */
-#define SHORTEST_SLEEP_NS 20000
-#define LONGEST_SLEEP_NS 1000000
+#define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
 #define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
 
@@ -102,7 +100,7 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
   if (!is_send) MPI_Cancel(piece);
   for (int polls = 0; !is_send && !done && polls < CANCEL_POLLS; polls++) {
     MPI_Test(piece, &done, MPI_STATUS_IGNORE);
-    if (!done) nanosleep(&(struct timespec){.tv_nsec = SHORTEST_SLEEP_NS}, NULL);
+    if (!done) nanosleep(&(struct timespec){.tv_nsec = CANCEL_REST_NS}, NULL);
   }
   if (!done) MPI_Request_free(piece);
 }
@@ -216,17 +214,9 @@ static void push_messages(mpi_endpoint_t *self) {
 }
 
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
-  uint32_t spins = endpoint->crowded ? 0 : SPINS;
-  if (polls >= spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
-  if (polls < spins) return;
-  if (polls < spins + YIELDS) {
-    sched_yield();
-    return;
-  }
-  uint32_t sleeps = polls - spins - YIELDS;
-  long sleep_ns = SHORTEST_SLEEP_NS + (long)(sleeps > 1000 ? 1000 : sleeps) * 1000;
-  if (sleep_ns > LONGEST_SLEEP_NS) sleep_ns = LONGEST_SLEEP_NS;
-  nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
+  bool spins = tp_rest_spins(endpoint->crowded, polls);
+  if (!spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
+  tp_rest(endpoint->crowded, polls);
 }
 
 /* --- start and end --- */

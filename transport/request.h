@@ -40,6 +40,14 @@ typedef struct tp_fold {
   int folded;        /* members so far */
 } tp_fold_t;
 
+/* What a permute sends to a rank, or receives from one. */
+typedef struct tp_half {
+  bool sends;
+  int peer;
+  const tp_block_t *block;
+  struct tp_shm_group *pipe; /* NULL: the two share no memory */
+} tp_half_t;
+
 /* A transfer's place in shared memory (shm_group.h). */
 typedef struct tp_shm_turn tp_shm_turn_t;
 struct tp_shm_turn {
@@ -92,6 +100,7 @@ struct tp_request {
   char *out, *result; /* the second: of an all-reduce that gathers first */
   size_t size_bytes;
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
+  tp_half_t half;                  /* of a permute: the one that is being started */
   int64_t count, segment;
   tp_reducer_t reducer;
 
@@ -138,7 +147,7 @@ const char *tp_collective_name(tp_collective_t collective); /* as in "all-reduce
 int tp_algorithm_count(void);
 const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective);
 bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes); /* can the group use it? */
-/* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
+/* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them; of a permute: for a half. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 
 #endif

@@ -69,8 +69,9 @@ static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
 static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
-  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->local_of));
-  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->process_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->local_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->process_of));
+  shm->local_size = 0;
   HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &ranks));
   for (int r = 0; r < endpoint->world_size; r++) {
     bool here = cards[r].machine == cards[endpoint->rank].machine;
@@ -127,11 +128,21 @@ static char *heap_of(const tp_shm_t *shm, int local) {
   return shm->base + desks_bytes(shm) + table_bytes(shm) + (size_t)local * HEAP_BYTES;
 }
 
+static void reckon(tp_shm_t *shm, int local_size) {
+  shm->local_size = local_size;
+  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)local_size * sizeof(tp_shm_line_t);
+  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
+  shm->mapped_bytes = desks_bytes(shm) + table_bytes(shm) + (size_t)local_size * HEAP_BYTES;
+}
+
+static bool make_long(const tp_shm_t *shm) {
+  return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
+}
+
 static bool create_file(tp_shm_t *shm, const char *name) {
   shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (shm->fd < 0) return false;
-  if (ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0)
-    return true;
+  if (make_long(shm)) return true;
   close(shm->fd);
   unlink(name);
   shm->fd = -1;
@@ -143,8 +154,9 @@ static bool map_file(tp_shm_t *shm) {
   if (at == MAP_FAILED) return false;
   shm->base = at;
   struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
-  return fcntl(shm->fd, F_SETLK, &alive) == 0 &&
-         tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
+  if (fcntl(shm->fd, F_SETLK, &alive)) return false;
+  atomic_store(&tp_shm_desk(shm, shm->my_local)->state, TP_SHM_HERE);
+  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
 }
 
 /* Did everybody of `group` say yes? */
@@ -179,9 +191,7 @@ static void unmap(tp_shm_t *shm) {
 }
 
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
-  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)shm->local_size * sizeof(tp_shm_line_t);
-  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
-  shm->mapped_bytes = desks_bytes(shm) + table_bytes(shm) + (size_t)shm->local_size * HEAP_BYTES;
+  reckon(shm, shm->local_size);
   HR_TRY(share_file(shm, locals, first, false, out_shared));
   if (*out_shared) return NULL;
   unmap(shm);
@@ -192,21 +202,36 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
 
 static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   tp_group_t *locals;
+  bool has_memory = shm->base != NULL;
   HR_TRY(meet_all(shm, cards));
   HR_TRY(number_machines(shm->groups, cards));
   HR_TRY(find_locals(shm, cards, &locals));
+  *out_shared = has_memory;
   if (shm->local_size == 1) return NULL;
-  HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
+  if (!has_memory) HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
   return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly) : NULL;
 }
 
-hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
-  void *memory, *cards;
-  bool shared = false;
+static hr_status_t shm_new(tp_shm_t **out_shm) {
+  void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(tp_shm_t), &memory));
   tp_shm_t *shm = memory;
-  *shm = (tp_shm_t){.groups = groups, .fd = -1, .holders = 1};
+  *shm = (tp_shm_t){.fd = -1, .holders = 1};
+  hr_arena_init(&shm->arena);
   let_others_read();
+  *out_shm = shm;
+  return NULL;
+}
+
+hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
+  void *cards;
+  bool shared = false;
+  tp_shm_t *shm = groups->endpoint->memory;
+  if (shm)
+    tp_shm_hold(shm);
+  else
+    HR_TRY(shm_new(&shm));
+  shm->groups = groups;
   hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(card_t), &cards);
   if (!st) {
     st = open_with(shm, cards, &shared);
@@ -220,23 +245,75 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   return st;
 }
 
-static void let_go(tp_shm_t *shm) {
+/* --- with a file that is inherited --- */
+
+/* Never one of the standard streams, which may be closed. */
+static int file_without_name(void) {
+  int fd = memfd_create("hlorun", MFD_CLOEXEC), moved = -1;
+  if (fd < 0) return fd;
+  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return moved;
+}
+
+hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
+  tp_shm_t shm = {.fd = file_without_name()};
+  reckon(&shm, local_size);
+  if (shm.fd >= 0 && make_long(&shm)) {
+    *out_fd = shm.fd;
+    return NULL;
+  }
+  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s", local_size, strerror(errno));
+  if (shm.fd >= 0) close(shm.fd);
+  return st;
+}
+
+static hr_status_t be_local(tp_shm_t *shm) {
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
+  for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
+  return map_file(shm) ? NULL : hr_error(HR_UNAVAILABLE, "cannot map the memory that processes share: %s", strerror(errno));
+}
+
+hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm) {
+  tp_shm_t *shm;
+  HR_TRY(shm_new(&shm));
+  shm->fd = fd;
+  shm->my_local = my_local;
+  reckon(shm, local_size);
+  hr_status_t st = be_local(shm);
+  if (st)
+    tp_shm_let_go(shm);
+  else
+    *out_shm = shm;
+  return st;
+}
+
+void tp_shm_hold(tp_shm_t *shm) { atomic_fetch_add(&shm->holders, 1); }
+
+void tp_shm_let_go(tp_shm_t *shm) {
   if (atomic_fetch_sub(&shm->holders, 1) != 1) return;
   unmap(shm);
+  hr_arena_deinit(&shm->arena);
   hr_free(shm);
 }
 
 void tp_shm_close(tp_shm_t *shm) {
   if (!shm) return;
   tp_shm_staging_destroy(shm);
-  let_go(shm);
+  tp_shm_let_go(shm);
 }
 
 bool tp_shm_lives(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
-  if (local == shm->my_local || fcntl(shm->fd, F_GETLK, &lock)) return true;
-  return lock.l_type != F_UNLCK;
+  if (local == shm->my_local || atomic_load(&tp_shm_desk(shm, local)->state) == TP_SHM_EXPECTED) return true;
+  return fcntl(shm->fd, F_GETLK, &lock) || lock.l_type != F_UNLCK;
+}
+
+hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host) {
+  if (atomic_load(&tp_shm_desk(shm, shm->local_of[rank])->state) == TP_SHM_FAILED)
+    return hr_error(HR_CANCELLED, "because rank %d failed", rank);
+  return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank, host);
 }
 
 static int64_t now_ms(void) {
@@ -273,14 +350,14 @@ tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
 
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
   void *memory = tp_shm_heap_alloc(shm->heap, size_bytes);
-  if (memory) atomic_fetch_add(&shm->holders, 1);
+  if (memory) tp_shm_hold(shm);
   return memory;
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {
   if (!memory) return;
   tp_shm_heap_free(shm->heap, memory);
-  let_go(shm);
+  tp_shm_let_go(shm);
 }
 
 bool tp_shm_has(const tp_shm_t *shm, const void *memory) {

@@ -128,8 +128,7 @@ static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
   for (int k = 0; k < group->size; k++)
     if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
         !has_counted(group, k, turn->wanted))
-      return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", group->ranks[k],
-                      group->shm->groups->endpoint->host);
+      return tp_shm_gone(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
 }
 

@@ -34,9 +34,6 @@ void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *gr
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done);
 void tp_shm_give_up(tp_request_t *request); /* of a request that is cancelled */
 
-/* One half of a permute through its pipe. */
-void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block);
-
 /* --- for algorithms --- */
 
 static inline tp_shm_note_t *tp_shm_note(const tp_shm_turn_t *turn, int member) {

@@ -1,11 +1,14 @@
 #include "transport/shm_mail.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "transport/rest.h"
 #include "transport/shm_group.h"
 
 #define INSIDE_BYTES 208              /* that fit into a letter */
@@ -103,10 +106,13 @@ static void *new_piece(mail_t *mail, size_t size_bytes) {
   return piece;
 }
 
+static hr_status_t no_memory(void) {
+  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
+}
+
 static hr_status_t make_letters(mail_t *mail) {
   letter_t *letters = new_piece(mail, LETTERS_AT_ONCE * sizeof *letters);
-  if (!letters)
-    return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
+  if (!letters) return no_memory();
   for (int i = LETTERS_AT_ONCE; i-- > 0;) letter_free(mail, &letters[i]);
   return NULL;
 }
@@ -124,27 +130,36 @@ static int parcel_class(size_t size_bytes) {
   return class_;
 }
 
-/* A copy in shared memory, unless it is too large or there is no room. */
-static uint64_t parcel_new(mail_t *mail, const void *data, size_t size_bytes) {
+/* Memory for it; one that is larger than any class has memory of its own. 0: there is no room. */
+static uint64_t parcel_room(mail_t *mail, size_t size_bytes) {
   int class_ = parcel_class(size_bytes);
-  if (class_ == PARCEL_CLASSES) return 0;
-  uint64_t place = mail->free_parcels[class_];
+  uint64_t place = class_ < PARCEL_CLASSES ? mail->free_parcels[class_] : 0;
   if (place) {
     mail->free_parcels[class_] = *(uint64_t *)tp_shm_at(mail->shm, place);
-  } else {
-    void *piece = new_piece(mail, parcel_bytes[class_]);
-    if (!piece) return 0;
-    place = tp_shm_place(mail->shm, piece);
+    return place;
   }
-  memcpy(tp_shm_at(mail->shm, place), data, size_bytes);
+  void *memory = class_ < PARCEL_CLASSES ? new_piece(mail, parcel_bytes[class_]) : tp_shm_alloc(mail->shm, size_bytes);
+  return memory ? tp_shm_place(mail->shm, memory) : 0;
+}
+
+/* A copy in shared memory: of small messages, and of large ones that would find no other way. 0: there is none. */
+static uint64_t parcel_new(mail_t *mail, const void *data, size_t size_bytes) {
+  bool other_way = mail->beside || mail->shm->reads_directly;
+  if (parcel_class(size_bytes) == PARCEL_CLASSES && other_way) return 0;
+  uint64_t place = parcel_room(mail, size_bytes);
+  if (place) memcpy(tp_shm_at(mail->shm, place), data, size_bytes);
   return place;
 }
 
 static void parcel_free(mail_t *mail, const tp_message_t *message) {
+  int class_ = parcel_class(message->size_bytes);
   if (!message->parcel) return;
-  uint64_t *list = &mail->free_parcels[parcel_class(message->size_bytes)];
-  *(uint64_t *)tp_shm_at(mail->shm, message->parcel) = *list;
-  *list = message->parcel;
+  if (class_ == PARCEL_CLASSES) {
+    tp_shm_free(mail->shm, tp_shm_at(mail->shm, message->parcel));
+    return;
+  }
+  *(uint64_t *)tp_shm_at(mail->shm, message->parcel) = mail->free_parcels[class_];
+  mail->free_parcels[class_] = message->parcel;
 }
 
 static void message_free(mail_t *mail, tp_message_t *message) {
@@ -209,9 +224,7 @@ static letter_t *find_letter(mail_t *mail, int from, uint32_t tag, bool take) {
 
 /* --- receiving --- */
 
-static hr_status_t gone(const mail_t *mail, int rank) {
-  return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank, mail->endpoint.host);
-}
+static hr_status_t gone(const mail_t *mail, int rank) { return tp_shm_gone(mail->shm, rank, mail->endpoint.host); }
 
 static hr_status_t read_private(const mail_t *mail, const tp_message_t *message, const letter_t *letter) {
   if (letter->from == mail->endpoint.rank) {
@@ -287,7 +300,7 @@ static uint64_t turn_over(const mail_t *mail, uint64_t top) {
 }
 
 static void sort_pile(mail_t *mail) {
-  _Atomic uint64_t *pile = tp_shm_pile(mail->shm, mail->shm->my_local);
+  _Atomic uint64_t *pile = &tp_shm_desk(mail->shm, mail->shm->my_local)->pile;
   if (!atomic_load_explicit(pile, memory_order_relaxed)) return;
   uint64_t place = turn_over(mail, atomic_exchange_explicit(pile, 0, memory_order_acquire));
   while (place) {
@@ -340,11 +353,12 @@ static hr_status_t fill_letter(mail_t *mail, tp_message_t *message, letter_t *le
   letter->way = mail->shm->reads_directly || message->peer == mail->endpoint.rank ? PRIVATE : BESIDE;
   letter->place = (uint64_t)(uintptr_t)data;
   if (letter->way == PRIVATE) return NULL;
+  if (!mail->beside) return no_memory();
   return mail->beside->vtable->send(mail->beside, message->peer, message->tag, data, size, &message->beside);
 }
 
 static void put_on_pile(mail_t *mail, letter_t *letter, int to) {
-  _Atomic uint64_t *pile = tp_shm_pile(mail->shm, mail->shm->local_of[to]);
+  _Atomic uint64_t *pile = &tp_shm_desk(mail->shm, mail->shm->local_of[to])->pile;
   uint64_t place = tp_shm_place(mail->shm, letter);
   letter->next = atomic_load_explicit(pile, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(pile, &letter->next, place, memory_order_release, memory_order_relaxed))
@@ -459,7 +473,7 @@ static void call_back(mail_t *mail, tp_message_t *message) {
 
 static void mail_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   mail_t *mail = mail_of(endpoint);
-  mail->beside->out_of_step = true;
+  (mail->beside ? mail->beside : endpoint)->out_of_step = true;
   if (message->is_send)
     call_back(mail, message);
   else if (!message->arrived && !message->letter)
@@ -471,20 +485,49 @@ static void mail_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
 
 static void mail_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   tp_endpoint_t *beside = mail_of(endpoint)->beside;
-  beside->vtable->rest(beside, polls);
+  if (beside)
+    beside->vtable->rest(beside, polls);
+  else
+    tp_rest(endpoint->crowded, polls);
 }
 
 /* --- life --- */
 
+static bool has_left(const tp_shm_t *shm, int local) {
+  return atomic_load(&tp_shm_desk(shm, local)->state) >= TP_SHM_FAILED;
+}
+
+/* Nobody leaves while another may still be on its way here, unless it would wait in vain. */
+static void leave(mail_t *mail) {
+  tp_shm_t *shm = mail->shm;
+  atomic_store(&tp_shm_desk(shm, shm->my_local)->state, TP_SHM_LEFT);
+  for (int rank = 0; rank < mail->endpoint.world_size && !mail->endpoint.out_of_step; rank++) {
+    tp_shm_watch_t watch = {0};
+    for (uint32_t polls = 0; !has_left(shm, shm->local_of[rank]); polls++) {
+      if (tp_shm_watch_is_due(&watch) && !tp_shm_lives(shm, rank)) break;
+      tp_rest(mail->endpoint.crowded, polls);
+    }
+  }
+}
+
+static _Noreturn void give_up(const mail_t *mail) {
+  int code = mail->endpoint.exit_code;
+  atomic_store(&tp_shm_desk(mail->shm, mail->shm->my_local)->state, TP_SHM_FAILED);
+  fflush(NULL);
+  _exit(code ? code : 1);
+}
+
 static void mail_close(tp_endpoint_t *endpoint, bool failed) {
-  (void)failed;
   mail_t *mail = mail_of(endpoint);
+  if (!mail->beside && failed) give_up(mail);
+  if (!mail->beside) leave(mail);
   for (size_t i = 0; i < mail->pieces.count; i++) tp_shm_free(mail->shm, mail->pieces.data[i]);
   HR_VEC_FREE(&mail->pieces);
   for (tp_message_t *message; (message = mail->free_messages);) {
     mail->free_messages = message->next;
     hr_free(message);
   }
+  tp_shm_let_go(mail->shm);
   hr_free(mail);
 }
 
@@ -492,15 +535,17 @@ static const tp_vtable_t mail_vtable = {.name = "mail", .send = mail_send, .send
                                         .recv = mail_recv, .test = mail_test, .probe = mail_probe,
                                         .cancel = mail_cancel, .rest = mail_rest, .close = mail_close};
 
-hr_status_t tp_shm_mail_open(tp_shm_t *shm, tp_endpoint_t *beside, tp_endpoint_t **out_endpoint) {
+hr_status_t tp_shm_mail_open(tp_shm_t *shm, tp_endpoint_t *beside, const tp_endpoint_t *place,
+                             tp_endpoint_t **out_endpoint) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(mail_t), &memory));
   mail_t *mail = memory;
-  mail->endpoint = *beside;
+  mail->endpoint = *place;
   mail->endpoint.vtable = &mail_vtable;
   mail->endpoint.groups = NULL;
   mail->beside = beside;
   mail->shm = shm;
+  tp_shm_hold(shm);
   *out_endpoint = &mail->endpoint;
   return NULL;
 }

@@ -12,8 +12,10 @@
 
 #include "transport/shm.h"
 
-/* `beside` is the endpoint whose ranks these are. Both it and shm must outlive the result. */
-hr_status_t tp_shm_mail_open(tp_shm_t *shm, tp_endpoint_t *beside, tp_endpoint_t **out_endpoint);
+/* `beside` is the endpoint whose ranks these are; NULL: there is no other way between them, and the world is those of
+ * shm. `place` says who this rank is. Beside must outlive the result, which holds shm. */
+hr_status_t tp_shm_mail_open(tp_shm_t *shm, tp_endpoint_t *beside, const tp_endpoint_t *place,
+                             tp_endpoint_t **out_endpoint);
 void tp_shm_mail_close(tp_endpoint_t *endpoint); /* accepts NULL */
 
 #endif

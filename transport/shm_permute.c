@@ -115,16 +115,18 @@ static hr_status_t step_recv_small(tp_shm_turn_t *turn, bool *out_done) {
   return NULL;
 }
 
-void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block) {
+hr_status_t tp_permute_shm(tp_request_t *request) {
+  const tp_block_t *block = request->half.block;
+  bool sends = request->half.sends, small = block->size_bytes <= TP_SHM_SMALL;
   tp_shm_turn_t *turn = &request->turns[sends ? 0 : 1];
   size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);
   if (sends)
     request->in = block->data;
   else
     request->out = block->data;
-  bool small = block->size_bytes <= TP_SHM_SMALL;
   tp_shm_step_fn sender = small ? step_send_small : step_send, receiver = small ? step_recv_small : step_recv;
-  tp_shm_begin(request, turn, pipe, block->size_bytes, sends ? sender : receiver);
+  tp_shm_begin(request, turn, request->half.pipe, block->size_bytes, sends ? sender : receiver);
   turn->eager = sends;
   turn->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
+  return NULL;
 }

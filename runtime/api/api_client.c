@@ -42,7 +42,7 @@ hr_status_t api_client_interrupted(void *context) {
 }
 
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
-  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_mpi_open(out_endpoint);
+  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_world_open(out_endpoint);
   return tp_single_open(out_endpoint);
 }
 

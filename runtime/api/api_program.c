@@ -136,7 +136,9 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .each_step = is_checking() || program->client->trace,
                                  .start_workers = start_workers,
                                  .probe = probe_of(options),
-                                 .workers_context = &program->client->pool};
+                                 .workers_context = &program->client->pool,
+                                 .may_open_early = program->client->options.threads != 1 &&
+                                                   program->client->endpoint->world_size == 1};
   uint64_t begin_ns = hr_trace_now_ns();
   HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
   HR_TRY(trace_loading(program->client->trace, &program->compiled, begin_ns));

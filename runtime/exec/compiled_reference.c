@@ -168,6 +168,7 @@ static hr_status_t run_in_places(exec_compiled_t *machine, run_step_t *step, hlo
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->places[i]));
   if (machine->transfers) step->begun_ns = hr_trace_now_ns();
   env->places = step->places;
+  env->lent = flat->lent;
   env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
   env->places = NULL;

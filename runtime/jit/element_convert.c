@@ -1,4 +1,6 @@
 /* Conversions between element types. */
+#include <math.h>
+
 #include "jit/element_complex.h"
 
 static LLVMTypeRef like(LLVMTypeRef element, LLVMValueRef value) {
@@ -68,16 +70,40 @@ static LLVMValueRef integer_to_odd(jit_code_t *code, hr_dtype_t from, LLVMValueR
   return f64_to_odd(code, integer_to_float(code, x, f64, is_signed));
 }
 
+/* The number of a float type that is nearest to an integer type's largest, and not above it; `above`: the next integer. */
+static double largest_within(LLVMTypeRef type, int value_bits, double *out_above) {
+  int mantissa = jit_element_bits(type) == 64 ? 53 : 24;
+  *out_above = ldexp(1, value_bits);
+  return *out_above - ldexp(1, value_bits > mantissa ? value_bits - mantissa : 0);
+}
+
+static LLVMValueRef limited(jit_code_t *code, LLVMValueRef x, double low, double high) {
+  LLVMTypeRef type = llvm()->TypeOf(x);
+  LLVMValueRef least = jit_real(type, low), most = jit_real(type, high);
+  x = llvm()->BuildSelect(code->builder, llvm()->BuildFCmp(code->builder, LLVMRealOLT, x, least, ""), least, x, "");
+  return llvm()->BuildSelect(code->builder, llvm()->BuildFCmp(code->builder, LLVMRealOGT, x, most, ""), most, x, "");
+}
+
+/* To the nearest integer that there is, and 0 from what is no number. LLVM's own saturating conversion takes lane by
+ * lane. */
 static LLVMValueRef float_to_integer(jit_code_t *code, hr_dtype_t to, LLVMValueRef x) {
-  bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED;
-  LLVMTypeRef type = like(jit_memory_type(code, to), x), overloads[] = {type, llvm()->TypeOf(x)};
-  LLVMValueRef whole = jit_intrinsic_of(code, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &x, 1);
-  int bits = hr_dtype_table[to].bits;
-  if (bits == jit_element_bits(type)) return whole;
-  int64_t most = ((int64_t)1 << (bits - (is_signed ? 1 : 0))) - 1;
-  LLVMValueRef at_most[] = {whole, jit_int(type, most)};
-  whole = jit_intrinsic(code, is_signed ? "llvm.smin" : "llvm.umin", type, at_most, 2);
-  return is_signed ? jit_intrinsic(code, "llvm.smax", type, (LLVMValueRef[]){whole, jit_int(type, -most - 1)}, 2) : whole;
+  LLVMBuilderRef b = code->builder;
+  LLVMTypeRef type = llvm()->TypeOf(x), result = like(jit_memory_type(code, to), x), computed = result;
+  bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED, is_narrow_integer = hr_dtype_bytes(to) < 4;
+  int value_bits = hr_dtype_table[to].bits - is_signed;
+  double above, top = largest_within(type, value_bits, &above);
+  LLVMValueRef inside = limited(code, x, is_signed ? -above : 0, top);
+  if (is_narrow_integer) computed = like(llvm()->Int32TypeInContext(code->context), x);
+  LLVMValueRef value = is_signed || is_narrow_integer ? llvm()->BuildFPToSI(b, inside, computed, "")
+                                                      : llvm()->BuildFPToUI(b, inside, computed, "");
+  if (is_narrow_integer) value = llvm()->BuildTrunc(b, value, result, "");
+  if (top != above - 1) {
+    LLVMValueRef is_above = llvm()->BuildFCmp(b, LLVMRealOGE, x, jit_real(type, above), "");
+    LLVMValueRef most = jit_int(result, (int64_t)(~(uint64_t)0 >> (64 - value_bits)));
+    value = llvm()->BuildSelect(b, is_above, most, value, "");
+  }
+  LLVMValueRef is_none = llvm()->BuildFCmp(b, LLVMRealUNO, x, x, "");
+  return llvm()->BuildSelect(b, is_none, llvm()->ConstNull(result), value, "");
 }
 
 static LLVMValueRef float_to_float(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef x) {

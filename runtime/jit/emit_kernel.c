@@ -264,11 +264,41 @@ static LLVMValueRef element_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTy
   return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
 }
 
-/* The address of lane 0: what does not depend on the deepest variable is added further out. */
+/* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level adds its own, once for
+ * all indices that have it in common. It may lie outside of the array until the constant is added. */
+static LLVMValueRef entry_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
+  jit_exprs_t *exprs = &emit->formula->exprs;
+  int depth = jit_emit_depth(emit, index->vars);
+  jit_entry_t *entry = &emit->entries[((uintptr_t)array >> 4 ^ (uintptr_t)index >> 5) % JIT_ENTRIES];
+  if (!index->count) return array;
+  if (entry->array == array && entry->index == index && entry->epoch == emit->levels[depth].epoch)
+    return entry->pointer;
+  const jit_expr_t *outer = without_deepest(emit, index, depth);
+  const jit_expr_t *own = jit_expr_add(exprs, index, jit_expr_scale(exprs, outer, -1));
+  LLVMValueRef pointer = entry_pointer(emit, array, element, outer), offset = jit_emit_expr(emit, own);
+  jit_emit_at(emit, depth);
+  pointer = llvm()->BuildGEP2(emit->code->builder, element, pointer, &offset, 1, "");
+  *entry = (jit_entry_t){array, pointer, index, emit->levels[depth].epoch};
+  return pointer;
+}
+
+/* Is it computed before all loops? */
+static bool is_everywhere(const jit_emit_t *emit, LLVMValueRef array) {
+  return llvm()->GetInstructionParent(array) == llvm()->GetEntryBasicBlock(emit->function);
+}
+
+/* The address of lane 0. Constants come last, where they are a part of the instruction: elements that lie at fixed
+ * distances share the rest. */
 static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element, const jit_expr_t *index) {
-  LLVMValueRef offset = jit_emit_expr(emit, index);
+  if (!is_everywhere(emit, array)) {
+    LLVMValueRef offset = jit_emit_expr(emit, index);
+    jit_emit_at(emit, emit->level);
+    return element_pointer(emit, array, element, offset);
+  }
+  const jit_expr_t *place = jit_expr_affine(&emit->formula->exprs, index, 1, -index->constant);
+  LLVMValueRef pointer = entry_pointer(emit, array, element, place), distance = jit_emit_i64(emit, index->constant);
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
-  return element_pointer(emit, array, element, offset);
+  return index->constant ? llvm()->BuildGEP2(emit->code->builder, element, pointer, &distance, 1, "") : pointer;
 }
 
 static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element,
@@ -442,6 +472,35 @@ static void masked_store(jit_emit_t *emit, const char *name, LLVMValueRef value,
   LLVMValueRef alignment = llvm()->ConstInt(llvm()->Int32TypeInContext(emit->code->context), align, false);
   LLVMValueRef arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
   jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
+}
+
+/* Vector number q of the lanes of all values in turn: two are joined, then one more at a time. */
+static LLVMValueRef interleave(jit_emit_t *emit, int count, LLVMValueRef *values, int q) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
+  LLVMValueRef lanes[JIT_MAX_LANES], joined = values[0];
+  for (int k = 1; k < count; k++) {
+    for (int i = 0; i < emit->lanes; i++) {
+      int at = q * emit->lanes + i, of = at % count, lane = at / count;
+      int from = of == k ? emit->lanes + lane : k == 1 && of == 0 ? lane : i;
+      lanes[i] = llvm()->ConstInt(i32, (uint64_t)from, false);
+    }
+    LLVMValueRef order = llvm()->ConstVector(lanes, (unsigned)emit->lanes);
+    joined = llvm()->BuildShuffleVector(emit->code->builder, joined, values[k], order, "");
+  }
+  return joined;
+}
+
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values) {
+  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
+  LLVMValueRef first = first_pointer(emit, array, element, index), stored[JIT_MAX_SHORT];
+  jit_emit_at(emit, emit->level);
+  for (int k = 0; k < count; k++) stored[k] = jit_to_memory(emit->code, dtype, values[k]);
+  for (int q = 0; q < count; q++) {
+    LLVMValueRef place = element_pointer(emit, first, element, jit_emit_i64(emit, q * emit->lanes));
+    LLVMValueRef store = llvm()->BuildStore(emit->code->builder, interleave(emit, count, stored, q), place);
+    llvm()->SetAlignment(store, (unsigned)hr_dtype_bytes(dtype));
+  }
 }
 
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,

@@ -11,6 +11,7 @@
 #include "jit/formula.h"
 
 #define JIT_MAX_CARRIES 64
+#define JIT_MAX_SHORT 4 /* values that are written out inside of the lanes */
 
 /* A small array whose elements are in registers: as they are in memory, a scalar or a vector. */
 typedef struct jit_register {
@@ -35,6 +36,15 @@ typedef struct jit_level {
   unsigned epoch; /* values of nodes written in another epoch are gone */
 } jit_level_t;
 
+/* An address in an array that loops further in go on from. */
+typedef struct jit_entry {
+  LLVMValueRef array, pointer;
+  const jit_expr_t *index;
+  unsigned epoch;
+} jit_entry_t;
+
+#define JIT_ENTRIES 64
+
 typedef struct jit_emit {
   jit_code_t *code;
   jit_formula_t *formula;
@@ -51,6 +61,7 @@ typedef struct jit_emit {
   LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
   int lane_phase, lane_period;  /* lane 0's variable is so much more than a multiple of the period; 0: not known */
   int64_t lane_from, lane_to;   /* the lanes' variable is in this part of its loop; equal: not known */
+  jit_entry_t entries[JIT_ENTRIES]; /* those that were written last */
   /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
   int carry_count;
   LLVMValueRef carried[JIT_MAX_CARRIES];
@@ -98,6 +109,9 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
+/* Writes element k of lane l of values[k] at `index` + count * l + k, in lanes that all exist. */
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values);
 /* The same of root `number`, which may be in registers. */
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                    bool streams);

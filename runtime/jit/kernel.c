@@ -8,6 +8,7 @@
 #include "jit/kernel_reduce.h"
 
 #define SIMPLE_COST 3.0 /* of an op, in additions */
+#define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 
@@ -116,13 +117,13 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   return NULL;
 }
 
-/* Reductions wait for their sums, and quick code for them is up to a fifth slower. */
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
-  if (kernel->loop || kernel->region || kernel->form.space.kind != FUSION_LOOP) return false;
+  double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
+  if (kernel->loop || kernel->region) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
-    if (node->kind == JIT_OP && jit_node_cost(node) > SIMPLE_COST) return false;
+    if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
   }
   return loads <= SIMPLE_LOADS && kernel->formula->node_count <= SIMPLE_NODES;
 }

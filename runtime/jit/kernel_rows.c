@@ -15,6 +15,7 @@
 #define BLOCK_LEAST 16384      /* elements of a block */
 #define BLOCKS_MOST 64
 #define EXPENSIVE 5.0          /* additions that are sooner done than a value is stored and read */
+#define CHEAP 6.0              /* additions for an element that are sooner done than its sum is ready */
 #define STREAM_BYTES ((int64_t)64 << 20)
 
 typedef struct rows {
@@ -276,12 +277,25 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
   return count;
 }
 
+/* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have not saved, from
+ * *left. */
+static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
+  bool is_there = !(node->vars & within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
+  if (is_there || *left < 0) return;
+  *left -= jit_node_cost(node);
+  for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);
+}
+
 /* Several sets hide the latency of additions where little else is done. */
 static int choose_unroll(const rows_t *rows, int pass) {
-  int carries = count_carries(rows->reduce, pass);
-  int64_t inner = rows->reduce->block ? rows->reduce->block : rows->kernel->within.sizes[rows->kernel->within.rank - 1];
-  bool is_cheap = rows->kernel->formula->node_count <= 24 * rows->reduce->pass_count;
-  return carries && carries <= 2 && is_cheap && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
+  const jit_reduce_t *reduce = rows->reduce;
+  int carries = count_carries(reduce, pass);
+  int64_t inner = reduce->block ? reduce->block : rows->kernel->within.sizes[rows->kernel->within.rank - 1];
+  double left = CHEAP;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
+      spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
+  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
 }
 
 static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef block) {

@@ -37,32 +37,44 @@ static value_t take_lanes(jit_code_t *c, value_t a, value_t b, int first, int co
   return llvm()->BuildShuffleVector(c->builder, a, b, llvm()->ConstVector(lanes, (unsigned)count), "");
 }
 
-/* An instruction on one register: `in` are one or two vectors; scalef has its way of rounding as last operand. */
-static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count) {
-  LLVMTypeRef type = type_of(in[0]), mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type));
-  value_t arguments[5] = {in[0], in[count - 1]};
+#define NO_CHOICE (-1)
+#define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken */
+#define RANGE_MORE 5
+
+/* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range have their way of
+ * rounding as last operand. */
+static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
+  LLVMTypeRef type = type_of(in[0]), i32 = llvm()->Int32TypeInContext(c->context);
+  value_t arguments[6] = {in[0], in[count - 1]};
   char full[64];
-  arguments[count] = llvm()->ConstNull(type);
-  arguments[count + 1] = llvm()->ConstAllOnes(mask);
-  arguments[count + 2] = llvm()->ConstInt(llvm()->Int32TypeInContext(c->context), 4, false); /* as is */
+  int next = count;
+  if (choice != NO_CHOICE) arguments[next++] = llvm()->ConstInt(i32, (unsigned)choice, false);
+  arguments[next++] = llvm()->ConstNull(type);
+  arguments[next++] = llvm()->ConstAllOnes(llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type)));
+  if (count == 2) arguments[next++] = llvm()->ConstInt(i32, 4, false); /* as is */
   snprintf(full, sizeof full, "llvm.x86.avx512.%s.%s.512", name, is_f64(in[0]) ? "pd" : "ps");
-  return jit_intrinsic_of(c, full, NULL, 0, arguments, count == 2 ? 5 : 3);
+  return jit_intrinsic_of(c, full, NULL, 0, arguments, next);
 }
 
 /* The same on vectors of several registers: each half alone. */
-static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count) {
+static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
   int lanes = jit_lanes(type_of(in[0]));
-  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count);
+  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count, choice);
   value_t low[2], high[2];
   for (int i = 0; i < count; i++) {
     low[i] = take_lanes(c, in[i], in[i], 0, lanes / 2);
     high[i] = take_lanes(c, in[i], in[i], lanes / 2, lanes / 2);
   }
-  return take_lanes(c, on_registers(c, name, low, count), on_registers(c, name, high, count), 0, lanes);
+  return take_lanes(c, on_registers(c, name, low, count, choice), on_registers(c, name, high, count, choice), 0, lanes);
+}
+
+value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most) {
+  if (!fills_registers(c, x)) return NULL;
+  return on_registers(c, "mask.range", (value_t[]){x, y}, 2, most ? RANGE_MORE : RANGE_LESS);
 }
 
 value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
-  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1) : NULL;
+  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1, NO_CHOICE) : NULL;
 }
 
 static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
@@ -71,7 +83,7 @@ static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
 
 static value_t reciprocal(jit_code_t *c, value_t b) {
   if (!guesses_reciprocals(c, b)) return k_divide(c, 1, b);
-  value_t guess = on_registers(c, "rcp14", &b, 1), one = real(b, 1);
+  value_t guess = on_registers(c, "rcp14", &b, 1, NO_CHOICE), one = real(b, 1);
   for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
     guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
   return guess;
@@ -139,7 +151,7 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
-  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2);
+  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2, NO_CHOICE);
   /* In two halves, neither of which leaves the range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
   value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);

@@ -106,6 +106,8 @@ value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b
 
 /* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this type. */
 value_t math_guess_rsqrt(jit_code_t *c, value_t x);
+/* The larger or the smaller of numbers in whole registers, -0 below +0; NULL: there is no instruction. */
+value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most);
 
 /* What only few vectors need: the code written between these two runs if any lane asks for it, and gives the result of
  * the lanes that do. The builder ends in another block. */

@@ -167,11 +167,40 @@ static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, 
     accs[k] = replace_first(code, reducer->dtypes[k], accs[k], lanes, first[k]);
 }
 
-void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
-  for (int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]); lanes > 1; lanes /= 2) {
+/* Any number of lanes, each time half of them. */
+static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  for (; lanes > 1; lanes /= 2) {
     if (lanes % 2) fold_odd(code, reducer, lanes, accs);
     fold_pairs(code, reducer, lanes / 2, accs);
   }
+}
+
+/* Lane i of the result is lane i + by, the first ones following the last. */
+static LLVMValueRef turned(jit_code_t *code, LLVMValueRef value, int lanes, int by) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
+  LLVMValueRef numbers[64];
+  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)((i + by) % lanes), false);
+  return llvm()->BuildShuffleVector(code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
+                                    llvm()->ConstVector(numbers, (unsigned)lanes), "");
+}
+
+/* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
+static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  for (int by = lanes / 2; by >= 1; by /= 2) {
+    LLVMValueRef others[JIT_MAX_RESULTS];
+    for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
+    jit_reducer_apply(code, reducer, accs, others);
+  }
+}
+
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
+  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
+  bool is_whole = (lanes & (lanes - 1)) == 0;
+  for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
+  if (is_whole)
+    fold_whole(code, reducer, lanes, accs);
+  else
+    fold_halves(code, reducer, lanes, accs);
   for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 

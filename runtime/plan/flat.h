@@ -61,6 +61,7 @@ typedef struct flat_step {
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
   bool has_places;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
   const hlo_instr_t *begins, *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
+  uint64_t lent;          /* REFERENCE: operands of what it begins that stay as they are until the end */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
   int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */

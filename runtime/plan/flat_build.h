@@ -95,6 +95,9 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 
+/* Once all is laid out: operands of asynchronous collectives that others use after the beginning stay until the end. */
+void flat_lend_operands(flat_builder_t *builder);
+
 /* Code for what a collective combines elements with, if it does and there is an emitter that can write it. */
 hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr);
 

@@ -31,6 +31,7 @@ typedef struct exporter {
   const hlo_metadata_t *last_metadata;       /* whose location is at hand */
   const mlir_attr_t *last_location;
   int lost_orders; /* control dependencies of instructions that made no op */
+  const hlo_instr_t *first_lost; /* the first of them */
 } exporter_t;
 
 /* One computation on its way into a block; computations that are inlined have a frame each time. */

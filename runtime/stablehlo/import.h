@@ -12,6 +12,9 @@ typedef struct import_function {
   bool under_way;                 /* being imported: a call of it now is recursion */
 } import_function_t;
 
+#define IMPORT_PLACES 4096
+typedef struct import_place import_place_t;
+
 typedef struct importer {
   const mlir_module_t *from;
   const stablehlo_readers_t *readers;
@@ -25,7 +28,7 @@ typedef struct importer {
   int depth;          /* of blocks that are being imported */
   bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its interpreter */
   hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
-  hr_map_t locations; /* location_entry_t by location */
+  import_place_t *places[IMPORT_PLACES]; /* a cache of what locations say, see import_location.c */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -135,6 +138,10 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
 
 /* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
 hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
+
+/* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
+bool import_is_ragged_all_to_all(const mlir_op_t *op);
+hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
 
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,

@@ -545,7 +545,6 @@ static hr_status_t import_from(const mlir_module_t *from, bool whole, const stab
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
   hr_map_deinit(&importer.awaited);
-  hr_map_deinit(&importer.locations);
   return st;
 }
 

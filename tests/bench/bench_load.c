@@ -1,6 +1,6 @@
 /* Times loading: reading a program of any form, and verifying it.
- *   bench_load [FILE...]     without files: made programs of many ops, of a blob, of many decimals, as HLO text,
- *                            StableHLO text and bytecode */
+ *   bench_load [FILE...]     without files: made programs of many ops, without and with locations, of a blob, of many
+ *                            decimals, as HLO text, StableHLO text and bytecode */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +50,22 @@ static void add_ops(hr_text_t *text) {
   for (int i = 2; i < OPS; i++)
     hr_text_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
   hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
+}
+
+/* The same with a location for each op, a call within calls, in four aliases behind the program as JAX has them. */
+static void add_located_ops(hr_text_t *text) {
+  hr_text_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+                        "tensor<4x8xf32>\n");
+  for (int i = 1; i < OPS; i++)
+    hr_text_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i, i - 1, i - 1, 4 * i + 3);
+  hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
+  hr_text_add_str(text, "#loc1 = loc(callsite(\"step\"(\"train.py\":50:4) at #loc))\n");
+  for (int i = 1; i < OPS; i++) {
+    hr_text_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n", 4 * i, i % 40, i);
+    hr_text_printf(text, "#loc%d = loc(\"call_%d\"(#loc%d))\n", 4 * i + 1, i % 7, 4 * i);
+    hr_text_printf(text, "#loc%d = loc(callsite(#loc%d at #loc1))\n", 4 * i + 2, 4 * i + 1);
+    hr_text_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i, 4 * i + 2);
+  }
 }
 
 static void add_constant(hr_text_t *text, int64_t count, void (*add_elements)(hr_text_t *text, int64_t count)) {
@@ -119,6 +135,9 @@ int main(int argc, char **argv) {
   hr_text_init(&text);
   add_ops(&text);
   bench_forms("ops", bytes_of(&text));
+  hr_text_init(&text);
+  add_located_ops(&text);
+  bench_forms("located", bytes_of(&text));
   hr_text_init(&text);
   add_constant(&text, BLOB_BYTES / 4, add_blob);
   bench_forms("blob", bytes_of(&text));

@@ -77,7 +77,7 @@ static void bench_with(const row_t *row, const hlo_instr_t *instr, int count, vo
   } else {
     double best = 1e9;
     bench_check(hr_alloc(step.scratch_bytes, &scratch));
-    op_native_run_t run = {workers, scratch, NULL};
+    op_native_run_t run = {.workers = workers, .scratch = scratch};
     for (double start = bench_now_s(); bench_now_s() - start < SECONDS;) {
       double began = bench_now_s();
       bench_check(op_natives[instr->op]->run(&run, step.plan, in, out));

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/fast_sum.h"
+#include "transport/collective.h"
 #include "transport/tp_channel.h"
 
 #define MOST_BYTES ((size_t)64 << 20)
@@ -30,21 +32,13 @@ typedef struct bench {
 typedef hr_status_t (*start_fn)(bench_t *bench, tp_request_t **out_request);
 typedef void (*mpi_fn)(bench_t *bench);
 
-#define FAST __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
-
-FAST static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
+static hr_status_t sum_floats(void *context, void *out, const void *const *in, int arrays, int64_t count) {
   (void)context;
-  float *to = acc;
-  const float *from = in;
-  for (int64_t i = 0; i < count; i++) to[i] += from[i];
+  fast_sum_of(HLO_ADD, HR_F32)(out, in, arrays, count);
   return NULL;
 }
-FAST static hr_status_t sum_floats(void *context, void *out, const void *a, const void *b, int64_t count) {
-  (void)context;
-  float *to = out;
-  const float *x = a, *y = b;
-  for (int64_t i = 0; i < count; i++) to[i] = x[i] + y[i];
-  return NULL;
+static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
+  return sum_floats(context, acc, (const void *const[]){acc, in}, 2, count);
 }
 static const tp_reducer_t float_sum = {.reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
 
@@ -79,7 +73,7 @@ static hr_status_t all_to_all(bench_t *bench, tp_request_t **out_request) {
     bench->sends[k] = (tp_block_t){bench->in + (size_t)k * each, each};
     bench->recvs[k] = (tp_block_t){bench->out + (size_t)k * each, each};
   }
-  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, out_request);
+  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, each, out_request);
 }
 static void mpi_all_to_all(bench_t *bench) {
   int each = (int)bench->bytes / bench->ranks;

@@ -169,7 +169,7 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
     recvs[k] = (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
     for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
-  HR_TRY(run(tp_all_to_all(group, sends, recvs, &request), &request));
+  HR_TRY(run(tp_all_to_all(group, sends, recvs, 0, &request), &request));
   for (int k = 0; k < size; k++)
     for (int64_t i = 0; i < count; i++) {
       double want = i < pair_count(count, k, mine) ? element(k, i) + mine : -1, got = bench->b[k * count + i];

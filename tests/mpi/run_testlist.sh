@@ -51,12 +51,16 @@ add { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT s = f32[] add(a, b) }
 ENTRY main { x = f32[4096] parameter(0)
-  ROOT r = f32[4096] all-reduce(x), replica_groups={{0,1}}, to_apply=add }
+  r = f32[4096] all-reduce(x), replica_groups={{0,1}}, to_apply=add
+  e = f32[4096] all-to-all(r), replica_groups={{0,1}}, dimensions={0}
+  ROOT p = f32[4096] collective-permute(e), source_target_pairs={{0,1},{1,0}} }
 END
+
 hlorun=$build_dir/hlorun
 export HLORUN_TUNING=$work/table HLORUN_COLL_INFO=1
 if "$hlorun" -n 2 "--tune=$work/table" >"$work/out" 2>&1 &&
-  "$hlorun" -n 2 --random-inputs "$program" >>"$work/out" 2>&1 && grep -q 'shm [0-9.]* measured' "$work/out"; then
+  "$hlorun" -n 2 --random-inputs "$program" >>"$work/out" 2>&1 &&
+  [ "$(grep -cE '(all-reduce|all-to-all|permute) of 16384 bytes .* shm [0-9.]* measured' "$work/out")" -eq 3 ]; then
   pass
 else
   fail "choosing by measurements" "$work/out"

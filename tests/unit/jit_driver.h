@@ -187,7 +187,7 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step, hr_
   void *scratch = jit_guarded(&c->arena, step->scratch_bytes);
   op_env_t env = {.num_replicas = 1, .num_partitions = 1, .check_cancelled = jit_never};
   const op_native_t *native = c->driver->is_loop ? &jit_loop_native : &jit_native;
-  CHECK_OK(native->run(&(op_native_run_t){workers, scratch, &env}, step->plan, in, out));
+  CHECK_OK(native->run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env}, step->plan, in, out));
   fine = jit_guard_holds(scratch, step->scratch_bytes);
   for (int leaf = 0; leaf < leaves; leaf++) {
     const hlo_value_t *want = hlo_value_leaf(c->want, leaf);
