@@ -7,21 +7,23 @@
 
 NATIVE_OPTIMIZE
 
+NATIVE_INLINE int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 /* Of equal places the owner is the same; neighbours have different ones. */
 NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
   uint64_t mixed = (uint64_t)place * 0x9e3779b97f4a7c15u;
   return (uint32_t)((mixed >> 32) * job->parts >> 32) == job->part;
 }
 
-/* The place of a window in the operand; -1: it does not fit. */
+/* The place of a window in the operand, if it fits; else any number, so that the product may overflow. */
 #define PLACE_OF(INDEX, COMPONENTS)                                                   \
   const INDEX *vector = (const INDEX *)job->indices + i * job->index_step;            \
-  int64_t first = (int64_t)vector[0], place = first * job->strides[0];                \
+  int64_t first = (int64_t)vector[0], place = times(first, job->strides[0]);          \
   bool fits = (uint64_t)first <= (uint64_t)job->limits[0];                            \
   if (COMPONENTS > 1) {                                                               \
     int64_t second = (int64_t)vector[job->component_step];                            \
     fits &= (uint64_t)second <= (uint64_t)job->limits[1];                             \
-    place += second * job->strides[1];                                                \
+    place = (int64_t)((uint64_t)place + (uint64_t)times(second, job->strides[1]));    \
   }
 
 /* Whether a window is this part's is as good as random, so that a branch would be guessed wrong half of the time: those

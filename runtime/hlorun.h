@@ -140,7 +140,8 @@ const char *hlorun_program_result_shape(const hlorun_program_t *program, int ind
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
                           int64_t *out_starts);
 
-/* What loading took and what running needs: the program as it was loaded, not its copies for actual sizes. */
+/* What loading took and what running needs. Of a program with dynamic sizes, once it ran: steps, code and memory are
+ * those of the copy for the sizes of the last execution, and times include compiling all its copies. */
 typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
@@ -149,6 +150,7 @@ typedef struct hlorun_program_figures {
    * these the cache had. */
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
   uint64_t code_bytes; /* of memory that generated code takes */
+  uint64_t copies;     /* for the sizes of arguments, that were compiled so far */
 } hlorun_program_figures_t;
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures);
 

@@ -32,7 +32,7 @@ struct variants {
   const hlo_shape_t **leaves; /* as declared */
   int64_t *sizes;             /* that are looked for */
   said_t said;                /* by the program */
-  int made;
+  variants_figures_t figures;
   uint64_t clock;
   variant_t kept[MOST_KEPT];
 };
@@ -141,7 +141,7 @@ static hr_status_t dump_dir(hr_arena_t *arena, const variants_t *variants, const
   char path[4096];
   const char *folder = getenv("HLORUN_DUMP_TO");
   if (!folder) return NULL;
-  int size = snprintf(path, sizeof path, "%s/sizes%d", folder, variants->made);
+  int size = snprintf(path, sizeof path, "%s/sizes%d", folder, variants->figures.made);
   if (size >= (int)sizeof path) return hr_error(HR_USAGE, "HLORUN_DUMP_TO is too long a path");
   return hr_arena_cstr(arena, (hr_str_t){path, (size_t)size}, out_folder);
 }
@@ -158,8 +158,16 @@ static hr_status_t compile_for(const variants_t *variants, hlo_value_t *const *a
   return st;
 }
 
-static hr_status_t make(const variants_t *variants, hlo_value_t *const *args, variant_t *variant) {
+static void add_times(variants_figures_t *figures, const compiled_program_t *compiled) {
+  figures->read_s += compiled->read_s;
+  figures->passes_s += compiled->passes_s;
+  figures->plan_s += compiled->plan_s;
+  figures->code_s += compiled->code_s;
+}
+
+static hr_status_t make(variants_t *variants, hlo_value_t *const *args, variant_t *variant) {
   HR_TRY(compile_for(variants, args, &variant->compiled));
+  add_times(&variants->figures, &variant->compiled);
   HR_TRY(check_says_the_same(variants, &variant->compiled));
   if (!variant->compiled.flat) return hr_error(HR_UNSUPPORTED, "no flat plan can hold it");
   return variants->options.make_machine(variants->options.context, &variant->compiled, &variant->machine);
@@ -179,7 +187,7 @@ static void clear(variant_t *variant) {
 static void fill(variants_t *variants, hlo_value_t *const *args, variant_t *variant) {
   clear(variant);
   memcpy(variant->sizes, variants->sizes, (size_t)variants->size_count * sizeof *variant->sizes);
-  variants->made++;
+  variants->figures.made++;
   hr_status_t st = make(variants, args, variant);
   if (!st) return;
   hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s runs by reference kernels for these sizes: %s", variants->options.name,
@@ -199,11 +207,15 @@ exec_compiled_t *variants_find(variants_t *variants, hlo_value_t *const *args) {
     if (variant->used < oldest->used) oldest = variant;
     if (variant->used && !memcmp(variant->sizes, variants->sizes, bytes)) found = variant;
   }
-  if (!found && variants->made == MOST_MADE) return NULL;
+  variants->figures.last = NULL;
+  if (!found && variants->figures.made == MOST_MADE) return NULL;
   if (!found) fill(variants, args, found = oldest);
   found->used = ++variants->clock;
+  if (found->machine) variants->figures.last = &found->compiled;
   return found->machine;
 }
+
+variants_figures_t variants_figures(const variants_t *variants) { return variants->figures; }
 
 static hr_status_t init(variants_t *variants) {
   HR_TRY(hr_arena_cstr(&variants->arena, hr_str_from(variants->options.name), &variants->options.name));

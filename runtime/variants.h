@@ -26,4 +26,11 @@ void variants_destroy(variants_t *variants); /* accepts NULL */
  * size does not follow from those of the arguments, or there were too many. Good until the next call. */
 exec_compiled_t *variants_find(variants_t *variants, hlo_value_t *const *args);
 
+typedef struct variants_figures {
+  int made;                                /* copies so far, also those that are not kept */
+  double read_s, passes_s, plan_s, code_s; /* of compiling them */
+  const compiled_program_t *last;          /* that ran last; NULL: none did, or the program itself */
+} variants_figures_t;
+variants_figures_t variants_figures(const variants_t *variants);
+
 #endif

@@ -48,6 +48,15 @@ expect_exit "stats" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --repeat 3 --stats sta
 for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps arena_bytes code_bytes per_rank; do
   grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
 done
+cat >sized.mlir <<'END'
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.add %x, %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+END
+expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json sized.mlir
+grep -q '"copies": 1,' stats.json && pass || fail "--stats does not count copies for sizes" stats.json
+grep -q '"generated_steps": 1,' stats.json && pass || fail "--stats does not count the steps of the copy" stats.json
 
 expect_exit "dump" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --dump dumped twice.hlo
 for file in 00_read.hlo plan.txt flat.txt; do

@@ -19,7 +19,7 @@ typedef struct tp_shm_note {
   uint64_t place;      /* of its staging memory */
   uint64_t in, out;    /* places of its arrays, */
   bool is_shared;      /* if they are in shared memory */
-  char data[TP_SHM_SMALL];
+  _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
 /* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody reads

@@ -103,12 +103,15 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
 
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
   const compiled_program_t *compiled = &program->compiled;
+  variants_figures_t copies = program->variants ? variants_figures(program->variants) : (variants_figures_t){0};
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
-                                            .read_s = compiled->read_s,
-                                            .passes_s = compiled->passes_s,
-                                            .plan_s = compiled->plan_s,
-                                            .code_s = compiled->code_s,
-                                            .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
+                                            .read_s = compiled->read_s + copies.read_s,
+                                            .passes_s = compiled->passes_s + copies.passes_s,
+                                            .plan_s = compiled->plan_s + copies.plan_s,
+                                            .code_s = compiled->code_s + copies.code_s,
+                                            .copies = (uint64_t)copies.made};
+  if (copies.last) compiled = copies.last;
+  out_figures->arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0;
   if (compiled->flat) count_steps(compiled->flat, out_figures);
   if (compiled->jit) count_code(compiled->jit, out_figures);
 }

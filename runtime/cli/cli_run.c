@@ -289,6 +289,7 @@ static hr_status_t finish(run_t *run) {
   print_summary(run);
   HR_TRY(cli_agree(run->client, cli_checkpoint_finish(run->checkpoint)));
   HR_TRY(cli_agree(run->client, hlorun_program_finish_feeds(run->program)));
+  hlorun_program_get_figures(run->program, &run->stats.program); /* with its copies for the sizes that came */
   if (stats) HR_TRY(cli_agree(run->client, cli_stats_write(run->client, &run->stats, stats)));
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)

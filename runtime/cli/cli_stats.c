@@ -50,7 +50,8 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
                            .code_kernels = stats->program.code_kernels,
                            .code_modules = stats->program.code_modules,
                            .code_modules_cached = stats->program.code_modules_cached,
-                           .code_bytes = stats->program.code_bytes};
+                           .code_bytes = stats->program.code_bytes,
+                           .copies = stats->program.copies};
   if (!count) return figures;
   figures.first_s = figures.best_s = times[0];
   for (size_t i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static void print_counts(hr_text_t *text, const cli_figures_t *f, const char *in
                 {"reference_steps", f->reference_steps}, {"copy_steps", f->copy_steps},
                 {"code_kernels", f->code_kernels},       {"code_modules", f->code_modules},
                 {"code_modules_cached", f->code_modules_cached},
-                {"code_bytes", f->code_bytes}};
+                {"code_bytes", f->code_bytes},         {"copies", f->copies}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     hr_text_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name, (unsigned long long)counts[i].count);
 }

@@ -20,7 +20,7 @@ typedef struct cli_figures {
   double first_s, best_s, median_s, total_s, steps_per_s;
   uint64_t executions, peak_rss_bytes, arena_bytes;
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached,
-      code_bytes;
+      code_bytes, copies;
 } cli_figures_t;
 cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 
