@@ -177,37 +177,77 @@ bool conv_is_line(const conv_plan_t *plan) {
          !plan->types.is_complex && plan->window[last].stride == 1 && plan->window[last].base_dilation == 1;
 }
 
-#if defined(__x86_64__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default")))
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_EACH_CPU __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define FOR_EACH_CPU
 #endif
 
-#define DEFINE_LINE(NAME, T)                                                                      \
-  FOR_EACH_CPU static void NAME##_line(const void *x, const void *w, void *out, int64_t count) { \
-    const T *xs = x, weight = *(const T *)w;                                                      \
-    T *to = out;                                                                                  \
-    for (int64_t i = 0; i < count; i++) to[i] += xs[i] * weight;                                  \
+/* `taps` elements of the window, which meet the input `step` elements apart: a few at once, to load and store the sums
+ * less often. They are added one after the other all the same. */
+#define LINE_TAPS 4
+#define DEFINE_LINE(NAME, T)                                                                                    \
+  FOR_EACH_CPU static void NAME##_line(const void *x, int64_t step, const void *weights, int taps, void *out,   \
+                                       int64_t count) {                                                         \
+    const T *xs = x, *w = weights;                                                                              \
+    T *restrict to = out;                                                                                       \
+    if (taps == LINE_TAPS)                                                                                      \
+      for (int64_t i = 0; i < count; i++)                                                                       \
+        to[i] = (((to[i] + xs[i] * w[0]) + xs[i + step] * w[1]) + xs[i + 2 * step] * w[2]) +                    \
+                xs[i + 3 * step] * w[3];                                                                        \
+    else                                                                                                        \
+      for (int64_t i = 0; i < count; i++) to[i] += xs[i] * *w;                                                  \
   }
 DEFINE_LINE(f32, float)
 DEFINE_LINE(f64, double)
 DEFINE_LINE(u32, uint32_t)
 DEFINE_LINE(u64, uint64_t)
 
-/* Adds what the window's element `index` of the last dimension meets of the input, to places [begin, end) of a line. */
-static void add_line(const conv_view_t *view, int64_t index, const char *line, const char *weight, int64_t begin,
-                     int64_t end, char *out) {
-  int last = view->plan->spatial_rank - 1;
-  const hlo_window_dim_t *w = &view->plan->window[last];
-  int64_t shift = index * w->window_dilation - w->pad_low, bytes = view->real_bytes;
-  int64_t low = begin > -shift ? begin : -shift, high = view->plan->in_dims[last] - shift;
-  hr_dtype_t real = view->plan->types.real;
-  if (high > end) high = end;
+/* A line's work: places [begin, end) of the result from a line of the input. */
+typedef struct conv_line {
+  const conv_view_t *view;
+  const char *line, *weights; /* of the window's elements along the last dimension */
+  int64_t begin, end;
+  char *out;
+} conv_line_t;
+
+/* Places whose input exists for this element of the window. */
+static void line_range(const conv_line_t *l, int64_t index, int64_t *out_low, int64_t *out_high) {
+  int last = l->view->plan->spatial_rank - 1;
+  const hlo_window_dim_t *w = &l->view->plan->window[last];
+  int64_t shift = index * w->window_dilation - w->pad_low, high = l->view->plan->in_dims[last] - shift;
+  *out_low = l->begin > -shift ? l->begin : -shift;
+  *out_high = high < l->end ? high : l->end;
+}
+
+/* Adds what `taps` elements of the window from `index` on meet of the input, to places [low, high). */
+static void add_taps(const conv_line_t *l, int64_t index, int taps, int64_t low, int64_t high) {
+  const conv_plan_t *plan = l->view->plan;
+  const hlo_window_dim_t *w = &plan->window[plan->spatial_rank - 1];
+  int64_t shift = index * w->window_dilation - w->pad_low, bytes = l->view->real_bytes;
+  hr_dtype_t real = plan->types.real;
   if (low >= high) return;
   (real == HR_F32   ? f32_line
    : real == HR_F64 ? f64_line
    : real == HR_U32 ? u32_line
-                    : u64_line)(line + (low + shift) * bytes, weight, out + (low - begin) * bytes, high - low);
+                    : u64_line)(l->line + (low + shift) * bytes, w->window_dilation, l->weights + index * bytes, taps,
+                                l->out + (low - l->begin) * bytes, high - low);
+}
+
+/* LINE_TAPS elements of the window, or fewer: where all have input together, and one by one at both ends. */
+static void add_group(const conv_line_t *l, int64_t index, int taps) {
+  int64_t low = l->begin, high = l->end, first, limit;
+  for (int k = 0; k < taps; k++) {
+    line_range(l, index + k, &first, &limit);
+    low = first > low ? first : low, high = limit < high ? limit : high;
+  }
+  bool together = taps == LINE_TAPS && low < high;
+  if (together) add_taps(l, index, taps, low, high);
+  for (int k = 0; k < taps; k++) {
+    line_range(l, index + k, &first, &limit);
+    add_taps(l, index + k, 1, first, together && low < limit ? low : limit);
+    if (together) add_taps(l, index + k, 1, high > first ? high : first, limit);
+  }
 }
 
 void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end, const char *lhs, const char *rhs,
@@ -221,8 +261,9 @@ void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t
   view_move(view, place % plan->places);
   for (int64_t i = 0; i < plan->window_count; i += inner) {
     int64_t offset = offset_of(view, at, (int)last);
-    for (int64_t k = 0; k < inner && offset >= 0; k++)
-      add_line(view, k, input + offset * bytes, rhs + (i + k) * bytes, begin, end, out);
+    conv_line_t l = {view, input + offset * bytes, rhs + i * bytes, begin, end, out};
+    for (int64_t k = 0; k < inner && offset >= 0; k += LINE_TAPS)
+      add_group(&l, k, (int)(inner - k < LINE_TAPS ? inner - k : LINE_TAPS));
     for (int64_t d = last - 1; d >= 0 && ++at[d] == plan->window[d].size; d--) at[d] = 0;
   }
 }

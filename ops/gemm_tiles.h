@@ -168,12 +168,26 @@ TILES_TARGET static void TILES_NAME(pack_plain)(const TILES_REAL *b, int64_t row
     }
 }
 
-/* A strip of at most WIDTH columns of b. Columns that b has not are zero. */
+/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past the end of b. */
+TILES_TARGET static void TILES_NAME(pack_narrow)(const gemm_job_t *job, const TILES_REAL *b, int64_t depth,
+                                                 int64_t columns, TILES_REAL *to) {
+  int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;
+  const TILES_REAL *last = (const TILES_REAL *)job->b + (job->k - 1) * job->b_row + job->n - width;
+  for (; job->b_row > 0 && p < depth && b <= last; p++, to += WIDTH, b += job->b_row) {
+    ((TILES_NAME(vec) *)to)[0] = ((const TILES_NAME(vec) *)b)[0];
+    if (width > LANES) ((TILES_NAME(vec) *)to)[1] = ((const TILES_NAME(vec) *)b)[1];
+  }
+  for (; p < depth; p++, to += WIDTH, b += job->b_row)
+    for (int64_t j = 0; j < columns; j++) to[j] = b[j];
+}
+
+/* A strip of at most WIDTH columns of b. What is in other columns of the strip goes to columns that nobody asks for. */
 TILES_TARGET static void TILES_NAME(pack_strip)(const gemm_job_t *job, int parts, const TILES_REAL *b, int64_t depth,
                                                 int64_t columns, TILES_REAL *to) {
-  if (columns < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
   if (parts == 2) {
     TILES_NAME(pack_complex)(job, b, depth, columns, to);
+  } else if (job->b_col == 1) {
+    TILES_NAME(pack_narrow)(job, b, depth, columns, to);
   } else if (job->b_row == 1) {
     TILES_NAME(pack_turned)(b, job->b_col, depth, columns, to);
   } else {
@@ -186,7 +200,6 @@ TILES_TARGET static void TILES_NAME(gather_strips)(const gemm_job_t *job, int pa
                                                    int64_t column, int64_t columns, TILES_REAL *to) {
   for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
     int64_t count = least(WIDTH, columns - j);
-    if (count < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
     (parts == 1 ? TILES_NAME(gather_strip) : TILES_NAME(gather_complex))(job, first, depth, column + j, count, to);
   }
 }
