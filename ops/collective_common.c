@@ -92,6 +92,17 @@ coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) 
   return (coll_operands_t){step->instr->operand_count, in};
 }
 
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root) {
+  *out_root = 0;
+  if (!hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
+  const hlo_value_t *roots = in[step->instr->operand_count - 1];
+  int64_t root = hlo_value_int_at(roots, roots->rank ? k : 0);
+  if (root < 0 || root >= group->size)
+    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
+  *out_root = (int)root;
+  return NULL;
+}
+
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
                         hlo_value_t **out_value) {
   if (!transfer->places) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);

@@ -39,6 +39,10 @@ typedef struct coll_operands {
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
 
+/* The member, by its place in the group, that operand k comes from or goes to: the first one, or with has_dynamic_root
+ * the one that the last operand names, in its element k or as a scalar for all. Errors: INVALID if there is none. */
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root);
+
 /* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers reach it. */
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
                         hlo_value_t **out_value);

@@ -170,7 +170,7 @@ typedef struct reducing {
   hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
   char **packed;     /* what travels instead of travelling[k]; NULL: itself */
-  bool is_for_other; /* of a collective-reduce: the results belong to another member */
+  const bool *is_for_other; /* of a collective-reduce: does result k belong to another member? */
 } reducing_t;
 
 static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
@@ -180,7 +180,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
     const ew_kernel_t *convert = reducing->plan->reductions[k].convert_out;
     hlo_value_t *from = reducing->travelling[k], *to = reducing->results[k];
     if (reducing->packed[k]) memcpy(from->data, reducing->packed[k], hlo_value_bytes(from));
-    if (reducing->is_for_other)
+    if (reducing->is_for_other && reducing->is_for_other[k])
       memset(to->data, 0, hlo_value_bytes(to));
     else if (convert)
       ew_kernel_run(convert, from->count, (const void *const[]){from->data}, (const int64_t[]){1}, to->data);
@@ -320,12 +320,11 @@ static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const o
 
 /* All arrays are made before any transfer starts, for one operand may be another's, too. */
 static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
-                              hlo_value_t *const *in, bool is_for_other, op_transfer_t *transfer) {
+                              hlo_value_t *const *in, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   coll_operands_t operands = coll_operands_of(step, in);
   reducing_t *reducing;
   HR_TRY(new_reducing(transfer, plan, &reducing));
-  reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
     HR_TRY(place_operand(env, step, shape, in, &operands, k, transfer));
     HR_TRY(make_result(env, transfer, reducing, shape, k));
@@ -339,7 +338,7 @@ static hr_status_t begin_all_reduce(op_env_t *env, const op_step_t *step, const 
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
-  return reduce_all(env, step, shape, group, in, false, transfer);
+  return reduce_all(env, step, shape, group, in, transfer);
 }
 
 static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -357,19 +356,23 @@ const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce_star
 
 /* --- collective-reduce --- */
 
-/* The reduction belongs to the root: the first member, or the one that the last operand names by its place in the
- * group. What the others get is not defined; it is zeros here. */
+/* Each reduction belongs to its root. What the others get is not defined; it is zeros here. */
 static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                            hlo_value_t *const *in, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   const op_group_t *group;
+  bool *is_for_other;
+  int root;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_value_zeros(shape, &transfer->value);
-  bool dynamic = hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
-  int64_t root = dynamic ? hlo_value_int_at(in[plan->count], 0) : 0;
-  if (root < 0 || root >= group->size)
-    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
-  return reduce_all(env, step, shape, group, in, root != group->my_index, transfer);
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &is_for_other));
+  for (int k = 0; k < plan->count; k++) {
+    HR_TRY(coll_root(step, group, in, k, &root));
+    is_for_other[k] = root != group->my_index;
+  }
+  HR_TRY(reduce_all(env, step, shape, group, in, transfer));
+  ((reducing_t *)transfer->context)->is_for_other = is_for_other;
+  return NULL;
 }
 
 static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

@@ -13,9 +13,11 @@ typedef struct compiler_options {
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
   bool compiled;                    /* for the compiled engine */
+  bool each_step;                   /* steps stay apart, so that each can be checked or timed */
   /* The compiled engine's workers (NULL: one alone), asked for only by a program that is worth more than one. */
   hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
   void *workers_context;
+  bool may_open_early;              /* LLVM, on a thread of its own that ends before the program is loaded */
   const char *cache_dir;            /* of compiled code; NULL: the default one; "none" */
   const char *probe;                /* instructions that probes look at, as a regular expression; NULL: none */
   /* Shapes of the flattened arguments (NULL for tokens), for a copy of the program that pass_can_specialise; NULL: the

@@ -65,6 +65,7 @@ struct tp_groups {
   bool looks;     /* nobody waits: what is not there is not waited for, however shortly */
   uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
+  tp_endpoint_t *mail; /* messages to ranks of this machine go through it; NULL: as to others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   struct tp_shm_group *last_pipes[2]; /* those used last: to receive, and to send */
   tp_choice_t permute_choices[2];     /* the same */

@@ -6,6 +6,7 @@
 #define TP_REQUEST_H
 
 #include "transport/collective.h"
+#include "transport/shm.h"
 
 /* Tags, from the top: what kind of transfer, which group, how many transfers the group has done. */
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
@@ -18,6 +19,7 @@
 #define TP_TAG_COUNT_BITS 8
 
 typedef struct tp_posted {
+  tp_endpoint_t *way; /* over which it travels */
   tp_message_t *message;
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
@@ -66,8 +68,7 @@ struct tp_shm_turn {
   uint64_t first;        /* step of its first chunk */
   int seen;              /* members that have done seen_steps */
   uint64_t seen_steps;
-  unsigned idle_polls;
-  int64_t looked_ms;
+  tp_shm_watch_t watch;
 };
 
 struct tp_request {
@@ -79,7 +80,7 @@ struct tp_request {
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
   uint32_t turn;              /* among those of the group */
-  bool over;                  /* nothing is left to do but to tell */
+  atomic_bool over;           /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
   uint64_t over_ns;           /* when, if groups->notes_times */
 

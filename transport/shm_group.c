@@ -1,15 +1,12 @@
 #include "transport/shm_group.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "transport/machines.h"
 
 #define SPINS 200           /* looks at a counter before the caller may do other things, */
 #define QUICK_LOOKS 32      /* the first of them without a pause */
-#define LOOK_POLLS 64       /* polls that found nothing before the clock is looked at */
-#define LOOK_MS 100         /* how often a process asks whether those that it waits for are there */
 #define LEAST_CHUNK_BYTES ((size_t)128 << 10)
 #define MOST_CHUNK_BYTES ((size_t)1 << 20)
 
@@ -125,30 +122,14 @@ bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
   return true;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
 static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
   const tp_shm_group_t *group = turn->group;
   for (int k = 0; k < group->size; k++)
     if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
         !has_counted(group, k, turn->wanted))
-      return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", group->ranks[k],
-                      group->shm->groups->endpoint->host);
+      return tp_shm_gone(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
-}
-
-static hr_status_t while_idle(tp_shm_turn_t *turn) {
-  if (++turn->idle_polls % LOOK_POLLS) return NULL;
-  int64_t now = now_ms();
-  if (!turn->looked_ms) turn->looked_ms = now;
-  if (now - turn->looked_ms < LOOK_MS) return NULL;
-  turn->looked_ms = now;
-  return look_for_dead(turn);
 }
 
 /* --- turns --- */
@@ -186,9 +167,8 @@ static hr_status_t move_turn(tp_shm_turn_t *turn) {
     end_turn(turn);
     return NULL;
   }
-  if (turn->steps == before) return while_idle(turn);
-  turn->idle_polls = 0;
-  turn->looked_ms = 0;
+  if (turn->steps == before) return tp_shm_watch_is_due(&turn->watch) ? look_for_dead(turn) : NULL;
+  turn->watch = (tp_shm_watch_t){0};
   return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "exec/step_trace.h"
+#include "ops/placement.h"
 
 /* The number of an argument or result in the tables of patches; -1: its address is known. */
 static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
@@ -116,20 +117,22 @@ static void locate(hr_where_t *where) {
   where->pos = instr ? hlo_instr_pos(instr) : (hr_pos_t){0};
 }
 
-static bool has_collectives(const flat_plan_t *flat) {
-  for (int s = 0; s < flat->step_count; s++) {
-    const plan_step_t *source = flat->steps[s].kind == FLAT_REFERENCE ? flat->steps[s].source : NULL;
-    if (source && (hlo_op_is(source->op.instr->op, OP_COLLECTIVE) || source->op.instr->op == HLO_ASYNC_START))
+static bool meets_peers(const hlo_instr_t *instr) {
+  return hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START || op_is_channel_end(instr);
+}
+
+static bool has_peers(const flat_plan_t *flat) {
+  for (int s = 0; s < flat->step_count; s++)
+    if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source && meets_peers(flat->steps[s].source->op.instr))
       return true;
-  }
   return false;
 }
 
-/* Where collectives take their operands from and put their results, nothing has to be copied for them. */
+/* What is sent from there, and where results are put, has not to be copied for processes of the same machine. */
 static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
-  machine->has_peers = has_collectives(machine->flat);
+  machine->has_peers = has_peers(machine->flat);
   if (!size_bytes) return NULL;
   if (machine->has_peers && env->shared_memory) HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
   if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
@@ -180,7 +183,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
-  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
+                                      .run_step = exec_compiled_run_step, .machine = machine};
   machine->native.env->workers = machine->options.workers;
   machine->native.env->combiner = find_combiner;
   machine->native.env->combiners = (void *)flat;

@@ -100,13 +100,26 @@ static hr_status_t list_file(cache_list_t *list, int folder, const char *name) {
   return NULL;
 }
 
-static void list_files(cache_list_t *list, int folder) {
+/* NULL if the folder cannot be read. */
+static DIR *open_names(int folder) {
   int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *names = again < 0 ? NULL : fdopendir(again);
-  if (!names) {
-    if (again >= 0) close(again);
-    return;
+  if (!names && again >= 0) close(again);
+  return names;
+}
+
+bool cache_folder_is_empty(int folder) {
+  DIR *names = open_names(folder);
+  struct dirent *entry = NULL;
+  while (names && (entry = readdir(names)) && entry->d_name[0] == '.') {
   }
+  if (names) closedir(names);
+  return !entry;
+}
+
+static void list_files(cache_list_t *list, int folder) {
+  DIR *names = open_names(folder);
+  if (!names) return;
   for (struct dirent *entry = readdir(names); entry; entry = readdir(names))
     hr_status_release(list_file(list, folder, entry->d_name));
   closedir(names);

@@ -37,32 +37,44 @@ static value_t take_lanes(jit_code_t *c, value_t a, value_t b, int first, int co
   return llvm()->BuildShuffleVector(c->builder, a, b, llvm()->ConstVector(lanes, (unsigned)count), "");
 }
 
-/* An instruction on one register: `in` are one or two vectors; scalef has its way of rounding as last operand. */
-static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count) {
-  LLVMTypeRef type = type_of(in[0]), mask = llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type));
-  value_t arguments[5] = {in[0], in[count - 1]};
+#define NO_CHOICE (-1)
+#define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken */
+#define RANGE_MORE 5
+
+/* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range have their way of
+ * rounding as last operand. */
+static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
+  LLVMTypeRef type = type_of(in[0]), i32 = llvm()->Int32TypeInContext(c->context);
+  value_t arguments[6] = {in[0], in[count - 1]};
   char full[64];
-  arguments[count] = llvm()->ConstNull(type);
-  arguments[count + 1] = llvm()->ConstAllOnes(mask);
-  arguments[count + 2] = llvm()->ConstInt(llvm()->Int32TypeInContext(c->context), 4, false); /* as is */
+  int next = count;
+  if (choice != NO_CHOICE) arguments[next++] = llvm()->ConstInt(i32, (unsigned)choice, false);
+  arguments[next++] = llvm()->ConstNull(type);
+  arguments[next++] = llvm()->ConstAllOnes(llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type)));
+  if (count == 2) arguments[next++] = llvm()->ConstInt(i32, 4, false); /* as is */
   snprintf(full, sizeof full, "llvm.x86.avx512.%s.%s.512", name, is_f64(in[0]) ? "pd" : "ps");
-  return jit_intrinsic_of(c, full, NULL, 0, arguments, count == 2 ? 5 : 3);
+  return jit_intrinsic_of(c, full, NULL, 0, arguments, next);
 }
 
 /* The same on vectors of several registers: each half alone. */
-static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count) {
+static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
   int lanes = jit_lanes(type_of(in[0]));
-  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count);
+  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count, choice);
   value_t low[2], high[2];
   for (int i = 0; i < count; i++) {
     low[i] = take_lanes(c, in[i], in[i], 0, lanes / 2);
     high[i] = take_lanes(c, in[i], in[i], lanes / 2, lanes / 2);
   }
-  return take_lanes(c, on_registers(c, name, low, count), on_registers(c, name, high, count), 0, lanes);
+  return take_lanes(c, on_registers(c, name, low, count, choice), on_registers(c, name, high, count, choice), 0, lanes);
+}
+
+value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most) {
+  if (!fills_registers(c, x)) return NULL;
+  return on_registers(c, "mask.range", (value_t[]){x, y}, 2, most ? RANGE_MORE : RANGE_LESS);
 }
 
 value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
-  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1) : NULL;
+  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1, NO_CHOICE) : NULL;
 }
 
 static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
@@ -71,7 +83,7 @@ static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
 
 static value_t reciprocal(jit_code_t *c, value_t b) {
   if (!guesses_reciprocals(c, b)) return k_divide(c, 1, b);
-  value_t guess = on_registers(c, "rcp14", &b, 1), one = real(b, 1);
+  value_t guess = on_registers(c, "rcp14", &b, 1, NO_CHOICE), one = real(b, 1);
   for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
     guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
   return guess;
@@ -139,7 +151,7 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
-  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2);
+  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2, NO_CHOICE);
   /* In two halves, neither of which leaves the range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
   value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);
@@ -170,14 +182,22 @@ math_branch_t math_branch_if_any(jit_code_t *c, value_t condition) {
   return branch;
 }
 
-value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare) {
-  value_t values[2] = {usual, choose(c, branch.condition, rare, usual)};
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, value_t *values, const value_t *rare, int count) {
+  value_t chosen[8];
+  for (int i = 0; i < count; i++) chosen[i] = choose(c, branch.condition, rare[i], values[i]);
   LLVMBasicBlockRef blocks[2] = {branch.from, llvm()->GetInsertBlock(c->builder)};
   llvm()->BuildBr(c->builder, branch.done);
   llvm()->PositionBuilderAtEnd(c->builder, branch.done);
-  value_t result = llvm()->BuildPhi(c->builder, type_of(usual), "");
-  llvm()->AddIncoming(result, values, blocks, 2);
-  return result;
+  for (int i = 0; i < count; i++) {
+    value_t result = llvm()->BuildPhi(c->builder, type_of(values[i]), "");
+    llvm()->AddIncoming(result, (value_t[]){values[i], chosen[i]}, blocks, 2);
+    values[i] = result;
+  }
+}
+
+value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare) {
+  math_branch_end_all(c, branch, &usual, &rare, 1);
+  return usual;
 }
 
 /* A place on the stack for a vector, in the first block of the function. */
@@ -192,10 +212,16 @@ static value_t stack_place(jit_code_t *c, value_t x) {
   return place;
 }
 
-static value_t put_on_stack(jit_code_t *c, value_t x) {
+value_t math_put_on_stack(jit_code_t *c, value_t x) {
   value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
   llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
   return place;
+}
+
+value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place) {
+  value_t all = llvm()->BuildLoad2(c->builder, type, place, "");
+  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type) / 8);
+  return all;
 }
 
 static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
@@ -208,7 +234,7 @@ value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y)
   LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
   if (!function) function = llvm()->AddFunction(c->module, name, signature);
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
-  value_t places[2] = {put_on_stack(c, x), y ? put_on_stack(c, y) : NULL}, in[2];
+  value_t places[2] = {math_put_on_stack(c, x), y ? math_put_on_stack(c, y) : NULL}, in[2];
   LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
   LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
   LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
@@ -224,9 +250,7 @@ value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y)
   value_t count = jit_int(i32, jit_lanes(type_of(x)));
   llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
   llvm()->PositionBuilderAtEnd(c->builder, end);
-  value_t all = llvm()->BuildLoad2(c->builder, type_of(x), places[0], "");
-  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type_of(x)) / 8);
-  return all;
+  return math_take_from_stack(c, type_of(x), places[0]);
 }
 
 /* --- logarithms ------------------------------------------------------------------------------------------------ */

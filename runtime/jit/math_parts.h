@@ -106,6 +106,8 @@ value_t math_quotient_of_sums(jit_code_t *c, value_t a, value_t a_low, value_t b
 
 /* A guess of 1 / sqrt(x) with 14 good bits; NULL if the processor has no such instruction for this type. */
 value_t math_guess_rsqrt(jit_code_t *c, value_t x);
+/* The larger or the smaller of numbers in whole registers, -0 below +0; NULL: there is no instruction. */
+value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most);
 
 /* What only few vectors need: the code written between these two runs if any lane asks for it, and gives the result of
  * the lanes that do. The builder ends in another block. */
@@ -115,10 +117,16 @@ typedef struct math_branch {
 } math_branch_t;
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition);
 value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare);
+/* The same of several values: `values` are the usual ones, then the results. */
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, value_t *values, const value_t *rare, int count);
 
 /* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two: in a loop, which is
  * little code. The builder ends in another block. */
 value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y);
+
+/* A number or a vector on the function's stack, as an array of elements: its place, and what is there. */
+value_t math_put_on_stack(jit_code_t *c, value_t x);
+value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place);
 
 /* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
 value_t math_widen(jit_code_t *c, value_t x);

@@ -24,17 +24,20 @@ value_t jit_emit_sign(jit_code_t *c, value_t x) {
 
 value_t jit_emit_is_finite(jit_code_t *c, value_t x) { return is_less_k(c, magnitude(c, x), INFINITY); }
 
-/* Of equal numbers the bits are combined, which tells -0 from +0. */
-value_t jit_emit_maximum(jit_code_t *c, value_t x, value_t y) {
-  value_t larger = choose(c, either(c, compare(c, LLVMRealOGT, x, y), is_nan(c, x)), x, y);
-  value_t equal = llvm()->BuildAnd(c->builder, bits_of(c, x), bits_of(c, y), "");
-  return choose(c, compare(c, LLVMRealOEQ, x, y), from_bits(c, equal, x), larger);
+/* One comparison each way agrees but for -0 and +0, whose bits are combined. A sum is not a number if x or y is none. */
+static value_t extreme(jit_code_t *c, value_t x, value_t y, bool most) {
+  value_t extreme = math_extreme(c, x, y, most);
+  if (!extreme) {
+    LLVMRealPredicate is = most ? LLVMRealOGT : LLVMRealOLT;
+    value_t one = bits_of(c, choose(c, compare(c, is, x, y), x, y));
+    value_t other = bits_of(c, choose(c, compare(c, is, y, x), y, x));
+    extreme = from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
+  }
+  return choose(c, compare(c, LLVMRealUNO, x, y), add(c, x, y), extreme);
 }
-value_t jit_emit_minimum(jit_code_t *c, value_t x, value_t y) {
-  value_t smaller = choose(c, either(c, compare(c, LLVMRealOLT, x, y), is_nan(c, x)), x, y);
-  value_t equal = llvm()->BuildOr(c->builder, bits_of(c, x), bits_of(c, y), "");
-  return choose(c, compare(c, LLVMRealOEQ, x, y), from_bits(c, equal, x), smaller);
-}
+
+value_t jit_emit_maximum(jit_code_t *c, value_t x, value_t y) { return extreme(c, x, y, true); }
+value_t jit_emit_minimum(jit_code_t *c, value_t x, value_t y) { return extreme(c, x, y, false); }
 
 /* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the
  * next integer leaves a remainder of the wrong sign, to which one divisor more is added. */

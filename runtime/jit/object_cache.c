@@ -79,6 +79,10 @@ void jit_cache_close(jit_cache_t *cache) {
   hr_free(cache);
 }
 
+bool jit_cache_is_empty(const jit_cache_t *cache) {
+  return !cache || cache_folder_is_empty(cache->folder);
+}
+
 jit_cache_counts_t jit_cache_counts(const jit_cache_t *cache) {
   return cache ? cache->counts : (jit_cache_counts_t){0};
 }

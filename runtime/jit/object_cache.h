@@ -39,6 +39,7 @@ typedef struct jit_cache_options {
 /* *out_cache is NULL if there is no cache to use: all functions accept that. Errors: NO_MEMORY. */
 hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache);
 void jit_cache_close(jit_cache_t *cache);
+bool jit_cache_is_empty(const jit_cache_t *cache); /* also if there is none */
 
 /* The objects of `count` keys: all that one program wants. out_objects[i] is NULL for what has to be compiled; the
  * caller releases the others. If any is, the caller compiles them, stores them, and calls jit_cache_release: other

@@ -59,9 +59,9 @@ typedef struct flat_step {
   int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
   uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the result is */
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
-  bool has_places;        /* REFERENCE: a collective that makes its results where they belong, or in place */
-  const hlo_instr_t *begins, *ends; /* REFERENCE: the collective's start; what lies between fills and reads its arrays */
-  uint64_t lent;            /* REFERENCE: operands of what it begins that stay as they are until the end */
+  bool has_places;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
+  const hlo_instr_t *begins, *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
+  uint64_t lent;          /* REFERENCE: operands of what it begins that stay as they are until the end */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
   int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */

@@ -28,22 +28,23 @@ static int start_without_plugins(hwloc_topology_t *out_topology) {
   return failed;
 }
 
-/* Linux tells all that is wanted; hwloc's own asking would visit every processor. */
-static void ask_for_little(hwloc_topology_t topology) {
+/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the rest. */
+static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
   flags = HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
 #endif
   hwloc_topology_set_flags(topology, flags);
+  if (!with_caches) hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
 #if defined(__linux__)
   hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 #endif
 }
 
-static hr_status_t load_machine(hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
+static hr_status_t load_machine(bool with_caches, hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
   hwloc_topology_t topology;
   if (start_without_plugins(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
-  ask_for_little(topology);
+  ask_for_little(topology, with_caches);
   if (hwloc_topology_load(topology)) {
     hwloc_topology_destroy(topology);
     return hr_error(HR_UNAVAILABLE, "hwloc cannot examine this machine");
@@ -126,12 +127,12 @@ static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_siz
   return NULL;
 }
 
-hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share) {
+static hr_status_t create_share(bool with_caches, int local_rank, int local_size, topo_share_t **out_share) {
   hr_assert(local_rank >= 0 && local_rank < local_size);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(topo_share_t), &memory));
   topo_share_t *share = memory;
-  hr_status_t st = load_machine(&share->topology, &share->allowed);
+  hr_status_t st = load_machine(with_caches, &share->topology, &share->allowed);
   if (st) {
     hr_free(share);
     return st;
@@ -142,6 +143,10 @@ hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out
   else
     *out_share = share;
   return st;
+}
+
+hr_status_t topo_share_create(int local_rank, int local_size, topo_share_t **out_share) {
+  return create_share(false, local_rank, local_size, out_share);
 }
 
 void topo_share_destroy(topo_share_t *share) {
@@ -236,7 +241,7 @@ static void add_share(hr_text_t *text, const topo_share_t *share, int local_rank
 static hr_status_t add_shares(hr_text_t *text, int from, int to, int local_size) {
   for (int r = from; r < to; r++) {
     topo_share_t *share;
-    HR_TRY(topo_share_create(r, local_size, &share));
+    HR_TRY(create_share(true, r, local_size, &share));
     if (r == from) {
       add_machine(text, share->topology);
       add_nodes(text, share->topology);
