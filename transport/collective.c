@@ -244,6 +244,7 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
   HR_TRY(tp_request_new(group->owner, group, &request));
   request->sends = sends;
   request->recvs = recvs;
+  request->size_bytes = equal_bytes;
   hr_status_t st = tp_algorithm_start(TP_ALL_TO_ALL, request, equal_bytes * (size_t)group->size);
   return tp_request_started(st, request, out_request);
 }

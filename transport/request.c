@@ -30,7 +30,7 @@ static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t
   tp_posted_t *posted = request->posted;
   int capacity = request->posted_capacity;
   tp_space_t scratch = request->scratch, gathered = request->gathered;
-  memset(request, 0, offsetof(tp_request_t, turns));
+  hr_clear(request, offsetof(tp_request_t, turns));
   request->turns[0].group = request->turns[1].group = NULL;
   request->groups = groups, request->group = group;
   request->posted = posted, request->posted_capacity = capacity;

@@ -2,6 +2,8 @@
  * for it. The notes say how much each sends to each, and so how many rounds there are for all.
  * Cost: one step a round; each process moves its bytes once in, and once out.
  *
+ * Small, of equal sizes: every member leaves what it has for the others beside its counter. Cost: one step.
+ *
  * Arrays: if what all members send lies in shared memory anyway, or fits into their notes, each takes it from there.
  * Cost: 2 steps, 1 for what is in notes; each process moves its bytes once. */
 #include <string.h>
@@ -196,13 +198,55 @@ static hr_status_t keep_lists(tp_request_t *request) {
   return NULL;
 }
 
-hr_status_t tp_all_to_all_shm(tp_request_t *request) {
+/* Keeps the lists, and moves what stays here. */
+static hr_status_t prepare(tp_request_t *request) {
   const tp_block_t *send = &request->sends[request->group->my_index];
   const tp_block_t *recv = &request->recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
   HR_TRY(keep_lists(request));
   if (send->size_bytes && recv->data != send->data) memmove(recv->data, send->data, send->size_bytes);
+  return NULL;
+}
+
+hr_status_t tp_all_to_all_shm(tp_request_t *request) {
+  HR_TRY(prepare(request));
   tp_shm_begin(request, &request->turns[0], request->group->shm, 0, step_first);
+  return NULL;
+}
+
+/* --- small: all blocks are in the note, one after the other --- */
+
+static void give_small(tp_shm_turn_t *turn) {
+  const tp_request_t *request = turn->request;
+  char *to = tp_shm_small(turn, turn->group->mine);
+  for (int k = 0; k < turn->group->size; k++, to += request->size_bytes)
+    memcpy(to, request->sends[k].data, request->size_bytes);
+}
+
+static hr_status_t take_small(tp_shm_turn_t *turn) {
+  const tp_request_t *request = turn->request;
+  int mine = turn->group->mine;
+  HR_TRY(tp_shm_check_sizes(turn));
+  for (int k = 0; k < turn->group->size; k++)
+    if (k != mine)
+      memcpy(request->recvs[k].data, tp_shm_small(turn, k) + (size_t)mine * request->size_bytes, request->size_bytes);
+  return NULL;
+}
+
+static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
+  if (!turn->steps) {
+    give_small(turn);
+    tp_shm_did(turn);
+  }
+  *out_done = tp_shm_all_did(turn, 1);
+  return *out_done ? take_small(turn) : NULL;
+}
+
+hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {
+  if (!request->size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
+  HR_TRY(prepare(request));
+  tp_shm_begin(request, &request->turns[0], request->group->shm, request->size_bytes * (size_t)request->group->size,
+               step_small);
   return NULL;
 }

@@ -136,8 +136,10 @@ static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
 
 void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *group, size_t size_bytes,
                   tp_shm_step_fn step) {
-  *turn = (tp_shm_turn_t){.request = request, .group = group, .step = step, .number = group->next_turn++,
-                          .size_bytes = size_bytes, .chunk_bytes = tp_shm_chunk(request->groups, size_bytes)};
+  hr_clear(turn, sizeof *turn);
+  turn->request = request, turn->group = group, turn->step = step;
+  turn->number = group->next_turn++;
+  turn->size_bytes = size_bytes, turn->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
   request->poll = tp_shm_poll;
 }
 
@@ -242,10 +244,18 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_sta
   return NULL;
 }
 
+/* The smallest that will do: a larger one may be wanted by the next transfer, before others are done with this one. */
+static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes) {
+  struct tp_shm_staging *best = NULL;
+  for (struct tp_shm_staging *stage = shm->staging; stage; stage = stage->next)
+    if (stage->size_bytes >= size_bytes && (!best || stage->size_bytes < best->size_bytes) && is_free(stage))
+      best = stage;
+  return best;
+}
+
 hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memory) {
   tp_shm_t *shm = turn->group->shm;
-  struct tp_shm_staging *stage = shm->staging;
-  while (stage && (stage->size_bytes < size_bytes || !is_free(stage))) stage = stage->next;
+  struct tp_shm_staging *stage = find_stage(shm, size_bytes);
   if (!stage) HR_TRY(new_stage(shm, size_bytes, &stage));
   stage->group = turn->group;
   stage->until = UINT64_MAX;

@@ -84,3 +84,5 @@ void hr_free(void *memory) {
   atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
   free(memory);
 }
+
+void hr_clear(void *memory, size_t size_bytes) { memset(memory, 0, size_bytes); }

@@ -178,6 +178,25 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
   return NULL;
 }
 
+static hr_status_t check_equal_all_to_all(bench_t *bench, int64_t count) {
+  tp_request_t *request = NULL;
+  tp_group_t *group = bench->group;
+  int size = group->size, mine = group->my_index;
+  tp_block_t sends[64] = {0}, recvs[64] = {0};
+  size_t bytes = (size_t)count * sizeof(double);
+  for (int k = 0; k < size; k++) {
+    sends[k] = (tp_block_t){bench->a + k * count, bytes};
+    recvs[k] = (tp_block_t){bench->b + k * count, bytes};
+    for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
+  }
+  HR_TRY(run(tp_all_to_all(group, sends, recvs, bytes, &request), &request));
+  for (int64_t i = 0; i < size * count; i++) {
+    double want = element((int)(i / count), i % count) + mine;
+    if (bench->b[i] != want) return wrong(bench, "all-to-all of equal blocks", count, i, bench->b[i], want);
+  }
+  return NULL;
+}
+
 static hr_status_t check_broadcast(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   for (int root = 0; root < bench->group->size; root++) {
@@ -226,6 +245,7 @@ static hr_status_t check_group(bench_t *bench) {
   HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_reduce_scatter));
   HR_TRY(check_algorithms(bench, TP_REDUCE_SCATTER, two, check_whole_reduce_scatter));
   HR_TRY(check_algorithms(bench, TP_ALL_TO_ALL, two, check_all_to_all));
+  HR_TRY(check_algorithms(bench, TP_ALL_TO_ALL, two, check_equal_all_to_all));
   return check_algorithms(bench, TP_BROADCAST, broadcasts, check_broadcast);
 }
 
@@ -369,6 +389,19 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   return st;
 }
 
+/* Once warm, transfers allocate nothing. A transfer may find the staging memory of the one before still read by a member
+ * that is late, so that there are two in the end: it is warm when it has happened. */
+static hr_status_t check_warm(bench_t *bench) {
+  bool is_warm = strcmp(bench->groups->endpoint->vtable->name, "mpi") != 0; /* "self" counts those of all ranks */
+  bench->group = bench->groups->world;
+  for (int round = 0; round < 4; round++) {
+    size_t before = hr_mem_total_allocations();
+    HR_TRY(check_counts(bench, check_all_reduce));
+    is_warm = is_warm || hr_mem_total_allocations() == before;
+  }
+  return is_warm ? NULL : hr_error(HR_MISMATCH, "a warmed-up all-reduce allocates memory");
+}
+
 static hr_status_t check_all(bench_t *bench, size_t bytes) {
   bench->group = bench->groups->world;
   HR_TRY(check_group(bench));
@@ -381,13 +414,7 @@ static hr_status_t check_all(bench_t *bench, size_t bytes) {
   if (bench->groups->shm && !bench->groups->world->shm && !tp_group_spans_machines(bench->groups->world))
     return hr_error(HR_MISMATCH, "the world shares memory, and does not use it");
   HR_TRY(check_progress(bench));
-  /* Once warm, transfers allocate nothing. */
-  bench->group = bench->groups->world;
-  size_t before = hr_mem_total_allocations();
-  HR_TRY(check_counts(bench, check_all_reduce));
-  if (!strcmp(bench->groups->endpoint->vtable->name, "mpi") && hr_mem_total_allocations() != before)
-    return hr_error(HR_MISMATCH, "a warmed-up all-reduce allocates memory");
-  return NULL;
+  return check_warm(bench);
 }
 
 hr_status_t check_collectives(tp_groups_t *groups) {
