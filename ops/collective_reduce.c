@@ -75,23 +75,34 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
 typedef struct reducer_context {
   op_env_t *env;
   const reduction_t *reduction;
+  op_combiner_t combiner;
 } reducer_context_t;
 
+/* What needs nothing of the environment, by the best there is. */
 static hr_status_t combine_elements(void *context, void *out, const void *a, const void *b, int64_t count) {
-  const reduction_t *reduction = ((const reducer_context_t *)context)->reduction;
+  const reducer_context_t *of = context;
+  const reduction_t *reduction = of->reduction;
   const void *ins[] = {a, b};
+  int64_t steps[] = {1, 1};
+  if (of->combiner.run) return of->combiner.run(of->combiner.code, out, a, b, count);
   if (reduction->fast)
     reduction->fast(out, a, b, count);
+  else if (reduction->binary)
+    ew_kernel_run(reduction->binary, count, ins, steps, out);
   else
-    ew_kernel_run(reduction->binary, count, ins, (const int64_t[]){1, 1}, out);
+    return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
   return NULL;
 }
 
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
+  return combine_elements(context, acc, acc, in, count);
+}
+
+/* A body with loops and the like, an element at a time. */
+static hr_status_t call_for_elements(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   const void *ins[] = {acc, in};
   int64_t steps[] = {1, 1};
-  if (of->reduction->binary) return combine_elements(context, acc, acc, in, count);
   hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
   hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
   hr_arena_rewind(of->env->scratch, mark);
@@ -121,11 +132,14 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
                                op_reducer_t *out_reducer) {
   reducer_context_t *context;
   HR_TRY(HR_NEW(arena, &context));
-  *context = (reducer_context_t){env, reduction};
-  *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
-                                .any_thread = reduction->binary != NULL,
+  *context = (reducer_context_t){.env = env, .reduction = reduction};
+  if (!reduction->fast && !reduction->wide && env->combiner)
+    context->combiner = env->combiner(env, op_body_computation(reduction->body));
+  bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
+  *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements, .context = context,
+                                .any_thread = is_free,
                                 .in_any_order = reduction->binary && !reduction->wide,
-                                .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
+                                .combine = is_free && !reduction->wide ? combine_elements : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;

@@ -1,10 +1,9 @@
 /* dot in the compiled engine: where the matrices lie, and by which way they are multiplied.
  *
- *   floats of 32 bits and fewer   small products and vectors by own loops, the rest by oneDNN, in bf16 where it is bf16
- *   f64 and complex               BLAS
- *   integers                      oneDNN for bytes, else the reference's blocks
+ *   floats and complex numbers   own loops: for what is small or thin, else in blocks; bf16 as such by oneDNN
+ *   integers                     oneDNN for bytes, else the reference's blocks
  *
- * Each is split over the workers by matrices of the batch or by rows. */
+ * Each is split over the workers, by matrices of the batch or within one. */
 #include "ops/native_dot.h"
 
 #include <string.h>
@@ -99,7 +98,7 @@ static void order_slices(void *context, int64_t begin, int64_t end, int worker) 
                   work->from + i * work->side->slice_from_bytes);
 }
 
-const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to) {
+static const void *order(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to) {
   struct {
     const dot_matrices_t *side;
     const char *from;
@@ -111,8 +110,21 @@ const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, con
   return to;
 }
 
-size_t dot_order_bytes(const dot_matrices_t *side) {
-  return side->ordered ? (size_t)side->count * hr_dtype_bytes(side->dtype) : 0;
+const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem, const dot_matrices_t *side,
+                          const dot_ready_t *ready, const void *from) {
+  char *scratch = run->scratch;
+  from = order(run->workers, side, from, scratch + ready->ordered_at);
+  if (!ready->widened) return from;
+  native_widen(run->workers, &problem->types, side->dtype, from, side->count, scratch + ready->wide_at);
+  return scratch + ready->wide_at;
+}
+
+void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool widened, size_t *total_bytes,
+                     dot_ready_t *out_ready) {
+  size_t count = (size_t)side->count;
+  out_ready->widened = widened;
+  out_ready->ordered_at = native_take(total_bytes, side->ordered ? count * hr_dtype_bytes(side->dtype) : 0);
+  out_ready->wide_at = native_take(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
@@ -140,7 +152,7 @@ static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
 }
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_blas, dot_prepare_whole};
+  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_gemm, dot_prepare_whole};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));

@@ -62,6 +62,13 @@ typedef struct op_reducer {
   void (*narrow)(void *context, const void *acc, void *out, int64_t count);
 } op_reducer_t;
 
+/* Code for a computation of two scalars: out[i] = f(a[i], b[i]) for i < count, where out may be a. run NULL: there is
+ * none. Thread: any. */
+typedef struct op_combiner {
+  hr_status_t (*run)(const void *code, void *out, const void *a, const void *b, int64_t count);
+  const void *code;
+} op_combiner_t;
+
 typedef struct op_block { /* bytes that go to, or come from, one member of a group */
   void *data;
   size_t size_bytes;
@@ -87,6 +94,9 @@ struct op_env {
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */
   hr_status_t (*call)(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args, int arg_count,
                       hlo_value_t **out_value);
+  /* The engine's own code for a computation by which elements are combined. NULL: it has none for any. */
+  op_combiner_t (*combiner)(op_env_t *env, const hlo_computation_t *computation);
+  void *combiners; /* of the implementer of combiner */
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
   /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.

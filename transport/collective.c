@@ -11,14 +11,14 @@
 
 typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
 
-typedef struct algorithm {
+typedef struct tp_algorithm {
   tp_collective_t collective;
   const char *name;
   tp_algorithm_fn start;
   where_t where;
   size_t most_bytes;
   double (*cost)(double p, double m, double n);
-} algorithm_t;
+} tp_algorithm_t;
 
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
   static double cost_of_##start(double p, double m, double n) {     \
@@ -28,7 +28,7 @@ typedef struct algorithm {
 #include "transport/algorithms.def"
 #undef ALGORITHM
 
-static const algorithm_t algorithms[] = {
+static const tp_algorithm_t algorithms[] = {
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
   {TP_##collective, name, start, where, most_bytes, cost_of_##start},
 #include "transport/algorithms.def"
@@ -62,7 +62,7 @@ static bool is_reduction(tp_collective_t collective) {
   return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
 }
 
-static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
+static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
                    bool in_any_order) {
   bool may_regroup = tp_group_spans_machines(group) && (in_any_order || !is_reduction(collective));
   bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
@@ -82,7 +82,7 @@ bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
 }
 
 /* What was measured comes before what is reckoned; it was on one machine. */
-static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
+static double cost_of(const tp_algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
   int machines = group->machines > 1 ? group->machines : 1;
   const tp_tuning_t *tuning = machines == 1 ? group->owner->tuning : NULL;
   double us = tp_tuning_cost(tuning, row->collective, row->name, group->size, bytes);
@@ -96,17 +96,24 @@ static bool is_name(tp_collective_t collective, const char *name) {
   return false;
 }
 
+/* The same transfer comes again and again: it need not be thought about again. */
+static bool is_chosen(const tp_choice_t *choice, const tp_groups_t *groups, const char *forced, size_t bytes,
+                      bool in_any_order) {
+  return choice->algorithm && choice->bytes == bytes && choice->in_any_order == in_any_order &&
+         choice->forced == forced && choice->tuning == groups->tuning;
+}
+
 /* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
  * do. NULL: there is no such name. */
-static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
+static const tp_algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
                                  bool in_any_order) {
   const char *forced = group->owner->forced[collective];
-  const algorithm_t *best = NULL;
+  const tp_algorithm_t *best = NULL;
   double least = 0;
   bool best_is_measured = false, is_measured;
   if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
-    const algorithm_t *row = &algorithms[i];
+    const tp_algorithm_t *row = &algorithms[i];
     if (!can_do(row, collective, group, bytes, in_any_order)) continue;
     if (forced && strcmp(forced, row->name) == 0) return row;
     double cost = cost_of(row, group, bytes, &is_measured);
@@ -118,7 +125,7 @@ static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *g
 }
 
 /* Once for each size that doubles, on the first member. */
-static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes, const algorithm_t *chosen) {
+static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes, const tp_algorithm_t *chosen) {
   int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
   if (group->my_index || group->explained[collective] >> size_class & 1) return;
   group->explained[collective] |= UINT64_C(1) << size_class;
@@ -140,12 +147,17 @@ static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes,
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes) {
   tp_group_t *group = request->group;
   tp_shm_group_t *shared;
+  tp_choice_t *choice = &group->choices[collective];
+  const char *forced = group->owner->forced[collective];
+  bool in_any_order = request->reducer.in_any_order;
   HR_TRY(tp_shm_group_of(group, &shared));
-  const algorithm_t *row = choose(collective, group, bytes, request->reducer.in_any_order);
+  if (is_chosen(choice, group->owner, forced, bytes, in_any_order)) return choice->algorithm->start(request);
+  const tp_algorithm_t *row = choose(collective, group, bytes, in_any_order);
   if (!row)
-    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", group->owner->forced[collective],
-                    collectives[collective].name, collectives[collective].variable);
+    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", forced, collectives[collective].name,
+                    collectives[collective].variable);
   if (group->owner->explains) explain(collective, group, bytes, row);
+  if (group->looked_for_shm) *choice = (tp_choice_t){row, bytes, forced, group->owner->tuning, in_any_order};
   return row->start(request);
 }
 

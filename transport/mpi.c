@@ -40,7 +40,6 @@ typedef struct mpi_endpoint {
   MPI_Comm comm;
   uint32_t tag_mask; /* of the tags that this MPI can carry */
   bool must_finalize;
-  bool out_of_step; /* a transfer failed or was given up: peers may wait for what will never come */
   char host_name[256];
   tp_message_t *free_messages;
 } mpi_endpoint_t;
@@ -109,7 +108,7 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
 }
 
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
-  self_of(endpoint)->out_of_step = true;
+  endpoint->out_of_step = true;
   for (int i = 0; i < message->piece_count; i++) drop_piece(&message->pieces[i], message->is_send);
   message_free(self_of(endpoint), message);
 }
@@ -209,8 +208,16 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
+/* Messages that are under way, though done for the sender, move only while MPI is called; who waits for something else,
+ * such as a counter in shared memory, has to see to it. */
+static void push_messages(mpi_endpoint_t *self) {
+  int come;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
+}
+
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   uint32_t spins = endpoint->crowded ? 0 : SPINS;
+  if (polls >= spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
   if (polls < spins) return;
   if (polls < spins + YIELDS) {
     sched_yield();
@@ -258,7 +265,7 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
     self->free_messages = message->next_free;
     self->host->free(message);
   }
-  if (self->out_of_step) {
+  if (endpoint->out_of_step) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);

@@ -6,6 +6,7 @@
 #define TP_REQUEST_H
 
 #include "transport/collective.h"
+#include "transport/shm.h"
 
 /* Tags, from the top: what kind of transfer, which group, how many transfers the group has done. */
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
@@ -18,6 +19,7 @@
 #define TP_TAG_COUNT_BITS 8
 
 typedef struct tp_posted {
+  tp_endpoint_t *way; /* over which it travels */
   tp_message_t *message;
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
@@ -58,8 +60,7 @@ struct tp_shm_turn {
   uint64_t first;        /* step of its first chunk */
   int seen;              /* members that have done seen_steps */
   uint64_t seen_steps;
-  unsigned idle_polls;
-  int64_t looked_ms;
+  tp_shm_watch_t watch;
 };
 
 struct tp_request {
@@ -71,7 +72,7 @@ struct tp_request {
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
   uint32_t turn;              /* among those of the group */
-  bool over;                  /* nothing is left to do but to tell */
+  atomic_bool over;           /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
   uint64_t over_ns;           /* when, if groups->notes_times */
 
@@ -83,8 +84,6 @@ struct tp_request {
   hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
   hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
   hr_status_t (*poll)(tp_request_t *request, bool *out_done); /* instead of rounds of messages; may be NULL */
-  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
-
   tp_space_t scratch;
   tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
 
@@ -95,6 +94,9 @@ struct tp_request {
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
   int64_t count, segment;
   tp_reducer_t reducer;
+
+  /* What follows is not cleared for a new transfer, but for the turns' groups. */
+  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
   tp_fold_t fold;
 };
 

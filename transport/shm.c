@@ -1,10 +1,13 @@
 #include "transport/shm.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,12 +17,17 @@
 
 #define BLOCKS 8192
 #define HEAP_BYTES (UINT64_C(1) << 34) /* of addresses: memory is taken as it is needed */
+#define READ_AT_ONCE ((size_t)1 << 30) /* the kernel reads no more than 2 GiB in one call */
+#define LOOK_POLLS 64 /* of a wait that found nothing before the clock is looked at */
+#define LOOK_MS 100   /* how often a process asks whether those that it waits for are there */
 
 /* --- who is here --- */
 
 typedef struct card { /* how a process introduces itself */
   uint64_t machine;
   uint64_t number; /* made up by each process: the first one's names the file */
+  uint64_t number_at; /* address of the number in its memory */
+  int process;
 } card_t;
 
 /* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
@@ -37,13 +45,14 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
 }
 
-static hr_status_t meet_all(tp_groups_t *groups, card_t *cards) {
+static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
   struct timespec now;
   tp_request_t *request;
   clock_gettime(CLOCK_REALTIME, &now);
-  card_t mine = {machine_number(groups->endpoint),
-                 (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44};
-  HR_TRY(tp_all_gather(groups->world, &mine, sizeof mine, cards, &request));
+  shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
+  card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
+                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+  HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
 }
 
@@ -61,14 +70,44 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
   HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->local_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->process_of));
   HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &ranks));
   for (int r = 0; r < endpoint->world_size; r++) {
     bool here = cards[r].machine == cards[endpoint->rank].machine;
     shm->local_of[r] = here ? shm->local_size : -1;
+    shm->process_of[r] = cards[r].process;
     if (here) ranks[shm->local_size++] = r;
   }
   shm->my_local = shm->local_of[endpoint->rank];
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
+}
+
+/* --- the memory of other processes --- */
+
+int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes) {
+  for (size_t done = 0; done < size_bytes;) {
+    size_t left = size_bytes - done;
+    struct iovec here = {(char *)into + done, left < READ_AT_ONCE ? left : READ_AT_ONCE};
+    struct iovec there = {(void *)(uintptr_t)(address + done), here.iov_len};
+    ssize_t got = process_vm_readv(shm->process_of[rank], &here, 1, &there, 1, 0);
+    if (got <= 0) return got < 0 ? errno : EFAULT;
+    done += (size_t)got;
+  }
+  return 0;
+}
+
+/* Where the kernel lets only those read whom a process names, all may: as Open MPI does. */
+static void let_others_read(void) {
+#ifdef PR_SET_PTRACER
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+/* Each process tries to read the next one's number. */
+static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card_t *cards) {
+  int next = locals->ranks[(shm->my_local + 1) % shm->local_size];
+  uint64_t number = 0;
+  return !tp_shm_read(shm, next, &number, cards[next].number_at, sizeof number) && number == cards[next].number;
 }
 
 /* --- the file --- */
@@ -80,15 +119,19 @@ static void file_name(const card_t *first, bool elsewhere, char *name, size_t si
            (unsigned long long)first->number);
 }
 
+static size_t desks_bytes(const tp_shm_t *shm) {
+  return ((size_t)shm->local_size * sizeof(tp_shm_desk_t) + 4095) / 4096 * 4096;
+}
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
 static char *heap_of(const tp_shm_t *shm, int local) {
-  return shm->base + table_bytes(shm) + (size_t)local * HEAP_BYTES;
+  return shm->base + desks_bytes(shm) + table_bytes(shm) + (size_t)local * HEAP_BYTES;
 }
 
 static bool create_file(tp_shm_t *shm, const char *name) {
   shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (shm->fd < 0) return false;
-  if (ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0) return true;
+  if (ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0)
+    return true;
   close(shm->fd);
   unlink(name);
   shm->fd = -1;
@@ -138,7 +181,7 @@ static void unmap(tp_shm_t *shm) {
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
   shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)shm->local_size * sizeof(tp_shm_line_t);
   shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
-  shm->mapped_bytes = table_bytes(shm) + (size_t)shm->local_size * HEAP_BYTES;
+  shm->mapped_bytes = desks_bytes(shm) + table_bytes(shm) + (size_t)shm->local_size * HEAP_BYTES;
   HR_TRY(share_file(shm, locals, first, false, out_shared));
   if (*out_shared) return NULL;
   unmap(shm);
@@ -149,11 +192,12 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
 
 static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   tp_group_t *locals;
-  HR_TRY(meet_all(shm->groups, cards));
+  HR_TRY(meet_all(shm, cards));
   HR_TRY(number_machines(shm->groups, cards));
   HR_TRY(find_locals(shm, cards, &locals));
   if (shm->local_size == 1) return NULL;
-  return share_memory(shm, locals, &cards[locals->ranks[0]], out_shared);
+  HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
+  return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly) : NULL;
 }
 
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
@@ -162,6 +206,7 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   HR_TRY(hr_alloc_zeroed(sizeof(tp_shm_t), &memory));
   tp_shm_t *shm = memory;
   *shm = (tp_shm_t){.groups = groups, .fd = -1, .holders = 1};
+  let_others_read();
   hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(card_t), &cards);
   if (!st) {
     st = open_with(shm, cards, &shared);
@@ -194,13 +239,32 @@ bool tp_shm_lives(const tp_shm_t *shm, int rank) {
   return lock.l_type != F_UNLCK;
 }
 
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool tp_shm_watch_is_due(tp_shm_watch_t *watch) {
+  if (++watch->polls % LOOK_POLLS) return false;
+  int64_t now = now_ms();
+  if (!watch->looked_ms) watch->looked_ms = now;
+  if (now - watch->looked_ms < LOOK_MS) return false;
+  watch->looked_ms = now;
+  return true;
+}
+
 /* --- blocks and memory --- */
+
+static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
+  return (tp_shm_block_t *)(shm->base + desks_bytes(shm) + number * shm->block_bytes);
+}
 
 /* Entries are never given back, so whoever asks first makes it, and the others find it. */
 tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
   key |= 1;
   for (uint64_t i = 0; i < BLOCKS; i++) {
-    tp_shm_block_t *block = (tp_shm_block_t *)(shm->base + (key + i) / 2 % BLOCKS * shm->block_bytes);
+    tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
     uint64_t found = 0;
     if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
   }

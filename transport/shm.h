@@ -1,5 +1,5 @@
 /* Memory that the processes of one machine share. A file in /dev/shm (or $TMPDIR), which has no name any more once all
- * have mapped it: a table of blocks, in which the members of a group tell each other how far they are, and a heap of
+ * have mapped it: a desk of every process, a table of blocks, in which the members of a group tell each other how far they are, and a heap of
  * every process, which it alone allocates from and all read. Blocks and heaps take up memory only where they are used.
  * A process holds a lock on its byte of the file as long as it lives: the others find out that way that it is gone.
  * Thread: that of the endpoint, but for tp_shm_alloc and tp_shm_free. */
@@ -38,13 +38,21 @@ typedef struct tp_shm_block {
   tp_shm_line_t lines[];
 } tp_shm_block_t;
 
+/* Of a process: letters for it, the last one on top (shm_mail.h). */
+typedef struct tp_shm_desk {
+  _Alignas(128) _Atomic uint64_t pile;
+} tp_shm_desk_t;
+
 typedef struct tp_shm {
   tp_groups_t *groups;
   int fd;
+  uint64_t number; /* made up; others read it to find out whether they can */
   char *base;
   size_t mapped_bytes, block_bytes;
   int local_size, my_local;
   int *local_of; /* by rank: its place among the ranks of this machine; -1: elsewhere */
+  int *process_of; /* by rank of this machine: its process number */
+  bool reads_directly; /* all processes of this machine may read each other's memory */
   struct tp_shm_heap *heap;
   struct tp_shm_staging *staging; /* all that this process has */
   atomic_int holders; /* 1 until it is closed, and 1 for each piece of memory in use */
@@ -71,5 +79,18 @@ static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t place) { return shm-
 
 /* Does the process of this rank, which is on this machine, still live? */
 bool tp_shm_lives(const tp_shm_t *shm, int rank);
+/* Of a wait that finds nothing again and again: is it time to ask whether those that it waits for live? */
+typedef struct tp_shm_watch {
+  unsigned polls; /* that found nothing */
+  int64_t looked_ms;
+} tp_shm_watch_t;
+bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
+
+/* The letters for a process, by its place among the ranks of this machine. */
+static inline _Atomic uint64_t *tp_shm_pile(const tp_shm_t *shm, int local) {
+  return &((tp_shm_desk_t *)shm->base)[local].pile;
+}
+/* Copies from the own memory of another process, if shm->reads_directly. Gives an error number, or 0. */
+int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);
 
 #endif

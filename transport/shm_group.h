@@ -13,6 +13,8 @@ typedef struct tp_shm_group {
   const int *ranks;
   uint64_t count;           /* steps that this process has done */
   uint64_t previous_base;   /* its steps before the transfer before this one: notes of the one before that are free */
+  int64_t stream;           /* of a pipe */
+  uint64_t known;           /* of a pipe: steps of the receiver when the sender looked last */
   uint32_t next_turn, turn; /* transfers started, and over */
   bool broken;              /* one was given up */
   tp_shm_line_t *lines[];   /* of the members */

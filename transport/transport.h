@@ -51,6 +51,7 @@ struct tp_endpoint {
   bool crowded;        /* more ranks than processors here: spinning would take the time of the rank that is waited for */
   bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
+  bool out_of_step;    /* a transfer failed or was given up: peers may wait for what will never come */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */
   /* Asked between polls of a wait; a failure ends the wait with it (signals, time-outs). May be NULL. */

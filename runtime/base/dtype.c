@@ -62,6 +62,8 @@ static uint64_t largest_bits(const hr_float_format_t *f) {
   return all_ones;
 }
 
+uint64_t hr_float_largest(hr_dtype_t type) { return largest_bits(hr_float_format(type)); }
+
 /* What a number too large to represent becomes, without sign. */
 static uint64_t overflow_bits(const hr_float_format_t *f) {
   if (f->specials == HR_SPECIALS_IEEE) return ((UINT64_C(1) << f->exponent_bits) - 1) << f->mantissa_bits;

@@ -66,7 +66,11 @@ struct jit_kernel {
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
   const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
   struct jit_while *whole;
+  struct jit_region *region; /* steps of a loop as one function: of region.h */
+  int uses;                  /* plans that run it by itself; none: its code is only part of others' */
+  int writers;               /* functions that have its code */
   bool has_rows, has_tiles, is_declined, is_ready;
+  bool is_gone; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;
 };
 
@@ -127,6 +131,9 @@ int64_t jit_nest_count(const jit_nest_t *nest);
 hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *loop, jit_kernel_t *kernel,
                            jit_buffer_list_t *out_buffers);
 hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
+
+/* A region (region.h). */
+hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);

@@ -144,7 +144,7 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
                                                                      : jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+    jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
   }
 }
 
@@ -224,7 +224,7 @@ static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[kernel->nest.rank - 1];
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->block)
@@ -233,7 +233,7 @@ static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
   write_middle(emit, kernel, kernel->unit_rank, block);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {

@@ -219,20 +219,23 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect, const 
   return mlir_make_enum(parser->arena, owner, name, word, out_attr);
 }
 
+/* "#dialect.name" or "#dialect.name<...>". */
 static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
+  const char *text;
+  hr_str_t body;
+  bool typed = false, has_body = mlir_at(parser, '<');
   HR_TRY(HR_NEW(parser->arena, &attr));
   attr->kind = MLIR_ATTR_OPAQUE;
-  attr->text = name;
-  *out_attr = attr;
-  if (!mlir_at(parser, '<')) return NULL;
-  hr_str_t body;
-  const char *text;
-  HR_TRY(mlir_take_balanced(parser, &body));
-  HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+  if (has_body) {
+    HR_TRY(mlir_take_balanced(parser, &body));
+    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+  } else {
+    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s", HR_STR_ARGS(name)));
+  }
   attr->text = hr_str_from(text);
-  bool typed = false;
-  if (hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
+  *out_attr = attr;
+  if (has_body && hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 

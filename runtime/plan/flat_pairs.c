@@ -118,6 +118,7 @@ hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const p
   const hlo_instr_t *instr = start->op.instr, *done = frame->facts->done[instr->id];
   flat_step_t step = {.kind = FLAT_REFERENCE, .source = source_of(builder, start), .scratch = {-1, 0}, .out_slot = -1,
                       .has_places = true, .begins = instr};
+  HR_TRY(flat_combiner_add(builder, step.source->op.instr));
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
   HR_TRY(flat_places_reuse(builder->arena, step.source->op.instr, &step.reuse));

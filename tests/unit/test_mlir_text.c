@@ -50,7 +50,7 @@ static void check_same(const char *text) {
 
 static void test_forms(void) {
   check_same(
-      "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
+      "module @m attributes {mhlo.num_partitions = 1 : i32, my.flag = #my.on, my.other = #my.on<1, 2>} {\n"
       "  func.func public @main(%arg0: tensor<4x8xf32> {mhlo.sharding = \"{replicated}\"}, %arg1: tensor<8xbf16>) -> (tensor<4xf32> {jax.result_info = \"r\"}, tensor<i32>) {\n"
       "    %c = stablehlo.constant dense<[1, -2]> : tensor<2xi32>\n"
       "    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>\n"
