@@ -61,7 +61,7 @@ done:
 
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
-  if (hr_str_is(name, "axes") && first_in_list(parser) == '<') return parse_mesh_axes(parser, out_attr);
+  if (hr_str_is(name, "axes")) return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr) : mlir_parse_attr(parser, out_attr);
   return at_int_list(parser) ? mlir_parse_int_list(parser, out_attr) : mlir_parse_attr(parser, out_attr);
 }
 

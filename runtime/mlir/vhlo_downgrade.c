@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "mlir/bytecode_format.h"
+#include "mlir/mlir_mesh.h"
 #include "mlir/mlir_parser.h"
 #include "mlir/vhlo.h"
 
@@ -10,6 +11,7 @@ typedef struct downgrade {
   const mlir_module_t *module;
   hr_arena_t *arena;
   const mlir_op_t *op;
+  int version;
 } downgrade_t;
 
 /* Spatial dimensions of a convolution, dimensions of a window. */
@@ -135,6 +137,26 @@ static hr_status_t default_for(downgrade_t *down, const vhlo_attr_t *attr, const
   }
 }
 
+/* Version 1.16 brought the axes of a mesh; before it, their groups are written out. */
+static hr_status_t expand_mesh_axes(downgrade_t *down, const mlir_attr_t *axes, const mlir_attr_t **out_attr) {
+  static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
+  hlo_groups_t groups = {.form = HLO_GROUPS_LIST};
+  mlir_attr_t *attr;
+  int64_t *values;
+  HR_TRY(mlir_mesh_groups(down->module, down->arena, axes, &groups));
+  const int64_t dims[2] = {groups.groups.count, groups.groups.count ? groups.groups.lists[0].count : 0};
+  HR_TRY(HR_NEW(down->arena, &attr));
+  HR_TRY(HR_NEW_ARRAY(down->arena, dims[0] * dims[1], &values));
+  for (int64_t g = 0; g < dims[0]; g++) memcpy(values + g * dims[1], groups.groups.lists[g].data, (size_t)dims[1] * 8);
+  HR_TRY(mlir_make_tensor_type(down->arena, &i64, 2, dims, &attr->type));
+  attr->kind = MLIR_ATTR_DENSE;
+  attr->data = values;
+  attr->element_count = dims[0] * dims[1];
+  attr->splat = attr->element_count == 1;
+  *out_attr = attr;
+  return NULL;
+}
+
 static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr, const mlir_attr_t **out_attr) {
   switch (attr->how) {
     case VHLO_CHANNEL:
@@ -150,6 +172,8 @@ static hr_status_t downgrade_one(downgrade_t *down, const vhlo_attr_t *attr, con
   }
   *out_attr = mlir_op_attr(down->op, attr->name);
   if (!*out_attr) return default_for(down, attr, out_attr);
+  bool is_mesh = attr->how == VHLO_DENSE && (*out_attr)->kind == MLIR_ATTR_STRUCT;
+  if (is_mesh && down->version < 116) return expand_mesh_axes(down, *out_attr, out_attr);
   bool is_flag = (attr->how == VHLO_FLAG || attr->how == VHLO_BOOL_FALSE) && (*out_attr)->kind == MLIR_ATTR_UNIT;
   return is_flag ? mlir_make_bool(down->arena, true, out_attr) : NULL;
 }
@@ -172,7 +196,7 @@ static hr_status_t check_new_attrs(downgrade_t *down, const vhlo_row_t *row, con
     HR_TRY(downgrade_one(down, attr, &value));
     mlir_op_t bare = *down->op;
     bare.attr_count = bare.extra_count = 0;
-    downgrade_t without = {down->module, down->arena, &bare};
+    downgrade_t without = {down->module, down->arena, &bare, down->version};
     HR_TRY(downgrade_one(&without, attr, &neutral));
     if (mlir_attr_equal(value, neutral)) continue;
     return hr_error(HR_UNSUPPORTED, "%.*s: %s has no form in this version of VHLO", HR_STR_ARGS(down->op->name),
@@ -205,7 +229,7 @@ static hr_status_t check_algorithm(int version, const mlir_op_t *op) {
 
 hr_status_t vhlo_downgrade_attrs(const mlir_module_t *module, hr_arena_t *arena, int version, const vhlo_row_t *row,
                                  const mlir_op_t *op, const mlir_attr_t **out_given) {
-  downgrade_t down = {module, arena, op};
+  downgrade_t down = {module, arena, op, version};
   const vhlo_row_t *newest = newest_row(row);
   if (!fits_form(row, op))
     return hr_error(HR_UNSUPPORTED, "%.*s: this version of VHLO has no form with so many operands or regions",

@@ -136,8 +136,8 @@ hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mli
 /* Field `name` of the dictionary of argument or result `index` (`list`: arg_attrs or res_attrs); NULL: none. */
 const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list, int index, const char *name);
 
-/* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
-hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
+/* Is a custom call an op of CHLO by the name that XLA has for it (import_chlo.c)? Then it is imported. */
+hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);
 
 /* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
 bool import_is_ragged_all_to_all(const mlir_op_t *op);

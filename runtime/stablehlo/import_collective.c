@@ -1,4 +1,5 @@
 /* Collectives. */
+#include "mlir/mlir_mesh.h"
 #include "stablehlo/import.h"
 
 /* Rows of a dense matrix of ids; -1 pads short rows. */
@@ -18,13 +19,21 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, co
   return NULL;
 }
 
+static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups) {
+  hr_status_t st = mlir_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
+  if (!st || hr_status_code(st) != HR_INVALID) return st;
+  hr_status_t placed = import_error(scope, op, "%s", hr_status_message(st));
+  hr_status_release(st);
+  return placed;
+}
+
 static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op, const mlir_attr_t *attr) {
   hlo_groups_t *groups;
   HR_TRY(HR_NEW(scope->importer->arena, &groups));
   bool is_mesh = attr && attr->kind == MLIR_ATTR_STRUCT;
   if (attr && !is_mesh && attr->kind != MLIR_ATTR_DENSE)
     return import_error(scope, op, "replica_groups in a form other than dense<...> or #stablehlo.replica_group_mesh_axes<...>");
-  if (attr) HR_TRY(is_mesh ? import_mesh_groups(scope, op, attr, groups) : groups_of_rows(scope, op, attr, groups));
+  if (attr) HR_TRY(is_mesh ? groups_of_mesh(scope, op, attr, groups) : groups_of_rows(scope, op, attr, groups));
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups});
   return NULL;
 }

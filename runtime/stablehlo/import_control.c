@@ -455,6 +455,9 @@ hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const impor
   int called_count;
   const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
+  bool done;
+  HR_TRY(import_mhlo_call(scope, op, &done));
+  if (done) return NULL;
   if (import_is_ragged_all_to_all(op)) return import_ragged_all_to_all(scope, op);
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(result_shape_with_layouts(scope, op, &shape));

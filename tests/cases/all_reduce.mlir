@@ -93,3 +93,23 @@ module @groups_by_axes_of_a_mesh_as_printed {
     return
   }
 }
+
+// -----
+
+module @groups_of_one_by_a_mesh_without_axes {
+  func.func private @mesh() attributes {stablehlo.mesh = {axes = [], device_ids = dense<0> : tensor<1xi64>}}
+  func.func @sum(%x: tensor<i64>) -> tensor<i64> {
+    %y = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %sum = stablehlo.add %a, %b : tensor<i64>
+      stablehlo.return %sum : tensor<i64>
+    }) {replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = []>} : (tensor<i64>) -> tensor<i64>
+    return %y : tensor<i64>
+  }
+  func.func @main() {
+    %a = stablehlo.constant dense<1> : tensor<i64>
+    %y = "interpreter.run_parallel"(%a) {programs = [[@sum]]} : (tensor<i64>) -> tensor<i64>
+    check.expect_eq %y, %a : tensor<i64>
+    return
+  }
+}

@@ -1,0 +1,12 @@
+/* Replica groups by the axes of a mesh. */
+#ifndef HLORUN_MLIR_MESH_H
+#define HLORUN_MLIR_MESH_H
+
+#include "ir/attr.h"
+#include "mlir/mlir.h"
+
+/* #stablehlo.replica_group_mesh_axes<...> as lists of devices, and as axes where HLO has a form for them.
+ * Errors: INVALID if the mesh is not there or its numbers do not fit together. */
+hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena, const mlir_attr_t *attr, hlo_groups_t *groups);
+
+#endif
