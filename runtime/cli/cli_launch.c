@@ -222,8 +222,8 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
   return remove(path);
 }
 
-/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it uses its usual one, as
- * where there may be other hosts, on which nobody would remove it. */
+/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it uses its usual one,
+ * as where there may be other hosts, on which nobody would remove it. */
 static bool make_session_folder(char path[PATH_MAX]) {
   const char *folder = getenv("TMPDIR");
   if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;

@@ -94,7 +94,8 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
       sigprocmask(SIG_SETMASK, mask, NULL);
       become(words, launch->count, rank, fd, parent);
     }
-    if (pid < 0) return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
+    if (pid < 0)
+      return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
     launch->pids[rank] = pid;
     launch->left++;
   }
