@@ -127,4 +127,6 @@ expect_text "the place of the mistake" "bad.txt:2:16"
   printf '  }\n  output b\n'
 } | schedule many
 run_programs "many channels" 0 8 "$work/many" --timeout 60
+HLORUN_LAUNCHER=mpirun run_programs "many channels, started by mpirun" 0 8 "$work/many" --timeout 60
+HLORUN_NODE_SIZE=3 run_programs "many channels between machines" 0 8 "$work/many" --timeout 60
 finish

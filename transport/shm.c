@@ -171,7 +171,8 @@ static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
 }
 
 /* The first process makes the file, the others open it; then its name is not needed any more. */
-static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool elsewhere, bool *out_shared) {
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool elsewhere,
+                              bool *out_shared) {
   char name[512];
   bool is_first = shm->my_local == 0, made = true;
   file_name(first, elsewhere, name, sizeof name);
@@ -263,7 +264,8 @@ hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
     *out_fd = shm.fd;
     return NULL;
   }
-  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s", local_size, strerror(errno));
+  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s", local_size,
+                            strerror(errno));
   if (shm.fd >= 0) close(shm.fd);
   return st;
 }
@@ -271,7 +273,8 @@ hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
 static hr_status_t be_local(tp_shm_t *shm) {
   HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
   for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
-  return map_file(shm) ? NULL : hr_error(HR_UNAVAILABLE, "cannot map the memory that processes share: %s", strerror(errno));
+  if (map_file(shm)) return NULL;
+  return hr_error(HR_UNAVAILABLE, "cannot map the memory that processes share: %s", strerror(errno));
 }
 
 hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm) {

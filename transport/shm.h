@@ -1,7 +1,8 @@
 /* Memory that the processes of one machine share. A file in /dev/shm (or $TMPDIR), which has no name any more once all
- * have mapped it: a desk of every process, a table of blocks, in which the members of a group tell each other how far they are, and a heap of
- * every process, which it alone allocates from and all read. Blocks and heaps take up memory only where they are used.
- * A process holds a lock on its byte of the file as long as it lives: the others find out that way that it is gone.
+ * have mapped it: a desk of every process, a table of blocks, in which the members of a group tell each other how far
+ * they are, and a heap of every process, which it alone allocates from and all read. Blocks and heaps take up memory
+ * only where they are used. A process holds a lock on its byte of the file as long as it lives: the others find out
+ * that way that it is gone.
  * Thread: that of the endpoint, but for tp_shm_alloc and tp_shm_free. */
 #ifndef TP_SHM_H
 #define TP_SHM_H
@@ -22,8 +23,8 @@ typedef struct tp_shm_note {
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
-/* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody reads
- * the note of the one before any more. */
+/* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody
+ * reads the note of the one before any more. */
 typedef struct tp_shm_line {
   _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
   struct {
@@ -90,8 +91,8 @@ static inline uint64_t tp_shm_place(const tp_shm_t *shm, const void *memory) {
 }
 static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t place) { return shm->base + place; }
 
-/* Does the process of this rank, which is on this machine, still live? Of one that does not: what those say who wait for
- * it; CANCELLED if it said itself what had happened. */
+/* Does the process of this rank, which is on this machine, still live? Of one that does not: what those say who wait
+ * for it; CANCELLED if it said itself what had happened. */
 bool tp_shm_lives(const tp_shm_t *shm, int rank);
 hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host);
 /* Of a wait that finds nothing again and again: is it time to ask whether those that it waits for live? */
@@ -102,7 +103,9 @@ typedef struct tp_shm_watch {
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 
 /* Of a process, by its place among the ranks of this machine. */
-static inline tp_shm_desk_t *tp_shm_desk(const tp_shm_t *shm, int local) { return &((tp_shm_desk_t *)shm->base)[local]; }
+static inline tp_shm_desk_t *tp_shm_desk(const tp_shm_t *shm, int local) {
+  return &((tp_shm_desk_t *)shm->base)[local];
+}
 /* Copies from the own memory of another process, if shm->reads_directly. Gives an error number, or 0. */
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);
 

@@ -241,7 +241,8 @@ static hr_status_t take_bytes(mail_t *mail, tp_message_t *message, const letter_
   switch (letter->way) {
     case INSIDE: memcpy(message->data, letter->data, size); return NULL;
     case SHARED:
-      tp_shm_copy(message->data, tp_shm_at(mail->shm, letter->place), size, tp_shm_streams(size, mail->shm->local_size));
+      tp_shm_copy(message->data, tp_shm_at(mail->shm, letter->place), size,
+                  tp_shm_streams(size, mail->shm->local_size));
       return NULL;
     case PRIVATE: return read_private(mail, message, letter);
     default: return NULL; /* since it was found, they are on their way */
@@ -253,8 +254,8 @@ static void drop_beside(mail_t *mail, tp_message_t *message) {
   message->beside = NULL;
 }
 
-/* The letter that a receive waited for. Receives are found theirs in order, as messages beside want it; they may be read
- * in another. */
+/* The letter that a receive waited for. Receives are found theirs in order, as messages beside want it; they may be
+ * read in another. */
 static void found_letter(mail_t *mail, tp_message_t *message, letter_t *letter) {
   message->letter = letter;
   if (letter->way == BESIDE && letter->size_bytes == message->size_bytes)
@@ -262,7 +263,7 @@ static void found_letter(mail_t *mail, tp_message_t *message, letter_t *letter) 
                                                  message->size_bytes, &message->beside);
 }
 
-/* Takes what the letter of a receive sends, unless its sender has called it back: then the receive waits for another. */
+/* Takes what the letter of a receive sends, unless its sender has called it back: then it waits for another. */
 static void read_letter(mail_t *mail, tp_message_t *message) {
   letter_t *letter = message->letter;
   uint32_t state = SENT;

@@ -1,8 +1,7 @@
-/* Messages between processes of one machine, through memory that they share: a transport (tp_vtable_t) of its own beside
- * that of the endpoint, for the ranks of this machine, this one too.
- * A send writes a letter and puts it on the receiver's pile; the receiver finds the receive that it is meant for, takes
- * the bytes straight from where they are, and says so in the letter. Nothing is buffered: a send of any size is done when
- * its receive has got it.
+/* Messages between processes of one machine, through memory that they share: a transport (tp_vtable_t) of its own
+ * beside that of the endpoint, for the ranks of this machine, this one too. A send writes a letter and puts it on the
+ * receiver's pile; the receiver finds the receive that it is meant for, takes the bytes straight from where they are,
+ * and says so in the letter. Nothing is buffered: a send of any size is done when its receive has got it.
  * Cost: four cache lines from core to core; the bytes move once. Where the kernel lets nobody read another process's
  * memory, large ones that do not lie in shared memory travel over the endpoint instead.
  * Errors: UNAVAILABLE the peer has ended; DISAGREE it has another size.

@@ -1,12 +1,14 @@
 #include "cli/cli_launch.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,14 +215,40 @@ static hr_status_t run_words(char *const *words) {
   return st ? st : status_of(wait_for_mpirun(pid));
 }
 
+/* --- mpirun's files --- */
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place) {
+  (void)about, (void)kind, (void)place;
+  return remove(path);
+}
+
+/* A folder for what mpirun keeps on this host, which it leaves behind when it is killed. False: it uses its usual one,
+ * as where there may be other hosts, on which nobody would remove it. */
+static bool make_session_folder(char path[PATH_MAX]) {
+  const char *folder = getenv("TMPDIR");
+  if (cli_launch_knows_hosts() || getenv("OMPI_MCA_orte_tmpdir_base")) return false;
+  snprintf(path, PATH_MAX, "%s/hlorun-mpirun-XXXXXX", folder && *folder ? folder : "/tmp");
+  if (!mkdtemp(path)) return false;
+  setenv("OMPI_MCA_orte_tmpdir_base", path, 1);
+  return true;
+}
+
+static void remove_session_folder(const char *path) {
+  unsetenv("OMPI_MCA_orte_tmpdir_base");
+  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static hr_status_t launch_by_mpirun(int processes, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
+  char folder[PATH_MAX];
+  bool has_folder = make_session_folder(folder);
   cli_verdict_open(true);
   hr_status_t st = mpirun_command(&arena, processes, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
   cli_verdict_close();
+  if (has_folder) remove_session_folder(folder);
   hr_arena_deinit(&arena);
   return st;
 }

@@ -31,14 +31,17 @@ typedef struct launch {
   int64_t failed_ms, told_ms; /* 0: not yet */
 } launch_t;
 
+bool cli_launch_knows_hosts(void) {
+  static const char *const signs[] = {"OMPI_MCA_orte_default_hostfile", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                      "PE_HOSTFILE", "HLORUN_NODE_SIZE"};
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    if (getenv(signs[i])) return true;
+  return false;
+}
+
 bool cli_launch_is_local(void) {
-  static const char *const elsewhere[] = {"OMPI_MCA_orte_default_hostfile", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                          "PE_HOSTFILE", "HLORUN_NODE_SIZE"};
   const char *wanted = getenv("HLORUN_LAUNCHER");
-  if (wanted && *wanted) return strcmp(wanted, "mpirun") != 0;
-  for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-    if (getenv(elsewhere[i])) return false;
-  return true;
+  return wanted && *wanted ? strcmp(wanted, "mpirun") != 0 : !cli_launch_knows_hosts();
 }
 
 static int64_t now_ms(void) {
@@ -91,7 +94,8 @@ static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const
       sigprocmask(SIG_SETMASK, mask, NULL);
       become(words, launch->count, rank, fd, parent);
     }
-    if (pid < 0) return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
+    if (pid < 0)
+      return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
     launch->pids[rank] = pid;
     launch->left++;
   }

@@ -6,10 +6,12 @@
 
 #include "base/status.h"
 
-/* Is there no other machine to start processes on, as far as the environment says (a host file, a job of Slurm or its
- * like), and does nobody want mpirun (HLORUN_LAUNCHER)? */
+/* Does the environment say that there are other machines to start processes on: a host file, a job of Slurm or its
+ * like? Or does a test make believe so? */
+bool cli_launch_knows_hosts(void);
+/* There are none, and nobody wants mpirun (HLORUN_LAUNCHER). */
 bool cli_launch_is_local(void);
-/* Runs this program with these arguments (without its name), and waits. Failures have been reported by the processes. */
+/* Runs this program with these arguments (without its name), and waits. Its processes report their failures. */
 hr_status_t cli_launch_locally(int processes, int argc, char *const *argv);
 
 #endif

@@ -39,8 +39,8 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one is impatient. One that
- * comes at once is the same again, from the terminal and from whoever started this process. */
+/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one is impatient. One
+ * that comes at once is the same again, from the terminal and from whoever started this process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
   if (atomic_exchange(&watcher.caught, signal_number)) {

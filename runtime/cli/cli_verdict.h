@@ -1,6 +1,6 @@
 /* The exit code of a run that -n started, past mpirun: processes that fail leave theirs in a file, and the first one
- * counts. mpirun's own exit code is another where it crashes while several processes give up, and it may never end where
- * the network to another host is cut. */
+ * counts. mpirun's own exit code is another where it crashes while several processes give up, and it may never end
+ * where the network to another host is cut. */
 #ifndef CLI_VERDICT_H
 #define CLI_VERDICT_H
 

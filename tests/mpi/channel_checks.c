@@ -32,7 +32,8 @@ static void cut(char *data, size_t size_bytes, tp_block_t blocks[BLOCKS]) {
   blocks[2] = (tp_block_t){data + 1, size_bytes - 1};
 }
 
-static hr_status_t start_message(bench_t *bench, bool sends, int number, size_t size_bytes, tp_request_t **out_request) {
+static hr_status_t start_message(bench_t *bench, bool sends, int number, size_t size_bytes,
+                                 tp_request_t **out_request) {
   tp_block_t blocks[BLOCKS];
   cut((sends ? bench->out : bench->in) + (size_t)number * size_bytes, size_bytes, blocks);
   if (sends) return tp_channel_send(bench->groups, bench->next, 5, blocks, BLOCKS, out_request);
