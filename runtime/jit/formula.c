@@ -15,6 +15,8 @@ struct jit_memo {
   jit_memo_t *next;
 };
 
+#define MOST_REDUCED 4 /* arrays of a reduction that is written out */
+
 static jit_node_t nothing;
 
 static void keep_failure(jit_formula_t *formula, hr_status_t st) {
@@ -214,9 +216,31 @@ static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *ins
   return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
 }
 
-static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index) {
+/* A reduction of few neighbours, one after the other from the initial value on. */
+static jit_node_t *written_out(jit_formula_t *formula, const hlo_instr_t *instr, int number, const jit_expr_t *outer,
+                               jit_node_t *guard) {
+  int count = instr->operand_count / 2;
+  jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
+  jit_node_t *args[2 * MOST_REDUCED], *results[MOST_REDUCED];
+  if (count > MOST_REDUCED) {
+    keep_failure(formula, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", MOST_REDUCED));
+    return &nothing;
+  }
+  for (int k = 0; k < count; k++) args[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, guard);
+  for (int64_t i = 0; i < formula->written_out && !formula->failed; i++) {
+    jit_index_t at = {jit_expr_affine(&formula->exprs, outer, formula->written_out, i), NULL};
+    for (int k = 0; k < count; k++) args[count + k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
+    jit_formula_apply(formula, instr->called[0], args, count, results);
+    memcpy(args, results, (size_t)count * sizeof *args);
+  }
+  return args[number];
+}
+
+static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+                                jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
   const jit_expr_t *linear = jit_index_linear(formula, shape, index);
+  if (formula->written_out) return written_out(formula, instr, number, linear, guard);
   if (linear != formula->outer && !formula->failed)
     keep_failure(formula, hlo_unsupported(instr, "a reduction is used at another index than its own"));
   return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
@@ -282,7 +306,7 @@ static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, 
   switch (op_emits[instr->op]) {
     case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
     case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);
-    case EMIT_REDUCE: return reduction_at(formula, instr, number, index);
+    case EMIT_REDUCE: return reduction_at(formula, instr, number, index, guard);
     default: break;
   }
   switch (instr->op) {

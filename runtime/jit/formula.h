@@ -70,6 +70,7 @@ typedef struct jit_formula {
   hr_status_t failed;
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
+  int64_t written_out;           /* of so many neighbours, whose reductions are formulas of them all; 0: of none */
   /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
    * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
    * arrays. */

@@ -54,6 +54,7 @@ struct jit_kernel {
   jit_nest_t within; /* kInput: of what is reduced */
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
+  int64_t written_out; /* kLoop made of rows of so few elements; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];

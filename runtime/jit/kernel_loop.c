@@ -5,6 +5,7 @@
 #include "jit/kernel.h"
 
 #define NODES_MAX 6000
+#define WRITTEN_OUT_MAX 240 /* with reductions written out */
 #define UNITS_WANTED 64
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
@@ -23,7 +24,9 @@ static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_
 
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
-  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
+  int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
+  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
+  kernel->formula->written_out = kernel->written_out;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
   return jit_formula_take_failure(kernel->formula);
