@@ -8,7 +8,7 @@
 
 #define SIMPLE_COST 3.0 /* of an op, in additions */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
-#define NARROW_ROW 16 /* elements of a row that is written out */
+#define NARROW_FULL_ROW 6
 #define NARROW_ROWS_LEAST 64
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
@@ -103,14 +103,15 @@ static bool can_write_out(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Rows of few elements whose results alone are wanted: lanes are rows. */
+/* Rows of few elements: lanes are rows. Where elements are written, too, they go out one by one. */
 static bool has_narrow_rows(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  if (space->rank != 2 || space->sizes[1] > NARROW_ROW || space->outer_count < NARROW_ROWS_LEAST) return false;
+  int64_t most = JIT_NARROW_ROW;
   for (int r = 0; r < kernel->root_count; r++)
     if (fusion_count(hlo_shape_leaf(kernel->roots[r].instr->shape, kernel->roots[r].number)) != space->outer_count)
-      return false;
-  return can_write_out(kernel);
+      most = NARROW_FULL_ROW;
+  return space->rank == 2 && space->sizes[1] <= most && space->outer_count >= NARROW_ROWS_LEAST &&
+         can_write_out(kernel);
 }
 
 /* UNSUPPORTED: the kernel is as before. */

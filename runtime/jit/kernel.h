@@ -12,6 +12,7 @@
 #include "ops/fusion_form.h"
 
 #define JIT_MAX_PHASES 16
+#define JIT_NARROW_ROW 16 /* elements of a row that is written out */
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
 
@@ -36,6 +37,7 @@ typedef struct jit_root {
   jit_node_t *value;
   const jit_expr_t *place;
   bool is_full; /* kInput: not outer */
+  jit_node_t *row[JIT_NARROW_ROW]; /* kLoop made of rows: the elements of a full root, from `place` on */
   bool streams; /* too big to be in a cache afterwards */
 } jit_root_t;
 

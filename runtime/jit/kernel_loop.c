@@ -22,13 +22,34 @@ static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_
   }
 }
 
+/* Of a row that is written out: one result of it, or each element. */
+static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
+  jit_formula_t *formula = kernel->formula;
+  int64_t count = kernel->written_out;
+  root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != kernel->form.space.outer_count;
+  if (!root->is_full) {
+    place_root(formula, root, outer);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    jit_index_t at = {jit_expr_affine(&formula->exprs, outer, count, i), NULL};
+    root->row[i] = jit_formula_at(formula, root->instr, root->number, at, NULL);
+  }
+  root->value = root->row[0];
+  root->place = jit_expr_affine(&formula->exprs, outer, count, 0);
+}
+
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
   int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
   kernel->formula->written_out = kernel->written_out;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
-  for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->written_out)
+      place_row(kernel, &kernel->roots[r], index);
+    else
+      place_root(kernel->formula, &kernel->roots[r], index);
   return jit_formula_take_failure(kernel->formula);
 }
 
@@ -116,12 +137,13 @@ static void find_streams(jit_kernel_t *kernel) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
     root->streams = whole && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
-                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE;
+                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
+  if (kernel->written_out) kernel->nest = (jit_nest_t){.rank = 1, .sizes = {kernel->form.space.outer_count}};
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
@@ -138,6 +160,15 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
+/* All elements of a row, for each lane's row. */
+static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
+  const jit_root_t *root = &kernel->roots[r];
+  for (int64_t i = 0; i < kernel->written_out; i++) {
+    const jit_expr_t *place = jit_expr_affine(&kernel->formula->exprs, root->place, 1, i);
+    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, place, jit_emit_lanes(emit, root->row[i]), false);
+  }
+}
+
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   jit_kernel_t *kernel = context;
@@ -147,7 +178,10 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
                                                                      : jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+    if (root->is_full)
+      write_full(emit, kernel, r);
+    else
+      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
   }
 }
 
