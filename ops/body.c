@@ -15,6 +15,7 @@ bool body_is_scalar(const hlo_shape_t *shape) {
 }
 
 bool op_body_is_flat(const op_body_t *body) { return body->flat; }
+const hlo_computation_t *op_body_computation(const op_body_t *body) { return body->computation; }
 int op_body_param_count(const op_body_t *body) { return body->param_count; }
 int op_body_result_count(const op_body_t *body) { return body->result_count; }
 hr_dtype_t op_body_param_dtype(const op_body_t *body, int k) { return body->param_dtypes[k]; }

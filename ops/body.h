@@ -15,6 +15,7 @@ hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computat
 
 /* Does it run in lanes? Then op_body_run needs no environment, and may be called from several threads. */
 bool op_body_is_flat(const op_body_t *body);
+const hlo_computation_t *op_body_computation(const op_body_t *body);
 int op_body_param_count(const op_body_t *body);
 int op_body_result_count(const op_body_t *body);
 hr_dtype_t op_body_param_dtype(const op_body_t *body, int k);

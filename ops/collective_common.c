@@ -30,8 +30,8 @@ hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *
 }
 
 hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            op_request_t **out_request) {
-  if (group->size > 1) return env->all_to_all(env, group, sends, recvs, out_request);
+                            size_t equal_bytes, op_request_t **out_request) {
+  if (group->size > 1) return env->all_to_all(env, group, sends, recvs, equal_bytes, out_request);
   copy_bytes(recvs[0].data, sends[0].data, recvs[0].size_bytes);
   return NULL;
 }
@@ -46,10 +46,10 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t
 }
 
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
-                          const op_block_t *recvs) {
+                          const op_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
   HR_TRY(op_transfer_room(env, transfer, &request));
-  return coll_all_to_all(env, group, sends, recvs, request);
+  return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
 }
 
 /* --- blocks of arrays --- */
@@ -90,6 +90,17 @@ coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in) 
   if (step->instr->operand_count == 1 && in[0]->dtype == HR_TUPLE)
     return (coll_operands_t){in[0]->element_count, in[0]->elements};
   return (coll_operands_t){step->instr->operand_count, in};
+}
+
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root) {
+  *out_root = 0;
+  if (!hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
+  const hlo_value_t *roots = in[step->instr->operand_count - 1];
+  int64_t root = hlo_value_int_at(roots, roots->rank ? k : 0);
+  if (root < 0 || root >= group->size)
+    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
+  *out_root = (int)root;
+  return NULL;
 }
 
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,

@@ -12,12 +12,12 @@ hr_status_t coll_group(op_env_t *env, const op_step_t *step, const op_group_t **
 hr_status_t coll_all_gather(op_env_t *env, const op_group_t *group, const void *in, size_t size_bytes, void *out,
                             op_request_t **out_request);
 hr_status_t coll_all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            op_request_t **out_request);
+                            size_t equal_bytes, op_request_t **out_request);
 hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);
 /* An all-to-all as one more request of the transfer. */
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
-                          const op_block_t *recvs);
+                          const op_block_t *recvs, size_t equal_bytes);
 
 /* An array seen as [outer, parts, inner]: dimension `dimension` cut into parts. */
 typedef struct coll_cut {
@@ -38,6 +38,10 @@ typedef struct coll_operands {
   hlo_value_t *const *values;
 } coll_operands_t;
 coll_operands_t coll_operands_of(const op_step_t *step, hlo_value_t *const *in);
+
+/* The member, by its place in the group, that operand k comes from or goes to: the first one, or with has_dynamic_root
+ * the one that the last operand names, in its element k or as a scalar for all. Errors: INVALID if there is none. */
+hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int k, int *out_root);
 
 /* Result k of a transfer, an array of `shape`: in its place if that is known, else where the peers reach it. */
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,

@@ -121,11 +121,13 @@ static hr_status_t exchange_operands(op_env_t *env, const op_step_t *step, const
     return hlo_error(step->instr, "all_to_all C8", "%d operands in a group of %d", operands->count, group->size);
   op_block_t *sends, *recvs;
   HR_TRY(new_blocks(transfer, group->size, &sends, &recvs));
+  bool are_equal = true;
   for (int k = 0; k < group->size; k++) {
     sends[k] = (op_block_t){operands->values[k]->data, hlo_value_bytes(operands->values[k])};
     recvs[k] = (op_block_t){outs[k]->data, hlo_value_bytes(outs[k])};
+    are_equal = are_equal && sends[k].size_bytes == sends[0].size_bytes;
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, are_equal ? sends[0].size_bytes : 0);
 }
 
 /* The operand is cut along the dimension; what arrives is put together along it. */
@@ -152,7 +154,7 @@ static hr_status_t exchange_parts(op_env_t *env, const op_step_t *step, const op
     sends[k] = (op_block_t){(char *)leaving + (size_t)k * bytes, bytes};
     recvs[k] = (op_block_t){(char *)arrival->parts + (size_t)k * bytes, bytes};
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, bytes);
 }
 
 static hr_status_t begin_all_to_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
@@ -176,22 +178,6 @@ const op_kernel_t kernel_all_to_all = {NULL, run_all_to_all};
 
 /* --- collective-broadcast --- */
 
-/* The member whose data counts: the first, or with has_dynamic_root the one that the last operand names by its place
- * in the group. */
-static hr_status_t find_root(const op_step_t *step, const op_group_t *group, hlo_value_t *const *in, int *out_root,
-                             int *out_count) {
-  int count = step->instr->operand_count;
-  *out_root = 0;
-  *out_count = count;
-  if (!hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
-  int64_t root = hlo_value_int_at(in[count - 1], 0);
-  *out_count = count - 1;
-  if (root < 0 || root >= group->size)
-    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
-  *out_root = (int)root;
-  return NULL;
-}
-
 static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int root, const hlo_value_t *in,
                                  hlo_value_t *out, op_transfer_t *transfer) {
   op_block_t *sends, *recvs;
@@ -203,19 +189,21 @@ static hr_status_t broadcast_one(op_env_t *env, const op_group_t *group, int roo
   } else {
     recvs[root] = (op_block_t){out->data, hlo_value_bytes(out)};
   }
-  return coll_exchange(env, transfer, group, sends, recvs);
+  return coll_exchange(env, transfer, group, sends, recvs, 0);
 }
 
 static hr_status_t begin_broadcast(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                    hlo_value_t *const *in, op_transfer_t *transfer) {
   const op_group_t *group;
-  int root, count;
+  int root, count = step->instr->operand_count - hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
   hlo_value_t **outs;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_value_zeros(shape, &transfer->value);
-  HR_TRY(find_root(step, group, in, &root, &count));
   HR_TRY(coll_create(env, transfer, shape, count, &outs));
-  for (int k = 0; k < count; k++) HR_TRY(broadcast_one(env, group, root, in[k], outs[k], transfer));
+  for (int k = 0; k < count; k++) {
+    HR_TRY(coll_root(step, group, in, k, &root));
+    HR_TRY(broadcast_one(env, group, root, in[k], outs[k], transfer));
+  }
   return NULL;
 }
 

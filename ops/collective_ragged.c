@@ -81,7 +81,7 @@ static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
     sends[k] = (op_block_t){ragged->leaving + k * ragged->each, bytes};
     recvs[k] = (op_block_t){ragged->arriving + k * ragged->each, bytes};
   }
-  return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs);
+  return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
 
 /* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found later. */
@@ -94,17 +94,23 @@ static size_t rows_bytes(const ragged_t *ragged, int operand, int k) {
   return (size_t)rows * ragged->row_bytes;
 }
 
-/* The rows for member k, one piece after the other. */
-static hr_status_t pack_rows(const ragged_t *ragged, int k, op_block_t *out_block) {
+static char *leaving_rows(const ragged_t *ragged, int64_t i) {
+  return (char *)ragged->in[0]->data + (size_t)entry(ragged, 2, i) * ragged->row_bytes;
+}
+
+/* The rows for member k: where they are, or one piece after the other. */
+static hr_status_t pack_rows(op_env_t *env, const ragged_t *ragged, int k, op_block_t *out_block) {
   const piece_t *pieces = ragged->leaving + k * ragged->each;
-  void *memory;
   *out_block = (op_block_t){NULL, rows_bytes(ragged, 3, k)};
-  HR_TRY(hr_arena_alloc(ragged->transfer->arena, out_block->size_bytes, &memory));
-  char *to = out_block->data = memory;
+  if (ragged->each == 1) {
+    out_block->data = leaving_rows(ragged, k);
+    return NULL;
+  }
+  HR_TRY(coll_scratch(env, ragged->transfer, out_block->size_bytes, &out_block->data));
+  char *to = out_block->data;
   for (int64_t i = 0; i < ragged->each; i++) {
     size_t bytes = (size_t)pieces[i].rows * ragged->row_bytes;
-    int64_t from = entry(ragged, 2, k * ragged->each + i);
-    if (bytes) memcpy(to, (const char *)ragged->in[0]->data + (size_t)from * ragged->row_bytes, bytes);
+    if (bytes) memcpy(to, leaving_rows(ragged, k * ragged->each + i), bytes);
     to += bytes;
   }
   return NULL;
@@ -125,9 +131,9 @@ static hr_status_t exchange_rows(op_env_t *env, ragged_t *ragged) {
     ragged->recvs[k].size_bytes = rows_bytes(ragged, 5, k);
     HR_TRY(hr_arena_alloc(ragged->transfer->arena, ragged->recvs[k].size_bytes, &memory));
     ragged->recvs[k].data = memory;
-    HR_TRY(pack_rows(ragged, k, &ragged->sends[k]));
+    HR_TRY(pack_rows(env, ragged, k, &ragged->sends[k]));
   }
-  return coll_exchange(env, ragged->transfer, ragged->group, ragged->sends, ragged->recvs);
+  return coll_exchange(env, ragged->transfer, ragged->group, ragged->sends, ragged->recvs, 0);
 }
 
 static hr_status_t place_rows(op_env_t *env, op_transfer_t *transfer) {
@@ -148,6 +154,16 @@ static hr_status_t begin_exchanges(op_env_t *env, ragged_t *ragged) {
   return exchange_rows(env, ragged);
 }
 
+/* The output as it is before anything arrives: where it belongs, if that is known. */
+static hr_status_t bring_output(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                op_transfer_t *transfer) {
+  if (!transfer->places) return op_reuse_or_copy(env, step, in, 1, &transfer->value);
+  transfer->value = hlo_value_retain(transfer->places[0]);
+  if (in[1]->count && in[1]->data != transfer->value->data)
+    memcpy(transfer->value->data, in[1]->data, hlo_value_bytes(in[1]));
+  return NULL;
+}
+
 static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
                                 op_transfer_t *transfer) {
   (void)shape;
@@ -156,7 +172,7 @@ static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, NULL, "process %d is in no group", env->rank);
   HR_TRY(HR_NEW(transfer->arena, &ragged));
-  HR_TRY(op_reuse_or_copy(env, step, in, 1, &transfer->value));
+  HR_TRY(bring_output(env, step, in, transfer));
   size_t row_bytes = hr_dtype_bytes(in[0]->dtype);
   for (int d = 1; d < in[0]->rank; d++) row_bytes *= (size_t)in[0]->dims[d];
   *ragged = (ragged_t){.step = step, .group = group, .out = transfer->value, .row_bytes = row_bytes,

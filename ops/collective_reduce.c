@@ -75,23 +75,40 @@ static hr_status_t prepare_reduce(hr_arena_t *arena, const op_step_t *step, cons
 typedef struct reducer_context {
   op_env_t *env;
   const reduction_t *reduction;
+  op_combiner_t combiner;
 } reducer_context_t;
 
-static hr_status_t combine_elements(void *context, void *out, const void *a, const void *b, int64_t count) {
-  const reduction_t *reduction = ((const reducer_context_t *)context)->reduction;
+/* What needs nothing of the environment, by the best there is. */
+static hr_status_t combine_two(const reducer_context_t *of, void *out, const void *a, const void *b, int64_t count) {
+  const reduction_t *reduction = of->reduction;
   const void *ins[] = {a, b};
-  if (reduction->fast)
-    reduction->fast(out, a, b, count);
-  else
-    ew_kernel_run(reduction->binary, count, ins, (const int64_t[]){1, 1}, out);
+  int64_t steps[] = {1, 1};
+  if (of->combiner.run) return of->combiner.run(of->combiner.code, out, a, b, count);
+  if (!reduction->binary) return op_body_run(of->env, reduction->body, count, ins, steps, (void *const[]){out});
+  ew_kernel_run(reduction->binary, count, ins, steps, out);
+  return NULL;
+}
+
+static hr_status_t combine_arrays(void *context, void *out, const void *const *in, int arrays, int64_t count) {
+  const reducer_context_t *of = context;
+  if (of->reduction->fast) {
+    of->reduction->fast(out, in, arrays, count);
+    return NULL;
+  }
+  HR_TRY(combine_two(of, out, in[0], in[1], count));
+  for (int k = 2; k < arrays; k++) HR_TRY(combine_two(of, out, out, in[k], count));
   return NULL;
 }
 
 static hr_status_t reduce_elements(void *context, void *acc, const void *in, int64_t count) {
+  return combine_arrays(context, acc, (const void *const[]){acc, in}, 2, count);
+}
+
+/* A body with loops and the like, an element at a time. */
+static hr_status_t call_for_elements(void *context, void *acc, const void *in, int64_t count) {
   const reducer_context_t *of = context;
   const void *ins[] = {acc, in};
   int64_t steps[] = {1, 1};
-  if (of->reduction->binary) return combine_elements(context, acc, acc, in, count);
   hr_arena_mark_t mark = hr_arena_mark(of->env->scratch);
   hr_status_t st = op_body_run(of->env, of->reduction->body, count, ins, steps, (void *const[]){acc});
   hr_arena_rewind(of->env->scratch, mark);
@@ -121,11 +138,14 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
                                op_reducer_t *out_reducer) {
   reducer_context_t *context;
   HR_TRY(HR_NEW(arena, &context));
-  *context = (reducer_context_t){env, reduction};
-  *out_reducer = (op_reducer_t){.reduce = reduce_elements, .context = context,
-                                .any_thread = reduction->binary != NULL,
+  *context = (reducer_context_t){.env = env, .reduction = reduction};
+  if (!reduction->fast && !reduction->wide && env->combiner)
+    context->combiner = env->combiner(env, op_body_computation(reduction->body));
+  bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
+  *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements, .context = context,
+                                .any_thread = is_free,
                                 .in_any_order = reduction->binary && !reduction->wide,
-                                .combine = reduction->binary && !reduction->wide ? combine_elements : NULL,
+                                .combine = is_free && !reduction->wide ? combine_arrays : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
   out_reducer->reduce = add_wide;
@@ -150,7 +170,7 @@ typedef struct reducing {
   hlo_value_t **operands;              /* as they travel; some are the arrays that take the reductions */
   hlo_value_t **travelling, **results; /* equal where nothing is to be converted */
   char **packed;     /* what travels instead of travelling[k]; NULL: itself */
-  bool is_for_other; /* of a collective-reduce: the results belong to another member */
+  const bool *is_for_other; /* of a collective-reduce: does result k belong to another member? */
 } reducing_t;
 
 static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
@@ -160,7 +180,7 @@ static hr_status_t finish_reductions(op_env_t *env, op_transfer_t *transfer) {
     const ew_kernel_t *convert = reducing->plan->reductions[k].convert_out;
     hlo_value_t *from = reducing->travelling[k], *to = reducing->results[k];
     if (reducing->packed[k]) memcpy(from->data, reducing->packed[k], hlo_value_bytes(from));
-    if (reducing->is_for_other)
+    if (reducing->is_for_other && reducing->is_for_other[k])
       memset(to->data, 0, hlo_value_bytes(to));
     else if (convert)
       ew_kernel_run(convert, from->count, (const void *const[]){from->data}, (const int64_t[]){1}, to->data);
@@ -207,11 +227,12 @@ static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_o
   return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
 }
 
-/* The operand as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
- * another's before the end of a -start that has places. */
-static void bring_operand(const hlo_value_t *operand, const reduction_t *reduction, const op_transfer_t *transfer,
-                          hlo_value_t *travelling, hlo_value_t **out_operand) {
-  bool moves = transfer->start && transfer->places && operand->data != travelling->data;
+/* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
+ * another's before the end of a -start that has places, unless they are lent. */
+static void bring_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
+                          const op_transfer_t *transfer, hlo_value_t *travelling, hlo_value_t **out_operand) {
+  bool is_lent = k < 64 && (transfer->lent >> k & 1);
+  bool moves = transfer->start && transfer->places && operand->data != travelling->data && !is_lent;
   *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
   if (reduction->convert_in)
     ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
@@ -232,7 +253,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
     return NULL;
   }
   HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
-  bring_operand(operands->values[k], reduction, transfer, *travelling, &reducing->operands[k]);
+  bring_operand(operands->values[k], k, reduction, transfer, *travelling, &reducing->operands[k]);
   return NULL;
 }
 
@@ -299,12 +320,11 @@ static hr_status_t start_reductions(op_env_t *env, reducing_t *reducing, const o
 
 /* All arrays are made before any transfer starts, for one operand may be another's, too. */
 static hr_status_t reduce_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, const op_group_t *group,
-                              hlo_value_t *const *in, bool is_for_other, op_transfer_t *transfer) {
+                              hlo_value_t *const *in, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   coll_operands_t operands = coll_operands_of(step, in);
   reducing_t *reducing;
   HR_TRY(new_reducing(transfer, plan, &reducing));
-  reducing->is_for_other = is_for_other;
   for (int k = 0; k < plan->count; k++) {
     HR_TRY(place_operand(env, step, shape, in, &operands, k, transfer));
     HR_TRY(make_result(env, transfer, reducing, shape, k));
@@ -318,7 +338,7 @@ static hr_status_t begin_all_reduce(op_env_t *env, const op_step_t *step, const 
   const op_group_t *group;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, "all_reduce C2", "process %d is in no group", env->rank);
-  return reduce_all(env, step, shape, group, in, false, transfer);
+  return reduce_all(env, step, shape, group, in, transfer);
 }
 
 static hr_status_t run_all_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
@@ -336,19 +356,23 @@ const op_kernel_t kernel_all_reduce_start = {prepare_reduce, run_all_reduce_star
 
 /* --- collective-reduce --- */
 
-/* The reduction belongs to the root: the first member, or the one that the last operand names by its place in the
- * group. What the others get is not defined; it is zeros here. */
+/* Each reduction belongs to its root. What the others get is not defined; it is zeros here. */
 static hr_status_t begin_collective_reduce(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape,
                                            hlo_value_t *const *in, op_transfer_t *transfer) {
   const reduce_plan_t *plan = step->plan;
   const op_group_t *group;
+  bool *is_for_other;
+  int root;
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_value_zeros(shape, &transfer->value);
-  bool dynamic = hlo_attr_bool(step->instr, HLO_ATTR_HAS_DYNAMIC_ROOT);
-  int64_t root = dynamic ? hlo_value_int_at(in[plan->count], 0) : 0;
-  if (root < 0 || root >= group->size)
-    return hlo_error(step->instr, NULL, "root %ld in a group of %d", (long)root, group->size);
-  return reduce_all(env, step, shape, group, in, root != group->my_index, transfer);
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, plan->count, &is_for_other));
+  for (int k = 0; k < plan->count; k++) {
+    HR_TRY(coll_root(step, group, in, k, &root));
+    is_for_other[k] = root != group->my_index;
+  }
+  HR_TRY(reduce_all(env, step, shape, group, in, transfer));
+  ((reducing_t *)transfer->context)->is_for_other = is_for_other;
+  return NULL;
 }
 
 static hr_status_t run_collective_reduce(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,

@@ -138,3 +138,24 @@ c128_t c128_sign(c128_t z) {
   if (modulus == 0) return z;
   return (c128_t){(double)(z.re / modulus), (double)(z.im / modulus)};
 }
+
+/* --- arrays ---------------------------------------------------------------------------------------------------- */
+
+static inline c128_t c128_of_abs(c128_t z) { return (c128_t){c128_abs(z), 0}; }
+#define ONE_1(op, function)                                                                                   \
+  void c128_lanes_##op(int64_t count, double *re, double *im) {                                               \
+    for (int64_t i = 0; i < count; i++) {                                                                     \
+      c128_t result = function((c128_t){re[i], im[i]});                                                       \
+      re[i] = result.re, im[i] = result.im;                                                                   \
+    }                                                                                                         \
+  }
+#define COMPLEX_LANES_1(op) ONE_1(op, c128_##op)
+#define COMPLEX_LANES_2(op)                                                                                   \
+  void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2, const double *im_2) {       \
+    for (int64_t i = 0; i < count; i++) {                                                                     \
+      c128_t result = c128_##op((c128_t){re[i], im[i]}, (c128_t){re_2[i], im_2[i]});                          \
+      re[i] = result.re, im[i] = result.im;                                                                   \
+    }                                                                                                         \
+  }
+ONE_1(abs, c128_of_abs)
+COMPLEX_LANES

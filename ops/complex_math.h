@@ -71,4 +71,39 @@ c128_t c128_sqrt(c128_t z);
 c128_t c128_tan(c128_t z);
 c128_t c128_tanh(c128_t z);
 
+/* Numbers as two arrays of `count` parts, for generated code: the result takes the place of the operand, or of the first
+ * one; abs leaves it in the real parts. */
+#define COMPLEX_LANES_1(op) void c128_lanes_##op(int64_t count, double *re, double *im);
+#define COMPLEX_LANES_2(op) \
+  void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2, const double *im_2);
+#define COMPLEX_LANES \
+  COMPLEX_LANES_1(acos) \
+  COMPLEX_LANES_1(acosh) \
+  COMPLEX_LANES_1(asin) \
+  COMPLEX_LANES_1(asinh) \
+  COMPLEX_LANES_1(atan) \
+  COMPLEX_LANES_1(atanh) \
+  COMPLEX_LANES_1(cbrt) \
+  COMPLEX_LANES_1(cosine) \
+  COMPLEX_LANES_1(cosh) \
+  COMPLEX_LANES_1(exponential) \
+  COMPLEX_LANES_1(exponential_minus_one) \
+  COMPLEX_LANES_1(log) \
+  COMPLEX_LANES_1(log_plus_one) \
+  COMPLEX_LANES_1(logistic) \
+  COMPLEX_LANES_1(rsqrt) \
+  COMPLEX_LANES_1(sign) \
+  COMPLEX_LANES_1(sine) \
+  COMPLEX_LANES_1(sinh) \
+  COMPLEX_LANES_1(sqrt) \
+  COMPLEX_LANES_1(tan) \
+  COMPLEX_LANES_1(tanh) \
+  COMPLEX_LANES_2(atan2) \
+  COMPLEX_LANES_2(divide) \
+  COMPLEX_LANES_2(power)
+COMPLEX_LANES_1(abs)
+COMPLEX_LANES
+#undef COMPLEX_LANES_1
+#undef COMPLEX_LANES_2
+
 #endif

@@ -39,4 +39,8 @@ hr_status_t custom_result(const hlo_shape_t *out_shape, int count, hlo_value_t *
 /* " (jit(f)/sin at model.py:12)" as far as metadata says, for messages; lives in the arena. */
 hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const char **out_text);
 
+/* How ApproxTopK orders (custom_topk.c): along which dimension, and is the greatest first? */
+hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank, int64_t *out_dim,
+                                bool *out_descends);
+
 #endif

@@ -141,6 +141,16 @@ static bool orders_descending(const hlo_instr_t *instr) {
   return true;
 }
 
+hr_status_t custom_approx_order(hr_arena_t *arena, const hlo_instr_t *instr, int rank, int64_t *out_dim,
+                                bool *out_descends) {
+  const dict_value_t *config;
+  HR_TRY(custom_config(arena, instr, &config));
+  int64_t dim = mlir_dict_int(config, "reduction_dim", -1);
+  *out_dim = dim < 0 ? dim + rank : dim;
+  *out_descends = orders_descending(instr);
+  return NULL;
+}
+
 static hr_status_t check_payloads(const op_step_t *step, int arrays) {
   for (int k = 0; k < arrays; k++) {
     const hlo_shape_t *shape = step->in_shapes[k], *out = step->out_shape->elements[k];
@@ -151,15 +161,14 @@ static hr_status_t check_payloads(const op_step_t *step, int arrays) {
 }
 
 static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
-  const dict_value_t *config;
   approx_plan_t *plan;
+  int64_t dim;
+  bool descends;
   HR_TRY(HR_NEW(arena, &plan));
-  HR_TRY(custom_config(arena, step->instr, &config));
-  int64_t dim = mlir_dict_int(config, "reduction_dim", -1);
   plan->arrays = step->instr->operand_count / 2;
   if (plan->arrays < 1) return hlo_error(step->instr, NULL, "no operands");
   const hlo_shape_t *x = step->in_shapes[0];
-  if (dim < 0) dim += x->rank;
+  HR_TRY(custom_approx_order(arena, step->instr, x->rank, &dim, &descends));
   HR_TRY(check_top(step, plan->arrays, dim));
   HR_TRY(check_payloads(step, plan->arrays));
   if (hr_dtype_is_complex(x->dtype)) return hlo_unsupported(step->instr, "an order of complex numbers");
@@ -171,7 +180,7 @@ static hr_status_t prepare_approx(hr_arena_t *arena, const op_step_t *step, cons
       plan->inner *= x->dims[d];
   plan->count = x->dims[dim];
   plan->k = step->out_shape->elements[0]->dims[dim];
-  plan->key = (sort_key_t){NULL, NULL, x->dtype, orders_descending(step->instr), true};
+  plan->key = (sort_key_t){NULL, NULL, x->dtype, descends, true};
   *out_plan = plan;
   return NULL;
 }

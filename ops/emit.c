@@ -9,11 +9,7 @@ const op_emit_t op_emits[HLO_OPCODE_COUNT] = {
 };
 
 bool op_can_emit_dtype(hr_dtype_t dtype) {
-  switch (dtype) {
-    case HR_PRED: case HR_S8: case HR_U8: case HR_S16: case HR_U16: case HR_S32: case HR_U32: case HR_S64: case HR_U64:
-    case HR_F16: case HR_BF16: case HR_F32: case HR_F64: return true;
-    default: return false;
-  }
+  return hr_dtype_is_array(dtype);
 }
 
 static bool shape_is_emitted(const hlo_shape_t *shape) {
@@ -48,6 +44,11 @@ static bool gather_is_emitted(const hlo_instr_t *instr) {
   return bytes < MOST_ROW_BYTES && hr_dtype_is_integer(instr->operands[1]->shape->dtype);
 }
 
+/* Complex numbers are no bits to be taken for others. */
+static bool is_plain_bitcast(const hlo_shape_t *from, const hlo_shape_t *to) {
+  return from->rank == to->rank && !hr_dtype_is_complex(from->dtype) && !hr_dtype_is_complex(to->dtype);
+}
+
 /* What the table cannot say. */
 static bool form_is_emitted(const hlo_instr_t *instr) {
   fusion_space_t space;
@@ -55,9 +56,8 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
     case HLO_BITCAST:
       return instr->shape->dtype == instr->operands[0]->shape->dtype && hlo_layout_is_default(instr->shape->layout) &&
              hlo_layout_is_default(instr->operands[0]->shape->layout);
-    case HLO_BITCAST_CONVERT: return instr->shape->rank == instr->operands[0]->shape->rank;
+    case HLO_BITCAST_CONVERT: return is_plain_bitcast(instr->operands[0]->shape, instr->shape);
     case HLO_CONSTANT: return instr->literal != NULL;
-    case HLO_COMPARE: return hlo_attr_enum(instr, HLO_ATTR_TYPE) != HLO_COMPARISON_WEAKORDER;
     case HLO_GATHER: return gather_is_emitted(instr);
     case HLO_REDUCE: return fusion_space_of(instr, &space);
     default: return op_emits[instr->op] != EMIT_NONE;

@@ -7,12 +7,45 @@
 #define FAST
 #endif
 
-#define LOOP(name, type, operator)                                                \
-  FAST static void name(void *out, const void *a, const void *b, int64_t count) { \
-    type *to = out;                                                               \
-    const type *x = a, *y = b;                                                    \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) to[i] = x[i] operator y[i]; \
+#define MOST 8 /* arrays at a time */
+#define INLINE static inline __attribute__((always_inline))
+
+/* `n` is a number once it is part of the function below. */
+#define LOOP(name, type, operator)                                                               \
+  INLINE void name##_of(type *to, const void *const *in, int n, int64_t count) {                 \
+    const type *x[MOST];                                                                         \
+    for (int k = 0; k < n; k++) x[k] = in[k];                                                    \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) {                                   \
+      type sum = x[0][i];                                                                        \
+      _Pragma("GCC unroll 8") for (int k = 1; k < n; k++) sum = sum operator x[k][i];            \
+      to[i] = sum;                                                                               \
+    }                                                                                            \
+  }                                                                                              \
+  FAST static void name##_some(void *out, const void *const *in, int n, int64_t count) {         \
+    switch (n) {                                                                                 \
+      case 2: name##_of(out, in, 2, count); break;                                               \
+      case 3: name##_of(out, in, 3, count); break;                                               \
+      case 4: name##_of(out, in, 4, count); break;                                               \
+      case 5: name##_of(out, in, 5, count); break;                                               \
+      case 6: name##_of(out, in, 6, count); break;                                               \
+      case 7: name##_of(out, in, 7, count); break;                                               \
+      default: name##_of(out, in, MOST, count);                                                  \
+    }                                                                                            \
+  }                                                                                              \
+  static void name(void *out, const void *const *in, int arrays, int64_t count) {                \
+    add_up(name##_some, out, in, arrays, count);                                                 \
   }
+
+/* MOST arrays, then so many at a time that they and the sums are MOST. */
+static void add_up(fast_sum_fn some, void *out, const void *const *in, int arrays, int64_t count) {
+  some(out, in, arrays < MOST ? arrays : MOST, count);
+  for (int next = MOST; next < arrays; next += MOST - 1) {
+    const void *more[MOST] = {out};
+    int n = arrays - next < MOST - 1 ? arrays - next : MOST - 1;
+    for (int k = 0; k < n; k++) more[k + 1] = in[next + k];
+    some(out, more, n + 1, count);
+  }
+}
 
 LOOP(add_f32, float, +)
 LOOP(add_f64, double, +)

@@ -5,8 +5,9 @@
 
 #include "ops/op.h"
 
-/* out[i] = a[i] op b[i]; out may be a. */
-typedef void (*fast_sum_fn)(void *out, const void *a, const void *b, int64_t count);
+/* out[i] = (in[0][i] op in[1][i]) op in[2][i] ... of `arrays` arrays, at least two; out may be in[0]. Several at a time:
+ * they are read side by side, and the sums are written once. */
+typedef void (*fast_sum_fn)(void *out, const void *const *in, int arrays, int64_t count);
 /* NULL: there is none. */
 fast_sum_fn fast_sum_of(hlo_opcode_t op, hr_dtype_t dtype);
 

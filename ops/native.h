@@ -38,6 +38,9 @@ typedef struct op_native_run {
   hr_workers_t *workers; /* may be NULL: one */
   void *scratch;
   op_env_t *env;         /* place on the grid, peers, cancelling */
+  /* For code that runs several steps of a plan: one of them, by its number; -1: a look at whether to stop. */
+  hr_status_t (*run_step)(const struct op_native_run *run, int step);
+  void *machine;
 } op_native_run_t;
 
 /* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per worker. */

@@ -50,8 +50,8 @@ hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_pro
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 /* What the library does not do: f64, complex and whole numbers, and whatever window. Patches of the input are made a
- * block of places at a time and multiplied by BLAS, or for whole numbers by the reference's products; groups and blocks
- * are shared out among the workers. */
+ * block of places at a time and multiplied by own loops, or for whole numbers by the reference's products; groups and
+ * blocks are shared out among the workers. */
 hr_status_t conv_prepare_products(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out);
 hr_status_t conv_run_products(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 

@@ -1,14 +1,12 @@
 #include <limits.h>
 #include <string.h>
 
-#include "ops/blas.h"
 #include "ops/convolution.h"
+#include "ops/gemm.h"
 #include "ops/native_convolution.h"
 #include "ops/native_copy.h"
 
-#define PATCH_BYTES (1 << 20)      /* of a block: what an inner cache holds */
-#define MOST_PATCH_BYTES (1 << 24) /* where a single patch is long */
-#define ROW_UNIT 24                /* a multiple of what products do at once */
+#define ROW_UNIT 24 /* a multiple of what products do at once */
 #define TASKS_PER_WORKER 2
 #define LINE_UNIT 2048 /* places of a line at once: they stay in the innermost cache */
 
@@ -25,14 +23,17 @@ typedef struct conv_products {
   conv_plan_t conv;
   int workers;
   conv_operand_t lhs, rhs;
-  blas_gemm_t gemm;        /* function: NULL for whole numbers */
-  matmul_space_t **spaces; /* for whole numbers, one a worker */
+  bool is_whole;           /* whole numbers */
+  matmul_space_t **spaces; /* for them, one a worker */
+  gemm_job_t job;          /* for the others: of a group, without addresses */
+  gemm_cut_t cut;
   int64_t groups, m, n, k; /* of the product of a group, in elements */
   int64_t rows, blocks;    /* rows of a block, blocks of a group */
   bool plain;              /* the input itself is the matrix of patches */
+  bool by_groups;          /* a worker does whole groups */
   bool narrowed;
   int64_t out_count;
-  size_t sums_at, narrow_at, offsets_at, offsets_bytes, patches_at, patches_bytes; /* the last two: one a worker */
+  size_t sums_at, narrow_at, offsets_at, offsets_bytes, space_at, space_bytes; /* offsets and spaces: one a worker */
 } conv_products_t;
 
 typedef struct conv_job {
@@ -58,20 +59,50 @@ static int64_t rows_of(const conv_products_t *plan, int64_t block) {
   return left < plan->rows ? left : plan->rows;
 }
 
-static void multiply_floats(const conv_job_t *job, int64_t group, int64_t block, int worker) {
+/* Patches of a group, for each worker with its own view. */
+typedef struct conv_source {
+  const conv_job_t *job;
+  int64_t group;
+} conv_source_t;
+
+static void fill_patches(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count,
+                         void *to) {
+  const conv_source_t *source = context;
+  conv_view_t view = view_of(source->job, source->group, worker);
+  conv_patches_fill(&view, row, rows, first, count, to);
+}
+
+static gemm_job_t product_of(const conv_source_t *source) {
+  const conv_job_t *job = source->job;
   const conv_products_t *plan = job->plan;
-  const conv_plan_t *conv = &plan->conv;
-  int64_t row = block * plan->rows, rows = rows_of(plan, block), bytes = conv->types.element_bytes;
-  conv_view_t view = view_of(job, group, worker);
-  char *patches = job->scratch + plan->patches_at + (size_t)worker * plan->patches_bytes;
-  blas_matrix_t a = {patches, (int)plan->k, false};
-  blas_matrix_t b = {job->rhs + group * plan->n * bytes, (int)conv->out_features, false};
+  gemm_job_t product = plan->job;
+  int64_t bytes = plan->conv.types.element_bytes;
   if (plan->plain)
-    a = (blas_matrix_t){view.input + row * conv->in_features * bytes, (int)conv->in_features, false};
+    product.a = view_of(job, source->group, 0).input;
   else
-    conv_patches_fill(&view, row, rows, 0, plan->k * conv->types.parts, patches);
-  blas_gemm_run(&plan->gemm, (int)rows, (int)plan->n, (int)plan->k, a, b,
-                job->sums + (row * conv->out_features + group * plan->n) * bytes, (int)conv->out_features);
+    product.fill = fill_patches, product.context = source;
+  product.b = job->rhs + source->group * plan->n * bytes, product.c = job->sums + source->group * plan->n * bytes;
+  return product;
+}
+
+static void multiply_groups(void *context, int64_t begin, int64_t end, int worker) {
+  const conv_job_t *job = context;
+  for (int64_t group = begin; group < end; group++) {
+    gemm_job_t product = product_of(&(conv_source_t){job, group});
+    gemm_run_alone(&product, worker, job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
+  }
+}
+
+static void multiply_floats(hr_workers_t *workers, conv_job_t *job) {
+  const conv_products_t *plan = job->plan;
+  if (plan->by_groups) {
+    hr_workers_for(workers, plan->groups, 1, multiply_groups, job);
+    return;
+  }
+  for (int64_t group = 0; group < plan->groups; group++) {
+    gemm_job_t product = product_of(&(conv_source_t){job, group});
+    gemm_run(workers, &product, &plan->cut, job->scratch + plan->space_at);
+  }
 }
 
 /* The rows of patches that a product asks for, counted from the block's first. */
@@ -100,7 +131,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   const conv_products_t *plan = job->plan;
   for (int64_t task = begin; task < end; task++)
-    (plan->gemm.function ? multiply_floats : multiply_whole)(job, task % plan->groups, task / plan->groups, worker);
+    multiply_whole(job, task % plan->groups, task / plan->groups, worker);
 }
 
 static void run_depthwise(void *context, int64_t begin, int64_t end, int worker) {
@@ -129,8 +160,10 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
                    job);
   else if (conv_is_depthwise(&plan->conv))
     hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
-  else
+  else if (plan->is_whole)
     hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, job);
+  else
+    multiply_floats(workers, job);
 }
 
 static const char *ready(hr_workers_t *workers, const conv_products_t *plan, const conv_operand_t *operand,
@@ -170,19 +203,17 @@ static bool is_plain(const conv_plan_t *conv) {
   return true;
 }
 
-/* Blocks are small enough for a cache and for all workers to have some, yet of more rows than the kernel has columns:
- * it is packed anew for every block. */
 static void choose_rows(conv_products_t *plan) {
-  int64_t row_bytes = plan->k * plan->conv.types.element_bytes, tasks = plan->workers * TASKS_PER_WORKER;
-  int64_t share = (plan->m * plan->groups + tasks - 1) / tasks;
-  int64_t rows = plan->gemm.function ? PATCH_BYTES / row_bytes : share, most = MOST_PATCH_BYTES / row_bytes;
-  if (rows < 2 * plan->n) rows = 2 * plan->n;
-  if (rows > share) rows = share;
-  rows = (rows + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
-  if (rows < ROW_UNIT) rows = ROW_UNIT;
-  if (plan->gemm.function && rows > most) rows = most > 1 ? most : 1;
-  if (rows > plan->m) rows = plan->m;
-  plan->rows = rows, plan->blocks = (plan->m + rows - 1) / rows;
+  int64_t tasks = plan->workers * TASKS_PER_WORKER, share = (plan->m * plan->groups + tasks - 1) / tasks;
+  int64_t rows = (share + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
+  plan->rows = rows < plan->m ? rows : plan->m;
+  plan->blocks = (plan->m + plan->rows - 1) / plan->rows;
+}
+
+static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
+
+static bool is_multiplied(const conv_products_t *plan) {
+  return !plan->is_whole && !is_summed_directly(&plan->conv);
 }
 
 static void place_operand(const matmul_types_t *types, conv_operand_t *operand, size_t *total) {
@@ -206,20 +237,24 @@ static size_t place_all(conv_products_t *plan) {
   plan->narrow_at = native_take(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
   plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
   plan->offsets_at = native_take(&total, workers * plan->offsets_bytes);
-  bool patches = plan->gemm.function && !plan->plain;
-  if (patches) plan->patches_bytes = ((size_t)(plan->rows * plan->k * types->element_bytes) + 63) / 64 * 64;
-  plan->patches_at = native_take(&total, workers * plan->patches_bytes);
+  if (!is_multiplied(plan)) return total;
+  plan->space_bytes = gemm_space_bytes(&plan->job);
+  plan->space_at = native_take(&total, plan->by_groups ? workers * plan->space_bytes
+                                                       : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
   return total;
 }
 
-static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
-
 /* Complex numbers are multiplied as such, not as twice as many real ones. */
-static bool choose_product(conv_products_t *plan) {
+static void choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
-  if (types->is_complex) return blas_gemm_open(types->real == HR_F32 ? HR_C64 : HR_C128, &plan->gemm);
-  if (!hr_dtype_is_float(types->real) || is_summed_directly(&plan->conv)) return true;
-  return blas_gemm_open(types->real, &plan->gemm);
+  plan->is_whole = !hr_dtype_is_float(types->real);
+  if (!is_multiplied(plan)) return;
+  plan->job = (gemm_job_t){.dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
+  if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
+  plan->job.a_row = plan->conv.in_features, plan->job.b_row = plan->job.c_row = plan->conv.out_features;
+  if (!plan->plain) plan->job.fill = fill_patches;
+  plan->cut = gemm_cut_choose(&plan->job, plan->workers);
+  plan->by_groups = plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {
@@ -235,7 +270,7 @@ static bool set_sizes(conv_products_t *plan) {
 }
 
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
-  if (plan->gemm.function || is_summed_directly(&plan->conv)) return NULL;
+  if (!plan->is_whole || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
   for (int w = 0; w < plan->workers; w++)
     HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k, &plan->spaces[w]));
@@ -251,7 +286,8 @@ hr_status_t conv_prepare_products(const op_native_target_t *target, const op_ste
     hr_status_release(refused);
     return NULL;
   }
-  if (!set_sizes(plan) || !choose_product(plan)) return NULL;
+  if (!set_sizes(plan)) return NULL;
+  choose_product(plan);
   choose_rows(plan);
   HR_TRY(make_spaces(target, plan));
   out->scratch_bytes = place_all(plan);

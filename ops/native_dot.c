@@ -1,10 +1,9 @@
 /* dot in the compiled engine: where the matrices lie, and by which way they are multiplied.
  *
- *   floats of 32 bits and fewer   small products and vectors by own loops, the rest by oneDNN, in bf16 where it is bf16
- *   f64 and complex               BLAS
- *   integers                      oneDNN for bytes, else the reference's blocks
+ *   floats and complex numbers   own loops: for what is small or thin, else in blocks; bf16 as such by oneDNN
+ *   integers                     oneDNN for bytes, else the reference's blocks
  *
- * Each is split over the workers by matrices of the batch or by rows. */
+ * Each is split over the workers, by matrices of the batch or within one. */
 #include "ops/native_dot.h"
 
 #include <string.h>
@@ -29,21 +28,20 @@ static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
   return size;
 }
 
-/* Start of every matrix of the batch: the last dimension of the group varies fastest. */
-static hr_status_t fill_starts(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
-                               const dims_group_t *batch, dot_matrices_t *side) {
-  int64_t count = group_size(shape, batch), *starts;
-  HR_TRY(HR_NEW_ARRAY(arena, count, &starts));
+/* Where every entry of a group starts: the last dimension varies fastest. */
+static hr_status_t list_places(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
+                               const dims_group_t *group, const int64_t **out_places) {
+  int64_t count = group_size(shape, group), *places;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &places));
   for (int64_t i = 0; i < count; i++) {
     int64_t rest = i;
-    for (int g = batch->count - 1; g >= 0; g--) {
-      int64_t size = shape->dims[batch->dims[g]];
-      starts[i] += rest % size * strides[batch->dims[g]];
+    for (int g = group->count - 1; g >= 0; g--) {
+      int64_t size = shape->dims[group->dims[g]];
+      places[i] += rest % size * strides[group->dims[g]];
       rest /= size;
     }
   }
-  side->starts = starts;
-  if (!group_step(shape, strides, batch, &side->batch_step)) side->batch_step = -1;
+  *out_places = places;
   return NULL;
 }
 
@@ -66,6 +64,16 @@ static void plan_order(const hlo_shape_t *shape, const int64_t *strides, const d
   loop_copy_init(&side->slice, (int)bytes, rank > 0 ? rank - 1 : 0, dims + 1, to + 1, from + 1);
 }
 
+/* Where the matrices will lie then. */
+static hr_status_t plan_ordered(hr_arena_t *arena, int64_t batch, int64_t rows, int64_t columns, dot_matrices_t *side) {
+  int64_t *starts;
+  HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
+  for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
+  side->starts = starts;
+  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
+  return NULL;
+}
+
 /* groups: batch, rows, columns. */
 static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const dims_group_t *const *groups,
                              dot_matrices_t *side) {
@@ -77,14 +85,16 @@ static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const 
       group_step(shape, strides, groups[1], &side->row_step) & group_step(shape, strides, groups[2], &side->col_step);
   if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
   if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
-  if (fits && (side->row_step == 1 || side->col_step == 1)) return fill_starts(arena, shape, strides, groups[0], side);
-  int64_t batch = group_size(shape, groups[0]), *starts;
-  HR_TRY(HR_NEW_ARRAY(arena, batch, &starts));
-  for (int64_t i = 0; i < batch; i++) starts[i] = i * rows * columns;
+  HR_TRY(list_places(arena, shape, strides, groups[0], &side->places));
+  if (fits && (side->row_step == 1 || side->col_step == 1)) {
+    if (!group_step(shape, strides, groups[0], &side->batch_step)) side->batch_step = -1;
+    side->starts = side->places;
+    return NULL;
+  }
+  HR_TRY(list_places(arena, shape, strides, groups[1], &side->rows));
+  HR_TRY(list_places(arena, shape, strides, groups[2], &side->cols));
   plan_order(shape, strides, groups, side);
-  side->starts = starts;
-  side->batch_step = batch == 1 ? 0 : rows * columns, side->row_step = columns, side->col_step = 1;
-  return NULL;
+  return plan_ordered(arena, group_size(shape, groups[0]), rows, columns, side);
 }
 
 static void order_slices(void *context, int64_t begin, int64_t end, int worker) {
@@ -99,20 +109,32 @@ static void order_slices(void *context, int64_t begin, int64_t end, int worker) 
                   work->from + i * work->side->slice_from_bytes);
 }
 
-const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to) {
+static const void *order(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to) {
   struct {
     const dot_matrices_t *side;
     const char *from;
     char *to;
   } work = {side, from, to};
-  if (!side->ordered) return from;
   int64_t each = side->count / (side->slices ? side->slices : 1);
   hr_workers_split(workers, side->slices, 1 + 16384 / (each + 1), order_slices, &work);
   return to;
 }
 
-size_t dot_order_bytes(const dot_matrices_t *side) {
-  return side->ordered ? (size_t)side->count * hr_dtype_bytes(side->dtype) : 0;
+const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem, const dot_matrices_t *side,
+                          const dot_ready_t *ready, const void *from) {
+  char *scratch = run->scratch;
+  if (ready->ordered) from = order(run->workers, side, from, scratch + ready->ordered_at);
+  if (!ready->widened) return from;
+  native_widen(run->workers, &problem->types, side->dtype, from, side->count, scratch + ready->wide_at);
+  return scratch + ready->wide_at;
+}
+
+void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered, bool widened,
+                     size_t *total_bytes, dot_ready_t *out_ready) {
+  size_t count = (size_t)side->count;
+  out_ready->ordered = ordered, out_ready->widened = widened;
+  out_ready->ordered_at = native_take(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
+  out_ready->wide_at = native_take(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
@@ -140,7 +162,7 @@ static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
 }
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_blas, dot_prepare_whole};
+  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_gemm, dot_prepare_whole};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));

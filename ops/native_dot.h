@@ -13,8 +13,10 @@ typedef struct dot_matrices {
   const int64_t *starts; /* of each matrix of the batch */
   int64_t batch_step;    /* between neighbouring matrices, where that is always the same; else -1 */
   int64_t row_step, col_step;
-  /* Dimensions that cannot be walked by one step are brought into order first, in parallel over the outermost one. */
+  /* Dimensions that cannot be walked by one step: where each matrix, row and column starts; or, with the starts and steps
+   * above, they are brought into order first, in parallel over the outermost one. */
   bool ordered;
+  const int64_t *places, *rows, *cols;
   loop_copy_t slice; /* one entry of the outermost dimension */
   int64_t slices, slice_to_bytes, slice_from_bytes;
 } dot_matrices_t;
@@ -37,12 +39,18 @@ typedef hr_status_t (*dot_prepare_fn)(const op_native_target_t *target, const do
 
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
-hr_status_t dot_prepare_blas(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 
-/* The operand in order: itself, or written to `to` (dense, of the same type). */
-const void *dot_order_run(hr_workers_t *workers, const dot_matrices_t *side, const void *from, void *to);
-/* Bytes that dot_order_run writes, 0 if the operand is used as it lies. */
-size_t dot_order_bytes(const dot_matrices_t *side);
+/* What is made of an operand before it is multiplied, in scratch memory: brought into order if it must be, then widened
+ * to the type of the products. */
+typedef struct dot_ready {
+  bool ordered, widened;
+  size_t ordered_at, wide_at;
+} dot_ready_t;
+void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered, bool widened,
+                     size_t *total_bytes, dot_ready_t *out_ready);
+const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *problem, const dot_matrices_t *side,
+                          const dot_ready_t *ready, const void *from);
 
 #endif

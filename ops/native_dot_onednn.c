@@ -1,6 +1,5 @@
-/* Matrix products by oneDNN. Its fast kernels take dense matrices only, plain or turned over, so what lies otherwise is
- * packed by the worker that multiplies it. Rows of the result, or matrices of the batch, are split over the workers.
- * Operands of types that it has no product for are widened to f32 first, and the result is narrowed at the end. */
+/* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain or turned over, so what lies otherwise is
+ * packed by the worker that multiplies it. Rows of the result, or matrices of the batch, are split over the workers. */
 #include <string.h>
 
 #include "ops/native_dot.h"
@@ -11,13 +10,12 @@
 
 /* An operand of a task's product. */
 typedef struct dot_input {
-  bool widened; /* to f32, by all workers, before the products */
   bool turned;  /* oneDNN sees it turned over: columns are dense */
   bool packed;
   loop_copy_t pack; /* of a whole part */
   loop_copy_t pack_last;
   int element_bytes;
-  size_t ordered_at, widened_at;  /* in scratch memory */
+  dot_ready_t ready;
   size_t packed_at, packed_bytes; /* per worker */
 } dot_input_t;
 
@@ -118,10 +116,8 @@ static hr_status_t make_op(const onednn_t *lib, const op_native_target_t *target
   return onednn_op_new(lib, target, desc, 3, args, out_op);
 }
 
-static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns, dnnl_data_type_t type,
-                       dot_input_t *input) {
-  input->widened = type == dnnl_f32 && side->dtype != HR_F32;
-  input->element_bytes = input->widened ? 4 : (int)hr_dtype_bytes(side->dtype);
+static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input) {
+  input->element_bytes = (int)hr_dtype_bytes(side->dtype);
   plan_form(side, rows, columns, input);
 }
 
@@ -139,10 +135,8 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan, o
   const dot_problem_t *p = plan->problem;
   size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
   if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
-  plan->a.ordered_at = native_take(&total, dot_order_bytes(&p->a));
-  plan->b.ordered_at = native_take(&total, dot_order_bytes(&p->b));
-  plan->a.widened_at = native_take(&total, plan->a.widened ? (size_t)p->a.count * 4 : 0);
-  plan->b.widened_at = native_take(&total, plan->b.widened ? (size_t)p->b.count * 4 : 0);
+  dot_ready_place(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
+  dot_ready_place(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
   plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
   plan->a.packed_at = native_take(&each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
   plan->b.packed_at = native_take(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
@@ -155,8 +149,8 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan, o
 static hr_status_t plan_types(const onednn_t *lib, const op_native_target_t *target, const dot_onednn_types_t *types,
                               dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
-  plan_input(&p->a, p->m, p->k, types->a, &plan->a);
-  plan_input(&p->b, p->k, p->n, types->b, &plan->b);
+  plan_input(&p->a, p->m, p->k, &plan->a);
+  plan_input(&p->b, p->k, p->n, &plan->b);
   choose_parts(target->workers, p, plan);
   plan_packs(plan);
   int64_t units = plan->batched ? p->batch : p->m, rest = units % plan->unit;
@@ -201,7 +195,7 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   const dot_problem_t *p = plan->problem;
   dnnl_memory_desc_t given, packed;
   const onednn_op_t *whole, *last = NULL, *reorder = NULL;
-  if (!p->constant_b || p->batch > 1 || p->b.ordered || plan->b.packed || plan->b.widened) return NULL;
+  if (!p->constant_b || p->batch > 1 || p->b.ordered || plan->b.packed) return NULL;
   if (!find_packed(lib, plan, types, &given, &packed)) return NULL;
   HR_TRY(make_op(lib, target, plan, types, plan->unit, &packed, &whole));
   if (whole && plan->last) HR_TRY(make_op(lib, target, plan, types, p->m % plan->unit, &packed, &last));
@@ -212,25 +206,13 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   return NULL;
 }
 
-static bool is_narrow_float(hr_dtype_t dtype) {
-  return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute == HR_F32;
-}
-
-/* The types to try, best first; returns how many. */
-static int types_of(const dot_problem_t *p, dot_onednn_types_t tries[2]) {
+/* False: no product is for oneDNN. */
+static bool types_of(const dot_problem_t *p, dot_onednn_types_t *out_types) {
   const matmul_types_t *t = &p->types;
-  int count = 0;
-  if (t->is_complex) return 0;
-  if (t->real == HR_U32) {
-    if ((t->lhs != HR_S8 && t->lhs != HR_U8) || t->rhs != HR_S8) return 0;
-    tries[0] = (dot_onednn_types_t){onednn_type(t->lhs), dnnl_s8, dnnl_s32};
-    return 1;
-  }
-  if (t->real != HR_F32 || !is_narrow_float(t->lhs) || !is_narrow_float(t->rhs)) return 0;
-  if (t->lhs == HR_BF16 && t->rhs == HR_BF16)
-    tries[count++] = (dot_onednn_types_t){dnnl_bf16, dnnl_bf16, t->out == HR_BF16 ? dnnl_bf16 : dnnl_f32};
-  tries[count++] = (dot_onednn_types_t){dnnl_f32, dnnl_f32, dnnl_f32};
-  return count;
+  *out_types = (dot_onednn_types_t){onednn_type(t->lhs), onednn_type(t->rhs), dnnl_s32};
+  if (t->real == HR_U32) return (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8;
+  out_types->c = t->out == HR_BF16 ? dnnl_bf16 : dnnl_f32;
+  return t->real == HR_F32 && t->lhs == HR_BF16 && t->rhs == HR_BF16;
 }
 
 typedef struct dot_onednn_run {
@@ -239,15 +221,6 @@ typedef struct dot_onednn_run {
   char *c, *scratch;
   bool refused;
 } dot_onednn_run_t;
-
-static const void *ready_input(const op_native_run_t *run, const matmul_types_t *types, const dot_matrices_t *side,
-                               const dot_input_t *input, const void *from) {
-  char *scratch = run->scratch;
-  from = dot_order_run(run->workers, side, from, scratch + input->ordered_at);
-  if (!input->widened) return from;
-  native_widen(run->workers, types, side->dtype, from, side->count, scratch + input->widened_at);
-  return scratch + input->widened_at;
-}
 
 /* A task's operand, packed if it must be. */
 static void *task_input(const dot_input_t *input, const char *from, bool last, char *worker_scratch) {
@@ -280,8 +253,8 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, 
   const dot_onednn_t *plan = (const dot_onednn_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_onednn_run_t r = {.plan = plan, .scratch = run->scratch};
-  r.a = ready_input(run, &p->types, &p->a, &plan->a, in[0]);
-  r.b = plan->packed_b ? NULL : ready_input(run, &p->types, &p->b, &plan->b, in[1]);
+  r.a = dot_ready_run(run, p, &p->a, &plan->a.ready, in[0]);
+  r.b = plan->packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b.ready, in[1]);
   r.c = plan->narrowed ? r.scratch + plan->sums_at : out[0];
   if (p->flops < SPLIT_FLOPS)
     run_tasks(&r, 0, plan->tasks, 0);
@@ -294,23 +267,19 @@ static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, 
 }
 
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
-  dot_onednn_types_t tries[2], *used = tries;
+  dot_onednn_types_t types;
   dot_onednn_t *plan;
-  int count = types_of(problem, tries);
-  const onednn_t *lib = count ? onednn_open() : NULL;
+  const onednn_t *lib = types_of(problem, &types) ? onednn_open() : NULL;
   if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"oneDNN", run_onednn};
   plan->problem = problem;
-  for (int i = 0; i < count && !plan->whole; i++) {
-    HR_TRY(plan_types(lib, target, &tries[i], plan));
-    used = &tries[i];
-    plan->sum_bytes = tries[i].c == dnnl_bf16 ? 2 : 4;
-    plan->narrowed = tries[i].c == dnnl_s32 ? hr_dtype_bytes(problem->types.out) != 4
-                                            : onednn_type(problem->types.out) != tries[i].c;
-  }
+  HR_TRY(plan_types(lib, target, &types, plan));
   if (!plan->whole) return NULL;
-  HR_TRY(pack_constant(lib, target, used, plan));
+  plan->sum_bytes = types.c == dnnl_bf16 ? 2 : 4;
+  plan->narrowed = types.c == dnnl_s32 ? hr_dtype_bytes(problem->types.out) != 4
+                                       : onednn_type(problem->types.out) != types.c;
+  HR_TRY(pack_constant(lib, target, &types, plan));
   plan_scratch(target, plan, out);
   out->plan = plan;
   return NULL;

@@ -1,11 +1,10 @@
-/* Products that are too small for a library, or too thin: vectors times matrices are bound by memory, and an own loop
- * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64; those of f64 all, since
- * oneDNN has none and BLAS is not quicker.
+/* Products that are too small to be packed, or too thin: vectors times matrices are bound by memory, and an own loop
+ * over the matrix as it lies is as quick as any. Operands and result of one type, f32 or f64.
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
  *   pairs     rows of a and columns of b are dense, few of both: a sum for each row and column
- *   blocks    any: strips of b are packed
+ *   tiny      at most 4 terms and columns, as they lie
  *
  * A product with a vector on the other side is one of these, turned over. */
 #if defined(__clang__)
@@ -13,17 +12,16 @@
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
+#include "ops/gemm.h"
 #include "ops/native_dot.h"
 
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
-  int64_t a_row, a_col, b_row, c_row; /* steps in elements; columns of c are dense */
-  int64_t b_col;                      /* of blocks alone; else columns of b are dense too */
+  int64_t a_row, a_col, b_row, b_col, c_row; /* steps in elements; columns of c are dense */
 } dot_small_job_t;
 
-#define BLOCK_DEPTH 256
 #define JOIN_NAME(a, b) a##b
 #if defined(__x86_64__)
 #define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
@@ -76,8 +74,8 @@ typedef struct dot_small_job {
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
 
-typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_BLOCKS, LOOP_BLOCK_ROWS, LOOP_PAIRS, LOOPS } dot_loop_t;
-#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_blocks, name##_block_rows, name##_pairs}
+typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } dot_loop_t;
+#define LOOPS_OF_TYPE(name) {name##_columns, name##_rows, name##_pairs, name##_tiny}
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
@@ -159,17 +157,19 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 }
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
-#define PACKED_PRODUCTS 4000 /* the same, if they have to be packed */
 #define THIN_ROWS 16
+#define TINY 4 /* terms and columns */
 #define SPLIT_PRODUCTS 30000
 
-/* The four forms that need no packing. False: none fits. */
+/* False: no form fits. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
   const dot_matrices_t *a = &p->a, *b = &p->b;
   bool tiny = p->m * p->n * p->k <= TINY_PRODUCTS;
   *out_loop = LOOP_COLUMNS;
   plan->units = p->n;
-  if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
+  if (p->k <= TINY && p->n <= TINY) {
+    *out_loop = LOOP_TINY, plan->units = p->m;
+  } else if (p->n == 1 && a->col_step == 1 && b->row_step == 1) {
     *out_loop = LOOP_ROWS, plan->units = p->m, plan->job.c_row = 1;
   } else if (p->m == 1 && b->row_step == 1 && b->col_step >= p->k && a->col_step == 1) {
     *out_loop = LOOP_ROWS, plan->exchanged = true;
@@ -186,11 +186,6 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   return true;
 }
 
-static void plan_blocks(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
-  *out_loop = p->m > 2 * p->n ? LOOP_BLOCK_ROWS : LOOP_BLOCKS;
-  plan->units = p->m > 2 * p->n ? p->m : p->n;
-}
-
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;
   dot_small_t *plan;
@@ -203,18 +198,13 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
-  if (!plan_job(problem, plan, &loop)) {
-    if (t->out != HR_F64 && problem->m * problem->n * problem->k > PACKED_PRODUCTS) return NULL;
-    plan_blocks(problem, plan, &loop);
-  }
+  if (!plan_job(problem, plan, &loop)) return NULL;
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = loop == LOOP_ROWS || loop == LOOP_PAIRS ? share
-                     : loop == LOOP_BLOCK_ROWS               ? (share + 7) / 8 * 8
-                                                             : (share + 127) / 128 * 128;
+  plan->unit_grain = loop == LOOP_COLUMNS ? (share + 127) / 128 * 128 : share;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

@@ -1,49 +1,13 @@
-/* The loops of native_dot_small.c for one width of vectors. Included once per width, with
- *   TILES_NAME(x)   the name of function x in this instance
- *   TILES_TARGET    attributes of the functions
- *   TILES_REAL      float or double
- *   TILES_BYTES     of a vector
- *   TILES_SUMS      vectors of sums that the registers hold: 8 or 16 */
-
-#define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
-
-typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
-typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
+/* The loops of native_dot_small.c for one width of vectors. Included once per width, after what gemm_tile.h asks for is
+ * defined. */
+#include "ops/gemm_tile.h"
 
 typedef TILES_REAL TILES_NAME(part) __attribute__((vector_size(16), aligned(sizeof(TILES_REAL)), may_alias));
 typedef TILES_REAL TILES_NAME(few) __attribute__((vector_size(16)));
 #define FEW (16 / (int)sizeof(TILES_REAL))
 
-/* c[rows][vecs * LANES] = a b, or += if `add`, with all of it in registers: rows, vecs and add are constants where this
- * is called. */
-TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(tile)(int rows, int vecs, bool add,
-                                                                                const dot_small_job_t *job,
-                                                                                const TILES_REAL *a,
-                                                                                const TILES_REAL *b, TILES_REAL *c) {
-  TILES_NAME(acc) sums[8][8] = {0};
-  for (int64_t p = 0; p < job->k; p++, a += job->a_col, b += job->b_row) {
-    TILES_NAME(acc) line[8];
-#pragma GCC unroll 8
-    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) {
-      TILES_REAL factor = a[r * job->a_row];
-#pragma GCC unroll 8
-      for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
-    for (int v = 0; v < vecs; v++) {
-      TILES_NAME(vec) *to = (TILES_NAME(vec) *)(c + r * job->c_row) + v;
-      if (add) sums[r][v] += *to;
-      *to = sums[r][v];
-    }
-}
-
 /* FEW columns, `rows` rows, a constant where this is called. */
-TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(narrow)(int rows, const dot_small_job_t *job,
+TILES_INLINE void TILES_NAME(narrow)(int rows, const dot_small_job_t *job,
                                                                                   const TILES_REAL *a,
                                                                                   const TILES_REAL *b, TILES_REAL *c) {
   TILES_NAME(few) sums[4] = {0};
@@ -57,7 +21,7 @@ TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(narrow
 }
 
 /* One column: sums over several rows side by side. */
-TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(single)(int rows, const dot_small_job_t *job,
+TILES_INLINE void TILES_NAME(single)(int rows, const dot_small_job_t *job,
                                                                                   const TILES_REAL *a,
                                                                                   const TILES_REAL *b, TILES_REAL *c) {
   TILES_REAL sums[4] = {0};
@@ -93,24 +57,22 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
 #define STRIP(VECS, ROWS)                                                                                       \
   TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, const TILES_REAL *a,             \
                                                    const TILES_REAL *b, TILES_REAL *c) {                        \
+    const TILES_NAME(place_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};                    \
     int64_t left = job->m;                                                                                      \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                          \
-      TILES_NAME(tile)(ROWS, VECS, false, job, a, b, c);                                                        \
+      TILES_NAME(tile)(ROWS, VECS, GEMM_SET, &at, a, b, c);                                                     \
     for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                          \
-      TILES_NAME(tile)(4, VECS, false, job, a, b, c);                                                           \
+      TILES_NAME(tile)(4, VECS, GEMM_SET, &at, a, b, c);                                                        \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                          \
-      TILES_NAME(tile)(2, VECS, false, job, a, b, c);                                                           \
-    for (; left >= 1; left--, a += job->a_row, c += job->c_row) TILES_NAME(tile)(1, VECS, false, job, a, b, c); \
+      TILES_NAME(tile)(2, VECS, GEMM_SET, &at, a, b, c);                                                        \
+    for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                                 \
+      TILES_NAME(tile)(1, VECS, GEMM_SET, &at, a, b, c);                                                        \
   }
 #if TILES_SUMS == 16
-#define BLOCK_VECS 2
-#define BLOCK_ROWS 8
 STRIP(8, 2)
 STRIP(4, 4)
 STRIP(2, 8)
 #else
-#define BLOCK_VECS 2
-#define BLOCK_ROWS 4
 STRIP(8, 1)
 STRIP(4, 2)
 STRIP(2, 4)
@@ -135,7 +97,7 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
 }
 
 /* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long chain waits. */
-TILES_TARGET static inline __attribute__((always_inline)) TILES_NAME(few) TILES_NAME(fold)(TILES_NAME(acc) x) {
+TILES_INLINE TILES_NAME(few) TILES_NAME(fold)(TILES_NAME(acc) x) {
   union {
     TILES_NAME(acc) whole;
     TILES_NAME(few) parts[TILES_BYTES / 16];
@@ -147,14 +109,14 @@ TILES_TARGET static inline __attribute__((always_inline)) TILES_NAME(few) TILES_
   return lanes.parts[0];
 }
 
-TILES_TARGET static inline __attribute__((always_inline)) TILES_REAL TILES_NAME(sum)(TILES_NAME(few) x) {
+TILES_INLINE TILES_REAL TILES_NAME(sum)(TILES_NAME(few) x) {
   TILES_REAL low = x[0], high = x[FEW / 2];
   if (FEW == 4) low += x[1], high += x[FEW - 1];
   return low + high;
 }
 
 /* `count` rows, a constant where this is called: the sums of one do not wait for those of another. */
-TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(row_group)(int count,
+TILES_INLINE void TILES_NAME(row_group)(int count,
                                                                                      const dot_small_job_t *job,
                                                                                      const TILES_REAL *row,
                                                                                      TILES_REAL *c) {
@@ -207,72 +169,31 @@ TILES_TARGET static void TILES_NAME(pairs)(const dot_small_job_t *job, int64_t b
   }
 }
 
-/* A strip of BLOCK_VECS vectors of columns of b, from row `first`, dense; columns that b has not are zero. */
-TILES_TARGET static void TILES_NAME(pack)(const dot_small_job_t *job, int64_t first, int64_t rows, int64_t column,
-                                          int64_t columns, TILES_REAL *to) {
-  const TILES_REAL *b = (const TILES_REAL *)job->b + first * job->b_row + column * job->b_col;
-  enum { WIDTH = BLOCK_VECS * LANES };
-  if (job->b_col == 1 && columns == WIDTH) {
-    for (int64_t p = 0; p < rows; p++, to += WIDTH, b += job->b_row)
-      for (int64_t j = 0; j < WIDTH; j++) to[j] = b[j];
-    return;
-  }
-  for (int64_t j = 0; j < WIDTH; j++)
-    for (int64_t p = 0; p < rows; p++) to[p * WIDTH + j] = j < columns ? b[p * job->b_row + j * job->b_col] : 0;
-}
-
-/* BLOCK_ROWS rows against a packed strip; a whole tile goes to c at once, else by way of `spare`. */
-TILES_TARGET static void TILES_NAME(block)(const dot_small_job_t *job, int64_t rows, int64_t columns, bool add,
-                                           const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
-  enum { WIDTH = BLOCK_VECS * LANES };
-  if (rows == BLOCK_ROWS && columns == WIDTH) {
-    if (add)
-      TILES_NAME(tile)(BLOCK_ROWS, BLOCK_VECS, true, job, a, b, c);
-    else
-      TILES_NAME(tile)(BLOCK_ROWS, BLOCK_VECS, false, job, a, b, c);
-    return;
-  }
-  TILES_REAL spare[WIDTH];
-  dot_small_job_t one = *job;
-  one.c_row = WIDTH;
-  for (int64_t r = 0; r < rows; r++, a += job->a_row, c += job->c_row) {
-    TILES_NAME(tile)(1, BLOCK_VECS, false, &one, a, b, spare);
-    for (int64_t j = 0; j < columns; j++) c[j] = add ? c[j] + spare[j] : spare[j];
+/* A few columns, a constant where this is called, of whatever lies anyhow. */
+TILES_INLINE void TILES_NAME(tiny_rows)(int columns, const dot_small_job_t *job, int64_t begin, int64_t end) {
+  const TILES_REAL *a = (const TILES_REAL *)job->a + begin * job->a_row;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin * job->c_row;
+  for (int64_t i = begin; i < end; i++, a += job->a_row, c += job->c_row) {
+    const TILES_REAL *b = job->b;
+    TILES_REAL sums[4] = {0};
+    for (int64_t p = 0; p < job->k; p++, b += job->b_row)
+#pragma GCC unroll 4
+      for (int j = 0; j < columns; j++) sums[j] += a[p * job->a_col] * b[j * job->b_col];
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; j++) c[j] = sums[j];
   }
 }
 
-/* Columns [begin, end) of a product of any size: strips of b are packed, BLOCK_DEPTH rows at a time, and stay in the
- * innermost cache while all rows of a go past. */
-TILES_TARGET static void TILES_NAME(blocks)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  enum { WIDTH = BLOCK_VECS * LANES };
-  TILES_REAL packed[BLOCK_DEPTH * WIDTH] __attribute__((aligned(64)));
-  for (int64_t first = 0; first < job->k; first += BLOCK_DEPTH)
-    for (int64_t j = begin; j < end; j += WIDTH) {
-      int64_t depth = job->k - first < BLOCK_DEPTH ? job->k - first : BLOCK_DEPTH;
-      int64_t columns = end - j < WIDTH ? end - j : WIDTH;
-      dot_small_job_t part = *job;
-      part.k = depth, part.b_row = WIDTH;
-      TILES_NAME(pack)(job, first, depth, j, columns, packed);
-      const TILES_REAL *a = (const TILES_REAL *)job->a + first * job->a_col;
-      TILES_REAL *c = (TILES_REAL *)job->c + j;
-      for (int64_t i = 0; i < job->m; i += BLOCK_ROWS, a += BLOCK_ROWS * job->a_row, c += BLOCK_ROWS * job->c_row) {
-        int64_t rows = job->m - i < BLOCK_ROWS ? job->m - i : BLOCK_ROWS;
-        TILES_NAME(block)(&part, rows, columns, first > 0, a, packed, c);
-      }
-    }
-}
-
-/* The same for rows [begin, end). */
-TILES_TARGET static void TILES_NAME(block_rows)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  dot_small_job_t part = *job;
-  part.m = end - begin;
-  part.a = (const TILES_REAL *)job->a + begin * job->a_row;
-  part.c = (TILES_REAL *)job->c + begin * job->c_row;
-  TILES_NAME(blocks)(&part, 0, job->n);
+TILES_TARGET static void TILES_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  switch (job->n) {
+    case 1: TILES_NAME(tiny_rows)(1, job, begin, end); break;
+    case 2: TILES_NAME(tiny_rows)(2, job, begin, end); break;
+    case 3: TILES_NAME(tiny_rows)(3, job, begin, end); break;
+    default: TILES_NAME(tiny_rows)(4, job, begin, end);
+  }
 }
 
 #undef STRIP
-#undef BLOCK_VECS
-#undef BLOCK_ROWS
+#undef TILES_INLINE
 #undef LANES
 #undef FEW

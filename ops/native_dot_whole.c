@@ -9,9 +9,10 @@ typedef struct dot_whole {
   const dot_problem_t *problem;
   int64_t unit, parts;     /* rows of a task, tasks of a matrix */
   matmul_space_t **spaces; /* one a worker */
-  bool widen_a, widen_b, narrowed;
+  dot_ready_t a, b;
+  bool narrowed;
   int element_bytes;
-  size_t a_ordered_at, b_ordered_at, a_at, b_at, sums_at;
+  size_t sums_at;
 } dot_whole_t;
 
 typedef struct dot_whole_run {
@@ -19,15 +20,6 @@ typedef struct dot_whole_run {
   const char *a, *b;
   char *c;
 } dot_whole_run_t;
-
-static const void *ready_input(const op_native_run_t *run, const dot_whole_t *plan, const dot_matrices_t *side,
-                               bool widen, size_t ordered_at, size_t at, const void *from) {
-  char *scratch = run->scratch;
-  from = dot_order_run(run->workers, side, from, scratch + ordered_at);
-  if (!widen) return from;
-  native_widen(run->workers, &plan->problem->types, side->dtype, from, side->count, scratch + at);
-  return scratch + at;
-}
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_whole_run_t *r = context;
@@ -50,8 +42,7 @@ static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, v
   const dot_whole_t *plan = (const dot_whole_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_whole_run_t r = {.plan = plan};
-  r.a = ready_input(run, plan, &p->a, plan->widen_a, plan->a_ordered_at, plan->a_at, in[0]);
-  r.b = ready_input(run, plan, &p->b, plan->widen_b, plan->b_ordered_at, plan->b_at, in[1]);
+  r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]), r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
   if (!plan->narrowed) return NULL;
@@ -62,10 +53,8 @@ static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, v
 static void plan_scratch(dot_whole_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
-  plan->a_ordered_at = native_take(&total, dot_order_bytes(&p->a));
-  plan->b_ordered_at = native_take(&total, dot_order_bytes(&p->b));
-  plan->a_at = native_take(&total, plan->widen_a ? (size_t)p->a.count * each : 0);
-  plan->b_at = native_take(&total, plan->widen_b ? (size_t)p->b.count * each : 0);
+  dot_ready_place(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_place(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
   plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
   out->scratch_bytes = total;
 }
@@ -78,7 +67,6 @@ hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_proble
   plan->way = (dot_way_t){"blocks", run_whole};
   plan->problem = problem;
   plan->element_bytes = types->element_bytes;
-  plan->widen_a = !matmul_is_widened(types, types->lhs), plan->widen_b = !matmul_is_widened(types, types->rhs);
   plan->narrowed = !matmul_is_widened(types, types->out);
   bool split = problem->flops / 2 > SPLIT_PRODUCTS && problem->batch < 4 * target->workers;
   int64_t parts = split ? target->workers : 1, rows = (problem->m + parts - 1) / parts;

@@ -1,4 +1,5 @@
-/* fft by FFTW with plans that are kept, in passes along one dimension each, split over the workers.
+/* fft in passes along one dimension each, split over the workers: short lines side by side (fft_lanes.h), others by FFTW
+ * with plans that are kept.
  *
  *   rows      along the last dimension, which is dense: some lines at a time
  *   columns   along another one: some neighbouring lines are copied side by side, transformed there and copied back,
@@ -8,6 +9,7 @@
  */
 #include <string.h>
 
+#include "ops/fft_lanes.h"
 #include "ops/native_common.h"
 #include "ops/native_fft_lines.h"
 #include "ops/native_fft_long.h"
@@ -15,9 +17,11 @@
 #define FFT_MAX_DIMS 3
 #define ROW_BYTES 65536 /* of the lines transformed by one call */
 #define SPLIT_ELEMENTS 4096
+#define LANES_LEAST 4 /* lines that are worth the vectors of them side by side */
 
 typedef struct fft_columns {
   fft_lines_t lines;
+  const fft_lanes_t *lanes; /* in place of FFTW's; NULL: none */
   int64_t outer, length, inner; /* the array as three dimensions; the lines lie along the middle one */
 } fft_columns_t;
 
@@ -28,6 +32,7 @@ typedef struct fft_native {
   int column_passes, workers;
   fft_columns_t columns[FFT_MAX_DIMS - 1];
   fft_lines_t rows;
+  const fft_lanes_t *row_lanes; /* in place of FFTW's; NULL: none */
   int64_t row_count, in_last, out_last, last_length;
   double scale;
   size_t copy_at, worker_at, worker_bytes;
@@ -49,6 +54,17 @@ static char *worker_space(const fft_run_t *r, int worker) {
 }
 
 /* --- columns --- */
+
+static void run_column_lanes(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_columns_t *c = r->columns;
+  int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most, each = r->plan->element_bytes;
+  for (int64_t task = begin; task < end; task++) {
+    int64_t first = task % blocks * most, at = (task / blocks * c->length * c->inner + first) * each;
+    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, fft_least(most, c->inner - first),
+                      worker_space(r, worker));
+  }
+}
 
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
@@ -101,6 +117,19 @@ static void transform_rows(const fft_run_t *r, fftw_plan transform, int64_t row,
   if (plan->scale != 1) scale_reals(plan, to, count * plan->out_last * (real_out ? 1 : 2));
 }
 
+static void run_row_lanes(void *context, int64_t begin, int64_t end, int worker) {
+  const fft_run_t *r = context;
+  const fft_native_t *plan = r->plan;
+  int64_t most = fft_lanes_count(plan->row_lanes), each = plan->element_bytes;
+  int64_t in_bytes = plan->in_last * (plan->type == HLO_FFT_TYPE_RFFT ? each / 2 : each);
+  int64_t out_bytes = plan->out_last * (plan->type == HLO_FFT_TYPE_IRFFT ? each / 2 : each);
+  for (int64_t block = begin; block < end; block++) {
+    int64_t row = block * most;
+    fft_lanes_rows(plan->row_lanes, r->from + row * in_bytes, r->to + row * out_bytes,
+                   fft_least(most, plan->row_count - row), worker_space(r, worker));
+  }
+}
+
 /* Blocks of lines: each starts at an address that is aligned, whatever the length of a line. */
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
@@ -115,16 +144,19 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
 
 static void pass_columns(hr_workers_t *workers, fft_run_t *r, int pass, const void *from, void *to) {
   const fft_columns_t *c = r->columns = &r->plan->columns[pass];
-  int64_t tasks = c->outer * ((c->inner + FFT_COLUMNS - 1) / FFT_COLUMNS);
+  int64_t most = c->lanes ? fft_lanes_count(c->lanes) : FFT_COLUMNS;
+  int64_t tasks = c->outer * ((c->inner + most - 1) / most);
   r->from = from, r->to = to;
-  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * FFT_COLUMNS), run_columns, r);
+  hr_workers_for(workers, tasks, 1 + SPLIT_ELEMENTS / (c->length * most), c->lanes ? run_column_lanes : run_columns, r);
 }
 
 static void pass_rows(hr_workers_t *workers, fft_run_t *r, const void *from, void *to) {
   const fft_native_t *plan = r->plan;
   r->from = from, r->to = to;
-  int64_t blocks = (plan->row_count + plan->rows.count - 1) / plan->rows.count;
-  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * plan->rows.count), run_rows, r);
+  int64_t most = plan->row_lanes ? fft_lanes_count(plan->row_lanes) : plan->rows.count;
+  int64_t blocks = (plan->row_count + most - 1) / most;
+  hr_workers_split(workers, blocks, 1 + SPLIT_ELEMENTS / (plan->last_length * most),
+                   plan->row_lanes ? run_row_lanes : run_rows, r);
 }
 
 static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
@@ -150,6 +182,13 @@ static hr_status_t run_fft(const op_native_run_t *run, const void *plan_, void *
 
 /* --- planning --- */
 
+/* Lines side by side, where there are enough of them. */
+static hr_status_t plan_lanes(const op_native_target_t *target, const fft_native_t *plan, hlo_enum_FFT_TYPE_t type,
+                              int64_t length, int64_t lines, double scale, const fft_lanes_t **out_lanes) {
+  *out_lanes = NULL;
+  return lines < LANES_LEAST ? NULL : fft_lanes_plan(target->arena, type, length, is_double(plan), scale, out_lanes);
+}
+
 static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *plan, int rank, const int64_t *sizes) {
   bool forward = plan->type == HLO_FFT_TYPE_FFT || plan->type == HLO_FFT_TYPE_RFFT;
   int64_t inner = sizes[rank - 1], total = plan->row_count * inner;
@@ -158,6 +197,8 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
     *c = (fft_columns_t){.outer = total / (sizes[t] * inner), .length = sizes[t], .inner = inner};
     inner *= sizes[t];
     int64_t step = fft_padded_length(plan->element_bytes, c->length);
+    HR_TRY(plan_lanes(target, plan, forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, c->inner, 1, &c->lanes));
+    if (c->lanes) continue;
     fft_form_t form = {forward ? HLO_FFT_TYPE_FFT : HLO_FFT_TYPE_IFFT, c->length, FFT_COLUMNS, step, step, true};
     HR_TRY(fft_lines_plan(target, &plan->library, form, c->inner, &c->lines));
   }
@@ -175,6 +216,10 @@ static int64_t block_rows(const op_native_target_t *target, const fft_native_t *
 }
 
 static hr_status_t plan_rows(const op_native_target_t *target, fft_native_t *plan) {
+  bool is_real = plan->type == HLO_FFT_TYPE_RFFT || plan->type == HLO_FFT_TYPE_IRFFT;
+  if (is_real || fft_lanes_is_odd(plan->last_length)) /* of the others, FFTW is as quick with fewer passes */
+    HR_TRY(plan_lanes(target, plan, plan->type, plan->last_length, plan->row_count, plan->scale, &plan->row_lanes));
+  if (plan->row_lanes) return NULL;
   int64_t count = block_rows(target, plan);
   fft_form_t form = {plan->type, plan->last_length, count, plan->in_last, plan->out_last, false};
   return fft_lines_plan(target, &plan->library, form, plan->row_count, &plan->rows);
@@ -186,8 +231,11 @@ static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan)
   plan->copy_at =
       native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
   if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
+  if (plan->row_lanes) each = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {
-    size_t block = (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, plan->columns[i].length)) * bytes;
+    const fft_columns_t *c = &plan->columns[i];
+    size_t block = c->lanes ? fft_lanes_space_bytes(c->lanes)
+                            : (size_t)(FFT_COLUMNS * fft_padded_length(plan->element_bytes, c->length)) * bytes;
     if (block > each) each = block;
   }
   plan->worker_at = total, plan->worker_bytes = (each + 63) / 64 * 64;
@@ -214,9 +262,9 @@ static bool read_sizes(const op_step_t *step, fft_native_t *plan, int *out_rank,
 }
 
 static bool plans_exist(const fft_native_t *plan) {
-  bool exist = fft_lines_exist(&plan->rows, plan->row_count);
+  bool exist = plan->row_lanes || fft_lines_exist(&plan->rows, plan->row_count);
   for (int i = 0; i < plan->column_passes; i++)
-    exist = exist && fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner);
+    exist = exist && (plan->columns[i].lanes || fft_lines_exist(&plan->columns[i].lines, plan->columns[i].inner));
   return exist;
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/dl.h"
-#include "ops/custom_lapack.h"
-#include "ops/native_common.h"
+#include "ops/lu.h"
+#include "ops/native_linalg.h"
 
 /* Of the C interface of BLAS. */
 enum {
@@ -243,11 +243,14 @@ const op_native_t native_cholesky = {"cholesky", prepare_cholesky, run_cholesky}
 
 /* --- triangular solve --- */
 
+#define FEW_ROWS 32
+
 typedef struct solve_native {
   linalg_routines_t routines;
   int64_t batch;
   int m, n, size; /* of the right-hand sides; of the triangle */
   int side, uplo, form, diagonal;
+  bool few;   /* so few rows that a call of BLAS is most of the work */
   bool split; /* right-hand sides, else the batch */
   int64_t grain;
 } solve_native_t;
@@ -263,9 +266,15 @@ static void solve_matrices(void *context, int64_t begin, int64_t end, int worker
   const solve_native_t *p = r->plan;
   int64_t each = (int64_t)hr_dtype_bytes(p->routines.dtype);
   (void)worker;
-  for (int64_t i = begin; i < end; i++)
-    solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->m, p->n, r->a + i * p->size * p->size * each,
-          p->size, r->x + i * p->m * p->n * each, p->n);
+  for (int64_t i = begin; i < end; i++) {
+    const char *a = r->a + i * p->size * p->size * each;
+    char *x = r->x + i * p->m * p->n * each;
+    if (p->few)
+      lu_solve_few(p->routines.dtype, p->uplo == LOWER ? LU_LOWER : LU_UPPER, p->diagonal == UNIT, p->size, a, p->size,
+                   p->n, x, p->n);
+    else
+      solve(&p->routines, p->side, p->uplo, p->form, p->diagonal, p->m, p->n, a, p->size, x, p->n);
+  }
 }
 
 /* Right-hand sides are columns, or rows if the triangle is on the right. */
@@ -309,7 +318,8 @@ static hr_status_t plan_solve(const op_native_target_t *target, const hlo_shape_
     return NULL;
   plan->batch = count / m / n, plan->m = (int)m, plan->n = (int)n, plan->size = (int)size;
   sides = plan->side == LEFT ? n : m;
-  plan->split = target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
+  plan->few = plan->side == LEFT && plan->form == AS_IT_IS && size <= FEW_ROWS;
+  plan->split = !plan->few && target->workers > 1 && plan->batch < 2 * target->workers && sides >= 16;
   int64_t work = size * size * (plan->split ? 1 : sides);
   plan->grain = 1 + 50000 / work;
   out->flops = (double)plan->batch * (double)size * (double)size * (double)sides;
@@ -350,9 +360,8 @@ static bool is_by_columns(const hlo_layout_t *layout, int rank) {
   return true;
 }
 
-/* The typed form, on matrices by columns; then the checks are those of the reference kernel. */
-static hr_status_t check_call(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
-                              int operands, const lapack_plan_t **out_plan) {
+hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
+                                int operands, const lapack_plan_t **out_plan) {
   const void *plan = NULL;
   *out_plan = NULL;
   if (step->instr->operand_count != operands) return NULL;
@@ -366,7 +375,7 @@ static hr_status_t check_call(const op_native_target_t *target, const op_step_t 
 
 static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
-  HR_TRY(check_call(target, step, &custom_potrf, 1, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_potrf, 1, &lapack));
   if (!lapack) return NULL;
   return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L', true, out);
 }
@@ -376,7 +385,7 @@ const op_native_t native_custom_potrf = {"potrf", prepare_potrf, run_cholesky};
 static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
   solve_native_t *plan;
-  HR_TRY(check_call(target, step, &custom_trsm, 2, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_trsm, 2, &lapack));
   if (!lapack) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   int64_t trans = mlir_dict_int(lapack->options, "trans_x", 0);

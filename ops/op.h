@@ -52,8 +52,9 @@ typedef struct op_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
-  /* The same into a third place: out[i] = f(a[i], b[i]), where out is neither. May be NULL. */
-  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
+   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
    * narrow() rounds them once at the end. acc_bytes 0: accumulators are elements, and the rest is unused. */
@@ -61,6 +62,13 @@ typedef struct op_reducer {
   void (*widen)(void *context, const void *in, void *acc, int64_t count);
   void (*narrow)(void *context, const void *acc, void *out, int64_t count);
 } op_reducer_t;
+
+/* Code for a computation of two scalars: out[i] = f(a[i], b[i]) for i < count, where out may be a. run NULL: there is
+ * none. Thread: any. */
+typedef struct op_combiner {
+  hr_status_t (*run)(const void *code, void *out, const void *a, const void *b, int64_t count);
+  const void *code;
+} op_combiner_t;
 
 typedef struct op_block { /* bytes that go to, or come from, one member of a group */
   void *data;
@@ -87,6 +95,9 @@ struct op_env {
   /* Runs a computation on whole values and gives its result. Takes the arguments' references away. */
   hr_status_t (*call)(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args, int arg_count,
                       hlo_value_t **out_value);
+  /* The engine's own code for a computation by which elements are combined. NULL: it has none for any. */
+  op_combiner_t (*combiner)(op_env_t *env, const hlo_computation_t *computation);
+  void *combiners; /* of the implementer of combiner */
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
   /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.
@@ -96,6 +107,7 @@ struct op_env {
   /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
    * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
   hlo_value_t *const *places;
+  uint64_t lent; /* operands of such a collective (bit k: k < 64) that stay as they are until its end */
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   hr_workers_t *workers; /* that a kernel may use; NULL: none but its caller */
@@ -117,9 +129,10 @@ struct op_env {
   /* Member k gets chunk k (count elements each) of the reduction, in listed order. */
   hr_status_t (*reduce_scatter)(op_env_t *env, const op_group_t *group, const void *in, int64_t count,
                                 const op_reducer_t *reducer, void *out, op_request_t **out_request);
-  /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. */
+  /* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. `equal_bytes`: the size of
+   * every block of every member; 0: they may differ. */
   hr_status_t (*all_to_all)(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                            op_request_t **out_request);
+                            size_t equal_bytes, op_request_t **out_request);
   /* To rank `to` and from rank `from` (-1: none), over the whole world. */
   hr_status_t (*permute)(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
                          const op_block_t *recv, op_request_t **out_request);

@@ -1,6 +1,6 @@
 /* Feeds and channels: what leaves and enters the program other than through parameters and results. The environment
  * does the work; an engine without feeds or channels leaves the function out. */
-#include "ops/op.h"
+#include "ops/point_to_point.h"
 
 /* A pair (value, token): the result of infeed and recv-done. Takes `value` over. */
 static hr_status_t with_token(hlo_value_t *value, hlo_value_t **out_value) {
@@ -41,9 +41,11 @@ static hr_status_t make_state(hlo_value_t *data, uint32_t handle, hlo_value_t **
   return st;
 }
 
-static hr_status_t wait_for_transfer(op_env_t *env, const op_step_t *step, const hlo_value_t *state) {
-  if (!env->transfer_done) return hlo_unsupported(step->instr, "there are no channels to other processes");
-  return env->transfer_done(env, step->instr, *(const uint32_t *)state->elements[1]->data);
+uint32_t op_channel_handle(const hlo_value_t *state) { return *(const uint32_t *)state->elements[1]->data; }
+
+hr_status_t op_channel_done(op_env_t *env, const hlo_instr_t *instr, uint32_t handle) {
+  if (!env->transfer_done) return hlo_unsupported(instr, "there are no channels to other processes");
+  return env->transfer_done(env, instr, handle);
 }
 
 static hr_status_t run_send(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
@@ -56,14 +58,18 @@ const op_kernel_t kernel_send = {NULL, run_send};
 
 static hr_status_t run_send_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
-  HR_TRY(wait_for_transfer(env, step, in[0]));
+  HR_TRY(op_channel_done(env, step->instr, op_channel_handle(in[0])));
   return hlo_value_token(out_value);
 }
 const op_kernel_t kernel_send_done = {NULL, run_send_done};
 
-/* A value of this static shape whose contents are not yet defined. */
+/* A value of this static shape whose contents are not yet defined; its arrays lie where the engine wants them. */
 static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (shape->dtype == HR_TOKEN) return hlo_value_token(out_value);
+  if (!hlo_shape_is_tuple(shape) && env->places) {
+    *out_value = hlo_value_retain(*env->places++);
+    return NULL;
+  }
   if (!hlo_shape_is_tuple(shape)) return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
   hlo_value_t **elements;
   HR_TRY(HR_NEW_ARRAY(env->scratch, shape->element_count, &elements));
@@ -80,6 +86,7 @@ static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *c
   hlo_value_t *data;
   uint32_t handle;
   HR_TRY(make_room(env, step->instr->shape->elements[0], &data));
+  env->places = NULL;
   hr_status_t st = env->recv(env, step->instr, data, &handle);
   if (!st) return make_state(data, handle, out_value);
   hlo_value_release(data);
@@ -89,7 +96,7 @@ const op_kernel_t kernel_recv = {NULL, run_recv};
 
 static hr_status_t run_recv_done(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
-  HR_TRY(wait_for_transfer(env, step, in[0]));
+  HR_TRY(op_channel_done(env, step->instr, op_channel_handle(in[0])));
   return with_token(hlo_value_retain(in[0]->elements[0]), out_value);
 }
 const op_kernel_t kernel_recv_done = {NULL, run_recv_done};

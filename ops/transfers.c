@@ -154,6 +154,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
+  transfer->lent = env->lent;
   transfer->places = take_places(env);
   env->transferring = step->instr;
   env->transfers_later = true;

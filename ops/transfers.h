@@ -15,6 +15,7 @@ struct op_transfer {
   hr_arena_t *arena;        /* memory until the end */
   hlo_value_t *value;       /* the results; owned */
   hlo_value_t *const *places; /* where they are to lie; NULL: anywhere. Valid while it begins */
+  uint64_t lent; /* operands that stay as they are until the end, where there are places */
   hr_status_t (*arrived)(op_env_t *env, op_transfer_t *transfer); /* after the first request; may be NULL */
   hr_status_t (*finish)(op_env_t *env, op_transfer_t *transfer); /* after everything has arrived; may be NULL */
   void *context;

@@ -253,13 +253,17 @@ hr_status_t verify_ragged_all_to_all(const hlo_instr_t *instr) {
   return want_like_operand(instr, NULL, instr->shape, 1);
 }
 
-/* Operands that carry data: with has_dynamic_root the last one is the root's number. */
+/* Operands that carry data: with has_dynamic_root the last one has the number of each one's root, or of all. */
 static hr_status_t data_operands(const hlo_instr_t *instr, int *out_count) {
   *out_count = instr->operand_count;
   if (!hlo_attr_bool(instr, HLO_ATTR_HAS_DYNAMIC_ROOT)) return NULL;
   --*out_count;
   OP_WANT(instr, *out_count > 0, NULL, "has_dynamic_root with one operand, want data and the root");
-  return op_want_integer_scalar(instr, op_operand_shape(instr, *out_count), "the root", NULL);
+  const hlo_shape_t *roots = op_operand_shape(instr, *out_count);
+  bool fits = hlo_shape_is_array(roots) && hr_dtype_is_integer(roots->dtype) &&
+              (!roots->rank || (roots->rank == 1 && roots->dims[0] == *out_count));
+  OP_WANT(instr, fits, NULL, "the roots are %s, want %d integers or one", OP_TEXT(roots), *out_count);
+  return NULL;
 }
 
 hr_status_t verify_collective_broadcast(const hlo_instr_t *instr) {

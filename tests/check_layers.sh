@@ -30,8 +30,9 @@ runtime/exec/       base/ ir/ ops/ plan/ check/ jit/ exec/ transport/ topo/
 runtime/compiler.   base/ ir/ ops/ read/ passes/ plan/ check/ jit/ compiler.h
 runtime/prove.      base/ ir/ ops/ read/ passes/ plan/ check/ exec/ compiler.h prove.h
 runtime/variants.   base/ ir/ ops/ passes/pass_equal.h plan/ exec/ compiler.h variants.h
-runtime/hlorun.     base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h prove.h variants.h
-runtime/cli/        base/ ir/ ops/ mlir/ stablehlo/ proto/ read/ passes/ plan/ check/ schedule/ exec/ topo/ transport/transport.h transport/loop.h compiler.h hlorun.h cli/
+runtime/api/        base/ ir/ ops/ read/ plan/ exec/ topo/ transport/ compiler.h hlorun.h prove.h variants.h
+runtime/hlorun.     hlorun.h
+runtime/cli/        base/ ir/ ops/ mlir/ stablehlo/ proto/ read/ passes/ plan/ check/ schedule/ exec/ topo/ transport/launched.h transport/loop.h transport/transport.h compiler.h hlorun.h cli/
 ROWS
 }
 

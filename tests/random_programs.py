@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes random HLO programs that are valid by construction: random_programs.py SEED [exact|rounding] > p.hlo
+"""Writes random HLO programs that are valid by construction: random_programs.py SEED [exact|rounding|types] > p.hlo
 
 The same seed gives the same program. `exact` programs have no operation whose result may change when sums are made in
 another order or powers become products, so all engines and passes must give the same bits. `rounding` programs have
-those too, and none that makes a jump of a small difference (comparisons, rounding to integers)."""
+those too, and none that makes a jump of a small difference (comparisons, rounding to integers). `types` programs are
+exact ones that also have complex numbers, floats of 8 bits and fewer, and integers of 4 bits and fewer."""
 import random
 import sys
 
@@ -11,6 +12,10 @@ INTS = ["s32", "u32", "s8", "u8", "s64", "u16"]
 FLOATS = ["f32", "f32", "f64", "bf16", "f16"]
 BITS = {"pred": 1, "s8": 8, "u8": 8, "u16": 16, "s32": 32, "u32": 32, "s64": 64,
         "bf16": 16, "f16": 16, "f32": 32, "f64": 64}
+FEW_BITS = ["s4", "u4", "s2", "u2"]
+NARROW = ["f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e3m4", "f4e2m1fn"]
+COMPLEX = ["c64", "c64", "c128"]
+BITS.update({"s4": 4, "u4": 4, "s2": 2, "u2": 2, "f4e2m1fn": 4, "c64": 64, "c128": 128}, **{t: 8 for t in NARROW[:-1]})
 SIZES = [1, 1, 2, 3, 4, 5, 8]
 
 
@@ -81,6 +86,12 @@ class Computation:
 
     def number(self, dtype):
         rng = self.rng
+        if dtype in COMPLEX:
+            return f"({rng.choice(['0', '1', '-1', '0.5', '3'])}, {rng.choice(['0', '1', '-2', '0.25'])})"
+        if dtype in NARROW:
+            return rng.choice(["0", "1", "-1", "2", "0.5", "-0.5", "3", "4", "1.5"])
+        if dtype in FEW_BITS:
+            return rng.choice(["0", "1", "1"] + (["-1", "-2"] if dtype[0] == "s" else ["3", "2"]))
         if dtype == "pred":
             return rng.choice(["true", "false"])
         if dtype in FLOATS:
@@ -118,7 +129,12 @@ class Computation:
         x = self.pick()
         if x.dtype == "pred":
             op = "not"
-        elif x.dtype in FLOATS:
+        elif x.dtype in COMPLEX:
+            op = self.rng.choice(["negate", "copy", "real", "imag"])
+            if op in ("real", "imag"):
+                self.emit("f32" if x.dtype == "c64" else "f64", x.dims, f"{op}({x.name})")
+                return
+        elif x.dtype in FLOATS + NARROW:
             ops = ["negate", "abs", "negate", "sqrt", "exponential", "tanh", "logistic", "cosine", "copy"]
             ops += ["floor", "ceil", "sign", "round-nearest-even"] if self.program.exact else []
             op = self.rng.choice(ops)
@@ -132,13 +148,18 @@ class Computation:
         x = self.pick()
         if x.dtype == "pred":
             ops = ["and", "or", "xor"]
-        elif x.dtype in FLOATS:
+        elif x.dtype in COMPLEX:
+            ops = ["add", "subtract", "multiply", "multiply", "maximum", "minimum"]
+        elif x.dtype in FLOATS + NARROW:
             ops = ["add", "add", "subtract", "multiply", "multiply", "divide", "maximum", "minimum"]
             ops += ["remainder"] if self.program.exact else ["power"]
         else:
             ops = ["add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or", "xor",
                    "shift-left", "shift-right-logical", "shift-right-arithmetic", "power"]
         op, y = self.rng.choice(ops), self.pick_like(x)
+        if self.program.has_types and x.dtype in ("f32", "f64") and self.rng.random() < 0.3:
+            self.emit("c64" if x.dtype == "f32" else "c128", x.dims, f"complex({x.name}, {y.name})")
+            return
         if op == "power" and x.dtype in FLOATS:
             y = self.emit(x.dtype, (), f"constant({self.rng.choice(['0', '1', '2', '3', '0.5', '-1'])})")
             if x.dims:
@@ -154,7 +175,7 @@ class Computation:
         x = self.pick(wanted)
         if x is None:
             return
-        y, way = self.pick_like(x), self.rng.choice(["EQ", "NE", "LT", "LE", "GT", "GE"])
+        y, way = self.pick_like(x), self.rng.choice(["EQ", "NE", "LT", "LE", "GT", "GE"][:2 if x.dtype in COMPLEX else 6])
         self.emit("pred", x.dims, f"compare({x.name}, {y.name}), direction={way}")
 
     def op_select(self):
@@ -174,11 +195,14 @@ class Computation:
 
     def op_convert(self):
         x = self.pick()
-        to = self.rng.choice(FLOATS + (INTS + ["pred"] if self.program.exact or x.dtype not in FLOATS else []))
+        more = NARROW + FEW_BITS + COMPLEX if self.program.has_types else []
+        to = self.rng.choice(FLOATS + (INTS + ["pred"] if self.program.exact or x.dtype not in FLOATS else []) + more)
         self.emit(to, x.dims, f"convert({x.name})")
         if self.program.exact and self.rng.random() < 0.3:
-            same = [t for t in BITS if BITS[t] == BITS[x.dtype] and t != "pred"]
-            if x.dtype != "pred":
+            same = [t for t in BITS if BITS[t] == BITS[x.dtype] and t not in ["pred"] + COMPLEX]
+            if not self.program.has_types:
+                same = [t for t in same if t in FLOATS + INTS]
+            if x.dtype not in ["pred"] + COMPLEX:
                 self.emit(self.rng.choice(same), x.dims, f"bitcast-convert({x.name})")
                 self.values[-1].dtype = self.lines[-1].split(" = ")[1].split("[")[0]
 
@@ -298,7 +322,8 @@ class Computation:
             self.emit(x.dtype, x.dims, f"dynamic-update-slice({', '.join([x.name, part.name] + starts)})")
 
     def op_reduce(self):
-        x = self.pick(lambda v: v.dims and (v.dtype not in FLOATS or not self.program.exact or v.dtype == "f32"))
+        inexact = FLOATS + NARROW + COMPLEX
+        x = self.pick(lambda v: v.dims and (v.dtype not in inexact or not self.program.exact or v.dtype == "f32"))
         if x is None:
             return
         ops = {"pred": ["and", "or"]}.get(x.dtype, ["add", "maximum", "minimum", "multiply"])
@@ -393,7 +418,7 @@ class Computation:
                   f"start_index_map={{0}}, index_vector_dim=0, slice_sizes={{1,{x.dims[1]}}}")
 
     def op_scatter(self):
-        x = self.pick(lambda v: v.dims and v.dtype not in FLOATS and v.dtype != "pred")
+        x = self.pick(lambda v: v.dims and v.dtype not in FLOATS + NARROW + COMPLEX + ["pred"])
         if x is None:
             return
         index, rest = self.constant("s32", (2, 1)), list(x.dims[1:])
@@ -512,8 +537,8 @@ def rng_size(rng):
 
 
 class Program:
-    def __init__(self, seed, exact):
-        self.rng, self.exact = random.Random(seed), exact
+    def __init__(self, seed, exact, has_types):
+        self.rng, self.exact, self.has_types = random.Random(seed), exact, has_types
         self.done, self.bodies, self.opened, self.depth = [], {}, 0, 0
 
     def open(self, name):
@@ -532,7 +557,8 @@ class Program:
     def text(self, seed):
         entry = Computation(self, "ENTRY main")
         for k in range(self.rng.choice([1, 2, 3])):
-            dtype = self.rng.choice(INTS[:4] + FLOATS[:3] + ["f32", "f32"])
+            more = NARROW + FEW_BITS + COMPLEX if self.has_types else []
+            dtype = self.rng.choice(INTS[:4] + FLOATS[:3] + ["f32", "f32"] + more)
             entry.emit(dtype, entry.random_dims(), f"parameter({k})")
         entry.fill_with_ops(self.rng.choice([5, 15, 40]))
         results = self.rng.sample(entry.values, min(len(entry.values), self.rng.choice([1, 2, 4])))
@@ -543,8 +569,8 @@ class Program:
 
 def main():
     seed = int(sys.argv[1])
-    exact = len(sys.argv) < 3 or sys.argv[2] != "rounding"
-    sys.stdout.write(Program(seed, exact).text(seed))
+    kind = sys.argv[2] if len(sys.argv) > 2 else "exact"
+    sys.stdout.write(Program(seed, kind != "rounding", kind == "types").text(seed))
 
 
 if __name__ == "__main__":

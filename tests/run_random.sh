@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Random programs (random_programs.py) mean the same before and after the passes, in the reference engine: exact ones to
-# the bit, those with sums of floats within the usual tolerance. With RANDOM_ENGINE=compiled that engine runs them, and is
-# compared with the reference engine. RANDOM_COUNT programs of each kind, from RANDOM_SEED on; RANDOM_KEEP=FOLDER keeps
-# those that fail.
+# Random programs (random_programs.py) mean the same before and after the passes, in the reference engine: exact ones, and
+# those of rarer types, to the bit, those with sums of floats within the usual tolerance. With RANDOM_ENGINE=compiled that
+# engine runs them, and is compared with the reference engine. RANDOM_COUNT programs of each kind, from RANDOM_SEED on;
+# RANDOM_KEEP=FOLDER keeps those that fail.
 set -u
 . "$(dirname "$0")/common.sh"
 
@@ -38,5 +38,7 @@ for ((i = seed; i < seed + count; i++)); do
   compare exact "$i" --ulp 0
   before=$failed
   compare rounding "$i"
+  before=$failed
+  compare types "$i" --ulp 0
 done
 finish

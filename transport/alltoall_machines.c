@@ -9,7 +9,7 @@ static hr_status_t exchange_within(tp_request_t *request) {
   tp_group_t *within = request->group->parts->within;
   tp_block_t *blocks = (tp_block_t *)request->scratch.data;
   request->next = NULL;
-  return tp_all_to_all(within, blocks, blocks + within->size, &request->part);
+  return tp_all_to_all(within, blocks, blocks + within->size, 0, &request->part);
 }
 
 /* The caller's lists are there now only. */

@@ -11,14 +11,14 @@
 
 typedef enum where { ANYWHERE, ONE_MACHINE, MACHINES } where_t;
 
-typedef struct algorithm {
+typedef struct tp_algorithm {
   tp_collective_t collective;
   const char *name;
   tp_algorithm_fn start;
   where_t where;
   size_t most_bytes;
   double (*cost)(double p, double m, double n);
-} algorithm_t;
+} tp_algorithm_t;
 
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
   static double cost_of_##start(double p, double m, double n) {     \
@@ -28,7 +28,7 @@ typedef struct algorithm {
 #include "transport/algorithms.def"
 #undef ALGORITHM
 
-static const algorithm_t algorithms[] = {
+static const tp_algorithm_t algorithms[] = {
 #define ALGORITHM(collective, name, start, where, most_bytes, cost) \
   {TP_##collective, name, start, where, most_bytes, cost_of_##start},
 #include "transport/algorithms.def"
@@ -62,11 +62,28 @@ static bool is_reduction(tp_collective_t collective) {
   return collective == TP_ALL_REDUCE || collective == TP_REDUCE_SCATTER;
 }
 
-static bool can_do(const algorithm_t *row, tp_collective_t collective, const tp_group_t *group, size_t bytes,
+/* Among whom a transfer goes on. */
+typedef struct scope {
+  tp_groups_t *groups;
+  int size, machines;
+  bool shares_memory, spans_machines;
+} scope_t;
+
+static scope_t scope_of(const tp_group_t *group) {
+  return (scope_t){group->owner, group->size, group->machines > 1 ? group->machines : 1,
+                   group->shm && group->size <= TP_SHM_MEMBERS, tp_group_spans_machines(group)};
+}
+
+/* Permutes are measured with all ranks at once. */
+static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
+  return (scope_t){groups, groups->world->size, shares_memory ? 1 : 2, shares_memory, false};
+}
+
+static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope, size_t bytes,
                    bool in_any_order) {
-  bool may_regroup = tp_group_spans_machines(group) && (in_any_order || !is_reduction(collective));
+  bool may_regroup = scope->spans_machines && (in_any_order || !is_reduction(collective));
   bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
-              (row->where == ONE_MACHINE && group->shm && group->size <= TP_SHM_MEMBERS);
+              (row->where == ONE_MACHINE && scope->shares_memory);
   return row->collective == collective && here && bytes <= row->most_bytes;
 }
 
@@ -78,16 +95,16 @@ const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective) {
 }
 
 bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes) {
-  return can_do(&algorithms[algorithm], algorithms[algorithm].collective, group, bytes, true);
+  scope_t scope = scope_of(group);
+  return can_do(&algorithms[algorithm], algorithms[algorithm].collective, &scope, bytes, true);
 }
 
 /* What was measured comes before what is reckoned; it was on one machine. */
-static double cost_of(const algorithm_t *row, const tp_group_t *group, size_t bytes, bool *out_measured) {
-  int machines = group->machines > 1 ? group->machines : 1;
-  const tp_tuning_t *tuning = machines == 1 ? group->owner->tuning : NULL;
-  double us = tp_tuning_cost(tuning, row->collective, row->name, group->size, bytes);
+static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t bytes, bool *out_measured) {
+  const tp_tuning_t *tuning = scope->machines == 1 ? scope->groups->tuning : NULL;
+  double us = tp_tuning_cost(tuning, row->collective, row->name, scope->size, bytes);
   *out_measured = us >= 0;
-  return us >= 0 ? us : row->cost(group->size, machines, (double)bytes);
+  return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
 }
 
 static bool is_name(tp_collective_t collective, const char *name) {
@@ -98,18 +115,18 @@ static bool is_name(tp_collective_t collective, const char *name) {
 
 /* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
  * do. NULL: there is no such name. */
-static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *group, size_t bytes,
-                                 bool in_any_order) {
-  const char *forced = group->owner->forced[collective];
-  const algorithm_t *best = NULL;
+static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
+                                    bool in_any_order) {
+  const char *forced = scope->groups->forced[collective];
+  const tp_algorithm_t *best = NULL;
   double least = 0;
   bool best_is_measured = false, is_measured;
   if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
-    const algorithm_t *row = &algorithms[i];
-    if (!can_do(row, collective, group, bytes, in_any_order)) continue;
+    const tp_algorithm_t *row = &algorithms[i];
+    if (!can_do(row, collective, scope, bytes, in_any_order)) continue;
     if (forced && strcmp(forced, row->name) == 0) return row;
-    double cost = cost_of(row, group, bytes, &is_measured);
+    double cost = cost_of(row, scope, bytes, &is_measured);
     if (best && best_is_measured > is_measured) continue;
     if (!best || is_measured > best_is_measured || cost < least)
       best = row, least = cost, best_is_measured = is_measured;
@@ -117,19 +134,20 @@ static const algorithm_t *choose(tp_collective_t collective, const tp_group_t *g
   return best;
 }
 
-/* Once for each size that doubles, on the first member. */
-static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes, const algorithm_t *chosen) {
+/* Once for each size that doubles. */
+static void explain(tp_collective_t collective, const scope_t *scope, size_t bytes, const tp_algorithm_t *chosen,
+                    uint64_t *explained) {
   int size_class = bytes ? 64 - __builtin_clzll(bytes) : 0;
-  if (group->my_index || group->explained[collective] >> size_class & 1) return;
-  group->explained[collective] |= UINT64_C(1) << size_class;
+  if (*explained >> size_class & 1) return;
+  *explained |= UINT64_C(1) << size_class;
   char text[512];
   int used = snprintf(text, sizeof text, "hlorun: %s of %zu bytes on %d ranks: %s", collectives[collective].name, bytes,
-                      group->size, chosen->name);
-  const char *separator = group->owner->forced[collective] ? " (forced" : " (us";
+                      scope->size, chosen->name);
+  const char *separator = scope->groups->forced[collective] ? " (forced" : " (us";
   for (size_t i = 0; i < ALGORITHM_COUNT && used < (int)sizeof text - 64; i++) {
-    if (!can_do(&algorithms[i], collective, group, bytes, true)) continue;
+    if (!can_do(&algorithms[i], collective, scope, bytes, true)) continue;
     bool is_measured;
-    double us = cost_of(&algorithms[i], group, bytes, &is_measured);
+    double us = cost_of(&algorithms[i], scope, bytes, &is_measured);
     used += snprintf(text + used, sizeof text - (size_t)used, "%s %s %.1f%s", separator, algorithms[i].name, us,
                      is_measured ? " measured" : "");
     separator = ",";
@@ -137,16 +155,37 @@ static void explain(tp_collective_t collective, tp_group_t *group, size_t bytes,
   fprintf(stderr, "%s)\n", text);
 }
 
+/* The same transfer comes again and again: it need not be thought about again. */
+static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
+  return choice->algorithm && choice->bytes == wanted->bytes && choice->in_any_order == wanted->in_any_order &&
+         choice->forced == wanted->forced && choice->tuning == wanted->tuning &&
+         choice->shares_memory == wanted->shares_memory;
+}
+
+/* `explained`: sizes whose choices were told; NULL: this rank tells nothing. */
+static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective, const scope_t *scope, size_t bytes,
+                                bool in_any_order, uint64_t *explained) {
+  const char *forced = scope->groups->forced[collective];
+  tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, in_any_order};
+  if (is_chosen(choice, &wanted)) return NULL;
+  wanted.algorithm = choose(collective, scope, bytes, in_any_order);
+  if (!wanted.algorithm)
+    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", forced, collectives[collective].name,
+                    collectives[collective].variable);
+  if (scope->groups->explains && explained) explain(collective, scope, bytes, wanted.algorithm, explained);
+  *choice = wanted;
+  return NULL;
+}
+
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes) {
   tp_group_t *group = request->group;
   tp_shm_group_t *shared;
+  tp_choice_t *choice = &group->choices[collective];
   HR_TRY(tp_shm_group_of(group, &shared));
-  const algorithm_t *row = choose(collective, group, bytes, request->reducer.in_any_order);
-  if (!row)
-    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", group->owner->forced[collective],
-                    collectives[collective].name, collectives[collective].variable);
-  if (group->owner->explains) explain(collective, group, bytes, row);
-  return row->start(request);
+  scope_t scope = scope_of(group);
+  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.in_any_order,
+                      group->my_index ? NULL : &group->explained[collective]));
+  return choice->algorithm->start(request);
 }
 
 hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, void *out, tp_request_t **out_request) {
@@ -198,32 +237,29 @@ hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, 
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs, size_t equal_bytes,
                           tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
   tp_request_t *request;
   HR_TRY(tp_request_new(group->owner, group, &request));
   request->sends = sends;
   request->recvs = recvs;
-  return tp_request_started(tp_algorithm_start(TP_ALL_TO_ALL, request, 0), request, out_request);
+  hr_status_t st = tp_algorithm_start(TP_ALL_TO_ALL, request, equal_bytes * (size_t)group->size);
+  return tp_request_started(st, request, out_request);
 }
 
-/* What goes to, or comes from, one rank: in shared memory if both see it. Nothing at all needs no transfer. */
+/* What goes to, or comes from, one rank. Nothing at all needs no transfer. */
 static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends, int peer, const tp_block_t *block) {
   tp_groups_t *groups = request->groups;
   tp_shm_group_t *pipe = NULL;
   int self = groups->endpoint->rank;
-  const char *forced = groups->forced[TP_PERMUTE];
   if (!block->size_bytes) return NULL;
-  if (!forced || strcmp(forced, "message") != 0)
-    HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
-  if (pipe)
-    tp_permute_shm(request, pipe, sends, block);
-  else if (sends)
-    HR_TRY(tp_request_send_to(request, peer, block->data, block->size_bytes));
-  else
-    HR_TRY(tp_request_recv_from(request, peer, block->data, block->size_bytes, -1));
-  return NULL;
+  HR_TRY(tp_shm_pipe_of(groups, sends ? self : peer, sends ? peer : self, stream, &pipe));
+  scope_t scope = scope_of_pair(groups, pipe != NULL);
+  tp_choice_t *choice = &groups->permute_choices[sends];
+  HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false, self ? NULL : &groups->explained_permutes));
+  request->half = (tp_half_t){sends, peer, block, pipe};
+  return choice->algorithm->start(request);
 }
 
 static hr_status_t start_permute(tp_request_t *request, int64_t stream, int to, const tp_block_t *send, int from,

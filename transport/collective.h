@@ -20,8 +20,9 @@ typedef struct tp_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it may be called by any thread, one at a time */
-  /* The same with three places, none of which is another: out[i] = f(a[i], b[i]). May be NULL; not for wide ones. */
-  hr_status_t (*combine)(void *context, void *out, const void *a, const void *b, int64_t count);
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
+   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
   void (*widen)(void *context, const void *in, void *acc, int64_t count);
@@ -46,8 +47,9 @@ hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t 
 /* Member k gets chunk k (count elements) of the reduction of the members' `in` (size * count elements). */
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
                               tp_request_t **out_request);
-/* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists are read at once. */
-hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs,
+/* sends[k] goes to member k, recvs[k] comes from it; sizes agree pairwise and may be 0. The lists are read at once.
+ * `equal_bytes`: the size of every block of every member; 0: they may differ. */
+hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_block_t *recvs, size_t equal_bytes,
                           tp_request_t **out_request);
 /* Member `root`'s data arrives everywhere. */
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request);

@@ -26,6 +26,15 @@ typedef enum tp_collective {
   TP_COLLECTIVE_COUNT
 } tp_collective_t;
 
+/* The algorithm of the last transfer by some collective, and what it was chosen for. */
+typedef struct tp_choice {
+  const struct tp_algorithm *algorithm; /* NULL: none yet */
+  size_t bytes;
+  const char *forced;
+  const struct tp_tuning *tuning;
+  bool shares_memory, in_any_order;
+} tp_choice_t;
+
 typedef struct tp_group {
   tp_groups_t *owner;
   int size;
@@ -35,6 +44,7 @@ typedef struct tp_group {
   uint32_t transfers; /* started so far */
   int64_t stream;
   uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
+  tp_choice_t choices[TP_COLLECTIVE_COUNT];
   bool looked_for_shm;
   int machines; /* on which its members sit, once it has looked for shared memory; 0 before */
   uint32_t next_turn, turn;            /* of transfers in stages over several machines: started, and over */
@@ -55,7 +65,11 @@ struct tp_groups {
   bool looks;     /* nobody waits: what is not there is not waited for, however shortly */
   uint64_t moves; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
+  tp_endpoint_t *mail; /* messages to ranks of this machine go through it; NULL: as to others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
+  struct tp_shm_group *last_pipes[2]; /* those used last: to receive, and to send */
+  tp_choice_t permute_choices[2];     /* the same */
+  uint64_t explained_permutes;        /* bit k: the choice for sizes of k bits was told */
   tp_request_t *free_requests;
   tp_request_t *active; /* all that have not been waited for: any wait moves all of them on */
   /* For tests and measurements: the name of the algorithm to use whatever the size (NULL: choose), and what direct

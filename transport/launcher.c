@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "transport/transport.h"
+#include "transport/launched.h"
 
 /* Value of a variable that holds a number >= 0; -1 otherwise. */
 static int number_in(const char *variable) {
@@ -29,11 +29,17 @@ static bool place_from(const char *size_variable, const char *rank_variable, pla
 
 static place_t find_place(void) {
   place_t place = {0, 0};
+  if (tp_launched(&place.world_size, &place.rank)) return place;
   if (place_from("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", &place) || place_from("PMI_SIZE", "PMI_RANK", &place))
     return place;
   if (is_srun_task() && !place_from("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", &place))
     place_from("SLURM_NTASKS", "SLURM_PROCID", &place);
   return place;
+}
+
+hr_status_t tp_world_open(tp_endpoint_t **out_endpoint) {
+  place_t place;
+  return tp_launched(&place.world_size, &place.rank) ? tp_launched_open(out_endpoint) : tp_mpi_open(out_endpoint);
 }
 
 int tp_launcher_world_size(void) { return find_place().world_size; }

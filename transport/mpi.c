@@ -15,12 +15,10 @@
 #include <unistd.h>
 
 #include "transport/mpi_module.h"
+#include "transport/rest.h"
 
 #define PIECE_BYTES (1 << 30) /* MPI counts are ints: larger messages travel in pieces */
-#define SPINS 2000            /* polls before the processor is offered to others */
-#define YIELDS 200            /* polls before sleeping */
-#define SHORTEST_SLEEP_NS 20000
-#define LONGEST_SLEEP_NS 1000000
+#define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
 #define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
 
@@ -40,7 +38,6 @@ typedef struct mpi_endpoint {
   MPI_Comm comm;
   uint32_t tag_mask; /* of the tags that this MPI can carry */
   bool must_finalize;
-  bool out_of_step; /* a transfer failed or was given up: peers may wait for what will never come */
   char host_name[256];
   tp_message_t *free_messages;
 } mpi_endpoint_t;
@@ -103,13 +100,13 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
   if (!is_send) MPI_Cancel(piece);
   for (int polls = 0; !is_send && !done && polls < CANCEL_POLLS; polls++) {
     MPI_Test(piece, &done, MPI_STATUS_IGNORE);
-    if (!done) nanosleep(&(struct timespec){.tv_nsec = SHORTEST_SLEEP_NS}, NULL);
+    if (!done) nanosleep(&(struct timespec){.tv_nsec = CANCEL_REST_NS}, NULL);
   }
   if (!done) MPI_Request_free(piece);
 }
 
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
-  self_of(endpoint)->out_of_step = true;
+  endpoint->out_of_step = true;
   for (int i = 0; i < message->piece_count; i++) drop_piece(&message->pieces[i], message->is_send);
   message_free(self_of(endpoint), message);
 }
@@ -209,17 +206,17 @@ static hr_status_t mpi_probe(tp_endpoint_t *endpoint, int from, uint32_t tag, bo
   return error == MPI_SUCCESS ? NULL : failed_call(self, error, "looking for a message from", from);
 }
 
+/* Messages that are under way, though done for the sender, move only while MPI is called; who waits for something else,
+ * such as a counter in shared memory, has to see to it. */
+static void push_messages(mpi_endpoint_t *self) {
+  int come;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
+}
+
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
-  uint32_t spins = endpoint->crowded ? 0 : SPINS;
-  if (polls < spins) return;
-  if (polls < spins + YIELDS) {
-    sched_yield();
-    return;
-  }
-  uint32_t sleeps = polls - spins - YIELDS;
-  long sleep_ns = SHORTEST_SLEEP_NS + (long)(sleeps > 1000 ? 1000 : sleeps) * 1000;
-  if (sleep_ns > LONGEST_SLEEP_NS) sleep_ns = LONGEST_SLEEP_NS;
-  nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
+  bool spins = tp_rest_spins(endpoint->crowded, polls);
+  if (!spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
+  tp_rest(endpoint->crowded, polls);
 }
 
 /* --- start and end --- */
@@ -258,7 +255,7 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
     self->free_messages = message->next_free;
     self->host->free(message);
   }
-  if (self->out_of_step) {
+  if (endpoint->out_of_step) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);

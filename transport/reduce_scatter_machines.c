@@ -49,7 +49,7 @@ static hr_status_t exchange(tp_request_t *request) {
     recvs[lane] = (tp_block_t){own_chunks(request, lane), (size_t)request->segment * chunk_bytes(request)};
     if (!is_mine) packed += count;
   }
-  return tp_all_to_all(machines->within, sends, recvs, &request->part);
+  return tp_all_to_all(machines->within, sends, recvs, 0, &request->part);
 }
 
 static hr_status_t receive_partials(tp_request_t *request) {

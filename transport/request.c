@@ -1,6 +1,8 @@
 #include "transport/request.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,19 @@ static void delay_start(int rank) {
 
 /* --- the pool --- */
 
+/* For a new transfer; its memory is kept. */
+static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t *group) {
+  tp_posted_t *posted = request->posted;
+  int capacity = request->posted_capacity;
+  tp_space_t scratch = request->scratch, gathered = request->gathered;
+  memset(request, 0, offsetof(tp_request_t, turns));
+  request->turns[0].group = request->turns[1].group = NULL;
+  request->groups = groups, request->group = group;
+  request->posted = posted, request->posted_capacity = capacity;
+  request->scratch = scratch, request->gathered = gathered;
+  request->tag = TP_TAG_CLASS_PERMUTE;
+}
+
 static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_request_t **out_request) {
   tp_request_t *request = groups->free_requests;
   if (delay_most_ms) delay_start(groups->endpoint->rank);
@@ -33,9 +48,7 @@ static hr_status_t take_request(tp_groups_t *groups, tp_group_t *group, tp_reque
     HR_TRY(hr_alloc_zeroed(sizeof *request, &memory));
     request = memory;
   }
-  *request = (tp_request_t){.groups = groups, .group = group, .posted = request->posted,
-                            .posted_capacity = request->posted_capacity, .scratch = request->scratch,
-                            .gathered = request->gathered, .tag = TP_TAG_CLASS_PERMUTE};
+  clear_request(request, groups, group);
   request->next_active = groups->active;
   request->link = &groups->active;
   if (request->next_active) request->next_active->link = &request->next_active;
@@ -52,12 +65,25 @@ hr_status_t tp_request_new(tp_groups_t *groups, tp_group_t *group, tp_request_t 
   return st;
 }
 
+static void move_on(tp_request_t *request);
+
+/* What can be done at once is: others may be waiting for it. How that ended is told when the transfer is waited for. */
+static void begin_to_move(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->looks;
+  if (!request->poll) return;
+  groups->looks = true;
+  move_on(request);
+  groups->looks = looked;
+}
+
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
   tp_groups_t *groups = request->groups;
   if (st)
     tp_request_cancel(request);
   else
     *out_request = request;
+  if (!st) begin_to_move(request);
   tp_progress_unlock(groups);
   return st;
 }
@@ -103,44 +129,49 @@ static hr_status_t reserve_posted(tp_request_t *request) {
   return NULL;
 }
 
-/* Adds a started message to the round, or passes the failure on. */
-static hr_status_t posted(tp_request_t *request, hr_status_t st, tp_message_t *message, int part) {
-  if (!st) request->posted[request->posted_count++] = (tp_posted_t){message, part};
-  return st;
+/* Ranks of this machine are reached through its memory. */
+static tp_endpoint_t *way_to(const tp_request_t *request, int rank) {
+  const tp_groups_t *groups = request->groups;
+  return groups->mail && groups->shm->local_of[rank] >= 0 ? groups->mail : groups->endpoint;
+}
+
+typedef hr_status_t (*send_fn)(tp_endpoint_t *way, int to, uint32_t tag, const void *data, size_t size_bytes,
+                               tp_message_t **out_message);
+
+static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *way, send_fn send, int rank, const void *data,
+                             size_t size_bytes) {
+  tp_message_t *message;
+  HR_TRY(reserve_posted(request));
+  HR_TRY(send(way, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){way, message, -1};
+  return NULL;
+}
+
+static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
+  tp_endpoint_t *way = way_to(request, rank);
+  tp_message_t *message;
+  HR_TRY(reserve_posted(request));
+  HR_TRY(way->vtable->recv(way, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){way, message, part};
+  return NULL;
 }
 
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
-  if (!size_bytes) return NULL;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  tp_message_t *message = NULL;
-  HR_TRY(reserve_posted(request));
-  hr_status_t st = endpoint->vtable->send(endpoint, rank, request->tag, data, size_bytes, &message);
-  return posted(request, st, message, -1);
+  tp_endpoint_t *way = way_to(request, rank);
+  return size_bytes ? post_send(request, way, way->vtable->send, rank, data, size_bytes) : NULL;
 }
 
 hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  tp_message_t *message = NULL;
-  HR_TRY(reserve_posted(request));
-  hr_status_t st = endpoint->vtable->send_meeting(endpoint, rank, request->tag, data, size_bytes, &message);
-  return posted(request, st, message, -1);
+  tp_endpoint_t *way = way_to(request, rank);
+  return post_send(request, way, way->vtable->send_meeting, rank, data, size_bytes);
 }
 
 hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes) {
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  tp_message_t *message = NULL;
-  HR_TRY(reserve_posted(request));
-  hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message);
-  return posted(request, st, message, -1);
+  return post_recv(request, rank, data, size_bytes, -1);
 }
 
 hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
-  if (!size_bytes) return NULL;
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  tp_message_t *message = NULL;
-  HR_TRY(reserve_posted(request));
-  hr_status_t st = endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message);
-  return posted(request, st, message, part);
+  return size_bytes ? post_recv(request, rank, data, size_bytes, part) : NULL;
 }
 
 hr_status_t tp_request_send(tp_request_t *request, int member, const void *data, size_t size_bytes) {
@@ -153,11 +184,10 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
 
 /* Awaits the messages of this round in order; *out_done: all have arrived. */
 static hr_status_t test_round(tp_request_t *request, bool *out_done) {
-  tp_endpoint_t *endpoint = request->groups->endpoint;
   while (request->awaited < request->posted_count) {
     tp_posted_t *posted = &request->posted[request->awaited];
     bool arrived = false;
-    hr_status_t st = endpoint->vtable->test(endpoint, posted->message, &arrived);
+    hr_status_t st = posted->way->vtable->test(posted->way, posted->message, &arrived);
     if (!st && !arrived) {
       *out_done = false;
       return NULL;
@@ -190,9 +220,10 @@ static hr_status_t advance(tp_request_t *request, bool *out_done) {
 }
 
 static void drop_messages(tp_request_t *request) {
-  tp_endpoint_t *endpoint = request->groups->endpoint;
-  for (int i = request->awaited; i < request->posted_count; i++)
-    endpoint->vtable->cancel(endpoint, request->posted[i].message);
+  for (int i = request->awaited; i < request->posted_count; i++) {
+    tp_posted_t *posted = &request->posted[i];
+    posted->way->vtable->cancel(posted->way, posted->message);
+  }
   request->awaited = request->posted_count = 0;
   tp_shm_give_up(request);
   if (request->part) tp_request_cancel(request->part);
@@ -207,14 +238,15 @@ static uint64_t now_ns(void) {
 
 uint64_t tp_request_over_ns(const tp_request_t *request) { return request->over ? request->over_ns : 0; }
 
-/* As far as it goes without waiting. */
+/* As far as it goes without waiting. That it is over is told at the very end: some ask without the lock. */
 static void move_on(tp_request_t *request) {
+  bool over = false;
   if (request->over) return;
-  request->status = advance(request, &request->over);
-  if (request->over && request->groups->notes_times) request->over_ns = now_ns();
-  if (!request->status) return;
-  request->over = true;
-  drop_messages(request);
+  request->status = advance(request, &over);
+  if (request->status) drop_messages(request);
+  if (!over && !request->status) return;
+  if (request->groups->notes_times) request->over_ns = now_ns();
+  atomic_store_explicit(&request->over, true, memory_order_release);
 }
 
 static hr_status_t test_request(tp_request_t *request, bool *out_done) {

@@ -6,6 +6,7 @@
 #define TP_REQUEST_H
 
 #include "transport/collective.h"
+#include "transport/shm.h"
 
 /* Tags, from the top: what kind of transfer, which group, how many transfers the group has done. */
 #define TP_TAG_CLASS_PERMUTE (1u << (TP_TAG_BITS - 2))
@@ -18,6 +19,7 @@
 #define TP_TAG_COUNT_BITS 8
 
 typedef struct tp_posted {
+  tp_endpoint_t *way; /* over which it travels */
   tp_message_t *message;
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
@@ -37,6 +39,14 @@ typedef struct tp_fold {
   int64_t count;
   int folded;        /* members so far */
 } tp_fold_t;
+
+/* What a permute sends to a rank, or receives from one. */
+typedef struct tp_half {
+  bool sends;
+  int peer;
+  const tp_block_t *block;
+  struct tp_shm_group *pipe; /* NULL: the two share no memory */
+} tp_half_t;
 
 /* A transfer's place in shared memory (shm_group.h). */
 typedef struct tp_shm_turn tp_shm_turn_t;
@@ -58,8 +68,7 @@ struct tp_shm_turn {
   uint64_t first;        /* step of its first chunk */
   int seen;              /* members that have done seen_steps */
   uint64_t seen_steps;
-  unsigned idle_polls;
-  int64_t looked_ms;
+  tp_shm_watch_t watch;
 };
 
 struct tp_request {
@@ -71,7 +80,7 @@ struct tp_request {
   bool own_thread;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
   uint32_t turn;              /* among those of the group */
-  bool over;                  /* nothing is left to do but to tell */
+  atomic_bool over;           /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
   uint64_t over_ns;           /* when, if groups->notes_times */
 
@@ -83,8 +92,6 @@ struct tp_request {
   hr_status_t (*next)(tp_request_t *request);              /* NULL: the rounds are finished */
   hr_status_t (*finish)(tp_request_t *request);            /* called once at the end; may be NULL */
   hr_status_t (*poll)(tp_request_t *request, bool *out_done); /* instead of rounds of messages; may be NULL */
-  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
-
   tp_space_t scratch;
   tp_space_t gathered; /* what all-reduce gathers: the all-gather inside it has the scratch space */
 
@@ -93,8 +100,12 @@ struct tp_request {
   char *out, *result; /* the second: of an all-reduce that gathers first */
   size_t size_bytes;
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
+  tp_half_t half;                  /* of a permute: the one that is being started */
   int64_t count, segment;
   tp_reducer_t reducer;
+
+  /* What follows is not cleared for a new transfer, but for the turns' groups. */
+  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
   tp_fold_t fold;
 };
 
@@ -136,7 +147,7 @@ const char *tp_collective_name(tp_collective_t collective); /* as in "all-reduce
 int tp_algorithm_count(void);
 const char *tp_algorithm_name(int algorithm, tp_collective_t *out_collective);
 bool tp_algorithm_fits(int algorithm, tp_group_t *group, size_t bytes); /* can the group use it? */
-/* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them. */
+/* Starts the algorithm for a transfer of so many bytes, as algorithms.def counts them; of a permute: for a half. */
 hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request, size_t bytes);
 
 #endif

@@ -1,10 +1,13 @@
 #include "transport/shm.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,12 +17,17 @@
 
 #define BLOCKS 8192
 #define HEAP_BYTES (UINT64_C(1) << 34) /* of addresses: memory is taken as it is needed */
+#define READ_AT_ONCE ((size_t)1 << 30) /* the kernel reads no more than 2 GiB in one call */
+#define LOOK_POLLS 64 /* of a wait that found nothing before the clock is looked at */
+#define LOOK_MS 100   /* how often a process asks whether those that it waits for are there */
 
 /* --- who is here --- */
 
 typedef struct card { /* how a process introduces itself */
   uint64_t machine;
   uint64_t number; /* made up by each process: the first one's names the file */
+  uint64_t number_at; /* address of the number in its memory */
+  int process;
 } card_t;
 
 /* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
@@ -37,13 +45,14 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
 }
 
-static hr_status_t meet_all(tp_groups_t *groups, card_t *cards) {
+static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
   struct timespec now;
   tp_request_t *request;
   clock_gettime(CLOCK_REALTIME, &now);
-  card_t mine = {machine_number(groups->endpoint),
-                 (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44};
-  HR_TRY(tp_all_gather(groups->world, &mine, sizeof mine, cards, &request));
+  shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
+  card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
+                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+  HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
 }
 
@@ -60,15 +69,46 @@ static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
 static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
-  HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &shm->local_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->local_of));
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->process_of));
+  shm->local_size = 0;
   HR_TRY(HR_NEW_ARRAY(&shm->groups->arena, endpoint->world_size, &ranks));
   for (int r = 0; r < endpoint->world_size; r++) {
     bool here = cards[r].machine == cards[endpoint->rank].machine;
     shm->local_of[r] = here ? shm->local_size : -1;
+    shm->process_of[r] = cards[r].process;
     if (here) ranks[shm->local_size++] = r;
   }
   shm->my_local = shm->local_of[endpoint->rank];
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
+}
+
+/* --- the memory of other processes --- */
+
+int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes) {
+  for (size_t done = 0; done < size_bytes;) {
+    size_t left = size_bytes - done;
+    struct iovec here = {(char *)into + done, left < READ_AT_ONCE ? left : READ_AT_ONCE};
+    struct iovec there = {(void *)(uintptr_t)(address + done), here.iov_len};
+    ssize_t got = process_vm_readv(shm->process_of[rank], &here, 1, &there, 1, 0);
+    if (got <= 0) return got < 0 ? errno : EFAULT;
+    done += (size_t)got;
+  }
+  return 0;
+}
+
+/* Where the kernel lets only those read whom a process names, all may: as Open MPI does. */
+static void let_others_read(void) {
+#ifdef PR_SET_PTRACER
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+#endif
+}
+
+/* Each process tries to read the next one's number. */
+static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card_t *cards) {
+  int next = locals->ranks[(shm->my_local + 1) % shm->local_size];
+  uint64_t number = 0;
+  return !tp_shm_read(shm, next, &number, cards[next].number_at, sizeof number) && number == cards[next].number;
 }
 
 /* --- the file --- */
@@ -80,15 +120,29 @@ static void file_name(const card_t *first, bool elsewhere, char *name, size_t si
            (unsigned long long)first->number);
 }
 
+static size_t desks_bytes(const tp_shm_t *shm) {
+  return ((size_t)shm->local_size * sizeof(tp_shm_desk_t) + 4095) / 4096 * 4096;
+}
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
 static char *heap_of(const tp_shm_t *shm, int local) {
-  return shm->base + table_bytes(shm) + (size_t)local * HEAP_BYTES;
+  return shm->base + desks_bytes(shm) + table_bytes(shm) + (size_t)local * HEAP_BYTES;
+}
+
+static void reckon(tp_shm_t *shm, int local_size) {
+  shm->local_size = local_size;
+  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)local_size * sizeof(tp_shm_line_t);
+  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
+  shm->mapped_bytes = desks_bytes(shm) + table_bytes(shm) + (size_t)local_size * HEAP_BYTES;
+}
+
+static bool make_long(const tp_shm_t *shm) {
+  return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
 }
 
 static bool create_file(tp_shm_t *shm, const char *name) {
   shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (shm->fd < 0) return false;
-  if (ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0) return true;
+  if (make_long(shm)) return true;
   close(shm->fd);
   unlink(name);
   shm->fd = -1;
@@ -100,8 +154,9 @@ static bool map_file(tp_shm_t *shm) {
   if (at == MAP_FAILED) return false;
   shm->base = at;
   struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
-  return fcntl(shm->fd, F_SETLK, &alive) == 0 &&
-         tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
+  if (fcntl(shm->fd, F_SETLK, &alive)) return false;
+  atomic_store(&tp_shm_desk(shm, shm->my_local)->state, TP_SHM_HERE);
+  return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
 }
 
 /* Did everybody of `group` say yes? */
@@ -136,9 +191,7 @@ static void unmap(tp_shm_t *shm) {
 }
 
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
-  shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)shm->local_size * sizeof(tp_shm_line_t);
-  shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
-  shm->mapped_bytes = table_bytes(shm) + (size_t)shm->local_size * HEAP_BYTES;
+  reckon(shm, shm->local_size);
   HR_TRY(share_file(shm, locals, first, false, out_shared));
   if (*out_shared) return NULL;
   unmap(shm);
@@ -149,19 +202,36 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
 
 static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   tp_group_t *locals;
-  HR_TRY(meet_all(shm->groups, cards));
+  bool has_memory = shm->base != NULL;
+  HR_TRY(meet_all(shm, cards));
   HR_TRY(number_machines(shm->groups, cards));
   HR_TRY(find_locals(shm, cards, &locals));
+  *out_shared = has_memory;
   if (shm->local_size == 1) return NULL;
-  return share_memory(shm, locals, &cards[locals->ranks[0]], out_shared);
+  if (!has_memory) HR_TRY(share_memory(shm, locals, &cards[locals->ranks[0]], out_shared));
+  return *out_shared ? all_agree(locals, reads_next(shm, locals, cards), &shm->reads_directly) : NULL;
+}
+
+static hr_status_t shm_new(tp_shm_t **out_shm) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(tp_shm_t), &memory));
+  tp_shm_t *shm = memory;
+  *shm = (tp_shm_t){.fd = -1, .holders = 1};
+  hr_arena_init(&shm->arena);
+  let_others_read();
+  *out_shm = shm;
+  return NULL;
 }
 
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
-  void *memory, *cards;
+  void *cards;
   bool shared = false;
-  HR_TRY(hr_alloc_zeroed(sizeof(tp_shm_t), &memory));
-  tp_shm_t *shm = memory;
-  *shm = (tp_shm_t){.groups = groups, .fd = -1, .holders = 1};
+  tp_shm_t *shm = groups->endpoint->memory;
+  if (shm)
+    tp_shm_hold(shm);
+  else
+    HR_TRY(shm_new(&shm));
+  shm->groups = groups;
   hr_status_t st = hr_alloc((size_t)groups->endpoint->world_size * sizeof(card_t), &cards);
   if (!st) {
     st = open_with(shm, cards, &shared);
@@ -175,32 +245,103 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   return st;
 }
 
-static void let_go(tp_shm_t *shm) {
+/* --- with a file that is inherited --- */
+
+/* Never one of the standard streams, which may be closed. */
+static int file_without_name(void) {
+  int fd = memfd_create("hlorun", MFD_CLOEXEC), moved = -1;
+  if (fd < 0) return fd;
+  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return moved;
+}
+
+hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
+  tp_shm_t shm = {.fd = file_without_name()};
+  reckon(&shm, local_size);
+  if (shm.fd >= 0 && make_long(&shm)) {
+    *out_fd = shm.fd;
+    return NULL;
+  }
+  hr_status_t st = hr_error(HR_UNAVAILABLE, "cannot make memory for %d processes to share: %s", local_size, strerror(errno));
+  if (shm.fd >= 0) close(shm.fd);
+  return st;
+}
+
+static hr_status_t be_local(tp_shm_t *shm) {
+  HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
+  for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
+  return map_file(shm) ? NULL : hr_error(HR_UNAVAILABLE, "cannot map the memory that processes share: %s", strerror(errno));
+}
+
+hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm) {
+  tp_shm_t *shm;
+  HR_TRY(shm_new(&shm));
+  shm->fd = fd;
+  shm->my_local = my_local;
+  reckon(shm, local_size);
+  hr_status_t st = be_local(shm);
+  if (st)
+    tp_shm_let_go(shm);
+  else
+    *out_shm = shm;
+  return st;
+}
+
+void tp_shm_hold(tp_shm_t *shm) { atomic_fetch_add(&shm->holders, 1); }
+
+void tp_shm_let_go(tp_shm_t *shm) {
   if (atomic_fetch_sub(&shm->holders, 1) != 1) return;
   unmap(shm);
+  hr_arena_deinit(&shm->arena);
   hr_free(shm);
 }
 
 void tp_shm_close(tp_shm_t *shm) {
   if (!shm) return;
   tp_shm_staging_destroy(shm);
-  let_go(shm);
+  tp_shm_let_go(shm);
 }
 
 bool tp_shm_lives(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
-  if (local == shm->my_local || fcntl(shm->fd, F_GETLK, &lock)) return true;
-  return lock.l_type != F_UNLCK;
+  if (local == shm->my_local || atomic_load(&tp_shm_desk(shm, local)->state) == TP_SHM_EXPECTED) return true;
+  return fcntl(shm->fd, F_GETLK, &lock) || lock.l_type != F_UNLCK;
+}
+
+hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host) {
+  if (atomic_load(&tp_shm_desk(shm, shm->local_of[rank])->state) == TP_SHM_FAILED)
+    return hr_error(HR_CANCELLED, "because rank %d failed", rank);
+  return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank, host);
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool tp_shm_watch_is_due(tp_shm_watch_t *watch) {
+  if (++watch->polls % LOOK_POLLS) return false;
+  int64_t now = now_ms();
+  if (!watch->looked_ms) watch->looked_ms = now;
+  if (now - watch->looked_ms < LOOK_MS) return false;
+  watch->looked_ms = now;
+  return true;
 }
 
 /* --- blocks and memory --- */
+
+static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
+  return (tp_shm_block_t *)(shm->base + desks_bytes(shm) + number * shm->block_bytes);
+}
 
 /* Entries are never given back, so whoever asks first makes it, and the others find it. */
 tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
   key |= 1;
   for (uint64_t i = 0; i < BLOCKS; i++) {
-    tp_shm_block_t *block = (tp_shm_block_t *)(shm->base + (key + i) / 2 % BLOCKS * shm->block_bytes);
+    tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
     uint64_t found = 0;
     if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
   }
@@ -209,14 +350,14 @@ tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
 
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
   void *memory = tp_shm_heap_alloc(shm->heap, size_bytes);
-  if (memory) atomic_fetch_add(&shm->holders, 1);
+  if (memory) tp_shm_hold(shm);
   return memory;
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {
   if (!memory) return;
   tp_shm_heap_free(shm->heap, memory);
-  let_go(shm);
+  tp_shm_let_go(shm);
 }
 
 bool tp_shm_has(const tp_shm_t *shm, const void *memory) {

@@ -1,5 +1,5 @@
 /* Memory that the processes of one machine share. A file in /dev/shm (or $TMPDIR), which has no name any more once all
- * have mapped it: a table of blocks, in which the members of a group tell each other how far they are, and a heap of
+ * have mapped it: a desk of every process, a table of blocks, in which the members of a group tell each other how far they are, and a heap of
  * every process, which it alone allocates from and all read. Blocks and heaps take up memory only where they are used.
  * A process holds a lock on its byte of the file as long as it lives: the others find out that way that it is gone.
  * Thread: that of the endpoint, but for tp_shm_alloc and tp_shm_free. */
@@ -38,13 +38,26 @@ typedef struct tp_shm_block {
   tp_shm_line_t lines[];
 } tp_shm_block_t;
 
+/* How far a process is, where that cannot be told from its lock. */
+typedef enum tp_shm_state { TP_SHM_EXPECTED, TP_SHM_HERE, TP_SHM_FAILED, TP_SHM_LEFT } tp_shm_state_t;
+
+/* Of a process: letters for it, the last one on top (shm_mail.h). */
+typedef struct tp_shm_desk {
+  _Alignas(64) _Atomic uint64_t pile;
+  _Alignas(64) _Atomic uint32_t state;
+} tp_shm_desk_t;
+
 typedef struct tp_shm {
-  tp_groups_t *groups;
+  tp_groups_t *groups; /* NULL: nobody has asked for them yet */
+  hr_arena_t arena;
   int fd;
+  uint64_t number; /* made up; others read it to find out whether they can */
   char *base;
   size_t mapped_bytes, block_bytes;
   int local_size, my_local;
   int *local_of; /* by rank: its place among the ranks of this machine; -1: elsewhere */
+  int *process_of; /* by rank of this machine: its process number */
+  bool reads_directly; /* all processes of this machine may read each other's memory */
   struct tp_shm_heap *heap;
   struct tp_shm_staging *staging; /* all that this process has */
   atomic_int holders; /* 1 until it is closed, and 1 for each piece of memory in use */
@@ -54,6 +67,14 @@ typedef struct tp_shm {
  * *out_shm NULL, on all ranks of a machine alike, where there is nobody to share with or no room for it. */
 hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm);
 void tp_shm_close(tp_shm_t *shm); /* accepts NULL */
+/* The same for processes that a parent started together: a file without a name, which they inherit; `out_fd` is closed
+ * when the process starts another program. Errors: UNAVAILABLE. */
+hr_status_t tp_shm_file_new(int local_size, int *out_fd);
+/* Takes fd over. tp_shm_open finds it as the memory of the endpoint. */
+hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm);
+/* One more holder, who lets go in the end. */
+void tp_shm_hold(tp_shm_t *shm);
+void tp_shm_let_go(tp_shm_t *shm);
 
 /* The block of this key, which is the same for all that ask; NULL: the table is full, for all alike. */
 tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key);
@@ -69,7 +90,20 @@ static inline uint64_t tp_shm_place(const tp_shm_t *shm, const void *memory) {
 }
 static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t place) { return shm->base + place; }
 
-/* Does the process of this rank, which is on this machine, still live? */
+/* Does the process of this rank, which is on this machine, still live? Of one that does not: what those say who wait for
+ * it; CANCELLED if it said itself what had happened. */
 bool tp_shm_lives(const tp_shm_t *shm, int rank);
+hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host);
+/* Of a wait that finds nothing again and again: is it time to ask whether those that it waits for live? */
+typedef struct tp_shm_watch {
+  unsigned polls; /* that found nothing */
+  int64_t looked_ms;
+} tp_shm_watch_t;
+bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
+
+/* Of a process, by its place among the ranks of this machine. */
+static inline tp_shm_desk_t *tp_shm_desk(const tp_shm_t *shm, int local) { return &((tp_shm_desk_t *)shm->base)[local]; }
+/* Copies from the own memory of another process, if shm->reads_directly. Gives an error number, or 0. */
+int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);
 
 #endif

@@ -4,7 +4,8 @@
  *
  * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each copies what the
  * others have straight into its own result, which is then in its caches; or, what is too large for them, its own bytes
- * into everybody's results, a block at a time, so that memory is read once.
+ * into everybody's results, a block at a time, so that memory is read once. Bytes elsewhere first go to their own place
+ * in the result.
  * Cost: 2 steps; p * n bytes written, as many or n read. */
 #include <string.h>
 
@@ -57,6 +58,7 @@ static void take_all(tp_shm_turn_t *turn) {
   }
 }
 
+/* Nobody reads another's bytes here: they may lie anywhere. */
 static void give_all(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
   size_t at = (size_t)mine * turn->size_bytes;
@@ -123,9 +125,19 @@ static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
 
 /* --- both --- */
 
-static hr_status_t tell(tp_shm_turn_t *turn) {
+/* What others are to read and cannot reach goes to its place in the result first, where it belongs anyway. */
+static bool tell_places(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
-  if (!tp_shm_tell(turn, request->in, request->out)) {
+  const tp_shm_t *shm = turn->group->shm;
+  if (streams(turn)) return tp_shm_tell(turn, NULL, request->out);
+  if (tp_shm_has(shm, request->in) || !tp_shm_has(shm, request->out))
+    return tp_shm_tell(turn, request->in, request->out);
+  place_own(turn);
+  return tp_shm_tell(turn, place_of(request, turn->group->mine), request->out);
+}
+
+static hr_status_t tell(tp_shm_turn_t *turn) {
+  if (!tell_places(turn)) {
     HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
     copy_in(turn);
   }

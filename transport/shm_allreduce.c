@@ -191,11 +191,21 @@ static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
 
 /* --- both --- */
 
-/* Who has its array elsewhere begins with its first chunk at once: where all have, everybody's is there after the first
+/* An operand that others cannot reach is copied to the result, if they reach that. */
+static bool tell_places(tp_shm_turn_t *turn) {
+  const tp_request_t *request = turn->request;
+  const tp_shm_t *shm = turn->group->shm;
+  if (tp_shm_has(shm, request->in) || !tp_shm_has(shm, request->out))
+    return tp_shm_tell(turn, request->in, request->out);
+  tp_shm_copy(request->out, request->in, turn->size_bytes, false);
+  return tp_shm_tell(turn, request->out, request->out);
+}
+
+/* Who has its arrays elsewhere begins with its first chunk at once: where all have, everybody's is there after the first
  * step. */
 static hr_status_t tell(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
-  if (!tp_shm_tell(turn, request->in, request->out)) {
+  if (!tell_places(turn)) {
     HR_TRY(tp_shm_stage(turn, 4 * staged_bytes(request), &turn->stage_memory));
     copy_in(turn);
   }

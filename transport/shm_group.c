@@ -1,14 +1,12 @@
 #include "transport/shm_group.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "transport/machines.h"
 
-#define SPINS 200           /* looks at a counter before the caller may do other things */
-#define LOOK_POLLS 64       /* polls that found nothing before the clock is looked at */
-#define LOOK_MS 100         /* how often a process asks whether those that it waits for are there */
+#define SPINS 200           /* looks at a counter before the caller may do other things, */
+#define QUICK_LOOKS 32      /* the first of them without a pause */
 #define LEAST_CHUNK_BYTES ((size_t)128 << 10)
 #define MOST_CHUNK_BYTES ((size_t)1 << 20)
 
@@ -63,17 +61,29 @@ typedef struct pipe_key {
   int ranks[2]; /* from, to */
 } pipe_key_t;
 
+static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_group_t **out_pipe) {
+  void *memory;
+  HR_TRY(hr_arena_copy(&groups->arena, key, sizeof *key, &memory));
+  const pipe_key_t *kept = memory;
+  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
+  if (!*out_pipe) return NULL;
+  (*out_pipe)->stream = key->stream;
+  return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
+}
+
+static bool is_pipe(const tp_shm_group_t *pipe, const pipe_key_t *key) {
+  return pipe && pipe->stream == key->stream && pipe->ranks[0] == key->ranks[0] && pipe->ranks[1] == key->ranks[1];
+}
+
 hr_status_t tp_shm_pipe_of(tp_groups_t *groups, int from, int to, int64_t stream, tp_shm_group_t **out_group) {
-  pipe_key_t key = {stream, {from, to}}, *kept;
+  pipe_key_t key = {stream, {from, to}};
+  tp_shm_group_t **last = &groups->last_pipes[from == groups->endpoint->rank];
   *out_group = NULL;
   if (!groups->shm || groups->shm->local_of[from] < 0 || groups->shm->local_of[to] < 0) return NULL;
-  *out_group = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
-  if (*out_group) return NULL;
-  void *memory;
-  HR_TRY(hr_arena_copy(&groups->arena, &key, sizeof key, &memory));
-  kept = memory;
-  HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(&key, sizeof key, 13), out_group));
-  return *out_group ? hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_group, NULL) : NULL;
+  if (!is_pipe(*last, &key)) *last = hr_map_get(&groups->pipes, (hr_str_t){(const char *)&key, sizeof key});
+  if (!*last) HR_TRY(new_pipe(groups, &key, last));
+  *out_group = *last;
+  return NULL;
 }
 
 /* --- counting --- */
@@ -96,7 +106,7 @@ bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
   int spins = groups->endpoint->crowded || groups->looks ? 0 : SPINS;
   for (int i = 0; i <= spins; i++) {
     if (has_counted(turn->group, member, count)) return true;
-    relax();
+    if (i >= QUICK_LOOKS) relax();
   }
   return false;
 }
@@ -112,30 +122,14 @@ bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
   return true;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
 static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
   const tp_shm_group_t *group = turn->group;
   for (int k = 0; k < group->size; k++)
     if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
         !has_counted(group, k, turn->wanted))
-      return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", group->ranks[k],
-                      group->shm->groups->endpoint->host);
+      return tp_shm_gone(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
-}
-
-static hr_status_t while_idle(tp_shm_turn_t *turn) {
-  if (++turn->idle_polls % LOOK_POLLS) return NULL;
-  int64_t now = now_ms();
-  if (!turn->looked_ms) turn->looked_ms = now;
-  if (now - turn->looked_ms < LOOK_MS) return NULL;
-  turn->looked_ms = now;
-  return look_for_dead(turn);
 }
 
 /* --- turns --- */
@@ -171,9 +165,8 @@ static hr_status_t move_turn(tp_shm_turn_t *turn) {
     end_turn(turn);
     return NULL;
   }
-  if (turn->steps == before) return while_idle(turn);
-  turn->idle_polls = 0;
-  turn->looked_ms = 0;
+  if (turn->steps == before) return tp_shm_watch_is_due(&turn->watch) ? look_for_dead(turn) : NULL;
+  turn->watch = (tp_shm_watch_t){0};
   return NULL;
 }
 

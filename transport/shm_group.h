@@ -13,6 +13,8 @@ typedef struct tp_shm_group {
   const int *ranks;
   uint64_t count;           /* steps that this process has done */
   uint64_t previous_base;   /* its steps before the transfer before this one: notes of the one before that are free */
+  int64_t stream;           /* of a pipe */
+  uint64_t known;           /* of a pipe: steps of the receiver when the sender looked last */
   uint32_t next_turn, turn; /* transfers started, and over */
   bool broken;              /* one was given up */
   tp_shm_line_t *lines[];   /* of the members */
@@ -31,9 +33,6 @@ void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *gr
 /* Signature of tp_request_t.poll: moves request->turns on. */
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done);
 void tp_shm_give_up(tp_request_t *request); /* of a request that is cancelled */
-
-/* One half of a permute through its pipe. */
-void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block);
 
 /* --- for algorithms --- */
 

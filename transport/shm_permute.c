@@ -39,8 +39,18 @@ static hr_status_t send_chunks(tp_shm_turn_t *turn, bool *out_done) {
   return wait_for_receiver(turn, out_done);
 }
 
+/* Has the receiver read the note that this transfer is to have? The line of its counter is looked at as seldom as can
+ * be: it is in another processor's cache. */
+static bool note_is_free(tp_shm_turn_t *turn) {
+  tp_shm_group_t *pipe = turn->group;
+  if (pipe->known >= pipe->previous_base) return true;
+  if (!tp_shm_member_counted(turn, RECEIVER, pipe->previous_base)) return false;
+  pipe->known = atomic_load_explicit(&pipe->lines[RECEIVER]->count, memory_order_acquire);
+  return true;
+}
+
 static hr_status_t step_send(tp_shm_turn_t *turn, bool *out_done) {
-  if (!tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base)) return NULL;
+  if (!note_is_free(turn)) return NULL;
   tp_shm_tell_size(turn);
   if (tp_shm_tell(turn, turn->request->in, NULL)) {
     tp_shm_did(turn);
@@ -88,7 +98,7 @@ static hr_status_t step_recv(tp_shm_turn_t *turn, bool *out_done) {
 }
 
 static hr_status_t step_send_small(tp_shm_turn_t *turn, bool *out_done) {
-  *out_done = tp_shm_member_counted(turn, RECEIVER, turn->group->previous_base);
+  *out_done = note_is_free(turn);
   if (!*out_done) return NULL;
   tp_shm_tell_size(turn);
   memcpy(tp_shm_small(turn, SENDER), turn->request->in, turn->size_bytes);
@@ -105,16 +115,18 @@ static hr_status_t step_recv_small(tp_shm_turn_t *turn, bool *out_done) {
   return NULL;
 }
 
-void tp_permute_shm(tp_request_t *request, tp_shm_group_t *pipe, bool sends, const tp_block_t *block) {
+hr_status_t tp_permute_shm(tp_request_t *request) {
+  const tp_block_t *block = request->half.block;
+  bool sends = request->half.sends, small = block->size_bytes <= TP_SHM_SMALL;
   tp_shm_turn_t *turn = &request->turns[sends ? 0 : 1];
   size_t chunk = tp_shm_chunk(request->groups, block->size_bytes);
   if (sends)
     request->in = block->data;
   else
     request->out = block->data;
-  bool small = block->size_bytes <= TP_SHM_SMALL;
   tp_shm_step_fn sender = small ? step_send_small : step_send, receiver = small ? step_recv_small : step_recv;
-  tp_shm_begin(request, turn, pipe, block->size_bytes, sends ? sender : receiver);
+  tp_shm_begin(request, turn, request->half.pipe, block->size_bytes, sends ? sender : receiver);
   turn->eager = sends;
   turn->rounds = (int64_t)((block->size_bytes + chunk - 1) / chunk);
+  return NULL;
 }

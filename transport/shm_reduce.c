@@ -40,14 +40,11 @@ void tp_shm_copy(void *to, const void *from, size_t size_bytes, bool around_cach
 
 static hr_status_t reduce_block(const tp_reducer_t *reducer, int size, const char *const *in, size_t offset,
                                 int64_t count, char *out) {
-  int next = 1;
-  if (out == in[0] + offset)
-    ; /* the first elements are there already */
-  else if (reducer->combine && size > 1)
-    HR_TRY(reducer->combine(reducer->context, out, in[0] + offset, in[next++] + offset, count));
-  else
-    memcpy(out, in[0] + offset, (size_t)count * reducer->element_bytes);
-  for (; next < size; next++) HR_TRY(reducer->reduce(reducer->context, out, in[next] + offset, count));
+  const void *at[size];
+  for (int k = 0; k < size; k++) at[k] = in[k] + offset;
+  if (reducer->combine && size > 1) return reducer->combine(reducer->context, out, at, size, count);
+  if (out != at[0]) memcpy(out, at[0], (size_t)count * reducer->element_bytes);
+  for (int k = 1; k < size; k++) HR_TRY(reducer->reduce(reducer->context, out, at[k], count));
   return NULL;
 }
 

@@ -51,6 +51,8 @@ struct tp_endpoint {
   bool crowded;        /* more ranks than processors here: spinning would take the time of the rank that is waited for */
   bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
+  struct tp_shm *memory; /* that it came with, shared with all other ranks; NULL: none */
+  bool out_of_step;    /* a transfer failed or was given up: peers may wait for what will never come */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */
   /* Asked between polls of a wait; a failure ends the wait with it (signals, time-outs). May be NULL. */
@@ -63,7 +65,9 @@ struct tp_endpoint {
  * $HLORUN_MODULE_DIR, from beside the executable (its folder, .libs and ../lib/hlorun), or from where it was installed.
  * Errors: UNAVAILABLE if the module is missing or MPI cannot start. */
 hr_status_t tp_mpi_open(tp_endpoint_t **out_endpoint);
-/* World size that the launcher (mpirun, srun) gave this process by environment variables; 0: no launcher. Does not
+/* The world that a launcher started: over MPI, or over shared memory alone (launched.h). */
+hr_status_t tp_world_open(tp_endpoint_t **out_endpoint);
+/* World size that the launcher (mpirun, srun, hlorun -n) gave this process by environment variables; 0: no launcher. Does not
  * touch MPI. */
 int tp_launcher_world_size(void);
 int tp_launcher_rank(void); /* 0 without a launcher */

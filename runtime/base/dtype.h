@@ -77,6 +77,9 @@ const hr_float_format_t *hr_float_format(hr_dtype_t type);
 uint64_t hr_float_encode(hr_dtype_t type, double value);
 double hr_float_decode(hr_dtype_t type, uint64_t bits);
 
+/* The bits of the largest finite number of a FLOAT type but F64, without sign: all greater patterns are special. */
+uint64_t hr_float_largest(hr_dtype_t type);
+
 /* Whole arrays between a FLOAT type's memory and f32 (for types whose compute type is f32). Fast for f16 and bf16;
  * 8 bits and fewer go through a table one way. */
 void hr_floats_to_f32(hr_dtype_t type, const void *from, float *to, int64_t count);

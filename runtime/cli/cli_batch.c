@@ -121,11 +121,11 @@ static hr_status_t start_launch(launch_t *launch) {
   if (!st) {
     words[n++] = "test";
     words[n++] = "--worker";
-    words[n++] = launch->report;
+    st = hr_arena_printf(&arena, &words[n++], "%d:%s", options->world, launch->report);
     for (int i = 0; i < options->option_count; i++) words[n++] = options->words[i];
     words[n++] = "--";
     for (size_t i = 0; i < launch->count; i++) words[n++] = launch->cases[launch->chosen[i]].program;
-    st = cli_launch_command(&arena, options->world, (int)n, words, &command);
+    if (!st) st = cli_launch_command(&arena, options->world, (int)n, words, &command);
   }
   launch->pid = st ? -1 : fork();
   if (launch->pid == 0) {

@@ -45,11 +45,21 @@ static void describe(hr_text_t *text, const char *path, const hlo_module_t *modu
                    path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
+/* The program, and functions of its file that nothing calls. */
+static hr_status_t read_and_verify(loaded_t *program) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(program->path, &bytes));
+  hr_status_t st = read_module(program->path, bytes, &program->module);
+  if (!st) st = hlo_verify(program->module);
+  if (!st) st = read_verify_functions(program->path, bytes);
+  hr_buffer_release(bytes);
+  return st;
+}
+
 static hr_status_t load(loaded_t *program) {
   hr_text_t text;
   hr_text_init(&text);
-  hr_status_t st = read_module_file(program->path, &program->module);
-  if (!st) st = hlo_verify(program->module);
+  hr_status_t st = read_and_verify(program);
   if (!st) describe(&text, program->path, program->module);
   if (!st) st = cli_print(&text);
   hr_text_deinit(&text);

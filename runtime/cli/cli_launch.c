@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli_agree.h"
+#include "cli/cli_launch_local.h"
 #include "cli/cli_verdict.h"
 #include "transport/transport.h"
 
@@ -78,15 +79,20 @@ static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) 
   return NULL;
 }
 
-hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
+hr_status_t cli_launch_own_file(char into[PATH_MAX]) {
+  ssize_t size = readlink("/proc/self/exe", into, PATH_MAX - 1);
+  if (size < 0) return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
+  into[size] = 0;
+  return NULL;
+}
+
+static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
                                char *const **out_words) {
   char mpirun[PATH_MAX], self[PATH_MAX];
   if (!find_in_path("mpirun", mpirun))
     return hr_error(HR_UNAVAILABLE, "-n %d needs mpirun, which is not in PATH; install the package openmpi-bin",
                     processes);
-  ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (size < 0) return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
-  self[size] = 0;
+  HR_TRY(cli_launch_own_file(self));
   allow_root();
   watch_connections();
   const char **words, *count;
@@ -103,6 +109,19 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
   words[n++] = count;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[n++]));
   for (int i = 0; i < argument_count; i++) words[n++] = arguments[i];
+  *out_words = (char *const *)words;
+  return NULL;
+}
+
+hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_count, const char *const *arguments,
+                               char *const **out_words) {
+  char self[PATH_MAX];
+  const char **words;
+  if (!cli_launch_is_local()) return mpirun_command(arena, processes, argument_count, arguments, out_words);
+  HR_TRY(cli_launch_own_file(self));
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2, &words));
+  HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[0]));
+  for (int i = 0; i < argument_count; i++) words[i + 1] = arguments[i];
   *out_words = (char *const *)words;
   return NULL;
 }
@@ -137,15 +156,14 @@ static _Noreturn void become(char *const *words) {
 /* What the first process that failed has told; where none could, mpirun's exit code. What a signal did to it is this
  * command's own affair. */
 static hr_status_t status_of(int status) {
-  static const hr_code_t codes[] = {[1] = HR_MISMATCH,  [2] = HR_USAGE,       [3] = HR_INVALID,
-                                    [4] = HR_DISAGREE, [5] = HR_UNAVAILABLE, [6] = HR_DEADLINE};
   if (interrupted) return cli_reported(HR_CANCELLED);
-  int verdict = cli_verdict_read();
-  if (verdict > 0 && verdict < (int)(sizeof codes / sizeof *codes)) return cli_reported(codes[verdict]);
+  hr_status_t told = cli_verdict_status(cli_verdict_read());
+  if (told) return told;
   if (WIFSIGNALED(status)) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
   int code = WEXITSTATUS(status);
   if (code == 0) return NULL;
-  if (code < (int)(sizeof codes / sizeof *codes)) return cli_reported(codes[code]);
+  told = cli_verdict_status(code);
+  if (told) return told;
   if (code > 128 && code < 128 + NSIG)
     return hr_error(HR_UNAVAILABLE, "a process ended by SIG%s", sigabbrev_np(code - 128));
   return hr_error(HR_UNAVAILABLE, "mpirun ended with exit code %d", code);
@@ -195,15 +213,20 @@ static hr_status_t run_words(char *const *words) {
   return st ? st : status_of(wait_for_mpirun(pid));
 }
 
-/* -n itself goes along too: it agrees with the launcher then. */
-hr_status_t cli_launch_run(int processes, int argc, char *const *argv) {
+static hr_status_t launch_by_mpirun(int processes, int argc, char *const *argv) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   char *const *words;
-  cli_verdict_open();
-  hr_status_t st = cli_launch_command(&arena, processes, argc, (const char *const *)argv, &words);
+  cli_verdict_open(true);
+  hr_status_t st = mpirun_command(&arena, processes, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
   cli_verdict_close();
   hr_arena_deinit(&arena);
   return st;
+}
+
+/* -n itself goes along too: it agrees with the launcher then. */
+hr_status_t cli_launch_run(int processes, int argc, char *const *argv) {
+  if (cli_launch_is_local()) return cli_launch_locally(processes, argc, argv);
+  return launch_by_mpirun(processes, argc, argv);
 }

@@ -3,11 +3,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "transport/loop.h"
 
 #define GRACE_MS 2000
+#define SAME_MS 500
 #define EXIT_INTERRUPTED 5
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
@@ -18,6 +20,7 @@ static struct {
   tp_source_t *sources[WATCHED_COUNT], *grace, *teller;
   hlorun_client_t *client;
   atomic_int caught;
+  int64_t caught_ms; /* of the loop thread */
 } watcher;
 
 /* On the loop thread, whatever the program is doing. */
@@ -30,10 +33,21 @@ static void end_now(void *context) {
   _exit(EXIT_INTERRUPTED);
 }
 
-/* On the loop thread. The first signal asks for an orderly end, and gives it a while. */
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* On the loop thread. The first signal asks for an orderly end, and gives it a while; a later one is impatient. One that
+ * comes at once is the same again, from the terminal and from whoever started this process. */
 static void on_signal(void *context) {
   int signal_number = *(const int *)context;
-  if (atomic_exchange(&watcher.caught, signal_number)) end_now(NULL);
+  if (atomic_exchange(&watcher.caught, signal_number)) {
+    if (now_ms() - watcher.caught_ms >= SAME_MS) end_now(NULL);
+    return;
+  }
+  watcher.caught_ms = now_ms();
   char reason[64];
   snprintf(reason, sizeof reason, "interrupted by SIG%s", sigabbrev_np(signal_number));
   hlorun_client_cancel(watcher.client, reason);

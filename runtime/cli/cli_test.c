@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/cli_agree.h"
 #include "cli/cli_batch.h"
+#include "cli/cli_launch.h"
 #include "transport/transport.h"
 
 #define TIMEOUT_S 60
@@ -192,12 +193,14 @@ static hr_status_t work(test_t *test, const char *report) {
   return cli_batch_work(report, &client, &tolerance, test->cases.data, test->cases.count);
 }
 
-static hr_status_t test_all(test_t *test) {
+static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   const char *report = hr_option_text(test->options, HR_OPTION_WORKER);
   if (!report && tp_launcher_world_size() > 1)
     return hr_error(HR_USAGE, "test starts the processes of its cases itself: run it without mpirun or srun");
+  if (report && tp_launcher_world_size() == 0 && atoi(report) > 1)
+    return cli_launch_run(atoi(report), arguments->all_argc, arguments->all_argv);
   HR_TRY(find_cases(test));
-  if (report) return work(test, report);
+  if (report) return work(test, report + strcspn(report, ":") + 1);
   if (hr_option_is_given(test->options, HR_OPTION_LIST)) return list_cases(test);
   cli_pool_catch_signals();
   HR_TRY(run_cases(test));
@@ -209,7 +212,7 @@ hr_status_t cli_test(const cli_arguments_t *arguments) {
   test_t test = {.options = &arguments->options,
                  .verbose = hr_option_is_given(&arguments->options, HR_OPTION_VERBOSE)};
   hr_arena_init(&test.arena);
-  hr_status_t st = test_all(&test);
+  hr_status_t st = test_all(&test, arguments);
   HR_VEC_FREE(&test.cases);
   hr_arena_deinit(&test.arena);
   return st;

@@ -10,7 +10,7 @@
 static hr_status_t tune(const char *path) {
   tp_endpoint_t *endpoint;
   const char *written;
-  HR_TRY(tp_mpi_open(&endpoint));
+  HR_TRY(tp_world_open(&endpoint));
   hr_status_t st = tp_tune(endpoint, SECONDS, path, &written);
   if (!st && !endpoint->rank) printf("%d ranks measured: %s\n", endpoint->world_size, written);
   tp_close(endpoint, st != NULL, hr_status_exit_code(st));

@@ -68,9 +68,10 @@ _Static_assert(sizeof(op_block_t) == sizeof(tp_block_t) &&
                "blocks of ops and of the transport agree");
 
 static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                              op_request_t **out_request) {
+                              size_t equal_bytes, op_request_t **out_request) {
   (void)env;
-  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, as_request(out_request));
+  return tp_all_to_all(group->handle, (const tp_block_t *)sends, (const tp_block_t *)recvs, equal_bytes,
+                       as_request(out_request));
 }
 
 static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block_t *send, int from,
@@ -168,7 +169,7 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
   for (int k = 0; k < world->size && world->my_index == 0; k++)
     recvs[k] = (tp_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
   tp_request_t *request = NULL;
-  hr_status_t st = finish(tp_all_to_all(world, sends, recvs, &request), &request);
+  hr_status_t st = finish(tp_all_to_all(world, sends, recvs, 0, &request), &request);
   hr_free(memory);
   return st;
 }

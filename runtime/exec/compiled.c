@@ -101,6 +101,15 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
   return NULL;
 }
 
+hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number) {
+  exec_compiled_t *machine = native->machine;
+  run_step_t *step = machine->steps + number;
+  if (native->env->under_way) look_at_transfers(native->env);
+  if (number < 0) return look_around(machine);
+  machine->where.at = step;
+  return run_one(machine, step);
+}
+
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
   return machine->subjects ? run_each(machine, begin, end, true) : run_each(machine, begin, end, false);
 }

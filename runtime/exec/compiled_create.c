@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
 #include "exec/step_trace.h"
+#include "ops/placement.h"
 
 /* The number of an argument or result in the tables of patches; -1: its address is known. */
 static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
@@ -116,25 +117,62 @@ static void locate(hr_where_t *where) {
   where->pos = instr ? hlo_instr_pos(instr) : (hr_pos_t){0};
 }
 
-static bool has_collectives(const flat_plan_t *flat) {
-  for (int s = 0; s < flat->step_count; s++) {
-    const plan_step_t *source = flat->steps[s].kind == FLAT_REFERENCE ? flat->steps[s].source : NULL;
-    if (source && (hlo_op_is(source->op.instr->op, OP_COLLECTIVE) || source->op.instr->op == HLO_ASYNC_START))
+static bool meets_peers(const hlo_instr_t *instr) {
+  return hlo_op_is(instr->op, OP_COLLECTIVE) || instr->op == HLO_ASYNC_START || op_is_channel_end(instr);
+}
+
+static bool has_peers(const flat_plan_t *flat) {
+  for (int s = 0; s < flat->step_count; s++)
+    if (flat->steps[s].kind == FLAT_REFERENCE && flat->steps[s].source && meets_peers(flat->steps[s].source->op.instr))
       return true;
-  }
   return false;
 }
 
-/* Where collectives take their operands from and put their results, nothing has to be copied for them. */
+/* What is sent from there, and where results are put, has not to be copied for processes of the same machine. */
 static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
-  machine->has_peers = has_collectives(machine->flat);
+  machine->has_peers = has_peers(machine->flat);
   if (!size_bytes) return NULL;
   if (machine->has_peers && env->shared_memory) HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
   if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
   machine->arena = hr_buffer_data(machine->shared);
   return NULL;
+}
+
+/* --- code by which elements are combined --- */
+
+static hr_status_t combine_all(const flat_combiner_t *combiner, void *out, const void *a, const void *b) {
+  _Alignas(HR_ALIGNMENT) char scratch[FLAT_COMBINER_SCRATCH_BYTES];
+  const op_native_run_t run = {.scratch = scratch};
+  return combiner->native->run(&run, combiner->plan, (void *const[]){(void *)a, (void *)b}, &out);
+}
+
+/* Fewer elements than the code is made for. */
+static hr_status_t combine_few(const flat_combiner_t *combiner, void *out, const void *a, const void *b,
+                               size_t size_bytes) {
+  uint64_t padded[2][FLAT_COMBINED] = {0};
+  memcpy(padded[0], a, size_bytes);
+  memcpy(padded[1], b, size_bytes);
+  HR_TRY(combine_all(combiner, padded[0], padded[0], padded[1]));
+  memcpy(out, padded[0], size_bytes);
+  return NULL;
+}
+
+/* Signature of op_combiner_t.run. */
+static hr_status_t combine(const void *code, void *out, const void *a, const void *b, int64_t count) {
+  const flat_combiner_t *combiner = code;
+  size_t bytes = (size_t)count * combiner->element_bytes, each = FLAT_COMBINED * combiner->element_bytes, at = 0;
+  for (; at + each <= bytes; at += each)
+    HR_TRY(combine_all(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at));
+  if (at == bytes) return NULL;
+  return combine_few(combiner, (char *)out + at, (const char *)a + at, (const char *)b + at, bytes - at);
+}
+
+static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
+  const flat_combiner_t *combiner = ((const flat_plan_t *)env->combiners)->combiners;
+  while (combiner && combiner->computation != computation) combiner = combiner->before;
+  return (op_combiner_t){combiner ? combine : NULL, combiner};
 }
 
 static hr_status_t set_up(exec_compiled_t *machine) {
@@ -145,8 +183,11 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
-  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference)};
+  machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
+                                      .run_step = exec_compiled_run_step, .machine = machine};
   machine->native.env->workers = machine->options.workers;
+  machine->native.env->combiner = find_combiner;
+  machine->native.env->combiners = (void *)flat;
   machine->where.locate = locate;
   if (machine->options.machine.trace)
     HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));

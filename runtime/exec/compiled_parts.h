@@ -19,6 +19,7 @@ typedef struct run_step {
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
   int begins;           /* REFERENCE: number of the step that began what this one ends; -1: none */
   uint64_t begun_ns;    /* REFERENCE: when it began a collective, if there is a trace */
+  uint32_t handle;      /* REFERENCE: of the transfer on a channel that it began */
   hlo_value_t **places; /* the same of the results, of steps that have places; else NULL */
 } run_step_t;
 
@@ -35,7 +36,7 @@ struct exec_compiled {
   hr_arena_t kept; /* lists */
   void *arena;
   hr_buffer_t *shared; /* has the arena, where peers reach it; NULL: the arena is the machine's own */
-  bool has_peers;      /* a step is a collective */
+  bool has_peers;      /* a step is a collective, or an end of a channel */
   run_step_t *steps;
   void **pointers;
   /* Arguments, then results: where their addresses go, and the address that is there. */
@@ -52,6 +53,8 @@ struct exec_compiled {
   hr_trace_subject_t *transfers; /* the same of what steps begin and others end */
 };
 
+/* Signature of op_native_run_t.run_step. */
+hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number);
 /* By the reference kernel. */
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step);
 /* By the native kernel and by the reference kernel, comparing. */

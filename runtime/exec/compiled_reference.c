@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "exec/compiled_parts.h"
+#include "ops/placement.h"
+#include "ops/point_to_point.h"
 #include "ops/transfers.h"
 
 static hr_status_t view_of(const hlo_shape_t *shape, void *address, hlo_value_t **out_value) {
@@ -124,7 +126,7 @@ static void withdraw_place(exec_compiled_t *machine) {
   env->into = NULL;
 }
 
-/* --- collectives, whose results have places --- */
+/* --- transfers, whose results have places --- */
 
 static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
   uint64_t begun_ns = machine->steps[step->begins].begun_ns, over_ns = exec_machine_env(machine->reference)->arrived_ns;
@@ -136,18 +138,22 @@ static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
 static hr_status_t end_transfer(exec_compiled_t *machine, const run_step_t *step) {
   hlo_value_t *value;
   op_env_t *env = exec_machine_env(machine->reference);
+  const hlo_instr_t *instr = step->flat->source->op.instr;
   env->arrived_ns = 0;
-  exec_machine_note(machine->reference, step->flat->source->op.instr);
+  exec_machine_note(machine->reference, instr);
+  if (op_is_channel_end(step->flat->ends))
+    return op_channel_done(env, instr, machine->steps[step->begins].handle);
   HR_TRY(op_transfer_done(env, step->flat->ends, &value));
   hlo_value_release(value);
   if (machine->transfers) trace_transfer(machine, step);
   return NULL;
 }
 
-/* Starts of these ops have a state, (operands, results). */
+/* Starts of these ops have a state, (operands, results), and that of a recv holds its result. */
 static const hlo_shape_t *results_shape(const plan_step_t *source) {
   hlo_opcode_t op = source->op.instr->op;
   bool has_state = op == HLO_ALL_GATHER_START || op == HLO_COLLECTIVE_PERMUTE_START;
+  if (op == HLO_RECV) return source->op.out_shape->elements[0];
   return has_state ? source->op.out_shape->elements[1] : source->op.out_shape;
 }
 
@@ -162,11 +168,13 @@ static hr_status_t run_in_places(exec_compiled_t *machine, run_step_t *step, hlo
     HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->places[i]));
   if (machine->transfers) step->begun_ns = hr_trace_now_ns();
   env->places = step->places;
+  env->lent = flat->lent;
   env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
   env->places = NULL;
   env->starting = NULL;
   if (st || !flat->begins) return st ? st : take_result(machine, step, value);
+  if (op_is_channel_end(flat->begins)) step->handle = op_channel_handle(value);
   hlo_value_release(value);
   return NULL;
 }

@@ -199,10 +199,11 @@ static hr_status_t reduce_scatter(op_env_t *env, const op_group_t *group, const 
 
 /* The sizes of an all-to-all may differ from pair to pair; the transport compares them. */
 static hr_status_t all_to_all(op_env_t *env, const op_group_t *group, const op_block_t *sends, const op_block_t *recvs,
-                              op_request_t **out_request) {
+                              size_t equal_bytes, op_request_t **out_request) {
   checked_t *checked;
   HR_TRY(begin_group(env, group, 0, &checked));
-  return begun(env, below(env)->all_to_all(env, group, sends, recvs, &checked->inner), checked, out_request);
+  return begun(env, below(env)->all_to_all(env, group, sends, recvs, equal_bytes, &checked->inner), checked,
+               out_request);
 }
 
 /* --- the two ends of a message, or of half a permute --- */

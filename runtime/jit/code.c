@@ -5,7 +5,7 @@
 #define LANES_MAX 1024
 
 void jit_code_init(jit_code_t *code, const jit_target_t *target, const char *name) {
-  code->target = target;
+  *code = (jit_code_t){.target = target};
   code->context = llvm()->ContextCreate();
   code->module = llvm()->ModuleCreateWithNameInContext(name, code->context);
   code->builder = llvm()->CreateBuilderInContext(code->context);

@@ -13,6 +13,7 @@ typedef struct jit_code {
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef builder;
+  struct jit_place *place; /* where kernels are written, as part of a larger function; NULL: a function each */
 } jit_code_t;
 
 /* An empty module in a context of its own. LLVM must be loaded. */

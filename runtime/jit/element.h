@@ -1,6 +1,7 @@
 /* Elements in generated code: how they lie in memory and in registers, and the ops on them, as ops/scalar.h means them.
- * In registers pred is i1, f16 and bf16 are float (each op's result rounded to the type), integers are iN.
- * Values are scalars or vectors of any width. */
+ * In registers pred is i1, and other types are the type that their arithmetic is done in (each op's result rounded or
+ * wrapped to the type): narrow floats are float, integers iN of at least 8 bits. Complex numbers are vectors of their
+ * parts, see element_complex.h. Values are scalars or vectors of any width. */
 #ifndef JIT_ELEMENT_H
 #define JIT_ELEMENT_H
 
@@ -15,8 +16,31 @@ LLVMValueRef jit_from_memory(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef va
 LLVMValueRef jit_to_memory(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
 /* The element at `bytes`, as a scalar in a register. */
 LLVMValueRef jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void *bytes);
-/* Rounds a register to what the type can hold: f16 and bf16; others are as they are. */
+/* Rounds or wraps a register to what the type can hold, where that is less than the register. */
 LLVMValueRef jit_round(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
+
+/* Floats of 8 bits and fewer (element_narrow.c): their bits in i8 to and from float, rounded to nearest even. */
+bool jit_is_narrow_float(hr_dtype_t dtype);
+LLVMValueRef jit_narrow_decode(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef bits);
+LLVMValueRef jit_narrow_encode(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
+
+/* --- lanes of any type (element_complex.c) --- */
+
+/* How many elements a value in registers has. */
+int jit_element_lanes(hr_dtype_t dtype, LLVMValueRef value);
+/* One element in so many lanes; as it is for one lane. */
+LLVMValueRef jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, LLVMValueRef scalar);
+/* Elements first .. first + lanes - 1 of a vector, as a vector. */
+LLVMValueRef jit_element_take(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value, int first, int lanes);
+/* a where the condition holds, else b; the condition is one for all, or one for each lane. */
+LLVMValueRef jit_element_choose(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef condition, LLVMValueRef a,
+                                LLVMValueRef b);
+
+/* Attributes of ops on elements, as one number. */
+#define JIT_COMPARE_DETAIL(direction, order) ((direction) * 8 + (order))
+#define JIT_DETAIL_DIRECTION(detail) ((hlo_enum_DIRECTION_t)((detail) / 8))
+#define JIT_DETAIL_ORDER(detail) ((hlo_enum_COMPARISON_t)((detail) % 8))
+#define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent) * 128 + (mantissa))
 
 /* An op on elements. */
 typedef struct jit_element_op {

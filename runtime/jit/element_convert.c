@@ -1,13 +1,16 @@
 /* Conversions between element types. */
 #include <math.h>
 
-#include "jit/element.h"
+#include "jit/element_complex.h"
 
 static LLVMTypeRef like(LLVMTypeRef element, LLVMValueRef value) {
   return jit_type_like(element, llvm()->TypeOf(value));
 }
 
-static bool is_narrow(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16; }
+/* A float that is held in a wider one. */
+static bool is_narrow(hr_dtype_t dtype) {
+  return hr_dtype_is_float(dtype) && hr_dtype_table[dtype].compute != dtype;
+}
 
 /* f64 to f32, rounded to odd: what is inexact gets an odd mantissa, so that rounding it once more is right. */
 static LLVMValueRef f64_to_odd(jit_code_t *code, LLVMValueRef x) {
@@ -57,7 +60,7 @@ static LLVMValueRef s64_to_odd(jit_code_t *code, LLVMValueRef x) {
   return llvm()->BuildSelect(b, negative, llvm()->BuildFNeg(b, odd, ""), odd, "");
 }
 
-/* To a float that is then rounded to f16 or bf16 without rounding twice. */
+/* To a float that is then rounded to a narrower one without rounding twice. */
 static LLVMValueRef integer_to_odd(jit_code_t *code, hr_dtype_t from, LLVMValueRef x) {
   LLVMTypeRef f32 = like(llvm()->FloatTypeInContext(code->context), x);
   bool is_signed = hr_dtype_class(from) == HR_CLASS_SIGNED;
@@ -87,7 +90,7 @@ static LLVMValueRef float_to_integer(jit_code_t *code, hr_dtype_t to, LLVMValueR
   LLVMBuilderRef b = code->builder;
   LLVMTypeRef type = llvm()->TypeOf(x), result = like(jit_memory_type(code, to), x), computed = result;
   bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED, is_narrow_integer = hr_dtype_bytes(to) < 4;
-  int value_bits = 8 * (int)hr_dtype_bytes(to) - is_signed;
+  int value_bits = hr_dtype_table[to].bits - is_signed;
   double above, top = largest_within(type, value_bits, &above);
   LLVMValueRef inside = limited(code, x, is_signed ? -above : 0, top);
   if (is_narrow_integer) computed = like(llvm()->Int32TypeInContext(code->context), x);
@@ -114,8 +117,9 @@ static LLVMValueRef float_to_float(jit_code_t *code, hr_dtype_t from, hr_dtype_t
 
 static LLVMValueRef integer_to_integer(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef x) {
   LLVMTypeRef type = like(jit_memory_type(code, to), x);
-  if (hr_dtype_bytes(to) == hr_dtype_bytes(from)) return x;
-  if (hr_dtype_bytes(to) < hr_dtype_bytes(from)) return llvm()->BuildTrunc(code->builder, x, type, "");
+  if (hr_dtype_bytes(to) == hr_dtype_bytes(from)) return jit_round(code, to, x);
+  if (hr_dtype_bytes(to) < hr_dtype_bytes(from))
+    return jit_round(code, to, llvm()->BuildTrunc(code->builder, x, type, ""));
   return hr_dtype_class(from) == HR_CLASS_SIGNED ? llvm()->BuildSExt(code->builder, x, type, "")
                                                  : llvm()->BuildZExt(code->builder, x, type, "");
 }
@@ -128,13 +132,17 @@ static LLVMValueRef to_pred(jit_code_t *code, hr_dtype_t from, LLVMValueRef x) {
 
 LLVMValueRef jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef x) {
   if (from == to) return x;
+  if (hr_dtype_is_complex(from) || hr_dtype_is_complex(to)) {
+    jit_element_op_t op = {.op = HLO_CONVERT, .from = from, .to = to};
+    return jit_complex_emit(code, &op, &x);
+  }
   if (to == HR_PRED) return to_pred(code, from, x);
   LLVMTypeRef type = like(jit_register_type(code, to), x);
   if (hr_dtype_is_float(from))
     return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
   if (from == HR_PRED)
-    return hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
-                                 : llvm()->BuildZExt(code->builder, x, type, "");
+    return jit_round(code, to, hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
+                                                     : llvm()->BuildZExt(code->builder, x, type, ""));
   if (!hr_dtype_is_float(to)) return integer_to_integer(code, from, to, x);
   if (is_narrow(to)) return jit_round(code, to, integer_to_odd(code, from, x));
   return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);

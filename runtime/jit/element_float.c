@@ -130,5 +130,7 @@ static LLVMValueRef call(jit_code_t *code, const jit_element_op_t *op, LLVMValue
 
 LLVMValueRef jit_float_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
   LLVMValueRef result = is_called(op) ? call(code, op, args) : compute(code, op, args);
-  return is_exact(op->op) ? result : jit_round(code, op->to, result);
+  /* The narrowest types lack some zeros and all that is infinite. */
+  bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
+  return is_held ? result : jit_round(code, op->to, result);
 }

@@ -52,10 +52,29 @@ static LLVMValueRef divide(jit_code_t *code, const jit_element_op_t *op, LLVMVal
   return llvm()->BuildSelect(builder, is_zero, by_zero, result, "");
 }
 
-static LLVMValueRef shift(jit_code_t *code, hlo_opcode_t op, LLVMValueRef a, LLVMValueRef b) {
+/* The bits that a type of fewer has, without the extension of its sign. */
+static LLVMValueRef low_bits(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef a) {
+  LLVMTypeRef type = llvm()->TypeOf(a);
+  int bits = hr_dtype_table[dtype].bits;
+  if (bits == jit_element_bits(type)) return a;
+  return llvm()->BuildAnd(code->builder, a, jit_int(type, ((int64_t)1 << bits) - 1), "");
+}
+
+/* The same bits as the signed type of as many has them. */
+static LLVMValueRef with_sign(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef a) {
+  LLVMTypeRef type = llvm()->TypeOf(a);
+  int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
+  if (!unused) return a;
+  LLVMValueRef high = llvm()->BuildShl(code->builder, a, jit_int(type, unused), "");
+  return llvm()->BuildAShr(code->builder, high, jit_int(type, unused), "");
+}
+
+static LLVMValueRef shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef builder = code->builder;
   LLVMTypeRef type = llvm()->TypeOf(a);
-  int bits = jit_element_bits(type);
+  int bits = hr_dtype_table[dtype].bits;
+  if (op == HLO_SHIFT_RIGHT_LOGICAL) a = low_bits(code, dtype, a);
+  if (op == HLO_SHIFT_RIGHT_ARITHMETIC) a = with_sign(code, dtype, a);
   LLVMValueRef fits = is_less(code, false, b, jit_int(type, bits));
   LLVMValueRef most = jit_int(type, op == HLO_SHIFT_RIGHT_ARITHMETIC ? bits - 1 : 0);
   LLVMValueRef amount = llvm()->BuildSelect(builder, fits, b, most, "");
@@ -65,11 +84,13 @@ static LLVMValueRef shift(jit_code_t *code, hlo_opcode_t op, LLVMValueRef a, LLV
   return llvm()->BuildSelect(builder, fits, moved, jit_int(type, 0), "");
 }
 
-static LLVMValueRef multiply_high(jit_code_t *code, bool is_signed, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef multiply_high(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef a, LLVMValueRef b) {
   LLVMBuilderRef builder = code->builder;
   LLVMTypeRef type = llvm()->TypeOf(a);
-  int bits = jit_element_bits(type);
-  LLVMTypeRef wide = jit_type_like(llvm()->IntTypeInContext(code->context, (unsigned)(2 * bits)), type);
+  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  int bits = hr_dtype_table[dtype].bits;
+  LLVMTypeRef double_width = llvm()->IntTypeInContext(code->context, (unsigned)(2 * jit_element_bits(type)));
+  LLVMTypeRef wide = jit_type_like(double_width, type);
   LLVMValueRef x = is_signed ? llvm()->BuildSExt(builder, a, wide, "") : llvm()->BuildZExt(builder, a, wide, "");
   LLVMValueRef y = is_signed ? llvm()->BuildSExt(builder, b, wide, "") : llvm()->BuildZExt(builder, b, wide, "");
   LLVMValueRef product = llvm()->BuildLShr(builder, llvm()->BuildMul(builder, x, y, ""), jit_int(wide, bits), "");
@@ -164,7 +185,15 @@ static LLVMValueRef power(jit_code_t *code, bool is_signed, LLVMValueRef base, L
   return llvm()->BuildSelect(b, is_less(code, true, exponent, jit_int(type, 0)), fraction, result, "");
 }
 
-LLVMValueRef jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
+static LLVMValueRef leading_zeros(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef a) {
+  LLVMTypeRef type = llvm()->TypeOf(a);
+  LLVMValueRef no = llvm()->ConstInt(llvm()->Int1TypeInContext(code->context), 0, false);
+  LLVMValueRef zeros = jit_intrinsic(code, "llvm.ctlz", type, (LLVMValueRef[]){low_bits(code, dtype, a), no}, 2);
+  int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
+  return unused ? llvm()->BuildSub(code->builder, zeros, jit_int(type, unused), "") : zeros;
+}
+
+static LLVMValueRef compute(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
   LLVMBuilderRef b = code->builder;
   LLVMTypeRef type = llvm()->TypeOf(args[0]);
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
@@ -179,17 +208,21 @@ LLVMValueRef jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, LLVM
     case HLO_NEGATE: return llvm()->BuildNeg(b, args[0], "");
     case HLO_ABS: return absolute(code, is_signed, args[0]);
     case HLO_SIGN: return sign(code, is_signed, args[0]);
-    case HLO_POPCNT: return jit_intrinsic(code, "llvm.ctpop", type, args, 1);
-    case HLO_COUNT_LEADING_ZEROS: {
-      LLVMValueRef no = llvm()->ConstInt(llvm()->Int1TypeInContext(code->context), 0, false);
-      return jit_intrinsic(code, "llvm.ctlz", type, (LLVMValueRef[]){args[0], no}, 2);
+    case HLO_POPCNT: {
+      LLVMValueRef low = low_bits(code, op->from, args[0]);
+      return jit_intrinsic(code, "llvm.ctpop", type, &low, 1);
     }
+    case HLO_COUNT_LEADING_ZEROS: return leading_zeros(code, op->from, args[0]);
     case HLO_DIVIDE:
     case HLO_REMAINDER: return divide(code, op, args[0], args[1]);
     case HLO_POWER: return power(code, is_signed, args[0], args[1]);
-    case HLO_MULHI: return multiply_high(code, is_signed, args[0], args[1]);
+    case HLO_MULHI: return multiply_high(code, op->from, args[0], args[1]);
     case HLO_MAXIMUM:
     case HLO_MINIMUM: return extreme(code, op, args[0], args[1]);
-    default: return shift(code, op->op, args[0], args[1]);
+    default: return shift(code, op->op, op->from, args[0], args[1]);
   }
+}
+
+LLVMValueRef jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
+  return jit_round(code, op->to, compute(code, op, args));
 }

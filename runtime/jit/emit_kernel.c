@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "jit/element.h"
+#include "jit/element_complex.h"
 
 LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value) {
   return llvm()->ConstInt(llvm()->Int64TypeInContext(emit->code->context), (uint64_t)value, true);
@@ -23,6 +23,13 @@ static void add_function(jit_emit_t *emit, const char *name) {
   for (unsigned k = 0; k < 5; k++) *arguments[k] = llvm()->GetParam(emit->function, k);
 }
 
+static void enter_place(jit_emit_t *emit, jit_place_t *place) {
+  emit->place = place, emit->function = place->function, emit->scratch = place->scratch;
+  emit->buffers = place->ins, emit->outs = place->outs, emit->nowhere = place->nowhere;
+  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, place->units[place->phase]);
+  emit->levels[0].block = place->block;
+}
+
 hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
                            int out_count) {
   *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
@@ -34,16 +41,23 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
     for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
-  add_function(emit, name);
-  emit->levels[0].block = llvm()->AppendBasicBlockInContext(code->context, emit->function, "");
   emit->levels[0].epoch = emit->last_epoch;
+  if (code->place) {
+    enter_place(emit, code->place);
+  } else {
+    add_function(emit, name);
+    emit->levels[0].block = llvm()->AppendBasicBlockInContext(code->context, emit->function, "");
+  }
   jit_emit_at(emit, 0);
   return NULL;
 }
 
 void jit_emit_end(jit_emit_t *emit) {
   jit_emit_at(emit, 0);
-  llvm()->BuildRetVoid(emit->code->builder);
+  if (emit->place)
+    emit->place->block = emit->levels[0].block, emit->place->nowhere = emit->nowhere, emit->place->phase++;
+  else
+    llvm()->BuildRetVoid(emit->code->builder);
 }
 
 void jit_emit_at(jit_emit_t *emit, int level) {
@@ -396,15 +410,38 @@ static LLVMValueRef load_one(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef
   return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
 }
 
+/* The real or the imaginary part of a complex number's place. */
+static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, int part) {
+  return jit_expr_affine(&emit->formula->exprs, index, 2, part);
+}
+
+/* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */
+static LLVMValueRef load_parts(jit_emit_t *emit, LLVMValueRef array, const jit_expr_t *index, jit_guard_t guard,
+                               int depth) {
+  LLVMValueRef re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
+  LLVMValueRef im = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 1), guard, depth);
+  jit_emit_at(emit, depth);
+  return jit_complex_join(emit->code, (jit_pair_t){re, im});
+}
+
+static void store_parts(jit_emit_t *emit, LLVMValueRef array, const jit_expr_t *index, LLVMValueRef value) {
+  jit_emit_at(emit, emit->level);
+  jit_pair_t parts = jit_complex_split(emit->code, value);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 0), parts.re, false);
+  jit_emit_store(emit, array, HR_F64, part_index(emit, index, 1), parts.im, false);
+}
+
 LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index,
                            jit_guard_t guard, int depth) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   LLVMTypeRef vector = emit->lanes > 1 ? llvm()->VectorType(element, (unsigned)emit->lanes) : element;
-  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   int64_t offsets[JIT_MAX_LANES];
   reach_t reach = reach_of(emit, index);
   LLVMValueRef value, pointer;
-  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, align, offsets);
+  bool is_window = reach == REACH_SPREAD && known_offsets(emit, index, guard, hr_dtype_bytes(dtype), offsets);
   if (is_never(guard))
     return jit_from_memory(emit->code, dtype, llvm()->ConstNull(reach == REACH_ONE ? element : vector));
   pointer = reach == REACH_SPREAD && !is_window ? spread_pointers(emit, array, element, index)
@@ -437,10 +474,44 @@ static void masked_store(jit_emit_t *emit, const char *name, LLVMValueRef value,
   jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
 }
 
+/* Vector number q of the lanes of all values in turn: two are joined, then one more at a time. */
+static LLVMValueRef interleave(jit_emit_t *emit, int count, LLVMValueRef *values, int q) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
+  LLVMValueRef lanes[JIT_MAX_LANES], joined = values[0];
+  for (int k = 1; k < count; k++) {
+    for (int i = 0; i < emit->lanes; i++) {
+      int at = q * emit->lanes + i, of = at % count, lane = at / count;
+      int from = of == k ? emit->lanes + lane : k == 1 && of == 0 ? lane : i;
+      lanes[i] = llvm()->ConstInt(i32, (uint64_t)from, false);
+    }
+    LLVMValueRef order = llvm()->ConstVector(lanes, (unsigned)emit->lanes);
+    joined = llvm()->BuildShuffleVector(emit->code->builder, joined, values[k], order, "");
+  }
+  return joined;
+}
+
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values) {
+  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
+  LLVMValueRef first = first_pointer(emit, array, element, index), stored[JIT_MAX_SHORT];
+  jit_emit_at(emit, emit->level);
+  for (int k = 0; k < count; k++) stored[k] = jit_to_memory(emit->code, dtype, values[k]);
+  for (int q = 0; q < count; q++) {
+    LLVMValueRef place = element_pointer(emit, first, element, jit_emit_i64(emit, q * emit->lanes));
+    LLVMValueRef store = llvm()->BuildStore(emit->code->builder, interleave(emit, count, stored, q), place);
+    llvm()->SetAlignment(store, (unsigned)hr_dtype_bytes(dtype));
+  }
+}
+
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams) {
+  bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && emit->lanes > 1;
+  if (dtype == HR_C128 && !is_line) {
+    store_parts(emit, array, index, value);
+    return;
+  }
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
-  unsigned align = (unsigned)hr_dtype_bytes(dtype);
+  unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   bool spread = reach_of(emit, index) == REACH_SPREAD;
   LLVMValueRef pointer =
       spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
@@ -453,6 +524,6 @@ void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, cons
   } else {
     LLVMValueRef store = llvm()->BuildStore(emit->code->builder, value, pointer);
     llvm()->SetAlignment(store, align);
-    if (streams && emit->lanes > 1) stream(emit, store, align * (unsigned)emit->lanes);
+    if (streams && emit->lanes > 1) stream(emit, store, hr_dtype_bytes(dtype) * (size_t)emit->lanes);
   }
 }

@@ -11,6 +11,25 @@
 #include "jit/formula.h"
 
 #define JIT_MAX_CARRIES 64
+#define JIT_MAX_SHORT 4 /* values that are written out inside of the lanes */
+
+/* A small array whose elements are in registers: as they are in memory, a scalar or a vector. */
+typedef struct jit_register {
+  hr_dtype_t dtype;
+  int count;
+  LLVMValueRef value;
+} jit_register_t;
+
+/* Where the next kernel is written in a function that has several, one after the other. */
+typedef struct jit_place {
+  LLVMValueRef function;   /* whose first block ends already */
+  LLVMBasicBlockRef block; /* that it goes on in; then the one in which it ended */
+  LLVMValueRef *ins, *outs; /* addresses of its arrays, or where they are in registers: */
+  jit_register_t **in_registers, **out_registers; /* else NULL */
+  LLVMValueRef scratch, nowhere;
+  const int64_t *units;    /* of its phases, all of which are computed */
+  int phase;
+} jit_place_t;
 
 typedef struct jit_level {
   LLVMBasicBlockRef block;
@@ -31,6 +50,7 @@ typedef struct jit_emit {
   jit_formula_t *formula;
   LLVMValueRef function, in, out, scratch, begin, end; /* the kernel's arguments */
   LLVMValueRef *buffers, *outs;                        /* pointers to arrays, NULL: not loaded yet */
+  jit_place_t *place;                                  /* NULL: the function is the kernel's alone */
   LLVMValueRef nowhere;                                /* memory that may be read in place of what is not there */
   LLVMValueRef variables[JIT_MAX_LOOPS];               /* i64; of the lanes': of lane 0 */
   int depths[JIT_MAX_LOOPS];                           /* level of each variable */
@@ -89,6 +109,21 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
+/* Writes element k of lane l of values[k] at `index` + count * l + k, in lanes that all exist. */
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values);
+/* The same of root `number`, which may be in registers. */
+void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
+                   bool streams);
+/* Elements of buffer `number`, which is in registers, as jit_emit_load reads them: lanes that there is no element for
+ * have any value. */
+LLVMValueRef jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index);
+
+/* May an array in registers be read, written at such an index, by a kernel whose only loop is that of `lane_var`, which
+ * computes `lanes` elements at once? lane_var -1: there is no loop. */
+bool jit_register_can_read(const jit_exprs_t *exprs, const jit_expr_t *expr, int lane_var);
+bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int count);
+
 /* Both of two conditions of one type; either may be NULL. */
 LLVMValueRef jit_emit_both(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b);
 
@@ -130,6 +165,9 @@ typedef struct jit_loop {
 void jit_loop_begin(jit_emit_t *emit, int var, LLVMValueRef from, jit_loop_t *out_loop);
 /* Goes on with variable + step while that is below `to`. Afterwards the outer level is open again. */
 void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, LLVMValueRef to, int64_t step);
+/* The loop over the units of a kernel: none if there is one unit. */
+void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop);
+void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop);
 /* A level for a variable without a loop of its own. */
 void jit_level_enter(jit_emit_t *emit, int var, LLVMValueRef value);
 void jit_level_leave(jit_emit_t *emit);

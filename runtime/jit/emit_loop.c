@@ -51,6 +51,22 @@ void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, LLVMValueRef to, int
   emit->levels[emit->level].block = after;
 }
 
+void jit_units_begin(jit_emit_t *emit, jit_loop_t *out_loop) {
+  if (emit->end != jit_emit_i64(emit, 1) || emit->begin != jit_emit_i64(emit, 0)) {
+    jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, out_loop);
+    return;
+  }
+  *out_loop = (jit_loop_t){.variable = emit->begin};
+  jit_level_enter(emit, JIT_UNIT_LOOP, emit->begin);
+}
+
+void jit_units_end(jit_emit_t *emit, const jit_loop_t *loop) {
+  if (loop->header)
+    jit_loop_end(emit, loop, emit->end, 1);
+  else
+    jit_level_leave(emit);
+}
+
 void jit_if_begin(jit_emit_t *emit, LLVMValueRef condition, jit_if_t *out_if) {
   LLVMBasicBlockRef inside = new_block(emit);
   out_if->before = emit->levels[emit->level].block;

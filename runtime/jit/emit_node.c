@@ -59,13 +59,18 @@ static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t
 static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
   jit_guard_t guard = {NULL, NULL};
   int depth = jit_emit_depth(emit, node->vars);
-  if (node->guard) add_guard(emit, node->guard, depth, &guard);
-  LLVMValueRef array = jit_emit_in(emit, node->number);
   bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
-  jit_emit_at(emit, depth);
-  LLVMValueRef value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
+  LLVMValueRef value;
+  if (emit->place && emit->place->in_registers[node->number]) {
+    value = jit_emit_register(emit, node->number, node->expr);
+  } else {
+    if (node->guard) add_guard(emit, node->guard, depth, &guard);
+    LLVMValueRef array = jit_emit_in(emit, node->number);
+    jit_emit_at(emit, depth);
+    value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
+  }
   if (spread || !in_lanes) return value;
-  return jit_splat(emit->code, llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes), value);
+  return jit_element_splat(emit->code, node->dtype, emit->lanes, value);
 }
 
 /* A number as wide as its indices need, compared or converted. */
@@ -136,9 +141,8 @@ LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
   LLVMValueRef value = jit_emit_node(emit, node);
   if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
   if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
-  LLVMTypeRef type = llvm()->VectorType(llvm()->TypeOf(value), (unsigned)emit->lanes);
   jit_emit_at(emit, depth);
-  node->lanes_value = jit_splat(emit->code, type, value);
+  node->lanes_value = jit_element_splat(emit->code, node->dtype, emit->lanes, value);
   node->lanes_epoch = emit->levels[depth].epoch;
   return node->lanes_value;
 }

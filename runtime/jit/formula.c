@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "jit/element_complex.h"
 #include "jit/jit_math.h"
 #include "ops/emit.h"
 
@@ -193,8 +194,7 @@ static int64_t count_of(const hlo_shape_t *shape) {
 
 int64_t jit_op_detail(const hlo_instr_t *instr) {
   if (instr->op == HLO_COMPARE)
-    return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION),
-                              hlo_attr_enum(instr, HLO_ATTR_TYPE) == HLO_COMPARISON_TOTALORDER);
+    return JIT_COMPARE_DETAIL(hlo_attr_enum(instr, HLO_ATTR_DIRECTION), hlo_attr_enum(instr, HLO_ATTR_TYPE));
   if (instr->op != HLO_REDUCE_PRECISION) return 0;
   int64_t exponent = hlo_attr_int(instr, HLO_ATTR_EXPONENT_BITS),
           mantissa = hlo_attr_int(instr, HLO_ATTR_MANTISSA_BITS);
@@ -377,7 +377,8 @@ void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computat
 /* --- costs ----------------------------------------------------------------------------------------------------- */
 
 static double op_cost(const jit_node_t *node) {
-  hr_dtype_t type = node->args[0]->dtype;
+  hr_dtype_t type = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype;
+  if (hr_dtype_is_complex(type) || hr_dtype_is_complex(node->dtype)) return jit_complex_cost(node->op);
   switch (node->op) {
     case HLO_DIVIDE:
     case HLO_REMAINDER: return hr_dtype_is_integer(type) ? 30 : 6;
@@ -389,9 +390,10 @@ static double op_cost(const jit_node_t *node) {
 }
 
 double jit_node_cost(const jit_node_t *node) {
-  double narrow = node->dtype == HR_BF16 || node->dtype == HR_F16 ? 4 : 0;
+  bool is_narrow = hr_dtype_is_float(node->dtype) && hr_dtype_table[node->dtype].compute != node->dtype;
+  double narrow = !is_narrow ? 0 : hr_dtype_bytes(node->dtype) == 2 ? 4 : 15;
   switch (node->kind) {
-    case JIT_OP: return op_cost(node) * (hr_dtype_bytes(node->dtype) == 8 ? 2 : 1) + narrow;
+    case JIT_OP: return op_cost(node) * (hr_dtype_bytes(hr_dtype_real(node->dtype)) == 8 ? 2 : 1) + narrow;
     case JIT_LOAD: return 1.5 + narrow;
     default: return 0.5;
   }

@@ -37,12 +37,10 @@ struct jit_node {
   void *value, *lanes_value, *square;
   unsigned epoch, lanes_epoch, square_epoch;
   int uses, pass, first_pass, slot;
+  bool is_expensive; /* with what it is computed from */
 };
 
-/* Attributes of ops on elements: JIT_OP's detail. */
-#define JIT_COMPARE_DETAIL(direction, total) ((direction) * 2 + (total))
-#define JIT_PRECISION_DETAIL(exponent, mantissa) ((exponent) * 128 + (mantissa))
-
+/* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
 int64_t jit_op_detail(const hlo_instr_t *instr);
 
 typedef struct jit_index { /* of an element of an array: either may be NULL, and follows from the other */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define MOST_WEIGHT 256
+
 void jit_exprs_init(jit_exprs_t *exprs, hr_arena_t *arena) {
   memset(exprs, 0, sizeof *exprs);
   exprs->arena = arena;
@@ -73,6 +75,16 @@ static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
          a->divisor == b->divisor && a->low == b->low && a->high == b->high;
 }
 
+/* Expressions inside of each other grow with each level, and the code with them. */
+static void weigh(jit_exprs_t *exprs, jit_symbol_t *symbol) {
+  if (!symbol->of) return;
+  symbol->weight = 1;
+  for (int i = 0; i < symbol->of->count; i++) symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
+  if (symbol->weight <= MOST_WEIGHT) return;
+  symbol->weight = MOST_WEIGHT;
+  keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", MOST_WEIGHT));
+}
+
 static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
   int number = 0;
   while (number < exprs->symbol_count && !same_symbol(&exprs->symbols[number], symbol)) number++;
@@ -82,7 +94,8 @@ static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
       keep_failure(exprs, st);
       return &nowhere;
     }
-    exprs->symbols[exprs->symbol_count++] = *symbol;
+    exprs->symbols[exprs->symbol_count] = *symbol;
+    weigh(exprs, &exprs->symbols[exprs->symbol_count++]);
   }
   return make(exprs, 0, 1, &(jit_term_t){number, 1});
 }

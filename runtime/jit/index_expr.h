@@ -50,6 +50,7 @@ typedef struct jit_symbol {
   struct jit_node *node;
   const jit_expr_t *of;
   int64_t divisor;
+  int weight; /* divisions that are written for it, those inside of it again for each place where they stand */
 } jit_symbol_t;
 
 typedef struct jit_exprs {

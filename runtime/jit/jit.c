@@ -66,14 +66,19 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
   HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, (hr_str_t){(const char *)&key, sizeof key});
-  return *out_kernel ? NULL : new_kernel(jit, &key, body, form, part, out_buffers, out_kernel);
+  bool is_gone = *out_kernel && (*out_kernel)->is_gone;
+  if (!*out_kernel || is_gone) HR_TRY(new_kernel(jit, &key, body, form, part, out_buffers, out_kernel));
+  (*out_kernel)->uses++;
+  return NULL;
 }
 
 /* --- code ------------------------------------------------------------------------------------------------------ */
 
-/* Kernels first[m] .. first[m + 1] - 1 of the pending ones are module m. */
+/* Kernels first[m] .. first[m + 1] - 1 are module m. */
 typedef struct build {
   jit_t *jit;
+  int kernel_count;
+  jit_kernel_t **kernels; /* those that are functions */
   int module_count;
   int *first;
   jit_key_t *keys;
@@ -84,22 +89,21 @@ typedef struct build {
 static double work_of(const jit_kernel_t *kernel) { return kernel->node_work + 20; }
 
 /* A module's worth of work, so that every worker has a few. */
-static double module_work(const jit_t *jit) {
+static double module_work(const build_t *build) {
   double work = 0;
-  for (size_t i = 0; i < jit->pending.count; i++) work += work_of(jit->pending.data[i]);
-  work /= 2 * hr_workers_count(jit->options.workers);
+  for (int i = 0; i < build->kernel_count; i++) work += work_of(build->kernels[i]);
+  work /= 2 * hr_workers_count(build->jit->options.workers);
   return work < MODULE_WORK_LEAST ? MODULE_WORK_LEAST : work > MODULE_WORK_MOST ? MODULE_WORK_MOST : work;
 }
 
 static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
-  const jit_t *jit = build->jit;
-  double work = 0, most = module_work(jit);
-  HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->first));
-  for (size_t i = 0; i < jit->pending.count; i++) {
-    if (!build->module_count || work >= most) build->first[build->module_count++] = (int)i, work = 0;
-    work += work_of(jit->pending.data[i]);
+  double work = 0, most = module_work(build);
+  HR_TRY(HR_NEW_ARRAY(arena, build->kernel_count + 1, &build->first));
+  for (int i = 0; i < build->kernel_count; i++) {
+    if (!build->module_count || work >= most) build->first[build->module_count++] = i, work = 0;
+    work += work_of(build->kernels[i]);
   }
-  build->first[build->module_count] = (int)jit->pending.count;
+  build->first[build->module_count] = build->kernel_count;
   HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->keys));
   HR_TRY(HR_NEW_ARRAY(arena, build->module_count, &build->missing));
   return HR_NEW_ARRAY(arena, build->module_count, &build->objects);
@@ -110,7 +114,7 @@ static void name_module(build_t *build, int m) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {
-    jit_kernel_t *kernel = build->jit->pending.data[i];
+    jit_kernel_t *kernel = build->kernels[i];
     jit_key_add(&state, &kernel->key, sizeof kernel->key);
     snprintf(kernel->name, sizeof kernel->name, "kernel%d", i - build->first[m]);
   }
@@ -141,7 +145,7 @@ static hr_status_t write_module(void *context, int index, jit_code_t *code) {
   build_t *build = context;
   int m = build->missing[index];
   for (int i = build->first[m]; i < build->first[m + 1]; i++)
-    HR_TRY(jit_kernel_write(build->jit->pending.data[i], code));
+    HR_TRY(jit_kernel_write(build->kernels[i], code));
   return NULL;
 }
 
@@ -149,7 +153,7 @@ static bool is_quick(void *context, int index) {
   const build_t *build = context;
   int m = build->missing[index];
   for (int i = build->first[m]; i < build->first[m + 1]; i++)
-    if (!jit_kernel_is_simple(build->jit->pending.data[i])) return false;
+    if (!jit_kernel_is_simple(build->kernels[i])) return false;
   return true;
 }
 
@@ -183,7 +187,7 @@ static hr_status_t load_module(build_t *build, int m) {
   jit->objects.data[jit->objects.count++] = object;
   jit->counts.code_bytes += jit_object_code_bytes(object);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {
-    jit_kernel_t *kernel = jit->pending.data[i];
+    jit_kernel_t *kernel = build->kernels[i];
     for (int p = 0; p < kernel->phase_count; p++) {
       jit_kernel_phase_name(kernel, p, name);
       HR_TRY(jit_object_find(object, name, (void **)&kernel->phases[p].run));
@@ -193,7 +197,19 @@ static hr_status_t load_module(build_t *build, int m) {
   return NULL;
 }
 
+static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
+  const jit_t *jit = build->jit;
+  HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->kernels));
+  for (size_t i = 0; i < jit->pending.count; i++) {
+    jit_kernel_t *kernel = jit->pending.data[i];
+    kernel->is_gone = kernel->uses == 0;
+    if (!kernel->is_gone) build->kernels[build->kernel_count++] = kernel;
+  }
+  return NULL;
+}
+
 static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
+  HR_TRY(choose_kernels(build, arena));
   HR_TRY(divide_modules(build, arena));
   hr_status_t st = find_cached(build);
   if (!st) st = compile_missing(build, arena);
@@ -217,7 +233,7 @@ hr_status_t jit_finish(jit_t *jit) {
   hr_arena_init(&arena);
   hr_status_t st = make_code(&build, &arena);
   for (int m = 0; build.objects && m < build.module_count; m++) hr_buffer_release(build.objects[m]);
-  jit->counts.kernels += (int)jit->pending.count;
+  jit->counts.kernels += build.kernel_count;
   jit->counts.modules += build.module_count;
   forget_pending(jit);
   hr_arena_deinit(&arena);

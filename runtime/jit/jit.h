@@ -16,6 +16,8 @@
 #include "jit/object_cache.h"
 #include "ops/native.h"
 
+struct flat_plan;
+
 typedef struct jit jit_t;
 
 typedef struct jit_options {
@@ -36,9 +38,14 @@ uint64_t jit_plan_hash(const void *plan);
 /* The kernel for loops (while) over scalars, and over arrays of which an iteration updates parts: one function, with the
  * scalars in registers. */
 extern const op_native_t jit_loop_native;
+/* The kernel of loops that jit_find_regions found. */
+extern const op_native_t jit_region_native;
 static inline bool jit_is_generated(const op_native_t *native) {
-  return native == &jit_native || native == &jit_loop_native;
+  return native == &jit_native || native == &jit_loop_native || native == &jit_region_native;
 }
+/* Loops of the plan whose bodies have small kernels become one function each, step by step; before jit_finish. The plan
+ * must live as long as the code. Errors: NO_MEMORY. */
+hr_status_t jit_find_regions(jit_t *jit, struct flat_plan *flat);
 
 /* Makes the code of all kernels that were asked for since the last call. LLVM is opened only if the cache lacks some.
  * Errors: NO_MEMORY; INTERNAL; UNAVAILABLE if there is no LLVM. */

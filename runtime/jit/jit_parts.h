@@ -17,6 +17,36 @@ struct jit {
   jit_counts_t counts;
 };
 
+/* One part of an instruction: a kernel on some of its arrays. */
+typedef struct jit_call {
+  jit_kernel_t *kernel;
+  int *in;                   /* leaves of the operands; -1: */
+  const void **literals;
+  int *out;                  /* leaves of the result */
+  size_t pointers_at;        /* in scratch: in, out, shared scratch */
+  size_t shared_at, own_at;  /* in scratch: of all workers, of each */
+  int64_t first_unit;        /* among those of all calls */
+} jit_call_t;
+
+/* An update that is not in place begins as a copy. */
+typedef struct jit_copy {
+  int in, out;
+  size_t bytes;
+} jit_copy_t;
+
+#define JIT_ALONE_NS 20000.0 /* less than this stays on the caller */
+
+/* A plan of jit_native. */
+typedef struct jit_plan {
+  int call_count, copy_count, workers;
+  jit_call_t *calls;
+  jit_copy_t *copies;
+  bool is_flat; /* all kernels have one phase: their units are one loop */
+  bool is_direct; /* one small kernel, which takes the step's arrays as they come */
+  int64_t unit_count;
+  double ns;
+} jit_plan_t;
+
 /* The kernel of a part: one that was asked for before, or a new one. *out_buffers: the part's arrays. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
                         int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);

@@ -4,42 +4,14 @@
 #include "jit/jit_parts.h"
 #include "ops/emit.h"
 
-#define ALONE_NS 20000.0 /* less than this stays on the caller */
 #define CHUNK_NS 10000.0 /* for one worker at a time */
-
-/* One part: a kernel on some of the instruction's arrays. */
-typedef struct call {
-  const jit_kernel_t *kernel;
-  int *in;                   /* leaves of the operands; -1: */
-  const void **literals;
-  int *out;                  /* leaves of the result */
-  size_t pointers_at;        /* in scratch: in, out, shared scratch */
-  size_t shared_at, own_at;  /* in scratch: of all workers, of each */
-  int64_t first_unit;        /* among those of all calls */
-} call_t;
-
-/* An update that is not in place begins as a copy. */
-typedef struct copy {
-  int in, out;
-  size_t bytes;
-} copy_t;
-
-typedef struct plan {
-  int call_count, copy_count, workers;
-  call_t *calls;
-  copy_t *copies;
-  bool is_flat; /* all kernels have one phase: their units are one loop */
-  bool is_direct; /* one small kernel, which takes the step's arrays as they come */
-  int64_t unit_count;
-  double ns;
-} plan_t;
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
 
 static size_t rounded(size_t bytes) { return (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT; }
 
 static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
-                             call_t *call) {
+                             jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->in));
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &call->literals));
@@ -58,7 +30,7 @@ static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int p
   return NULL;
 }
 
-static void place_scratch(plan_t *plan, call_t *call, size_t *scratch_bytes) {
+static void place_scratch(jit_plan_t *plan, jit_call_t *call, size_t *scratch_bytes) {
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
   *scratch_bytes += rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
@@ -73,7 +45,7 @@ static void place_scratch(plan_t *plan, call_t *call, size_t *scratch_bytes) {
 }
 
 /* Does another part, or the instruction by another operand, read what this part may write over? */
-static bool is_shared(const plan_t *plan, const hlo_instr_t *instr, int call, int leaf) {
+static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call, int leaf) {
   for (int k = 0; k < instr->operand_count; k++)
     if (k != leaf && instr->operands[k] == instr->operands[leaf]) return true;
   for (int c = 0; c < plan->call_count; c++)
@@ -82,9 +54,9 @@ static bool is_shared(const plan_t *plan, const hlo_instr_t *instr, int call, in
   return false;
 }
 
-static void allow_reuse(const plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse) {
+static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse) {
   for (int c = 0; c < plan->call_count; c++) {
-    const call_t *call = &plan->calls[c];
+    const jit_call_t *call = &plan->calls[c];
     for (int r = 0; r < call->kernel->root_count; r++)
       for (int k = 0; k < call->kernel->buffer_count && k < 64; k++) {
         int leaf = call->in[k];
@@ -95,22 +67,22 @@ static void allow_reuse(const plan_t *plan, const hlo_instr_t *instr, uint64_t *
 }
 
 /* Updates write over their first operand. */
-static void plan_copies(plan_t *plan, const fusion_form_t *form, uint64_t *reuse) {
+static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse) {
   for (int r = 0, leaf = 0; r < form->root_count; leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
     const hlo_instr_t *root = form->roots[r];
     if (op_emits[root->op] != EMIT_UPDATE) continue;
     int from = (int)hlo_parameter_number(root->operands[0]);
     size_t bytes = (size_t)fusion_count(root->shape) * hr_dtype_bytes(root->shape->dtype);
-    plan->copies[plan->copy_count++] = (copy_t){from, leaf, bytes};
+    plan->copies[plan->copy_count++] = (jit_copy_t){from, leaf, bytes};
     if (from < 64) reuse[leaf] = (uint64_t)1 << from;
   }
 }
 
 /* Small steps of loops cost little more than their kernel. */
-static bool is_direct(const plan_t *plan, const hlo_instr_t *instr) {
-  const call_t *call = &plan->calls[0];
+static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
+  const jit_call_t *call = &plan->calls[0];
   const jit_kernel_t *kernel = call->kernel;
-  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= ALONE_NS || kernel->scratch_bytes)
+  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_ALONE_NS || kernel->scratch_bytes)
     return false;
   for (int k = 0; k < kernel->buffer_count; k++)
     if (call->in[k] != k) return false;
@@ -120,11 +92,11 @@ static bool is_direct(const plan_t *plan, const hlo_instr_t *instr) {
 }
 
 static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                              plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
+                              jit_plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
   for (int part = 0; part < form->part_count; part++) {
-    call_t *call = &plan->calls[part];
+    jit_call_t *call = &plan->calls[part];
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
     HR_TRY(jit_request(jit, arena, body, form, part, &kernel, &buffers));
@@ -150,7 +122,7 @@ static double bytes_of(const hlo_shape_t *shape) {
 static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr, const hlo_computation_t *body,
                              op_native_step_t *out) {
   fusion_form_t form;
-  plan_t *plan;
+  jit_plan_t *plan;
   uint64_t *reuse;
   size_t scratch_bytes = 0;
   bool declined = false;
@@ -179,7 +151,7 @@ static hr_status_t prepare(const op_native_target_t *target, const op_step_t *st
 }
 
 uint64_t jit_plan_hash(const void *opaque) {
-  const plan_t *plan = opaque;
+  const jit_plan_t *plan = opaque;
   uint64_t hash = 0;
   for (int c = 0; c < plan->call_count; c++)
     hash = hr_hash_bytes(&plan->calls[c].kernel, sizeof plan->calls[c].kernel, hash);
@@ -189,12 +161,12 @@ uint64_t jit_plan_hash(const void *opaque) {
 /* --- running --------------------------------------------------------------------------------------------------- */
 
 typedef struct run {
-  const plan_t *plan;
+  const jit_plan_t *plan;
   char *scratch;
   int call, phase; /* of plans that are not flat */
 } run_t;
 
-static void run_units(const run_t *run, const call_t *call, int phase, int64_t begin, int64_t end, int worker) {
+static void run_units(const run_t *run, const jit_call_t *call, int phase, int64_t begin, int64_t end, int worker) {
   void **pointers = (void **)(run->scratch + call->pointers_at);
   const jit_kernel_t *kernel = call->kernel;
   void *own = run->scratch + call->own_at + rounded(kernel->worker_bytes) * (size_t)worker;
@@ -209,7 +181,7 @@ static void run_phase(void *context, int64_t begin, int64_t end, int worker) {
 /* Units of all calls, numbered through. */
 static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
   const run_t *run = context;
-  const plan_t *plan = run->plan;
+  const jit_plan_t *plan = run->plan;
   int low = 0, high = plan->call_count - 1;
   while (low < high) {
     int middle = (low + high + 1) / 2;
@@ -219,7 +191,7 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
       high = middle - 1;
   }
   for (; begin < end; low++) {
-    const call_t *call = &plan->calls[low];
+    const jit_call_t *call = &plan->calls[low];
     int64_t last = call->first_unit + call->kernel->phases[0].units, stop = end < last ? end : last;
     run_units(run, call, 0, begin - call->first_unit, stop - call->first_unit, worker);
     begin = stop;
@@ -228,7 +200,7 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
 
 static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units, double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);
-  if (ns < ALONE_NS || units == 1 || hr_workers_count(workers) == 1) {
+  if (ns < JIT_ALONE_NS || units == 1 || hr_workers_count(workers) == 1) {
     fn(run, 0, units, 0);
     return;
   }
@@ -246,9 +218,9 @@ static void run_in_turn(const op_native_run_t *env, run_t *run) {
   }
 }
 
-static void set_pointers(const plan_t *plan, char *scratch, void *const *in, void *const *out) {
+static void set_pointers(const jit_plan_t *plan, char *scratch, void *const *in, void *const *out) {
   for (int c = 0; c < plan->call_count; c++) {
-    const call_t *call = &plan->calls[c];
+    const jit_call_t *call = &plan->calls[c];
     void **pointers = (void **)(scratch + call->pointers_at);
     for (int k = 0; k < call->kernel->buffer_count; k++)
       *pointers++ = call->in[k] >= 0 ? in[call->in[k]] : (void *)call->literals[k];
@@ -258,16 +230,16 @@ static void set_pointers(const plan_t *plan, char *scratch, void *const *in, voi
 }
 
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
-  const plan_t *plan = opaque;
+  const jit_plan_t *plan = opaque;
   run_t run = {.plan = plan, .scratch = env->scratch};
   if (plan->is_direct) {
-    const call_t *call = &plan->calls[0];
+    const jit_call_t *call = &plan->calls[0];
     call->kernel->phases[0].run(in, out, run.scratch + call->own_at, 0, plan->unit_count);
     return NULL;
   }
   set_pointers(plan, env->scratch, in, out);
   for (int c = 0; c < plan->copy_count; c++) {
-    const copy_t *copy = &plan->copies[c];
+    const jit_copy_t *copy = &plan->copies[c];
     if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
   }
   if (plan->is_flat)

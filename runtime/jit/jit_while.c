@@ -41,6 +41,7 @@ hr_status_t jit_loop_prepare(const op_native_target_t *target, const op_step_t *
   if (kernel->is_declined) return NULL;
   jit->pending.data[jit->pending.count++] = kernel;
   jit->counts.requests++;
+  kernel->uses = 1;
   plan->kernel = kernel;
   return fill_plan(target->arena, step->instr, plan, out);
 }

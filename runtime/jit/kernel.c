@@ -1,5 +1,6 @@
 #include "jit/kernel.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     hr_dtype_t dtype = node->dtype;
     if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
-    size_t bytes = dtype == HR_BF16 || dtype == HR_F16 ? 4 : hr_dtype_bytes(dtype);
+    size_t bytes = hr_dtype_bytes(hr_dtype_real(hr_dtype_table[dtype].compute));
     if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
   }
   for (int bytes = 2; bytes <= 8; bytes *= 2)
@@ -160,7 +161,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
-  if (kernel->loop) return false;
+  if (kernel->loop || kernel->region) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
@@ -168,8 +169,19 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   return loads <= SIMPLE_LOADS && kernel->formula->node_count <= SIMPLE_NODES;
 }
 
-hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
+static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
+  if (kernel->region) return jit_region_write(kernel, code);
   if (kernel->loop) return jit_while_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
+}
+
+/* Formulas keep notes while they are written, so that one of several writers does it at a time. */
+hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  if (kernel->writers + (kernel->uses > 0) < 2) return write_form(kernel, code);
+  pthread_mutex_lock(&lock);
+  hr_status_t st = write_form(kernel, code);
+  pthread_mutex_unlock(&lock);
+  return st;
 }

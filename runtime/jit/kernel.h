@@ -57,6 +57,7 @@ struct jit_kernel {
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
   int64_t written_out; /* kLoop made of rows of so few elements; 0: none */
+  int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];
@@ -69,7 +70,11 @@ struct jit_kernel {
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
   const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
   struct jit_while *whole;
+  struct jit_region *region; /* steps of a loop as one function: of region.h */
+  int uses;                  /* plans that run it by itself; none: its code is only part of others' */
+  int writers;               /* functions that have its code */
   bool has_rows, has_tiles, is_declined, is_ready;
+  bool is_gone; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;
 };
 
@@ -130,6 +135,9 @@ int64_t jit_nest_count(const jit_nest_t *nest);
 hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *loop, jit_kernel_t *kernel,
                            jit_buffer_list_t *out_buffers);
 hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
+
+/* A region (region.h). */
+hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);

@@ -84,13 +84,13 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->phases[1].unit_ns =
       jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->block_count)) /
       (double)kernel->phases[1].units;
-  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count) * 8;
+  kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count * reduce->element_bytes);
   return NULL;
 }
 
 /* --- accumulators ---------------------------------------------------------------------------------------------- */
 
-static hr_dtype_t held_type(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16 ? HR_F32 : dtype; }
+static hr_dtype_t held_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
 static LLVMValueRef held_array(jit_emit_t *emit, const columns_t *columns, LLVMValueRef block, int leaf) {
@@ -101,7 +101,7 @@ static LLVMValueRef held_array(jit_emit_t *emit, const columns_t *columns, LLVMV
   jit_emit_at(emit, emit->level);
   LLVMValueRef index = llvm()->BuildMul(b, block, jit_emit_i64(emit, reduce->leaf_count), "");
   index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
-  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->outer_count * 8), "");
+  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->outer_count * reduce->element_bytes), "");
   return llvm()->BuildInBoundsGEP2(b, byte, memory, &index, 1, "");
 }
 
@@ -133,7 +133,7 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++)
-      starts[k] = jit_splat(emit->code, jit_vector_type(llvm()->TypeOf(starts[k]), emit->lanes), starts[k]);
+      starts[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
     store_held(emit, columns, reduction, columns->block, starts);
   }
 }
@@ -151,7 +151,7 @@ static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef ac
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
+      jit_emit_root(emit, r, root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
   }
 }
 
@@ -255,7 +255,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
     LLVMValueRef inits[JIT_MAX_RESULTS];
     jit_reduction_inits(emit, reduction, inits);
     for (int k = 0; k < reduction->reducer.count; k++)
-      inits[k] = jit_splat(emit->code, jit_vector_type(llvm()->TypeOf(inits[k]), emit->lanes), inits[k]);
+      inits[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, inits[k]);
     load_held(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
     jit_reducer_finish(emit->code, &reduction->reducer, inits, reduction->values);
   }
@@ -263,7 +263,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full) continue;
     LLVMValueRef value = jit_emit_lanes(emit, root->value);
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, value, false);
+    jit_emit_root(emit, r, root->dtype, root->place, value, false);
   }
 }
 
@@ -283,7 +283,7 @@ static void combine_blocks(jit_emit_t *emit, columns_t *columns) {
 
 static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   enter_unit(emit, columns, loop.variable, phase == 0);
   if (phase == 0) {
     over_columns(emit, columns, write_start);
@@ -293,7 +293,7 @@ static void write_phase(jit_emit_t *emit, columns_t *columns, int phase) {
     over_columns(emit, columns, write_results);
   }
   leave_unit(emit, columns);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {

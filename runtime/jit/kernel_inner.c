@@ -22,7 +22,7 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
 int jit_inner_vectors(const jit_kernel_t *kernel) {
   const jit_exprs_t *exprs = &kernel->formula->exprs;
   int vectors = 1, most = MOST_NODES / (kernel->formula->node_count + 1);
-  if (kernel->has_tiles || kernel->lanes == 1 || !kernel->nest.rank) return 1;
+  if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
   if (most > MOST_VECTORS) most = MOST_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of)
@@ -86,6 +86,10 @@ static int64_t next_change(const jit_kernel_t *kernel, int64_t above, int64_t si
 }
 
 void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner) {
+  if (kernel->unrolled) {
+    *out_inner = (jit_inner_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+    return;
+  }
   int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
   jit_inner_t inner = {.count = 0};
   for (int64_t at = next_change(kernel, 0, size); at < size; at = next_change(kernel, at, size)) {

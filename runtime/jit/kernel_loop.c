@@ -7,6 +7,7 @@
 #define NODES_MAX 6000
 #define WRITTEN_OUT_MAX 240 /* with reductions written out */
 #define UNITS_WANTED 64
+#define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
@@ -85,11 +86,25 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
   return kernel->has_tiles ? build(kernel) : NULL;
 }
 
+/* The lanes' variable. */
+static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (kernel->unrolled ? 2 : 1); }
+
+/* A last loop of few elements, whose lanes would be apart and mostly idle: the one around it has the lanes, and the
+ * elements are written out, each with what its index leaves of concatenations and transpositions. */
+static void choose_unrolled(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int last = nest->rank - 1;
+  if (kernel->written_out || last < 1 || kernel->has_tiles) return;
+  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
+  if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES || jit_inner_fits(kernel)) return;
+  kernel->unrolled = (int)nest->sizes[last];
+}
+
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
-  int64_t units = 1, inner = nest->rank ? nest->sizes[nest->rank - 1] : 1;
-  while (kernel->unit_rank + 1 < nest->rank && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
-  int64_t blocks = kernel->unit_rank + 1 < nest->rank || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
+  int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
+  while (kernel->unit_rank < inner_of(kernel) && units < UNITS_WANTED) units *= nest->sizes[kernel->unit_rank++];
+  int64_t blocks = kernel->unit_rank < inner_of(kernel) || units >= UNITS_WANTED ? 1 : UNITS_WANTED / units;
   int64_t least = 16 * kernel->lanes * kernel->vectors;
   kernel->block = (inner + blocks - 1) / blocks;
   kernel->block = (kernel->block + least - 1) / least * least;
@@ -132,7 +147,7 @@ static bool is_aligned(const jit_kernel_t *kernel) {
 
 static void find_streams(jit_kernel_t *kernel) {
   int64_t count = jit_nest_count(&kernel->nest);
-  bool whole = is_aligned(kernel);
+  bool whole = is_aligned(kernel) && !kernel->unrolled;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
@@ -148,7 +163,8 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
   if (!kernel->nest.rank) kernel->lanes = 1;
-  if (kernel->nest.rank && kernel->nest.sizes[kernel->nest.rank - 1] < 3) kernel->lanes = 1;
+  choose_unrolled(kernel);
+  if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
@@ -163,10 +179,14 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 /* All elements of a row, for each lane's row. */
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
-  for (int64_t i = 0; i < kernel->written_out; i++) {
-    const jit_expr_t *place = jit_expr_affine(&kernel->formula->exprs, root->place, 1, i);
-    jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, place, jit_emit_lanes(emit, root->row[i]), false);
-  }
+  int count = (int)kernel->written_out;
+  bool is_line = emit->lanes > 1 && !emit->mask && count <= JIT_MAX_SHORT &&
+                 jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
+  LLVMValueRef values[JIT_NARROW_ROW];
+  for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
+  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
+  for (int i = 0; i < count && !is_line; i++)
+    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->formula->exprs, root->place, 1, i), values[i], false);
 }
 
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
@@ -181,7 +201,36 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
     if (root->is_full)
       write_full(emit, kernel, r);
     else
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
+  }
+}
+
+static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel, const jit_root_t *root) {
+  int var = inner_of(kernel);
+  bool is_line = jit_expr_factor(root->place, var) == kernel->unrolled && jit_expr_factor(root->place, var + 1) == 1;
+  return is_line && emit->lanes > 1 && !emit->mask && !jit_expr_is_bent(&kernel->formula->exprs, root->place, var);
+}
+
+static void write_copies(jit_emit_t *emit, void *context, int copy) {
+  jit_kernel_t *kernel = context;
+  int var = inner_of(kernel) + 1;
+  LLVMValueRef values[kernel->root_count][JIT_MAX_SHORT];
+  (void)copy;
+  for (int k = 0; k < kernel->unrolled; k++) {
+    jit_level_enter(emit, var, jit_emit_i64(emit, k));
+    for (int r = 0; r < kernel->root_count; r++) values[r][k] = jit_emit_lanes(emit, kernel->roots[r].value);
+    jit_level_leave(emit);
+  }
+  for (int k = 0; k < kernel->unrolled; k++) {
+    jit_level_enter(emit, var, jit_emit_i64(emit, k));
+    for (int r = 0; r < kernel->root_count; r++) {
+      const jit_root_t *root = &kernel->roots[r];
+      bool is_line = is_interleaved(emit, kernel, root);
+      if (!is_line) jit_emit_root(emit, r, root->dtype, root->place, values[r][k], false);
+      if (is_line && k == 0)
+        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, kernel->unrolled, values[r]);
+    }
+    jit_level_leave(emit);
   }
 }
 
@@ -222,8 +271,8 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_inner_
 
 /* The innermost loop, over all its values or over a block. */
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
-  jit_lanes_t how = {.var = kernel->nest.rank - 1, .lanes = kernel->lanes, .unroll = kernel->vectors,
-                     .body = write_roots, .context = kernel, .is_phased = true};
+  jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
+                     .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
   jit_inner_t inner;
   jit_inner_parts(kernel, &inner);
   if (block) {
@@ -238,7 +287,7 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
 
 static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {
   jit_loop_t loop;
-  if (var + 1 >= kernel->nest.rank) {
+  if (var >= inner_of(kernel)) {
     write_inner(emit, kernel, block);
     return;
   }
@@ -260,8 +309,8 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
   jit_loop_t loop;
-  int64_t inner = kernel->nest.sizes[kernel->nest.rank - 1];
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  int64_t inner = kernel->nest.sizes[inner_of(kernel)];
+  jit_units_begin(emit, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->block)
@@ -270,7 +319,7 @@ static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
   write_middle(emit, kernel, kernel->unit_rank, block);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {

@@ -107,6 +107,13 @@ static void build_roots(jit_kernel_t *kernel) {
       reduce->pass_count = kernel->roots[r].value->pass + 1;
 }
 
+static int64_t widest_bytes(const jit_formula_t *formula) {
+  int64_t most = 8;
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    if (hr_dtype_bytes(node->dtype) > 8) most = 16;
+  return most;
+}
+
 hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   if (!kernel->reduce) HR_TRY(HR_NEW(&kernel->arena, &kernel->reduce));
   memset(kernel->reduce, 0, sizeof *kernel->reduce);
@@ -121,6 +128,7 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
     return st;
   }
   build_roots(kernel);
+  kernel->reduce->element_bytes = widest_bytes(kernel->formula);
   return jit_formula_take_failure(kernel->formula);
 }
 

@@ -32,11 +32,12 @@ static uint32_t within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
 }
 
-static bool is_expensive(const jit_node_t *node) {
-  if (node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE) return true;
-  for (int k = 0; k < node->arg_count; k++)
-    if (is_expensive(node->args[k])) return true;
-  return false;
+/* Nodes were made operands first. */
+static void find_expensive(const jit_kernel_t *kernel) {
+  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
+    for (int k = 0; k < node->arg_count; k++) node->is_expensive |= node->args[k]->is_expensive;
+  }
 }
 
 /* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
@@ -46,7 +47,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
   bool again = node->uses > 0;
   if (!again) node->first_pass = pass;
   node->uses = pass + 1;
-  if (again && is_expensive(node)) {
+  if (again && node->is_expensive) {
     node->slot = kernel->reduce->saved_count++;
     return;
   }
@@ -56,6 +57,7 @@ static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
 
 static void find_saved(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
+  find_expensive(kernel);
   for (int pass = 0; pass < reduce->pass_count; pass++) {
     for (int i = 0; i < reduce->reduction_count; i++)
       for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
@@ -81,8 +83,8 @@ static void split_rows(jit_kernel_t *kernel) {
     kernel->phases[2 * p + 1].units = reduce->outer_count;
     kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
   }
-  /* Partial results of each block, then the results: 8 bytes each. */
-  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count) * 8;
+  /* Partial results of each block, then the results. */
+  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count * reduce->element_bytes);
 }
 
 static void whole_rows(jit_kernel_t *kernel) {
@@ -91,7 +93,7 @@ static void whole_rows(jit_kernel_t *kernel) {
   kernel->phases[0].units = reduce->outer_count;
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
   if (reduce->pass_count > 1) find_saved(kernel);
-  reduce->saved_bytes = ((size_t)reduce->within_count * 8 + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  reduce->saved_bytes = ((size_t)(reduce->within_count * reduce->element_bytes) + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   kernel->worker_bytes = reduce->saved_bytes * (size_t)reduce->saved_count;
 }
 
@@ -152,8 +154,8 @@ static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, int slot) {
   return llvm()->BuildInBoundsGEP2(emit->code->builder, byte, emit->scratch, &offset, 1, "");
 }
 
-/* Registers of f16 and bf16 are saved as they are. */
-static hr_dtype_t saved_type(hr_dtype_t dtype) { return dtype == HR_F16 || dtype == HR_BF16 ? HR_F32 : dtype; }
+/* Registers of narrow types are saved as they are. */
+static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
 static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, int leaf) {
@@ -165,7 +167,8 @@ static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValue
   index = llvm()->BuildAdd(b, index, block ? block : jit_emit_i64(emit, reduce->block_count), "");
   index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->leaf_count), "");
   index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
-  return llvm()->BuildInBoundsGEP2(b, llvm()->Int64TypeInContext(emit->code->context), array, &index, 1, "");
+  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->element_bytes), "");
+  return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), array, &index, 1, "");
 }
 
 static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
@@ -196,7 +199,8 @@ static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
   jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
     LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
-    *carried = emit->mask ? llvm()->BuildSelect(emit->code->builder, emit->mask, accs[k], *carried, "") : accs[k];
+    hr_dtype_t dtype = reduction->reducer.dtypes[k];
+    *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
 }
 
@@ -223,7 +227,7 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (is_written(root, emit->pass))
-      jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
   }
 }
 
@@ -238,9 +242,9 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++) {
-      LLVMTypeRef type = jit_vector_type(llvm()->TypeOf(starts[k]), rows->kernel->lanes);
+      hr_dtype_t dtype = reduction->reducer.dtypes[k];
       for (int u = 0; u < rows->unroll; u++)
-        emit->carried[emit->carry_count++] = jit_splat(emit->code, type, starts[k]);
+        emit->carried[emit->carry_count++] = jit_element_splat(emit->code, dtype, rows->kernel->lanes, starts[k]);
     }
   }
 }
@@ -336,7 +340,7 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full) jit_emit_store(emit, jit_emit_out(emit, r), root->dtype, root->place, values[r], false);
+    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->place, values[r], false);
   }
 }
 
@@ -360,11 +364,11 @@ static void write_row(jit_emit_t *emit, rows_t *rows) {
 
 static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
   write_row(emit, rows);
   for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* --- rows in blocks -------------------------------------------------------------------------------------------- */
@@ -372,7 +376,7 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
 static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   LLVMBuilderRef b = emit->code->builder;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   LLVMValueRef blocks = jit_emit_i64(emit, rows->reduce->block_count);
   jit_emit_at(emit, emit->level);
   LLVMValueRef block = llvm()->BuildURem(b, loop.variable, blocks, "");
@@ -389,7 +393,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
   }
   emit->carry_count = 0;
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 /* The blocks' results of one reduction, in their order. */
@@ -420,14 +424,14 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
 static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   jit_loop_t loop;
-  jit_loop_begin(emit, JIT_UNIT_LOOP, emit->begin, &loop);
+  jit_units_begin(emit, &loop);
   jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
   emit->pass = pass;
   for (int i = 0; i < reduce->reduction_count; i++)
     if (reduce->reductions[i].pass == pass) combine_blocks(emit, rows, &reduce->reductions[i]);
   if (pass + 1 == reduce->pass_count) store_outer(emit, rows->kernel);
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
-  jit_loop_end(emit, &loop, emit->end, 1);
+  jit_units_end(emit, &loop);
 }
 
 static void forget_values(jit_reduce_t *reduce) {

@@ -182,14 +182,22 @@ math_branch_t math_branch_if_any(jit_code_t *c, value_t condition) {
   return branch;
 }
 
-value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare) {
-  value_t values[2] = {usual, choose(c, branch.condition, rare, usual)};
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, value_t *values, const value_t *rare, int count) {
+  value_t chosen[8];
+  for (int i = 0; i < count; i++) chosen[i] = choose(c, branch.condition, rare[i], values[i]);
   LLVMBasicBlockRef blocks[2] = {branch.from, llvm()->GetInsertBlock(c->builder)};
   llvm()->BuildBr(c->builder, branch.done);
   llvm()->PositionBuilderAtEnd(c->builder, branch.done);
-  value_t result = llvm()->BuildPhi(c->builder, type_of(usual), "");
-  llvm()->AddIncoming(result, values, blocks, 2);
-  return result;
+  for (int i = 0; i < count; i++) {
+    value_t result = llvm()->BuildPhi(c->builder, type_of(values[i]), "");
+    llvm()->AddIncoming(result, (value_t[]){values[i], chosen[i]}, blocks, 2);
+    values[i] = result;
+  }
+}
+
+value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare) {
+  math_branch_end_all(c, branch, &usual, &rare, 1);
+  return usual;
 }
 
 /* A place on the stack for a vector, in the first block of the function. */
@@ -204,10 +212,16 @@ static value_t stack_place(jit_code_t *c, value_t x) {
   return place;
 }
 
-static value_t put_on_stack(jit_code_t *c, value_t x) {
+value_t math_put_on_stack(jit_code_t *c, value_t x) {
   value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
   llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
   return place;
+}
+
+value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place) {
+  value_t all = llvm()->BuildLoad2(c->builder, type, place, "");
+  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type) / 8);
+  return all;
 }
 
 static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
@@ -220,7 +234,7 @@ value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y)
   LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
   if (!function) function = llvm()->AddFunction(c->module, name, signature);
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
-  value_t places[2] = {put_on_stack(c, x), y ? put_on_stack(c, y) : NULL}, in[2];
+  value_t places[2] = {math_put_on_stack(c, x), y ? math_put_on_stack(c, y) : NULL}, in[2];
   LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
   LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
   LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
@@ -236,9 +250,7 @@ value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y)
   value_t count = jit_int(i32, jit_lanes(type_of(x)));
   llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
   llvm()->PositionBuilderAtEnd(c->builder, end);
-  value_t all = llvm()->BuildLoad2(c->builder, type_of(x), places[0], "");
-  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type_of(x)) / 8);
-  return all;
+  return math_take_from_stack(c, type_of(x), places[0]);
 }
 
 /* --- logarithms ------------------------------------------------------------------------------------------------ */

@@ -117,10 +117,16 @@ typedef struct math_branch {
 } math_branch_t;
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition);
 value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare);
+/* The same of several values: `values` are the usual ones, then the results. */
+void math_branch_end_all(jit_code_t *c, math_branch_t branch, value_t *values, const value_t *rare, int count);
 
 /* Each lane by a function of the C library that is in externals.def, of one number (y NULL) or two: in a loop, which is
  * little code. The builder ends in another block. */
 value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y);
+
+/* A number or a vector on the function's stack, as an array of elements: its place, and what is there. */
+value_t math_put_on_stack(jit_code_t *c, value_t x);
+value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place);
 
 /* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
 value_t math_widen(jit_code_t *c, value_t x);

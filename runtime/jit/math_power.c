@@ -81,7 +81,33 @@ static value_t power(jit_code_t *c, value_t x, value_t y, bool brief) {
   return choose_k(c, either(c, is_equal_k(c, y, 0), is_equal_k(c, x, 1)), 1, result);
 }
 
+/* An exponent that is the same in all lanes, known, and a small multiple of one half. */
+static bool is_simple_exponent(value_t y, bool wide, double *out_exponent) {
+  LLVMBool loses;
+  if (!llvm()->IsConstant(y)) return false;
+  value_t one = jit_lanes(llvm()->TypeOf(y)) > 1 ? llvm()->GetAggregateElement(y, 0) : y;
+  if (!one || jit_splat_constant(llvm()->TypeOf(y), one) != y || llvm()->IsNull(y)) return false;
+  double exponent = llvm()->ConstRealGetDouble(one, &loses);
+  *out_exponent = exponent;
+  return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent && (exponent > 0 || !wide);
+}
+
+/* |x|^y by multiplications and a root, of numbers whose powers do not overflow or lose digits before the result does:
+ * f32 in f64, or a positive y up to 2.5. */
+static value_t simple_power(jit_code_t *c, value_t x, double y) {
+  value_t a = magnitude(c, x), result = fmod(y, 1) ? square_root(c, a) : real(x, 1);
+  int whole = (int)fabs(y);
+  for (int k = 0; k < whole; k++) result = mul(c, result, a);
+  if (y < 0) result = k_divide(c, 1, result);
+  if (fmod(y, 2) == 1 || fmod(y, 2) == -1) return with_sign_of(c, result, x);
+  value_t is_undefined = both(c, is_less_k(c, x, 0), is_more_k(c, x, -INFINITY));
+  return fmod(y, 1) ? choose_k(c, is_undefined, NAN, result) : result;
+}
+
 value_t jit_emit_power(jit_code_t *c, value_t x, value_t y) {
+  double exponent;
+  if (is_simple_exponent(y, is_f64(x), &exponent) && (!is_f64(x) || exponent <= 2.5))
+    return is_f64(x) ? simple_power(c, x, exponent) : math_narrow(c, simple_power(c, math_widen(c, x), exponent));
   if (is_f64(x)) return power(c, x, y, false);
   return math_narrow(c, power(c, math_widen(c, x), math_widen(c, y), true));
 }

@@ -83,7 +83,8 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
 /* --- tiles ----------------------------------------------------------------------------------------------------- */
 
 bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across) {
-  return node->kind == JIT_LOAD && !node->guard && !jit_expr_is_bent(exprs, node->expr, across) &&
+  if (node->kind != JIT_LOAD || hr_dtype_bytes(node->dtype) > 8) return false;
+  return !node->guard && !jit_expr_is_bent(exprs, node->expr, across) &&
          !jit_expr_is_bent(exprs, node->expr, along) && jit_expr_factor(node->expr, across) > 1 &&
          jit_expr_factor(node->expr, along) == 1;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "jit/object_relocs.h"
+#include "ops/complex_math.h"
 
 /* The image, one mapping:
  *

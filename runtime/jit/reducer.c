@@ -1,5 +1,7 @@
 #include "jit/reducer.h"
 
+#include <string.h>
+
 #include <math.h>
 
 #include "jit/element.h"
@@ -17,6 +19,8 @@ static bool has_identity(hlo_opcode_t op) {
 
 static bool is_plain(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
+  bool is_complex = !hlo_shape_is_tuple(root->shape) && hr_dtype_is_complex(root->shape->dtype);
+  if (is_complex && root->op != HLO_ADD) return false; /* 1 is no identity where parts are infinite */
   if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape)) return false;
   return root->operands[0]->op == HLO_PARAMETER && root->operands[1]->op == HLO_PARAMETER &&
          root->operands[0] != root->operands[1];
@@ -64,6 +68,7 @@ static LLVMValueRef extreme_integer(LLVMTypeRef type, bool is_signed, bool most)
 static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype) {
   LLVMTypeRef type = jit_register_type(code, dtype);
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
+  if (hr_dtype_is_complex(dtype)) return jit_real(type, -0.0);
   if (dtype == HR_PRED) return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
   if (hr_dtype_is_float(dtype))
     return jit_real(type, op == HLO_ADD ? -0.0 : op == HLO_MULTIPLY ? 1 : op == HLO_MAXIMUM ? -INFINITY : INFINITY);
@@ -84,7 +89,7 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 /* --- applying -------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x,
-                                int count, LLVMValueRef *values) {
+                                int count, int lanes, LLVMValueRef *values) {
   LLVMValueRef args[3];
   if (instr->op == HLO_PARAMETER) {
     int number = (int)hlo_parameter_number(instr);
@@ -92,7 +97,7 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
   }
   if (instr->op == HLO_CONSTANT) {
     LLVMValueRef scalar = jit_element_constant(code, instr->shape->dtype, instr->literal->data);
-    return jit_splat_constant(jit_type_like(llvm()->TypeOf(scalar), llvm()->TypeOf(x[0])), scalar);
+    return jit_element_splat(code, instr->shape->dtype, lanes, scalar);
   }
   for (int k = 0; k < instr->operand_count; k++) args[k] = values[instr->operands[k]->id];
   jit_element_op_t op = {.op = instr->op, .to = instr->shape->dtype, .detail = jit_op_detail(instr),
@@ -101,8 +106,7 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
 }
 
 static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
-  hr_dtype_t dtype = reducer->dtypes[0];
-  if (dtype == HR_F16 || dtype == HR_BF16) dtype = HR_F32;
+  hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[0]].compute;
   jit_element_op_t op = {.op = reducer->op, .from = dtype, .to = dtype};
   accs[0] = jit_element_emit(code, &op, (LLVMValueRef[]){accs[0], x[0]});
 }
@@ -115,11 +119,60 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
     apply_plain(code, reducer, accs, x);
     return;
   }
+  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, values);
+    if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, lanes, values);
   }
   for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
+}
+
+static LLVMValueRef only_lane(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value) {
+  LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
+  bool is_scalar = llvm()->GetTypeKind(llvm()->TypeOf(value)) != LLVMVectorTypeKind;
+  if (is_scalar || hr_dtype_is_complex(dtype)) return value;
+  return llvm()->BuildExtractElement(code->builder, value, zero, "");
+}
+
+/* With the only lane of `first` as lane 0. */
+static LLVMValueRef replace_first(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value, int lanes,
+                                  LLVMValueRef first) {
+  LLVMTypeRef i1 = llvm()->Int1TypeInContext(code->context);
+  LLVMValueRef is_first[64];
+  for (int i = 0; i < lanes; i++) is_first[i] = llvm()->ConstInt(i1, i == 0, false);
+  LLVMValueRef all = jit_element_splat(code, dtype, lanes, only_lane(code, dtype, first));
+  return jit_element_choose(code, dtype, llvm()->ConstVector(is_first, (unsigned)lanes), all, value);
+}
+
+/* Lanes 0 .. count - 1 and those behind them, combined. */
+static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count, LLVMValueRef *accs) {
+  LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, count);
+    high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], count, count);
+  }
+  jit_reducer_apply(code, reducer, low, high);
+  memcpy(accs, low, (size_t)reducer->count * sizeof *accs);
+}
+
+/* A lane that has no partner goes along with the first one. */
+static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  LLVMValueRef first[JIT_MAX_RESULTS], last[JIT_MAX_RESULTS];
+  for (int k = 0; k < reducer->count; k++) {
+    first[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, 1);
+    last[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes - 1, 1);
+  }
+  jit_reducer_apply(code, reducer, first, last);
+  for (int k = 0; k < reducer->count; k++)
+    accs[k] = replace_first(code, reducer->dtypes[k], accs[k], lanes, first[k]);
+}
+
+/* Any number of lanes, each time half of them. */
+static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  for (; lanes > 1; lanes /= 2) {
+    if (lanes % 2) fold_odd(code, reducer, lanes, accs);
+    fold_pairs(code, reducer, lanes / 2, accs);
+  }
 }
 
 /* Lane i of the result is lane i + by, the first ones following the last. */
@@ -132,17 +185,23 @@ static LLVMValueRef turned(jit_code_t *code, LLVMValueRef value, int lanes, int 
 }
 
 /* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
-void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
-  int lanes = jit_lanes(llvm()->TypeOf(accs[0]));
-  bool is_vector = llvm()->GetTypeKind(llvm()->TypeOf(accs[0])) == LLVMVectorTypeKind;
+static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
     LLVMValueRef others[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
     jit_reducer_apply(code, reducer, accs, others);
   }
-  LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
-  for (int k = 0; k < reducer->count && is_vector; k++)
-    accs[k] = llvm()->BuildExtractElement(code->builder, accs[k], zero, "");
+}
+
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
+  int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
+  bool is_whole = (lanes & (lanes - 1)) == 0;
+  for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
+  if (is_whole)
+    fold_whole(code, reducer, lanes, accs);
+  else
+    fold_halves(code, reducer, lanes, accs);
+  for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {

@@ -52,6 +52,7 @@ static hr_status_t parse_text(bytecode_reader_t *reader, const bytecode_entry_t 
   HR_VEC_FREE(&parser.unresolved);
   hr_map_deinit(&parser.attr_aliases);
   hr_map_deinit(&parser.type_aliases);
+  HR_VEC_FREE(&parser.location_aliases);
   hr_map_deinit(&parser.resources);
   *out_value = is_type ? (const void *)type : (const void *)attr;
   return hr_status_note(st, "in an %s that the bytecode keeps as text", is_type ? "type" : "attribute");

@@ -28,18 +28,22 @@ void mlir_module_destroy(mlir_module_t *module) {
   hr_free(module);
 }
 
-static const mlir_attr_t *find_named(const mlir_named_attr_t *list, int count, const char *name) {
+static const mlir_attr_t *find_named(const mlir_named_attr_t *list, int count, hr_str_t name) {
   for (int i = 0; i < count; i++)
-    if (hr_str_is(list[i].name, name)) return list[i].value;
+    if (hr_str_equal(list[i].name, name)) return list[i].value;
   return NULL;
 }
 
 const mlir_attr_t *mlir_attr_field(const mlir_attr_t *dict, const char *name) {
   bool has_fields = dict && (dict->kind == MLIR_ATTR_DICT || dict->kind == MLIR_ATTR_STRUCT);
-  return has_fields ? find_named(dict->fields, dict->count, name) : NULL;
+  return has_fields ? find_named(dict->fields, dict->count, hr_str_from(name)) : NULL;
 }
 
 const mlir_attr_t *mlir_op_attr(const mlir_op_t *op, const char *name) {
+  return mlir_op_attr_named(op, hr_str_from(name));
+}
+
+const mlir_attr_t *mlir_op_attr_named(const mlir_op_t *op, hr_str_t name) {
   const mlir_attr_t *attr = find_named(op->attrs, op->attr_count, name);
   return attr ? attr : find_named(op->extras, op->extra_count, name);
 }

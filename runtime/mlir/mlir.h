@@ -170,6 +170,7 @@ struct mlir_op {
 
 /* Inherent or discardable attribute; NULL if absent. */
 const mlir_attr_t *mlir_op_attr(const mlir_op_t *op, const char *name);
+const mlir_attr_t *mlir_op_attr_named(const mlir_op_t *op, hr_str_t name);
 
 typedef struct mlir_module {
   hr_arena_t arena;

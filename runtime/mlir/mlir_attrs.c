@@ -201,26 +201,6 @@ static hr_status_t parse_distinct(mlir_parser_t *parser, const mlir_attr_t **out
   return NULL;
 }
 
-/* "loc(" ... ")": kept as the text between the parentheses. */
-hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
-  mlir_attr_t *attr;
-  HR_TRY(HR_NEW(parser->arena, &attr));
-  attr->kind = MLIR_ATTR_LOCATION;
-  HR_TRY(mlir_take_word(parser, "loc"));
-  if (!mlir_at(parser, '(')) return mlir_expected(parser, "'('");
-  const char *start = mlir_peek(parser)->start + 1, *stop = start;
-  int depth = 0;
-  do {
-    if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "')'");
-    depth += mlir_at(parser, '(') - mlir_at(parser, ')');
-    stop = mlir_peek(parser)->start;
-    HR_TRY(mlir_lexer_next(&parser->lexer));
-  } while (depth);
-  attr->text = (hr_str_t){start, (size_t)(stop - start)};
-  *out_attr = attr;
-  return NULL;
-}
-
 typedef hr_status_t (*attr_parser_fn)(mlir_parser_t *, const mlir_attr_t **);
 
 static attr_parser_fn find_word_parser(const mlir_parser_t *parser) {

@@ -12,11 +12,17 @@ static hr_status_t add_field(field_list_t *fields, hr_str_t name, const mlir_att
   return NULL;
 }
 
-static bool at_int_list(const mlir_parser_t *parser) {
-  if (!mlir_at(parser, '[')) return false;
+/* The first letter in a list; 0: there is none. */
+static char first_in_list(const mlir_parser_t *parser) {
+  if (!mlir_at(parser, '[')) return 0;
   const char *at = mlir_peek(parser)->start + 1;
   while (at < parser->lexer.end && (*at == ' ' || *at == '\n')) at++;
-  return at < parser->lexer.end && (*at == ']' || *at == '-' || (*at >= '0' && *at <= '9'));
+  return at < parser->lexer.end ? *at : 0;
+}
+
+static bool at_int_list(const mlir_parser_t *parser) {
+  char first = first_in_list(parser);
+  return first == ']' || first == '-' || (first >= '0' && first <= '9');
 }
 
 /* "(pre)size" of a sub-axis, as a structure of two integers. */
@@ -32,8 +38,30 @@ static hr_status_t parse_sub_axis(mlir_parser_t *parser, const mlir_attr_t **out
   return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("sub_axis_info"), 2, fields, out_attr);
 }
 
+static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic, const mlir_attr_t **out_attr);
+
+/* [<name = "x", size = 2>, ...]: the axes of a mesh, as StableHLO prints them */
+static hr_status_t parse_mesh_axes(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
+  HR_VEC(const mlir_attr_t *) axes = {0};
+  hr_status_t st = mlir_take(parser, '[');
+  for (bool more = true; !st && more;) {
+    const mlir_attr_t *axis;
+    HR_TRY_GOTO(done, st, mlir_take(parser, '<'));
+    HR_TRY_GOTO(done, st, parse_struct_body(parser, HR_STR("stablehlo"), HR_STR("mesh_axis"), &axis));
+    HR_TRY_GOTO(done, st, mlir_take(parser, '>'));
+    HR_VEC_PUSH(&axes, axis);
+    HR_TRY_GOTO(done, st, mlir_take_if(parser, ',', &more));
+  }
+  if (!st) st = mlir_take(parser, ']');
+  if (!st) st = mlir_make_array(parser->arena, (int)axes.count, axes.data, out_attr);
+done:
+  HR_VEC_FREE(&axes);
+  return st;
+}
+
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
+  if (hr_str_is(name, "axes") && first_in_list(parser) == '<') return parse_mesh_axes(parser, out_attr);
   return at_int_list(parser) ? mlir_parse_int_list(parser, out_attr) : mlir_parse_attr(parser, out_attr);
 }
 
@@ -191,27 +219,31 @@ static hr_status_t parse_wrapped(mlir_parser_t *parser, hr_str_t dialect, const 
   return mlir_make_enum(parser->arena, owner, name, word, out_attr);
 }
 
+/* "#dialect.name" or "#dialect.name<...>". */
 static hr_status_t keep_as_text(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
+  const char *text;
+  hr_str_t body;
+  bool typed = false, has_body = mlir_at(parser, '<');
   HR_TRY(HR_NEW(parser->arena, &attr));
   attr->kind = MLIR_ATTR_OPAQUE;
-  attr->text = name;
-  *out_attr = attr;
-  if (!mlir_at(parser, '<')) return NULL;
-  hr_str_t body;
-  const char *text;
-  HR_TRY(mlir_take_balanced(parser, &body));
-  HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+  if (has_body) {
+    HR_TRY(mlir_take_balanced(parser, &body));
+    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s<%.*s>", HR_STR_ARGS(name), HR_STR_ARGS(body)));
+  } else {
+    HR_TRY(hr_arena_printf(parser->arena, &text, "#%.*s", HR_STR_ARGS(name)));
+  }
   attr->text = hr_str_from(text);
-  bool typed = false;
-  if (hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
+  *out_attr = attr;
+  if (has_body && hr_str_is(name, "complex.number")) HR_TRY(mlir_take_if(parser, ':', &typed));
   return typed ? mlir_parse_type(parser, &attr->type) : NULL;
 }
 
 hr_status_t mlir_parse_dialect_attr(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
   hr_str_t name;
   HR_TRY(mlir_take_kind(parser, MLIR_TOKEN_HASH, "an attribute", &name));
-  const mlir_attr_t *alias = hr_map_get(&parser->attr_aliases, name);
+  const mlir_attr_t *alias;
+  HR_TRY(mlir_find_alias(parser, name, &alias));
   if (alias) {
     *out_attr = alias;
     return NULL;

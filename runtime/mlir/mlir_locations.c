@@ -7,11 +7,112 @@
 #define LOCATION_MAX 2048 /* bytes of a chain of calls; of longer ones the innermost place is kept */
 #define ALIAS_DEPTH 200   /* aliases within aliases */
 
-static hr_status_t finish_location(mlir_parser_t *parser, mlir_attr_t *location, int depth);
+static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *text, int depth);
 
 static bool is_alias_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.$-", c));
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == '$' || c == '-';
 }
+
+/* --- reading --- */
+
+/* "loc" is 0, "loc12" is 12; false for other names. Numbers are no greater than the text is long. */
+static bool alias_number(const mlir_parser_t *parser, hr_str_t name, size_t *out_number) {
+  size_t number = 0;
+  if (name.size < 3 || memcmp(name.data, "loc", 3)) return false;
+  for (size_t i = 3; i < name.size; i++) {
+    bool fits = name.data[i] >= (i == 3 ? '1' : '0') && name.data[i] <= '9';
+    number = 10 * number + (size_t)(name.data[i] - '0');
+    if (!fits || number > parser->module->source.size_bytes) return false;
+  }
+  *out_number = number;
+  return true;
+}
+
+bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name) {
+  size_t number;
+  return alias_number(parser, name, &number);
+}
+
+/* A location that ops share, of an alias that may be defined later. */
+static hr_status_t shared_location(mlir_parser_t *parser, mlir_location_alias_t *alias, mlir_attr_t **out_location) {
+  if (!alias->attr) {
+    HR_TRY(HR_NEW(parser->arena, &alias->attr));
+    alias->attr->kind = MLIR_ATTR_LOCATION;
+    alias->attr->text = alias->text.size ? alias->text : HR_STR("unknown");
+  }
+  *out_location = alias->attr;
+  return NULL;
+}
+
+/* The alias of a number; NULL if there is none so far. */
+static mlir_location_alias_t *numbered_alias(mlir_parser_t *parser, hr_str_t name) {
+  size_t number;
+  bool seen = alias_number(parser, name, &number) && number < parser->location_aliases.count;
+  return seen ? &parser->location_aliases.data[number] : NULL;
+}
+
+hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
+  mlir_location_alias_t *alias = numbered_alias(parser, name);
+  if (alias && alias->text.size) return shared_location(parser, alias, (mlir_attr_t **)out_attr);
+  *out_attr = hr_map_get(&parser->attr_aliases, name);
+  return NULL;
+}
+
+static hr_status_t new_alias(mlir_parser_t *parser, size_t number, mlir_location_alias_t **out_alias) {
+  while (parser->location_aliases.count <= number)
+    HR_VEC_PUSH(&parser->location_aliases, (mlir_location_alias_t){{"", 0}, NULL});
+  *out_alias = &parser->location_aliases.data[number];
+  return NULL;
+}
+
+/* "loc(" ... ")": the text between the parentheses. */
+static hr_status_t take_location(mlir_parser_t *parser, hr_str_t *out_text) {
+  HR_TRY(mlir_take_word(parser, "loc"));
+  if (!mlir_at(parser, '(')) return mlir_expected(parser, "'('");
+  const char *start = mlir_peek(parser)->start + 1, *stop = start;
+  int depth = 0;
+  do {
+    if (mlir_peek(parser)->kind == MLIR_TOKEN_END) return mlir_expected(parser, "')'");
+    depth += mlir_at(parser, '(') - mlir_at(parser, ')');
+    stop = mlir_peek(parser)->start;
+    HR_TRY(mlir_lexer_next(&parser->lexer));
+  } while (depth);
+  *out_text = (hr_str_t){start, (size_t)(stop - start)};
+  return NULL;
+}
+
+/* Ops that name nothing but an alias share its location. */
+hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
+  hr_str_t text;
+  mlir_attr_t *attr;
+  mlir_location_alias_t *alias;
+  size_t number;
+  HR_TRY(take_location(parser, &text));
+  bool is_alias = text.size && text.data[0] == '#' &&
+                  alias_number(parser, (hr_str_t){text.data + 1, text.size - 1}, &number);
+  if (is_alias) {
+    HR_TRY(new_alias(parser, number, &alias));
+    return shared_location(parser, alias, (mlir_attr_t **)out_attr);
+  }
+  HR_TRY(HR_NEW(parser->arena, &attr));
+  attr->kind = MLIR_ATTR_LOCATION;
+  attr->text = text;
+  *out_attr = attr;
+  return NULL;
+}
+
+hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name) {
+  size_t number = 0;
+  mlir_location_alias_t *alias;
+  alias_number(parser, name, &number);
+  HR_TRY(new_alias(parser, number, &alias));
+  HR_TRY(take_location(parser, &alias->text));
+  if (alias->attr) alias->attr->text = alias->text;
+  return NULL;
+}
+
+/* --- aliases --- */
 
 /* Bytes up to the next '#' that is not in a string. */
 static size_t plain_part(hr_str_t text) {
@@ -31,10 +132,14 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
   while (size < at.size && is_alias_char(at.data[size])) size++;
   *out_size = size;
   *out_text = (hr_str_t){"", 0};
-  mlir_attr_t *alias = hr_map_get(&parser->attr_aliases, (hr_str_t){at.data + 1, size - 1});
-  if (!alias || alias->kind != MLIR_ATTR_LOCATION) return NULL;
-  HR_TRY(finish_location(parser, alias, depth + 1));
-  *out_text = alias->text;
+  hr_str_t name = {at.data + 1, size - 1}, *text = NULL;
+  mlir_location_alias_t *alias = numbered_alias(parser, name);
+  mlir_attr_t *attr = alias ? NULL : hr_map_get(&parser->attr_aliases, name);
+  if (alias) text = &alias->text;
+  if (attr && attr->kind == MLIR_ATTR_LOCATION) text = &attr->text;
+  if (!text) return NULL;
+  HR_TRY(finish_text(parser, text, depth + 1));
+  *out_text = *text;
   return NULL;
 }
 
@@ -57,21 +162,20 @@ static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr
   return hr_text_finish(text);
 }
 
-/* Puts its aliases in. A chain of calls that becomes too long is cut down to the place that was called. */
-static hr_status_t finish_location(mlir_parser_t *parser, mlir_attr_t *location, int depth) {
-  hr_str_t first = {"", 0};
+/* Puts the aliases in. A chain of calls that becomes too long is cut down to the place that was called. */
+static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
+  hr_str_t first = {"", 0}, from = *location;
   hr_text_t text;
   bool whole;
-  if (depth > ALIAS_DEPTH) location->text = HR_STR("unknown");
-  if (plain_part(location->text) == location->text.size) return NULL;
-  hr_str_t from = location->text;
-  location->text = HR_STR("unknown"); /* for an alias that leads back here */
+  if (depth > ALIAS_DEPTH) *location = HR_STR("unknown");
+  if (plain_part(*location) == location->size) return NULL;
+  *location = HR_STR("unknown"); /* for an alias that leads back here */
   hr_text_init(&text);
   hr_status_t st = write_out(parser, from, depth, &text, &first, &whole);
   if (!st && whole && text.size > LOCATION_MAX && from.size > 9 && !memcmp(from.data, "callsite(", 9))
-    location->text = first;
+    *location = first;
   else if (!st && whole && text.size <= 2 * LOCATION_MAX)
-    st = hr_arena_str(parser->arena, (hr_str_t){text.data, text.size}, &location->text);
+    st = hr_arena_str(parser->arena, (hr_str_t){text.data, text.size}, location);
   hr_text_deinit(&text);
   return st;
 }
@@ -80,12 +184,10 @@ static hr_status_t finish_location(mlir_parser_t *parser, mlir_attr_t *location,
 static hr_status_t finish_op(mlir_parser_t *parser, mlir_op_t *op) {
   if (!op->location || op->location->kind != MLIR_ATTR_LOCATION || !op->location->text.size) return NULL;
   hr_str_t text = op->location->text;
-  mlir_attr_t *location = (mlir_attr_t *)op->location;
-  if (text.data[0] == '#') {
-    mlir_attr_t *alias = hr_map_get(&parser->attr_aliases, (hr_str_t){text.data + 1, text.size - 1});
-    if (alias && alias->kind == MLIR_ATTR_LOCATION) op->location = location = alias;
-  }
-  return finish_location(parser, location, 0);
+  mlir_attr_t *alias = NULL;
+  if (text.data[0] == '#') alias = hr_map_get(&parser->attr_aliases, (hr_str_t){text.data + 1, text.size - 1});
+  if (alias && alias->kind == MLIR_ATTR_LOCATION) op->location = alias;
+  return finish_text(parser, &((mlir_attr_t *)op->location)->text, 0);
 }
 
 hr_status_t mlir_finish_locations(mlir_parser_t *parser) {

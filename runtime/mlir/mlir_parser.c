@@ -495,6 +495,7 @@ static hr_status_t parse_alias(mlir_parser_t *parser) {
     HR_TRY(mlir_parse_type(parser, &type));
     return hr_map_put(&parser->type_aliases, name, (void *)type, NULL);
   }
+  if (mlir_at_word(parser, "loc") && mlir_is_location_alias(parser, name)) return mlir_define_location(parser, name);
   const mlir_attr_t *attr;
   HR_TRY(mlir_parse_attr(parser, &attr));
   return hr_map_put(&parser->attr_aliases, name, (void *)attr, NULL);
@@ -549,6 +550,7 @@ hr_status_t mlir_parse_module(mlir_module_t *module) {
   hr_map_deinit(&parser.forms);
   hr_map_deinit(&parser.attr_aliases);
   hr_map_deinit(&parser.type_aliases);
+  HR_VEC_FREE(&parser.location_aliases);
   hr_map_deinit(&parser.resources);
   HR_VEC_FREE(&parser.unresolved);
   return st;

@@ -11,12 +11,18 @@
 
 typedef struct mlir_scope mlir_scope_t; /* value names of a region, see mlir_parser.c */
 
+typedef struct mlir_location_alias {
+  hr_str_t text;     /* empty: not defined yet */
+  mlir_attr_t *attr; /* for ops that name it; NULL: none so far */
+} mlir_location_alias_t;
+
 typedef struct mlir_parser {
   mlir_module_t *module;
   hr_arena_t *arena; /* the module's */
   mlir_lexer_t lexer;
   int depth;
   hr_map_t attr_aliases, type_aliases;
+  HR_VEC(mlir_location_alias_t) location_aliases; /* #loc, #loc1, ... by their number */
   hr_map_t resources;               /* key → mlir_attr_t without a type: the blob */
   HR_VEC(mlir_attr_t *) unresolved; /* dense_resource attributes and aliases that wait for the end of the file */
   mlir_scope_t *scope;
@@ -78,6 +84,11 @@ hr_status_t mlir_parse_conv_dims(mlir_parser_t *parser, const mlir_attr_t **out_
 hr_status_t mlir_parse_location(mlir_parser_t *parser, const mlir_attr_t **out_attr);
 /* Writes the aliases in the ops' locations out, when the whole file is read. */
 hr_status_t mlir_finish_locations(mlir_parser_t *parser);
+/* The attribute that the alias stands for; NULL if it is not known. */
+hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr);
+/* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" behind the '='. */
+bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name);
+hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name);
 /* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1 packed or not, one byte per
  * narrow element, one element for a splat). */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes, size_t size,

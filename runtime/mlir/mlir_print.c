@@ -446,10 +446,38 @@ static void print_field_value(hr_text_t *text, const mlir_attr_t *value) {
   }
 }
 
-static void print_struct(hr_text_t *text, const mlir_attr_t *attr) {
-  hr_text_printf(text, "#%.*s.%.*s<", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->text));
+static void print_struct_fields(hr_text_t *text, const mlir_attr_t *attr);
+
+static bool is_list_of(const mlir_attr_t *attr, const char *name) {
+  bool is = attr->kind == MLIR_ATTR_ARRAY && attr->count;
+  for (int i = 0; is && i < attr->count; i++)
+    is = attr->items[i]->kind == MLIR_ATTR_STRUCT && hr_str_is(attr->items[i]->text, name);
+  return is;
+}
+
+/* axes=[<name = "x", size = 2>, ...], device_ids=dense<...> */
+static void print_mesh(hr_text_t *text, const mlir_attr_t *attr) {
+  for (int i = 0; i < attr->count; i++) {
+    const mlir_attr_t *value = attr->fields[i].value;
+    hr_text_printf(text, "%s%.*s=", i ? ", " : "", HR_STR_ARGS(attr->fields[i].name));
+    if (!is_list_of(value, "mesh_axis")) {
+      print_field_value(text, value);
+      continue;
+    }
+    for (int a = 0; a < value->count; a++) {
+      hr_text_add_str(text, a ? ", <" : "[<");
+      print_struct_fields(text, value->items[a]);
+      hr_text_add_char(text, '>');
+    }
+    hr_text_add_char(text, ']');
+  }
+}
+
+static void print_struct_fields(hr_text_t *text, const mlir_attr_t *attr) {
   if (hr_str_is(attr->text, "conv")) {
     mlir_print_conv_dims(text, attr);
+  } else if (hr_str_is(attr->text, "mesh")) {
+    print_mesh(text, attr);
   } else if (hr_str_is(attr->text, "bounds")) {
     print_bounds(text, attr);
   } else {
@@ -461,28 +489,44 @@ static void print_struct(hr_text_t *text, const mlir_attr_t *attr) {
       any = true;
     }
   }
+}
+
+static void print_struct(hr_text_t *text, const mlir_attr_t *attr) {
+  hr_text_printf(text, "#%.*s.%.*s<", HR_STR_ARGS(attr->dialect), HR_STR_ARGS(attr->text));
+  print_struct_fields(text, attr);
   hr_text_add_char(text, '>');
+}
+
+/* "5 : i32" or "5"; an i1 needs no type. */
+static void print_number(hr_text_t *text, const mlir_attr_t *attr, bool typed) {
+  if (attr->kind == MLIR_ATTR_FLOAT)
+    print_float(text, attr->type, attr->number, attr->bits);
+  else
+    print_integer(text, attr->type, attr->integer);
+  bool is_bool = attr->type && attr->type->kind == MLIR_TYPE_INTEGER && attr->type->width == 1;
+  if (!attr->type || is_bool || !typed) return;
+  hr_text_add_str(text, " : ");
+  mlir_print_type(text, attr->type);
+}
+
+/* Is it a number that says its type by default, as the items of an array may: i64 and f64 but for hexadecimal ones? */
+static bool has_default_type(const mlir_attr_t *attr) {
+  const mlir_type_t *type = attr->type;
+  if (!type) return false;
+  if (attr->kind == MLIR_ATTR_INTEGER) return type->kind == MLIR_TYPE_INTEGER && type->width == 64 && type->signedness == MLIR_SIGNLESS;
+  return attr->kind == MLIR_ATTR_FLOAT && hr_str_is(type->name, "f64") && isfinite(attr->number);
 }
 
 static void print_items(hr_text_t *text, const mlir_attr_t *attr) {
   hr_text_add_char(text, '[');
   for (int i = 0; i < attr->count; i++) {
     if (i) hr_text_add_str(text, ", ");
-    mlir_print_attr(text, attr->items[i]);
+    if (has_default_type(attr->items[i]))
+      print_number(text, attr->items[i], false);
+    else
+      mlir_print_attr(text, attr->items[i]);
   }
   hr_text_add_char(text, ']');
-}
-
-/* "5 : i32"; i64 and i1 integers and f64 floats need no type but i64 is written as MLIR does. */
-static void print_typed_number(hr_text_t *text, const mlir_attr_t *attr) {
-  if (attr->kind == MLIR_ATTR_FLOAT)
-    print_float(text, attr->type, attr->number, attr->bits);
-  else
-    print_integer(text, attr->type, attr->integer);
-  bool is_bool = attr->type && attr->type->kind == MLIR_TYPE_INTEGER && attr->type->width == 1;
-  if (!attr->type || is_bool) return;
-  hr_text_add_str(text, " : ");
-  mlir_print_type(text, attr->type);
 }
 
 static void print_sparse(hr_text_t *text, const mlir_attr_t *attr) {
@@ -509,7 +553,7 @@ void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr) {
     case MLIR_ATTR_UNIT: hr_text_add_str(text, "unit"); break;
     case MLIR_ATTR_BOOL: hr_text_add_str(text, attr->integer ? "true" : "false"); break;
     case MLIR_ATTR_INTEGER:
-    case MLIR_ATTR_FLOAT: print_typed_number(text, attr); break;
+    case MLIR_ATTR_FLOAT: print_number(text, attr, true); break;
     case MLIR_ATTR_STRING:
       print_string(text, attr->text);
       if (!attr->type) break;

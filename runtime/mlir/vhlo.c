@@ -197,15 +197,23 @@ static hr_status_t add_bools(upgrade_t *up, const vhlo_attr_t *attr, const mlir_
   return NULL;
 }
 
+/* Replica groups as axes of a mesh; VHLO names the mesh by a string. */
+static hr_status_t add_mesh_axes(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
+  const mlir_attr_t *mesh = mlir_attr_field(value, "mesh"), *axes = mlir_attr_field(value, "axes"), *groups;
+  if (!mesh || !axes) return wrong(up, attr->name, "a list of elements");
+  if (mesh->kind == MLIR_ATTR_STRING) HR_TRY(mlir_make_symbol(up->arena, mesh->text, &mesh));
+  const mlir_named_attr_t fields[] = {{HR_STR("mesh"), mesh}, {HR_STR("axes"), axes}};
+  HR_TRY(mlir_make_struct(up->arena, HR_STR("stablehlo"), value->text, 2, fields, &groups));
+  add(up, attr->name, groups);
+  return NULL;
+}
+
 static hr_status_t add_dense(upgrade_t *up, const vhlo_attr_t *attr, const mlir_attr_t *value) {
-  if (value->kind != MLIR_ATTR_DENSE) {
-    bool is_mesh = attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT;
-    if (!is_mesh) return wrong(up, attr->name, "a list of elements");
-  } else if ((attr->how == VHLO_DENSE_ZERO && all_zero(value)) ||
-             (attr->how == VHLO_DENSE_NONE && !value->element_count)) {
-    return NULL;
-  }
-  add(up, attr->name, value);
+  if (attr->how == VHLO_DENSE && value->kind == MLIR_ATTR_STRUCT) return add_mesh_axes(up, attr, value);
+  if (value->kind != MLIR_ATTR_DENSE) return wrong(up, attr->name, "a list of elements");
+  bool absent = (attr->how == VHLO_DENSE_ZERO && all_zero(value)) ||
+                (attr->how == VHLO_DENSE_NONE && !value->element_count);
+  if (!absent) add(up, attr->name, value);
   return NULL;
 }
 

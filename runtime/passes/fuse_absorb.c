@@ -79,6 +79,7 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
   const hlo_instr_t *instr = producer->instr;
   if (producer->transparent) return true;
   if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_turns(instr)) return false;
+  if (producer->graph->copies_left < (int64_t)copies) return false;
   double bytes = fuse_bytes(instr->shape), waste = waste_in(producer, candidate, copies);
   if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
   if (new_bytes(producer, candidate->cluster) > 1.1 * share * bytes) return false;
@@ -108,6 +109,7 @@ static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, 
   member->evals = candidate->evals;
   member->at = candidate->at;
   member->wasted = wasted;
+  if (copies > 1 && !producer->transparent) producer->graph->copies_left--;
   cluster->turns |= fuse_turns(producer->instr);
   return NULL;
 }

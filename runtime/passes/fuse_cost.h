@@ -28,7 +28,8 @@ enum {
   FUSE_MOST_ROOTS = 16,        /* arrays written in one loop */
   FUSE_MOST_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
   FUSE_MOST_PIECES = 8,        /* operands of a concatenation that is read element by element */
-  FUSE_MOST_TRIES = 12         /* reductions tried on a cluster that took none */
+  FUSE_MOST_TRIES = 12,        /* reductions tried on a cluster that took none */
+  FUSE_FREE_COPIES = 256       /* besides one for each instruction of the computation */
 };
 
 /* One element. 0 for what is only arithmetic on indices. */

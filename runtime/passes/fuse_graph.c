@@ -1,6 +1,7 @@
 #include "passes/fuse_graph.h"
 
 #include "ops/emit.h"
+#include "passes/fuse_cost.h"
 
 enum { SEARCH_PER_INSTR = 256 }; /* operands looked at in searches, per instruction of the computation */
 
@@ -29,6 +30,7 @@ hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite) {
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->inside));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->roles));
   graph->budget = (int64_t)count * SEARCH_PER_INSTR + 100000;
+  graph->copies_left = (int64_t)count + FUSE_FREE_COPIES;
   for (uint32_t i = 0; i < count; i++) {
     graph->order[i] = graph->nodes[i].position = i;
     graph->nodes[i].free = is_free(graph, computation->instrs.data[i]);

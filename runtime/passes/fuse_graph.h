@@ -56,6 +56,7 @@ typedef struct fuse_graph {
   uint8_t *roles;     /* by instruction: found by the last derivation */
   uint32_t search, derivation;
   int64_t budget;     /* operands that searches may still look at: keeps the whole n log n */
+  int64_t copies_left; /* instructions that may still be in one function more: keeps the code in proportion */
   HR_VEC(fuse_cluster_t *) clusters;
 } fuse_graph_t;
 

@@ -154,7 +154,7 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
 
 /* ---- copies ---- */
 
-/* Control predecessors are of the computation it came from. */
+/* Control predecessors are of the computation it came from: pass_clone_body finds their copies. */
 static hr_status_t extra_of_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, const hlo_extra_t **out_extra) {
   hlo_extra_t *extra;
   *out_extra = from->extra;
@@ -190,6 +190,18 @@ hlo_instr_t *pass_clone(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_in
   return builder->status ? NULL : clone;
 }
 
+/* What comes before an instruction of a body comes before its copy; parameters come before everything. */
+static hr_status_t copy_order(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *copies) {
+  if (!from->extra || !from->extra->control_count || from->op == HLO_PARAMETER) return NULL;
+  hlo_extra_t *extra = (hlo_extra_t *)copies[from->id]->extra; /* made for this copy alone */
+  HR_TRY(HR_NEW_ARRAY(rewrite->arena, from->extra->control_count, &extra->control_predecessors));
+  for (int k = 0; k < from->extra->control_count; k++) {
+    const hlo_instr_t *before = from->extra->control_predecessors[k];
+    if (before->op != HLO_PARAMETER) extra->control_predecessors[extra->control_count++] = copies[before->id];
+  }
+  return NULL;
+}
+
 hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *args) {
   hlo_builder_t *builder = &rewrite->builder;
   hlo_instr_t **copies, **operands;
@@ -204,6 +216,8 @@ hlo_instr_t *pass_clone_body(pass_rewrite_t *rewrite, const hlo_computation_t *c
     for (int k = 0; k < instr->operand_count; k++) operands[k] = copies[instr->operands[k]->id];
     copies[i] = instr->op == HLO_PARAMETER ? args[hlo_parameter_number(instr)] : pass_clone(rewrite, instr, operands);
   }
+  for (size_t i = 0; i < callee->instrs.count && !builder->status; i++)
+    builder->status = copy_order(rewrite, callee->instrs.data[i], copies);
   hlo_instr_t *result = builder->status ? NULL : copies[callee->root->id];
   hr_arena_rewind(&rewrite->scratch, mark);
   return result;

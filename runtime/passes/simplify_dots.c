@@ -225,6 +225,54 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
 }
 
+#define FEW_TERMS 4
+#define MANY_SUMS 4096
+
+/* Element `at` of the contracted dimension, without it. */
+static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at, hr_dtype_t dtype) {
+  const hlo_shape_t *shape = side->x->shape;
+  hlo_slice_dim_t parts[HLO_MAX_RANK];
+  int64_t left[HLO_MAX_RANK], contracted = side->contracting.data[0];
+  int rank = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    parts[d] = d == contracted ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, shape->dims[d], 1};
+    if (d != contracted) left[rank++] = shape->dims[d];
+  }
+  const hlo_shape_t *without = pass_shape(rewrite, shape->dtype, rank, left);
+  hlo_instr_t *part = pass_build_slice(rewrite, side->x, parts);
+  if (!part || !without) return NULL;
+  return hlo_build_convert(&rewrite->builder, hlo_build_reshape(&rewrite->builder, part, without), dtype);
+}
+
+static bool was_integer(const hlo_instr_t *x) {
+  return x->op == HLO_CONVERT && hr_dtype_is_integer(x->operands[0]->shape->dtype);
+}
+
+/* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with what is around them.
+ * Not those of whole numbers, such as the colors of an image: their sums are whole, or just below, by how each product is
+ * rounded, and many a program cuts off what follows the point. */
+static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  read_sides(dot, sides);
+  hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
+  int many = free_count(&sides[0]) ? 0 : 1;
+  hlo_instr_t *sum = NULL;
+  if (sides[0].batch.count || sides[0].contracting.count != 1 || free_count(&sides[1 - many]) || has_algorithm(dot))
+    return NULL;
+  int64_t terms = sides[0].x->shape->dims[sides[0].contracting.data[0]];
+  if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype) || terms > FEW_TERMS ||
+      pass_count(dot->shape) < MANY_SUMS || was_integer(sides[many].x))
+    return NULL;
+  for (int64_t i = 0; i < terms; i++) {
+    hlo_instr_t *x = term_of(rewrite, &sides[many], i, wide), *factor = term_of(rewrite, &sides[1 - many], i, wide);
+    if (!x || !factor) return NULL;
+    hlo_instr_t *product =
+        hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x, pass_build_fill(rewrite, factor, x->shape));
+    sum = sum ? hlo_build_binary(&rewrite->builder, HLO_ADD, sum, product) : product;
+  }
+  return sum ? hlo_build_convert(&rewrite->builder, sum, dtype) : NULL;
+}
+
 /* ---- convolutions that are products ---- */
 
 /* Along this dimension the window is one element that walks over the input, or covers the input and does not walk. */
@@ -306,5 +354,6 @@ hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   better = without_ones(rewrite, instr);
   if (!better) better = without_transposes(rewrite, instr);
   if (!better) better = as_multiply(rewrite, instr);
+  if (!better) better = as_few_terms(rewrite, instr);
   return better ? better : as_sum(rewrite, instr);
 }

@@ -166,6 +166,7 @@ static hr_status_t build(flat_builder_t *builder) {
   HR_TRY(add_params(builder, &params));
   HR_TRY(flat_body_add(builder, builder->flat->plan->module->entry, params, &root));
   HR_TRY(place_results(builder, root));
+  flat_lend_operands(builder);
   flat_merge_buffers(builder);
   flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));

@@ -59,8 +59,9 @@ typedef struct flat_step {
   int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
   uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the result is */
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
-  bool has_places;        /* REFERENCE: a collective that makes its results where they belong, or in place */
-  const hlo_instr_t *begins, *ends; /* REFERENCE: the collective's start; what lies between fills and reads its arrays */
+  bool has_places;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
+  const hlo_instr_t *begins, *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
+  uint64_t lent;          /* REFERENCE: operands of what it begins that stay as they are until the end */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
   int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
@@ -84,9 +85,21 @@ typedef struct flat_held {
   struct flat_held *before;
 } flat_held_t;
 
+/* Generated code for a computation by which collectives combine elements, so many at a time. */
+#define FLAT_COMBINED 1024
+#define FLAT_COMBINER_SCRATCH_BYTES 1024
+typedef struct flat_combiner {
+  const struct flat_combiner *before;
+  const hlo_computation_t *computation;
+  const op_native_t *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
+  const void *plan;
+  size_t element_bytes;
+} flat_combiner_t;
+
 typedef struct flat_plan {
   hr_arena_t arena;
   flat_held_t *held; /* the last one first */
+  const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
   int step_count, buffer_count, slot_count; /* slots: kept values */

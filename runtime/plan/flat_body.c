@@ -1,6 +1,7 @@
 /* Laying out computations: each instruction becomes a step, or only a name for bytes that are there already. */
 #include <string.h>
 
+#include "ops/placement.h"
 #include "plan/flat_build.h"
 
 #define MAX_STEPS 20000000 /* computations are laid out once for each use, which may multiply */
@@ -94,12 +95,22 @@ static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, con
   }
 }
 
+static hr_status_t add_start(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
+  if (op_is_channel_end(step->op.instr)) return flat_channel_start_add(builder, frame, step);
+  return flat_start_add(builder, frame, step);
+}
+
+static hr_status_t add_done(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
+  if (op_is_channel_end(step->op.instr->operands[0])) return flat_channel_done_add(builder, frame, step);
+  return flat_done_add(builder, frame, step);
+}
+
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
   bool done = false;
-  if (frame->facts->done[instr->id]) return flat_start_add(builder, frame, step);
+  if (frame->facts->done[instr->id]) return add_start(builder, frame, step);
   if (hlo_op_is(instr->op, OP_DONE) && frame->facts->done[instr->operands[0]->id] == instr)
-    return flat_done_add(builder, frame, step);
+    return add_done(builder, frame, step);
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
   HR_TRY(flat_kernel_add(builder, frame, step, can_lay_out(builder, frame, instr), &done));

@@ -10,7 +10,7 @@ typedef struct flat_facts {
   bool is_dynamic;   /* some value in it, or in what it applies, has a dynamic size */
   const bool *kept;  /* per instruction: its result is kept as a value */
   const int *passed; /* per leaf of the root: the leaf of the parameters that it is, unchanged; -1: another value */
-  const hlo_instr_t **done; /* per instruction: the end of the collective that it begins, if both can be laid out */
+  const hlo_instr_t **done; /* per instruction: the end of the transfer that it begins, if both can be laid out */
 } flat_facts_t;
 /* By computation id, for those that the plan has. */
 hr_status_t flat_find_facts(hr_arena_t *arena, const plan_t *plan, const flat_facts_t **out_facts);
@@ -20,6 +20,8 @@ bool flat_can_inline(const flat_facts_t *facts, const hlo_instr_t *instr);
 /* The ends of collectives whose beginnings nothing else uses: their arrays are laid out, and filled in between. */
 hr_status_t flat_find_pairs(hr_arena_t *arena, const plan_t *plan, const hlo_computation_t *computation,
                             const hlo_instr_t ***out_done);
+/* The same of sends and receives, into the same list: all that uses them, but for their tokens, is their end. */
+hr_status_t flat_find_channel_pairs(hr_arena_t *arena, const hlo_computation_t *computation, const hlo_instr_t **done);
 /* May its results be made where they belong while its operands are read? */
 bool flat_fills_places(const hlo_instr_t *instr);
 /* Which operand leaf each result of an all-reduce may lie over; NULL: none, or another op. */
@@ -54,6 +56,7 @@ typedef struct flat_builder {
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
   int slot_count, depth;
+  int loops; /* that are open */
   flat_turns_t turns; /* of the loop whose body is laid out */
   /* By flattened parameter. */
   flat_ref_t *params;
@@ -91,6 +94,16 @@ hr_status_t flat_kernel_add(flat_builder_t *builder, flat_frame_t *frame, const 
 /* The two halves of a pair of flat_find_pairs. */
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
+
+/* Once all is laid out: operands of asynchronous collectives that others use after the beginning stay until the end. */
+void flat_lend_operands(flat_builder_t *builder);
+
+/* Code for what a collective combines elements with, if it does and there is an emitter that can write it. */
+hr_status_t flat_combiner_add(flat_builder_t *builder, const hlo_instr_t *instr);
+
+/* The two halves of one of flat_find_channel_pairs. */
+hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
+hr_status_t flat_channel_done_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step);
 
 /* Values that are to be in the buffers of `state` when a body or a branch ends, all of them at once. */
 typedef struct flat_moves {

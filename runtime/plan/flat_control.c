@@ -62,9 +62,9 @@ static hr_status_t add_loop_body(loop_t *loop) {
                         .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
                         .start = flat_now(builder)};
   flat_turns_t outer = builder->turns;
-  builder->turns = loop->turns;
+  builder->turns = loop->turns, builder->loops++;
   hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
-  builder->turns = outer;
+  builder->turns = outer, builder->loops--;
   HR_TRY(st);
   return flat_moves_add(builder, &moves);
 }

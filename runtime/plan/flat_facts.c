@@ -77,6 +77,7 @@ static hr_status_t find_facts(hr_arena_t *arena, const plan_t *plan, const hlo_c
   flat_facts_t *mine = &facts[computation->id];
   bool *kept;
   HR_TRY(flat_find_pairs(arena, plan, computation, &mine->done));
+  HR_TRY(flat_find_channel_pairs(arena, computation, mine->done));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &kept));
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];

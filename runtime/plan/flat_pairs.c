@@ -1,6 +1,6 @@
 /* Collectives whose arrays are laid out. In one step or in two, they make their results where those belong; between the
- * two halves of an asynchronous one the arrays that it fills, and those that it still reads, are nobody else's. An
- * all-reduce takes its operands when it begins: a result may then lie over its operand. */
+ * two halves of an asynchronous one the arrays that it fills, and those that it still reads, are nobody else's. A result
+ * of an all-reduce may lie over its operand, if nobody else needs that. */
 #include "ops/transfers.h"
 #include "plan/flat_build.h"
 
@@ -22,7 +22,8 @@ static bool makes_arrays(const hlo_shape_t *shape) {
 static bool is_filling(hlo_opcode_t op) {
   switch (op) {
     case HLO_ALL_REDUCE: case HLO_ALL_GATHER: case HLO_REDUCE_SCATTER: case HLO_ALL_TO_ALL: case HLO_COLLECTIVE_PERMUTE:
-    case HLO_ALL_REDUCE_START: case HLO_ALL_GATHER_START: case HLO_COLLECTIVE_PERMUTE_START: return true;
+    case HLO_COLLECTIVE_BROADCAST: case HLO_COLLECTIVE_REDUCE: case HLO_RAGGED_ALL_TO_ALL: case HLO_ALL_REDUCE_START:
+    case HLO_ALL_GATHER_START: case HLO_COLLECTIVE_PERMUTE_START: return true;
     default: return false;
   }
 }
@@ -33,8 +34,11 @@ bool flat_fills_places(const hlo_instr_t *instr) {
 }
 
 hr_status_t flat_places_reuse(hr_arena_t *arena, const hlo_instr_t *instr, const uint64_t **out_reuse) {
+  static const uint64_t updated[1] = {2}; /* a ragged all-to-all writes into its operand 1 */
   uint64_t *reuse;
-  if (instr->op != HLO_ALL_REDUCE && instr->op != HLO_ALL_REDUCE_START) return NULL;
+  bool reduces = instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START || instr->op == HLO_COLLECTIVE_REDUCE;
+  if (instr->op == HLO_RAGGED_ALL_TO_ALL) *out_reuse = updated;
+  if (!reduces) return NULL;
   HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &reuse));
   for (int k = 0; k < instr->operand_count && k < 64; k++) reuse[k] = UINT64_C(1) << k;
   *out_reuse = reuse;
@@ -118,6 +122,7 @@ hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const p
   const hlo_instr_t *instr = start->op.instr, *done = frame->facts->done[instr->id];
   flat_step_t step = {.kind = FLAT_REFERENCE, .source = source_of(builder, start), .scratch = {-1, 0}, .out_slot = -1,
                       .has_places = true, .begins = instr};
+  HR_TRY(flat_combiner_add(builder, step.source->op.instr));
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
   HR_TRY(flat_places_reuse(builder->arena, step.source->op.instr, &step.reuse));
@@ -132,4 +137,32 @@ hr_status_t flat_done_add(flat_builder_t *builder, flat_frame_t *frame, const pl
                       .out = (flat_ref_t *)frame->leaves[instr->id], .out_count = hlo_shape_leaf_count(instr->shape)};
   if (start->op != HLO_ALL_REDUCE_START) HR_TRY(operand_leaves(builder, frame, start, &step));
   return flat_step_add(builder, &step);
+}
+
+/* --- lending --- */
+
+/* The nearest beginning before an end is its own: a computation is laid out once for each use. */
+static flat_step_t *begin_before(flat_builder_t *builder, int end, int *out_number) {
+  const hlo_instr_t *start = builder->steps.data[end].ends;
+  int s = end - 1;
+  while (s >= 0 && builder->steps.data[s].begins != start) s--;
+  *out_number = s;
+  return &builder->steps.data[s];
+}
+
+static void lend_to(flat_builder_t *builder, int end) {
+  int number;
+  flat_step_t *begin = begin_before(builder, end, &number);
+  for (int k = 0; k < begin->in_count && k < 64; k++) {
+    if (begin->in[k].buffer < 0) continue;
+    const flat_buffer_t *operand = &builder->buffers.data[flat_root(builder->buffers.data, begin->in[k].buffer)];
+    if (operand->place != FLAT_LITERAL && operand->end <= number) continue;
+    begin->lent |= UINT64_C(1) << k;
+    flat_touch(builder, begin->in[k], end);
+  }
+}
+
+void flat_lend_operands(flat_builder_t *builder) {
+  for (int s = 0; s < flat_now(builder); s++)
+    if (builder->steps.data[s].ends) lend_to(builder, s);
 }

@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "ops/emit.h"
+#include "ops/fusion_form.h"
 #include "plan/flat_build.h"
+
+#define SMALL_TURN 256 /* elements */
 
 hr_status_t flat_buffer_add(flat_builder_t *builder, flat_place_t place, size_t size_bytes, int *out_buffer) {
   flat_buffer_t buffer = {.place = place, .size_bytes = size_bytes, .merged_into = -1};
@@ -98,13 +101,19 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   return NULL;
 }
 
+/* Small arrays in loops: generated code becomes a part of the loop's own, and its values stay in registers. */
+static bool is_small_turn(const flat_builder_t *builder, const hlo_instr_t *instr) {
+  return builder->loops && hlo_shape_is_array(instr->shape) && fusion_count(instr->shape) <= SMALL_TURN;
+}
+
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
   if (instr->op == HLO_WHILE) return ask(builder, builder->options->loop_emitter, step);
+  const op_native_t *emitter = op_can_emit(instr) ? builder->options->emitter : NULL;
+  if (is_small_turn(builder, instr)) HR_TRY(ask(builder, emitter, step));
   HR_TRY(ask(builder, op_natives[instr->op], step));
-  if (builder->options->emitter && op_can_emit(instr)) HR_TRY(ask(builder, builder->options->emitter, step));
-  return NULL;
+  return ask(builder, emitter, step);
 }
 
 /* Operands that are one array each, whose buffer the step reads nowhere else. */
@@ -134,6 +143,7 @@ static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, 
   const hlo_instr_t *instr = step->source->op.instr;
   bool kept = frame->facts->kept[instr->id];
   int *slots;
+  HR_TRY(flat_combiner_add(builder, instr));
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &slots));
   for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
   step->kind = FLAT_REFERENCE;

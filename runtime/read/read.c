@@ -106,9 +106,8 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
 
 hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes) {
   mlir_module_t *tree;
-  HR_TRY(mlir_module_create(&tree));
-  hr_status_t st = read_tree_into(tree, path, bytes);
-  if (!st) st = stablehlo_verify(tree, &read_stablehlo_pieces);
+  HR_TRY(read_tree(path, bytes, &tree));
+  hr_status_t st = tree ? stablehlo_verify(tree, &read_stablehlo_pieces) : NULL;
   mlir_module_destroy(tree);
   return st;
 }

@@ -15,7 +15,7 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
 /* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls. A file without functions is
- * fine. Errors: as read_module, hlo_verify. */
+ * fine, and so are other forms, whose modules are whole. Errors: as read_module, hlo_verify. */
 hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes);
 
 /* HLO text. module->source is already set by the caller to the text to be read. */

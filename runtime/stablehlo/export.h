@@ -31,6 +31,7 @@ typedef struct exporter {
   const hlo_metadata_t *last_metadata;       /* whose location is at hand */
   const mlir_attr_t *last_location;
   int lost_orders; /* control dependencies of instructions that made no op */
+  const hlo_instr_t *first_lost; /* the first of them */
 } exporter_t;
 
 /* One computation on its way into a block; computations that are inlined have a frame each time. */
@@ -114,6 +115,8 @@ const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_s
 /* An MLIR attribute in text form, such as "{a = 1 : i64}"; NULL without a failure if it is none. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);
 void export_row_attrs(exporter_t *exporter, const hlo_instr_t *instr, const export_row_t *row, export_attrs_t *attrs);
+/* Is it a product by an algorithm? Those of StableHLO say no precisions beside it. */
+bool export_dot_algorithm(const hlo_instr_t *instr);
 void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs);
 /* What any instruction may carry (sharding, frontend attributes) as discardable attributes. */
 void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);

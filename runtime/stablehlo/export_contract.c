@@ -61,14 +61,19 @@ static const mlir_attr_t *algorithm_of(exporter_t *exporter, const hlo_instr_t *
   return export_struct(exporter, "stablehlo", "dot_algorithm", &fields);
 }
 
+bool export_dot_algorithm(const hlo_instr_t *instr) {
+  return instr->op == HLO_DOT && hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET;
+}
+
 void export_dot(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   export_attrs_t attrs = {.count = 0}, dims = {.count = 0};
   add_product_dims(frame->exporter, &dims, instr);
   export_add(frame->exporter, &attrs, "dot_dimension_numbers",
              export_struct(frame->exporter, "stablehlo", "dot", &dims));
-  export_add_precision(frame->exporter, instr, &attrs);
-  if (hlo_attr_enum(instr, HLO_ATTR_ALGORITHM) != HLO_DOT_ALGORITHM_UNSET)
+  if (export_dot_algorithm(instr))
     export_add(frame->exporter, &attrs, "algorithm", algorithm_of(frame->exporter, instr));
+  else
+    export_add_precision(frame->exporter, instr, &attrs);
   export_plain_op(frame, instr, row, &attrs);
 }
 

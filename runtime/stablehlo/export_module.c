@@ -53,7 +53,7 @@ static void attach_extra(export_frame_t *frame, const hlo_instr_t *instr, size_t
   export_attrs_t attrs = {.count = 0};
   if (export_failed(frame)) return;
   if (frame->block->ops.count == ops_before) {
-    exporter->lost_orders += instr->extra && instr->extra->control_count;
+    if (instr->extra && instr->extra->control_count && !exporter->lost_orders++) exporter->first_lost = instr;
     return;
   }
   hlo_instr_t said = *instr;
@@ -377,8 +377,9 @@ hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);
   if (exporter.lost_orders)
-    hr_log(HR_LOG_READ, HR_LOG_WARN, "%d instructions that StableHLO has no op for have control predecessors there, "
-           "which are left out", exporter.lost_orders);
+    hr_log(HR_LOG_READ, HR_LOG_WARN, "the control predecessors of %d instructions are left out, for StableHLO has no op "
+           "for them; the first is %.*s, a %s", exporter.lost_orders, HR_STR_ARGS(exporter.first_lost->name),
+           hlo_op_name(exporter.first_lost->op));
   hr_map_deinit(&exporter.symbols);
   HR_VEC_FREE(&exporter.pending);
   return exporter.status;

@@ -115,8 +115,8 @@ static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
     case HLO_ATTR_BATCH_GROUP_COUNT:
     case HLO_ATTR_DIM_LABELS:
     case HLO_ATTR_FEATURE_GROUP_COUNT:
-    case HLO_ATTR_OPERAND_PRECISION:
     case HLO_ATTR_WINDOW: return instr->op == HLO_CUSTOM_CALL;
+    case HLO_ATTR_OPERAND_PRECISION: return instr->op == HLO_CUSTOM_CALL || export_dot_algorithm(instr);
     case HLO_ATTR_IS_STABLE: return instr->op == HLO_TOPK;
     default: return false;
   }

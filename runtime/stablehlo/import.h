@@ -12,6 +12,9 @@ typedef struct import_function {
   bool under_way;                 /* being imported: a call of it now is recursion */
 } import_function_t;
 
+#define IMPORT_PLACES 4096
+typedef struct import_place import_place_t;
+
 typedef struct importer {
   const mlir_module_t *from;
   const stablehlo_readers_t *readers;
@@ -19,11 +22,13 @@ typedef struct importer {
   hr_arena_t *arena;  /* the module's */
   hr_map_t functions; /* import_function_t by name */
   hr_map_t rows;      /* import_row_t by op name */
+  const char **attrs; /* of each row's op, as bytecode lists them; NULL: not looked up yet */
   hr_map_t names;     /* of computations, taken */
   int body_count;     /* for names of region bodies */
   int depth;          /* of blocks that are being imported */
+  bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its interpreter */
   hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
-  hr_map_t locations; /* location_entry_t by location */
+  import_place_t *places[IMPORT_PLACES]; /* a cache of what locations say, see import_location.c */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -42,6 +47,9 @@ typedef struct import_row {
 } import_row_t;
 
 #define import_error(scope, op, ...) mlir_error((scope)->importer->from, (op), __VA_ARGS__)
+
+/* Is any op in functions of the block a check? */
+bool import_has_checks(const mlir_block_t *block);
 
 /* --- notes (import_note.c, import_location.c) --- */
 /* Where an op comes from; NULL: it does not say. */
@@ -130,6 +138,10 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
 
 /* Replica groups as #stablehlo.replica_group_mesh_axes<...> (import_mesh.c). */
 hr_status_t import_mesh_groups(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups);
+
+/* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
+bool import_is_ragged_all_to_all(const mlir_op_t *op);
+hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);
 
 /* --- functions and regions (import_module.c) --- */
 hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr_str_t name,

@@ -18,8 +18,7 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, co
   return NULL;
 }
 
-static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
-  const mlir_attr_t *attr = mlir_op_attr(op, "replica_groups");
+static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op, const mlir_attr_t *attr) {
   hlo_groups_t *groups;
   HR_TRY(HR_NEW(scope->importer->arena, &groups));
   bool is_mesh = attr && attr->kind == MLIR_ATTR_STRUCT;
@@ -33,7 +32,7 @@ static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, cons
 static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op, bool with_groups) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
   if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
-  if (with_groups) HR_TRY(add_groups(scope, attrs, op));
+  if (with_groups) HR_TRY(add_groups(scope, attrs, op, mlir_op_attr(op, "replica_groups")));
   if (import_bool(op, "use_global_device_ids", false)) import_add(attrs, hlo_attr_of_bool(HLO_ATTR_USE_GLOBAL_DEVICE_IDS, true));
   return NULL;
 }
@@ -77,11 +76,32 @@ hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const im
   return finish_collective(scope, op, row, &attrs, true);
 }
 
-hr_status_t import_collective_broadcast(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
+/* collective_broadcast, and collective_reduce with its region. */
+hr_status_t import_rooted(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
   if (import_bool(op, "has_dynamic_root", false)) import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_HAS_DYNAMIC_ROOT, true));
-  return finish_collective(scope, op, row, &attrs, false);
+  return finish_collective(scope, op, row, &attrs, row->op == HLO_COLLECTIVE_REDUCE);
+}
+
+static const mlir_attr_t *ragged_config(const mlir_op_t *op) {
+  const mlir_attr_t *config = mlir_op_attr(op, "backend_config");
+  if (!config) config = mlir_op_attr(op, "mhlo.backend_config");
+  return config && config->kind == MLIR_ATTR_DICT ? config : NULL;
+}
+
+bool import_is_ragged_all_to_all(const mlir_op_t *op) {
+  return hr_str_is(import_str(op, "call_target_name"), "ragged_all_to_all") && ragged_config(op);
+}
+
+hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op) {
+  static const import_row_t row = {.op = HLO_RAGGED_ALL_TO_ALL};
+  import_attrs_t attrs = {.count = 0};
+  const mlir_attr_t *config = ragged_config(op), *channel = mlir_attr_field(config, "channel_id");
+  if (channel && channel->kind != MLIR_ATTR_INTEGER) return import_error(scope, op, "channel_id is no integer");
+  if (channel && channel->integer > 0) import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel->integer));
+  HR_TRY(add_groups(scope, &attrs, op, mlir_attr_field(config, "replica_groups")));
+  return finish_collective(scope, op, &row, &attrs, false);
 }
 
 hr_status_t import_collective_permute(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {

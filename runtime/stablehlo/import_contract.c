@@ -11,6 +11,24 @@ static hr_status_t build_from_operands(import_scope_t *scope, mlir_op_t *op, hlo
                                                  attrs->count, attrs->items, called_count, called));
 }
 
+/* dot_general C21 to C24: no precisions, how many parts the sides are cut into, and how many products are made. */
+static hr_status_t check_algorithm(const import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *algorithm) {
+  static const struct {
+    const char *name, *label;
+  } counts[] = {{"lhs_component_count", "C22"}, {"rhs_component_count", "C23"}, {"num_primitive_operations", "C24"}};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    const mlir_attr_t *count = mlir_attr_field(algorithm, counts[i].name);
+    if (!count || count->kind != MLIR_ATTR_INTEGER || count->integer < 1)
+      return import_error(scope, op, "%s is %ld, want 1 or more (dot_general %s)", counts[i].name,
+                          count ? (long)count->integer : 0, counts[i].label);
+  }
+  const mlir_attr_t *precisions = mlir_op_attr(op, "precision_config");
+  for (int i = 0; precisions && precisions->kind == MLIR_ATTR_ARRAY && i < precisions->count; i++)
+    if (!hr_str_is(precisions->items[i]->text, "DEFAULT"))
+      return import_error(scope, op, "precision %d beside an algorithm is no DEFAULT (dot_general C21)", i);
+  return NULL;
+}
+
 /* The algorithm by what it multiplies and how it adds up. Those without a name in HLO are left to the engine, which is
  * at least as precise. */
 static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
@@ -21,6 +39,7 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, c
                     *products = mlir_attr_field(algorithm, "num_primitive_operations");
   bool typed = lhs && acc && lhs->type && acc->type && products;
   if (!typed) return import_error(scope, op, "the algorithm names no types");
+  HR_TRY(check_algorithm(scope, op, algorithm));
   const char *word;
   hr_str_t left = lhs->type->name, sum = acc->type->name;
   HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left), HR_STR_ARGS(left), HR_STR_ARGS(sum)));

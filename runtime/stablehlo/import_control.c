@@ -367,18 +367,20 @@ static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *at
   return NULL;
 }
 
+/* A layout for each result, or for each element of a result that is a tuple. */
 static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
   const mlir_attr_t *layouts = mlir_op_attr(op, "result_layouts");
-  const hlo_shape_t **shapes;
-  if (!layouts) return import_results_shape(scope, op, out_shape);
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, op->result_count, &shapes));
-  for (int i = 0; i < op->result_count; i++) HR_TRY(import_result_shape(scope, op, i, &shapes[i]));
-  HR_TRY(layout_shapes(scope, op, layouts, op->result_count, shapes, shapes));
-  if (op->result_count == 1) {
-    *out_shape = shapes[0];
-    return NULL;
-  }
-  return hlo_shape_tuple(scope->importer->arena, op->result_count, shapes, out_shape);
+  const hlo_shape_t **shapes, *result;
+  HR_TRY(import_results_shape(scope, op, &result));
+  *out_shape = result;
+  if (!layouts) return NULL;
+  bool is_tuple = hlo_shape_is_tuple(result);
+  int count = is_tuple ? result->element_count : 1;
+  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
+  HR_TRY(layout_shapes(scope, op, layouts, count, is_tuple ? result->elements : &result, shapes));
+  if (is_tuple) return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
+  *out_shape = shapes[0];
+  return NULL;
 }
 
 /* Attributes that some targets read and HLO's custom calls have no field for: they become frontend attributes. */
@@ -453,6 +455,7 @@ hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const impor
   int called_count;
   const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
+  if (import_is_ragged_all_to_all(op)) return import_ragged_all_to_all(scope, op);
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(result_shape_with_layouts(scope, op, &shape));
   HR_TRY(add_config(scope, op));

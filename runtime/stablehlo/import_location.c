@@ -12,7 +12,7 @@ typedef struct location_text {
   importer_t *importer;
   const char *at, *end;
   hlo_metadata_t *metadata;
-  int depth;
+  int depth, lists; /* that are open here */
 } location_text_t;
 
 static bool take(location_text_t *text, const char *word) {
@@ -105,9 +105,16 @@ static hr_status_t take_named(location_text_t *text, bool names) {
 
 static hr_status_t take_list(location_text_t *text, bool names) {
   while (text->at < text->end && *text->at != '[') text->at++;
+  text->lists++;
   for (bool more = take(text, "["); more; more = take(text, ",")) HR_TRY(take_location(text, names));
+  text->lists--;
   take(text, "]");
   return NULL;
+}
+
+/* Has it said all that is looked for? A type may follow in a list. */
+static bool is_complete(const location_text_t *text) {
+  return text->metadata->source_file.size && text->metadata->op_name.size && !text->lists;
 }
 
 /* `names`: a name here is the op's; below one, names are those of functions. */
@@ -116,6 +123,7 @@ static hr_status_t take_location(location_text_t *text, bool names) {
   hr_status_t st = NULL;
   if (take(text, "callsite(")) {
     st = take_location(text, false);
+    if (is_complete(text)) text->at = text->end;
     if (!st && take(text, "at")) st = take_location(text, false);
     take(text, ")");
   } else if (take(text, "fused")) {
@@ -129,29 +137,30 @@ static hr_status_t take_location(location_text_t *text, bool names) {
   return st;
 }
 
-typedef struct location_entry {
+struct import_place {
   const mlir_attr_t *location; /* the key */
   hlo_metadata_t metadata;
-} location_entry_t;
+};
 
-static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location, location_entry_t **out_entry) {
-  location_entry_t *entry;
-  HR_TRY(HR_NEW(importer->arena, &entry));
-  entry->location = location;
+static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location, import_place_t **out_place) {
+  import_place_t *place;
+  HR_TRY(HR_NEW(importer->arena, &place));
+  place->location = location;
   const char *start = location->text.data;
-  location_text_t text = {importer, start, start + location->text.size, &entry->metadata, 0};
+  location_text_t text = {importer, start, start + location->text.size, &place->metadata, 0, 0};
   HR_TRY(take_location(&text, true));
-  *out_entry = entry;
-  return hr_map_put(&importer->locations, (hr_str_t){(const char *)&entry->location, sizeof location}, entry, NULL);
+  *out_place = place;
+  return NULL;
 }
 
-/* Ops that share a location share what it says. */
+/* Ops that share a location share what it says, if the cache still has it. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata) {
   *out_metadata = NULL;
   if (!location || location->kind != MLIR_ATTR_LOCATION || hr_str_is(location->text, "unknown")) return NULL;
-  location_entry_t *entry = hr_map_get(&importer->locations, (hr_str_t){(const char *)&location, sizeof location});
-  if (!entry) HR_TRY(read_location(importer, location, &entry));
-  const hlo_metadata_t *metadata = &entry->metadata;
+  uint64_t hash = hr_hash_bytes(&location, sizeof location, 0);
+  import_place_t **place = &importer->places[hash % IMPORT_PLACES];
+  if (!*place || (*place)->location != location) HR_TRY(read_location(importer, location, place));
+  const hlo_metadata_t *metadata = &(*place)->metadata;
   bool says = metadata->op_name.size || metadata->op_type.size || metadata->source_file.size;
   *out_metadata = says ? metadata : NULL;
   return NULL;

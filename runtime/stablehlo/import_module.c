@@ -1,9 +1,11 @@
 /* Functions, blocks and regions. */
 #include <ctype.h>
 #include <limits.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "ir/sharding.h"
+#include "mlir/bytecode_format.h"
 #include "stablehlo/import_quant.h"
 
 #define MAX_DEPTH 2000 /* of regions within regions and of functions that call one another: import recurses */
@@ -16,6 +18,28 @@ static const import_row_t rows[] = {
 #include "stablehlo/stablehlo.def"
 #undef IMPORT
 };
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+/* The attributes of a row's op, as bytecode lists them; empty if it has none, or lists none. */
+static const char *attrs_of_row(const char *name) {
+  const char *attrs = "";
+  for (int i = 0; i < bytecode_op_row_count; i++)
+    if (!strcmp(bytecode_op_rows[i].name, name)) attrs = bytecode_op_rows[i].attrs;
+  return attrs;
+}
+
+/* Those that are never absent must be there. */
+static hr_status_t check_attrs(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
+  const char **attrs = &scope->importer->attrs[row - rows];
+  hr_str_t name;
+  bool optional;
+  if (!*attrs) *attrs = attrs_of_row(row->name);
+  for (const char *at = *attrs; bytecode_next_attr(&at, &name, &optional);)
+    if (!optional && !mlir_op_attr_named(op, name))
+      return import_error(scope, op, "the attribute %.*s is missing", HR_STR_ARGS(name));
+  return NULL;
+}
 
 static hr_status_t check_operands(import_scope_t *scope, const mlir_op_t *op, const import_row_t *row) {
   int wanted = row->operands == SAME ? hlo_op_table[row->op].operands : row->operands;
@@ -57,6 +81,7 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   const import_row_t *row = hr_map_get(&scope->importer->rows, op->name);
   if (!row) return import_error(scope, op, "this operation is not known");
   HR_TRY(check_operands(scope, op, row));
+  HR_TRY(check_attrs(scope, op, row));
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
@@ -157,15 +182,15 @@ static mlir_block_t *body_of(const mlir_op_t *op, int region) {
 }
 
 /* Types are in the arena as they were written, equal ones more than once: they are compared by what they mean. */
-static hr_status_t check_argument(import_scope_t *scope, const mlir_op_t *function, int index, const mlir_type_t *declared,
-                                  const mlir_type_t *given) {
+static hr_status_t check_same_type(import_scope_t *scope, const mlir_op_t *op, const char *what, int index,
+                                   const mlir_type_t *declared, const mlir_type_t *given) {
   const hlo_shape_t *shapes[2];
   char text[2][HLO_SHAPE_TEXT];
   if (declared == given || declared->kind == MLIR_TYPE_FUTURE || declared->kind == MLIR_TYPE_OPAQUE) return NULL;
   HR_TRY(import_shape(scope->importer, declared, &shapes[0]));
   HR_TRY(import_shape(scope->importer, given, &shapes[1]));
   if (hlo_shape_equal(shapes[0], shapes[1])) return NULL;
-  return import_error(scope, function, "argument %d of its block is %s, and its type says %s", index,
+  return import_error(scope, op, "%s %d is %s, and the function's type says %s", what, index,
                       hlo_shape_text(shapes[1], text[0]), hlo_shape_text(shapes[0], text[1]));
 }
 
@@ -182,7 +207,7 @@ static hr_status_t check_arguments(import_scope_t *scope, const mlir_op_t *funct
     return import_error(scope, function, "its block has %d arguments, and its type %d", block->arg_count,
                         type->input_count);
   for (int i = 0; i < type->input_count; i++)
-    HR_TRY(check_argument(scope, function, i, type->inputs[i], block->args[i].type));
+    HR_TRY(check_same_type(scope, function, "block argument", i, type->inputs[i], block->args[i].type));
   return NULL;
 }
 
@@ -193,7 +218,7 @@ static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *functi
   if (type->result_count != terminator->operand_count)
     return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count, type->result_count);
   for (int i = 0; i < type->result_count; i++)
-    HR_TRY(check_type(scope, terminator, "value", i, type->results[i], import_operand(terminator, i)));
+    HR_TRY(check_same_type(scope, terminator, "value", i, type->results[i], terminator->operands[i]->type));
   return NULL;
 }
 
@@ -414,13 +439,20 @@ static hr_status_t list_functions(importer_t *importer, const mlir_block_t *bloc
   return NULL;
 }
 
-/* @main, or the first public function, or the only one. */
+static bool has_bodies(const mlir_block_t *block) {
+  for (size_t i = 0; block && i < block->ops.count; i++)
+    if (is_function(block->ops.data[i]) && body_of(block->ops.data[i], 0)) return true;
+  return false;
+}
+
+/* @main, or the first public function, or the only one; of those with a body, if one has. */
 static const mlir_op_t *find_entry(const mlir_block_t *block) {
   const mlir_op_t *only = NULL, *first_public = NULL;
+  bool bodies = has_bodies(block);
   int count = 0;
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (!is_function(op)) continue;
+    if (!is_function(op) || (bodies && !body_of(op, 0))) continue;
     if (hr_str_is(import_str(op, "sym_name"), "main")) return op;
     if (!first_public && !hr_str_is(import_str(op, "sym_visibility"), "private")) first_public = op;
     only = op;
@@ -454,63 +486,79 @@ static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry
   return NULL;
 }
 
-/* entry NULL: the one that runs. */
-static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
-  const mlir_op_t *op = importer->from->op;
-  mlir_block_t *block = body_of(op, 0);
+/* Attributes of the module that go where HLO has them. */
+static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   hlo_module_t *module = importer->module;
-  if (block && !entry) entry = find_entry(block);
-  const hlo_extra_t *extra;
-  if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
-  HR_TRY(fill_rows(importer));
-  HR_TRY(list_functions(importer, block));
-  HR_TRY(import_meshes(importer, block));
   hr_str_t name = import_str(op, "sym_name");
-  if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
+  const hlo_extra_t *extra;
   import_note_t note;
+  if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
   HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
   if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
   module->num_partitions = import_int(op, "mhlo.num_partitions", 1);
   module->replica_count = import_int(op, "mhlo.num_replicas", 1);
-  import_function_t *function = hr_map_get(&importer->functions, import_str(entry, "sym_name"));
-  HR_TRY(import_function(importer, function, import_str(entry, "sym_name")));
-  module->entry = function->computation;
+  return NULL;
+}
+
+static hr_status_t import_named(importer_t *importer, const mlir_op_t *op, hlo_computation_t **out_computation) {
+  hr_str_t name = import_str(op, "sym_name");
+  import_function_t *function = hr_map_get(&importer->functions, name);
+  if (!function->computation) HR_TRY(import_function(importer, function, name));
+  *out_computation = function->computation;
+  return NULL;
+}
+
+/* Functions that the entry does not call. */
+static hr_status_t import_others(importer_t *importer, const mlir_block_t *block) {
+  hlo_computation_t *computation;
+  for (size_t i = 0; i < block->ops.count; i++) {
+    const mlir_op_t *op = block->ops.data[i];
+    if (is_function(op) && body_of(op, 0)) HR_TRY(import_named(importer, op, &computation));
+  }
+  return NULL;
+}
+
+static hr_status_t import_module(importer_t *importer, bool whole) {
+  const mlir_op_t *op = importer->from->op, *entry;
+  mlir_block_t *block = body_of(op, 0);
+  hlo_module_t *module = importer->module;
+  entry = block ? find_entry(block) : NULL;
+  if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
+  importer->is_interpreted = import_has_checks(block);
+  HR_TRY(fill_rows(importer));
+  HR_TRY(HR_NEW_ARRAY(importer->arena, ROWS, &importer->attrs));
+  HR_TRY(list_functions(importer, block));
+  HR_TRY(import_meshes(importer, block));
+  HR_TRY(import_header(importer, op));
+  HR_TRY(import_named(importer, entry, &module->entry));
   HR_TRY(import_donations(importer, entry));
+  if (whole) HR_TRY(import_others(importer, block));
   return import_module_notes(importer, op);
 }
 
-static hr_status_t import_from(const mlir_module_t *from, const mlir_op_t *entry, const stablehlo_readers_t *readers,
+/* `whole`: also what the entry does not call. */
+static hr_status_t import_from(const mlir_module_t *from, bool whole, const stablehlo_readers_t *readers,
                                hlo_module_t *module) {
   importer_t importer = {.from = from, .readers = readers, .module = module, .arena = &module->arena};
-  hr_status_t st = import_module(&importer, entry);
+  hr_status_t st = import_module(&importer, whole);
   hr_map_deinit(&importer.functions);
   hr_map_deinit(&importer.rows);
   hr_map_deinit(&importer.names);
   hr_map_deinit(&importer.awaited);
-  hr_map_deinit(&importer.locations);
   return st;
 }
 
 hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module) {
-  return import_from(from, NULL, readers, module);
-}
-
-static hr_status_t verify_function(const mlir_module_t *from, const mlir_op_t *function,
-                                   const stablehlo_readers_t *readers) {
-  hlo_module_t *module;
-  HR_TRY(hlo_module_create(HR_STR("module"), &module));
-  module->source = from->source;
-  hr_status_t st = import_from(from, function, readers, module);
-  if (!st) st = hlo_verify(module);
-  hlo_module_destroy(module);
-  return st;
+  return import_from(from, false, readers, module);
 }
 
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers) {
-  const mlir_block_t *block = body_of(from->op, 0);
-  for (size_t i = 0; block && i < block->ops.count; i++) {
-    const mlir_op_t *op = block->ops.data[i];
-    if (is_function(op) && body_of(op, 0)) HR_TRY(verify_function(from, op, readers));
-  }
-  return NULL;
+  hlo_module_t *module;
+  if (!has_bodies(body_of(from->op, 0))) return NULL;
+  HR_TRY(hlo_module_create(HR_STR("module"), &module));
+  module->source = from->source;
+  hr_status_t st = import_from(from, true, readers, module);
+  if (!st) st = hlo_verify(module);
+  hlo_module_destroy(module);
+  return st;
 }

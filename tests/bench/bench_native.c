@@ -59,7 +59,7 @@ static bool kernel_init(kernel_t *kernel, const hlo_instr_t *instr) {
   void *scratch;
   *kernel = (kernel_t){.native = op_natives[instr->op]};
   hr_arena_init(&kernel->arena);
-  op_native_target_t target = {&kernel->arena, workers, keep, NULL};
+  op_native_target_t target = {.arena = &kernel->arena, .workers = workers, .at_end = keep};
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
   op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
   double start = now_us();

@@ -2,11 +2,10 @@
  * the best of several runs. Floats are random around 0, integers random from 0 up to the row's limit.
  *   bench_own [NAME...]      rows whose names begin so; without names: all */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "bench_tools.h"
 #include "ops/native.h"
 #include "read/read.h"
 
@@ -34,22 +33,10 @@ static const row_t rows[] = {
 #include "bench/bench_own.def"
 };
 
-static void check(hr_status_t st) {
-  if (!st) return;
-  hr_status_print(stderr, st);
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void fill(const hlo_shape_t *shape, int64_t limit, void *data) {
   int64_t count;
   size_t bytes = hr_dtype_bytes(shape->dtype);
-  check(hlo_shape_count(shape, &count));
+  bench_check(hlo_shape_count(shape, &count));
   for (int64_t i = 0; i < count; i++) {
     double number = -6;
     for (int k = 0; k < 12 && hr_dtype_is_float(shape->dtype); k++) number += rand() / (double)RAND_MAX;
@@ -62,8 +49,8 @@ static void fill(const hlo_shape_t *shape, int64_t limit, void *data) {
 static void *new_array(const hlo_shape_t *shape) {
   void *memory;
   size_t bytes;
-  check(hlo_shape_bytes(shape, &bytes));
-  check(hr_alloc(bytes, &memory));
+  bench_check(hlo_shape_bytes(shape, &bytes));
+  bench_check(hr_alloc(bytes, &memory));
   memset(memory, 0, bytes);
   return memory;
 }
@@ -80,21 +67,21 @@ static void bench_with(const row_t *row, const hlo_instr_t *instr, int count, vo
   void *scratch;
   op_native_step_t step = {0};
   hr_arena_init(&arena);
-  check(hr_workers_create(&(hr_workers_options_t){.count = count, .may_spin = true}, &workers));
+  bench_check(hr_workers_create(&(hr_workers_options_t){.count = count, .may_spin = true}, &workers));
   for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
   op_step_t op_step = {instr, shapes, instr->shape, NULL, 0};
-  op_native_target_t target = {&arena, count, ignore_end, NULL};
-  check(op_natives[instr->op]->prepare(&target, &op_step, &step));
+  op_native_target_t target = {.arena = &arena, .workers = count, .at_end = ignore_end};
+  bench_check(op_natives[instr->op]->prepare(&target, &op_step, &step));
   if (!step.plan) {
     printf("%-28s declined\n", row->name);
   } else {
     double best = 1e9;
-    check(hr_alloc(step.scratch_bytes, &scratch));
-    op_native_run_t run = {workers, scratch, NULL};
-    for (double start = now(); now() - start < SECONDS;) {
-      double began = now();
-      check(op_natives[instr->op]->run(&run, step.plan, in, out));
-      if (now() - began < best) best = now() - began;
+    bench_check(hr_alloc(step.scratch_bytes, &scratch));
+    op_native_run_t run = {.workers = workers, .scratch = scratch};
+    for (double start = bench_now_s(); bench_now_s() - start < SECONDS;) {
+      double began = bench_now_s();
+      bench_check(op_natives[instr->op]->run(&run, step.plan, in, out));
+      if (bench_now_s() - began < best) best = bench_now_s() - began;
     }
     printf("%-28s %d workers %9.3f ms %8.2f GB/s  scratch %.1f MB\n", row->name, count, best * 1e3,
            step.bytes / best * 1e-9, (double)step.scratch_bytes * 1e-6);
@@ -108,10 +95,10 @@ static void bench(const row_t *row) {
   hr_buffer_t *bytes;
   hlo_module_t *module;
   void *in[MAX_OPERANDS], *out[MAX_OPERANDS];
-  check(hr_buffer_create(strlen(row->text), &bytes));
+  bench_check(hr_buffer_create(strlen(row->text), &bytes));
   memcpy(hr_buffer_data(bytes), row->text, strlen(row->text));
-  check(read_module(row->name, bytes, &module));
-  check(hlo_verify(module));
+  bench_check(read_module(row->name, bytes, &module));
+  bench_check(hlo_verify(module));
   const hlo_instr_t *root = module->entry->root;
   for (int k = 0; k < root->operand_count; k++) {
     in[k] = new_array(root->operands[k]->shape);

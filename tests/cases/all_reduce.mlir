@@ -66,3 +66,30 @@ module @groups_by_axes_of_a_mesh {
     return
   }
 }
+
+// -----
+
+module @groups_by_axes_of_a_mesh_as_printed {
+  func.func @sum(%x: tensor<i64>) -> tensor<i64> {
+    %y = "stablehlo.all_reduce"(%x) ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %sum = stablehlo.add %a, %b : tensor<i64>
+      stablehlo.return %sum : tensor<i64>
+    }) {replica_groups = #stablehlo.replica_group_mesh_axes<
+          mesh = #stablehlo.mesh<axes=[<name = "x", size = 2>, <name = "y", size = 2>], device_ids=dense<[0, 1, 2, 3]> : tensor<4xi64>>,
+          axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<i64>) -> tensor<i64>
+    return %y : tensor<i64>
+  }
+  func.func @main() {
+    %a = stablehlo.constant dense<1> : tensor<i64>
+    %b = stablehlo.constant dense<10> : tensor<i64>
+    %c = stablehlo.constant dense<100> : tensor<i64>
+    %d = stablehlo.constant dense<1000> : tensor<i64>
+    %y:4 = "interpreter.run_parallel"(%a, %b, %c, %d) {programs = [[@sum], [@sum], [@sum], [@sum]]} : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>)
+    check.expect_eq_const %y#0, dense<101> : tensor<i64>
+    check.expect_eq_const %y#1, dense<1010> : tensor<i64>
+    check.expect_eq_const %y#2, dense<101> : tensor<i64>
+    check.expect_eq_const %y#3, dense<1010> : tensor<i64>
+    return
+  }
+}

@@ -1,7 +1,8 @@
 /* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same processes, taking turns,
  * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US" on rank 0; bytes are those of
  * the larger array of a rank. tests/bench_comm.py makes a table and a picture of them.
- *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute; default: all
+ *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo;
+ *                                 default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
  * Arrays lie in shared memory, where programs make theirs; those of "all-reduce-copy" and the like elsewhere. MPI's are
  * never in shared memory, but for its own. */
@@ -11,7 +12,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/fast_sum.h"
 #include "transport/collective.h"
+#include "transport/tp_channel.h"
 
 #define MOST_BYTES ((size_t)64 << 20)
 
@@ -29,21 +32,13 @@ typedef struct bench {
 typedef hr_status_t (*start_fn)(bench_t *bench, tp_request_t **out_request);
 typedef void (*mpi_fn)(bench_t *bench);
 
-#define FAST __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
-
-FAST static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
+static hr_status_t sum_floats(void *context, void *out, const void *const *in, int arrays, int64_t count) {
   (void)context;
-  float *to = acc;
-  const float *from = in;
-  for (int64_t i = 0; i < count; i++) to[i] += from[i];
+  fast_sum_of(HLO_ADD, HR_F32)(out, in, arrays, count);
   return NULL;
 }
-FAST static hr_status_t sum_floats(void *context, void *out, const void *a, const void *b, int64_t count) {
-  (void)context;
-  float *to = out;
-  const float *x = a, *y = b;
-  for (int64_t i = 0; i < count; i++) to[i] = x[i] + y[i];
-  return NULL;
+static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
+  return sum_floats(context, acc, (const void *const[]){acc, in}, 2, count);
 }
 static const tp_reducer_t float_sum = {.reduce = add_floats, .combine = sum_floats, .element_bytes = sizeof(float)};
 
@@ -78,7 +73,7 @@ static hr_status_t all_to_all(bench_t *bench, tp_request_t **out_request) {
     bench->sends[k] = (tp_block_t){bench->in + (size_t)k * each, each};
     bench->recvs[k] = (tp_block_t){bench->out + (size_t)k * each, each};
   }
-  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, out_request);
+  return tp_all_to_all(bench->groups->world, bench->sends, bench->recvs, each, out_request);
 }
 static void mpi_all_to_all(bench_t *bench) {
   int each = (int)bench->bytes / bench->ranks;
@@ -96,6 +91,46 @@ static void mpi_permute(bench_t *bench) {
                MPI_STATUS_IGNORE);
 }
 
+/* To the next rank and from the one before. */
+static hr_status_t channel(bench_t *bench, tp_request_t **out_request) {
+  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  int next = (bench->rank + 1) % bench->ranks, before = (bench->rank + bench->ranks - 1) % bench->ranks;
+  tp_request_t *received;
+  HR_TRY(tp_channel_send(bench->groups, next, 1, &send, 1, out_request));
+  HR_TRY(tp_channel_recv(bench->groups, before, 1, &recv, 1, &received));
+  return tp_request_wait(received);
+}
+
+static void mpi_channel(bench_t *bench) {
+  int next = (bench->rank + 1) % bench->ranks, before = (bench->rank + bench->ranks - 1) % bench->ranks;
+  MPI_Request requests[2];
+  MPI_Issend(bench->in, (int)bench->bytes, MPI_BYTE, next, 1, MPI_COMM_WORLD, &requests[0]);
+  MPI_Irecv(bench->out, (int)bench->bytes, MPI_BYTE, before, 1, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Ranks in pairs, of which the first sends and the second answers: two messages, one after the other. */
+static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
+  tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
+  int other = bench->rank ^ 1;
+  *out_request = NULL;
+  for (int turn = 0; turn < 2 && other < bench->ranks; turn++) {
+    tp_request_t *request;
+    bool sends = turn == (bench->rank & 1);
+    HR_TRY((sends ? tp_channel_send : tp_channel_recv)(bench->groups, other, 2, sends ? &send : &recv, 1, &request));
+    HR_TRY(tp_request_wait(request));
+  }
+  return NULL;
+}
+static void mpi_echo(bench_t *bench) {
+  int other = bench->rank ^ 1, bytes = (int)bench->bytes;
+  for (int turn = 0; turn < 2 && other < bench->ranks; turn++)
+    if (turn == (bench->rank & 1))
+      MPI_Ssend(bench->in, bytes, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+    else
+      MPI_Recv(bench->out, bytes, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static const struct {
   const char *name;
   start_fn start;
@@ -106,11 +141,15 @@ static const struct {
                 {"all-gather", all_gather, mpi_all_gather, false},
                 {"all-to-all", all_to_all, mpi_all_to_all, false},
                 {"permute", permute, mpi_permute, false},
+                {"channel", channel, mpi_channel, false},
+                {"echo", echo, mpi_echo, false},
                 {"all-reduce-copy", all_reduce, mpi_all_reduce, true},
                 {"reduce-scatter-copy", reduce_scatter, mpi_reduce_scatter, true},
                 {"all-gather-copy", all_gather, mpi_all_gather, true},
                 {"all-to-all-copy", all_to_all, mpi_all_to_all, true},
-                {"permute-copy", permute, mpi_permute, true}};
+                {"permute-copy", permute, mpi_permute, true},
+                {"channel-copy", channel, mpi_channel, true},
+                {"echo-copy", echo, mpi_echo, true}};
 
 static void fail(hr_status_t st) {
   hr_status_print(stderr, st);

@@ -169,7 +169,7 @@ static hr_status_t check_all_to_all(bench_t *bench, int64_t count) {
     recvs[k] = (tp_block_t){bench->b + k * count, (size_t)pair_count(count, k, mine) * sizeof(double)};
     for (int64_t i = 0; i < count; i++) bench->a[k * count + i] = element(mine, i) + k, bench->b[k * count + i] = -1;
   }
-  HR_TRY(run(tp_all_to_all(group, sends, recvs, &request), &request));
+  HR_TRY(run(tp_all_to_all(group, sends, recvs, 0, &request), &request));
   for (int k = 0; k < size; k++)
     for (int64_t i = 0; i < count; i++) {
       double want = i < pair_count(count, k, mine) ? element(k, i) + mine : -1, got = bench->b[k * count + i];
@@ -316,12 +316,11 @@ static double now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Computes until the transfer is over, which nobody here looks after, or until it is late. The flag is read as whoever
- * holds no lock may read it: it only ever becomes true. */
+/* Computes until the transfer is over, which nobody here looks after, or until it is late. */
 static double compute_until_over(const tp_request_t *request) {
   double start = now_s(), last = start;
   volatile double sum = 0;
-  while (!__atomic_load_n(&request->over, __ATOMIC_ACQUIRE) && last - start < 10) {
+  while (!request->over && last - start < 10) {
     for (int i = 0; i < 1000; i++) sum += i;
     if (request->groups->endpoint->crowded) sched_yield();
     last = now_s();

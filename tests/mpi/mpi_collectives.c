@@ -1,7 +1,9 @@
-/* Every collective algorithm over MPI, on however many ranks mpirun starts.
- *   mpi_collectives          the checks of collective_checks.c
+/* Every collective algorithm over MPI, and channels, on however many ranks mpirun starts.
+ *   mpi_collectives          the checks of collective_checks.c and channel_checks.c
  *   mpi_collectives fail     rank 1 gives up while the others wait for it: the job must end, with exit code 5
  *   mpi_collectives die      rank 1 is killed: the others notice, each for itself
+ *   mpi_collectives send-to-dead, recv-from-dead    the same of a message that they send it, or want from it
+ *   mpi_collectives message  rank 1 wants a shorter message than rank 0 sends: both say so
  *   mpi_collectives sizes    rank 1 reduces fewer elements than the others, who all say so
  *   mpi_collectives sleep    rank 1 never comes, and the others stop waiting: the same with exit code 6 */
 #include <signal.h>
@@ -10,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tests/mpi/channel_checks.h"
 #include "tests/mpi/collective_checks.h"
+#include "transport/tp_channel.h"
 
 #define TIMED_OUT 6
 
@@ -30,6 +34,29 @@ static hr_status_t wait_for_rank_that_dies(tp_groups_t *groups) {
   HR_TRY(HR_NEW_ARRAY(&groups->arena, groups->endpoint->world_size, &all));
   HR_TRY(tp_all_gather(groups->world, &byte, 1, all, &request));
   return tp_request_wait(request);
+}
+
+static hr_status_t meet_rank_that_dies(tp_groups_t *groups, bool sends) {
+  static char bytes[100000];
+  tp_block_t block = {bytes, sizeof bytes};
+  tp_request_t *request;
+  HR_TRY(tp_barrier(groups->world, &request));
+  HR_TRY(tp_request_wait(request));
+  if (groups->endpoint->rank == 1) raise(SIGKILL);
+  HR_TRY((sends ? tp_channel_send : tp_channel_recv)(groups, 1, 3, &block, 1, &request));
+  return tp_request_wait(request);
+}
+
+static hr_status_t send_other_size(tp_groups_t *groups) {
+  char bytes[100];
+  int rank = groups->endpoint->rank;
+  tp_block_t block = {bytes, rank == 1 ? 50 : 100};
+  tp_request_t *request = NULL;
+  while (rank > 1) sleep(1);
+  HR_TRY((rank ? tp_channel_recv : tp_channel_send)(groups, 1 - rank, 3, &block, 1, &request));
+  hr_status_t st = tp_request_wait(request);
+  sleep(1);
+  return st;
 }
 
 static hr_status_t add_nothing(void *context, void *acc, const void *in, int64_t count) {
@@ -68,9 +95,13 @@ static hr_status_t run(tp_endpoint_t *endpoint, const char *what) {
   HR_TRY(tp_groups_of(endpoint, &groups));
   if (!strcmp(what, "fail")) return wait_for_rank_that_fails(groups);
   if (!strcmp(what, "die")) return wait_for_rank_that_dies(groups);
+  if (!strcmp(what, "send-to-dead")) return meet_rank_that_dies(groups, true);
+  if (!strcmp(what, "recv-from-dead")) return meet_rank_that_dies(groups, false);
+  if (!strcmp(what, "message")) return send_other_size(groups);
   if (!strcmp(what, "sizes")) return reduce_other_sizes(groups);
   if (!strcmp(what, "sleep")) return wait_for_rank_that_sleeps(groups);
-  return check_collectives(groups);
+  HR_TRY(check_collectives(groups));
+  return check_channels(groups);
 }
 
 int main(int argc, char **argv) {

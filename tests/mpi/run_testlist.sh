@@ -25,16 +25,16 @@ done <"$source_dir/tests/mpi/testlist"
 
 # A process that is killed, and an mpirun that leaves it to the others to find out: each says who is gone, soon.
 killed() {
-  local got=0 started=$SECONDS
-  timeout -k 5 30 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" die >"$work/out" 2>&1 </dev/null || got=$?
+  local how=$1 got=0 started=$SECONDS
+  timeout -k 5 30 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" "$how" >"$work/out" 2>&1 </dev/null || got=$?
   echo "exit code $got after $((SECONDS - started)) s" >>"$work/out"
   if [ $((SECONDS - started)) -le 10 ] && [ "$(grep -c 'rank 1 has ended on' "$work/out")" -ge 1 ]; then
     pass
   else
-    fail "a killed process" "$work/out"
+    fail "a killed process: $how" "$work/out"
   fi
 }
-killed
+for how in die send-to-dead recv-from-dead; do killed "$how"; done
 
 # Ranks that make believe that they sit on several machines share memory only with some.
 for HLORUN_NODE_SIZE in 2 3; do
@@ -51,12 +51,16 @@ add { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT s = f32[] add(a, b) }
 ENTRY main { x = f32[4096] parameter(0)
-  ROOT r = f32[4096] all-reduce(x), replica_groups={{0,1}}, to_apply=add }
+  r = f32[4096] all-reduce(x), replica_groups={{0,1}}, to_apply=add
+  e = f32[4096] all-to-all(r), replica_groups={{0,1}}, dimensions={0}
+  ROOT p = f32[4096] collective-permute(e), source_target_pairs={{0,1},{1,0}} }
 END
+
 hlorun=$build_dir/hlorun
 export HLORUN_TUNING=$work/table HLORUN_COLL_INFO=1
 if "$hlorun" -n 2 "--tune=$work/table" >"$work/out" 2>&1 &&
-  "$hlorun" -n 2 --random-inputs "$program" >>"$work/out" 2>&1 && grep -q 'shm [0-9.]* measured' "$work/out"; then
+  "$hlorun" -n 2 --random-inputs "$program" >>"$work/out" 2>&1 &&
+  [ "$(grep -cE '(all-reduce|all-to-all|permute) of 16384 bytes .* shm [0-9.]* measured' "$work/out")" -eq 3 ]; then
   pass
 else
   fail "choosing by measurements" "$work/out"

@@ -48,20 +48,31 @@ static inline double jit_random_float(uint64_t *seed, bool small) {
 
 static inline uint64_t jit_random_integer(uint64_t *seed, hr_dtype_t dtype, bool small) {
   uint64_t bits = jit_random(seed), kind = jit_random(seed) % 8;
-  int width = (int)(8 * hr_dtype_bytes(dtype));
+  int width = hr_dtype_table[dtype].bits;
   if (dtype == HR_PRED) return bits & 1;
+  if (width < 8) { /* zero- or sign-extended */
+    bits &= ((uint64_t)1 << width) - 1;
+    bool negative = hr_dtype_class(dtype) == HR_CLASS_SIGNED && bits >> (width - 1);
+    return negative ? bits | ~(uint64_t)0 << width : bits;
+  }
   if (small || kind < 3) return (uint64_t)((int64_t)(bits % 21) - (hr_dtype_class(dtype) == HR_CLASS_SIGNED ? 10 : 0));
   if (kind == 3) return (uint64_t)1 << (width - 1);
   if (kind == 4) return ((uint64_t)1 << (width - 1)) - 1;
   return kind == 5 ? ~(uint64_t)0 : bits;
 }
 
+/* Complex numbers are two each. */
+static inline int64_t jit_numbers(const hlo_value_t *value) {
+  return value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
+}
+
 static inline void jit_fill(jit_driver_t *driver, hlo_value_t *value) {
-  size_t bytes = hr_dtype_bytes(value->dtype);
-  for (int64_t i = 0; i < value->count; i++) {
-    uint64_t bits = hr_dtype_is_float(value->dtype)
-                        ? hr_float_encode(value->dtype, jit_random_float(&driver->seed, driver->small_numbers))
-                        : jit_random_integer(&driver->seed, value->dtype, driver->small_numbers);
+  hr_dtype_t dtype = hr_dtype_real(value->dtype);
+  size_t bytes = hr_dtype_bytes(dtype);
+  for (int64_t i = 0; i < jit_numbers(value); i++) {
+    uint64_t bits = hr_dtype_is_float(dtype)
+                        ? hr_float_encode(dtype, jit_random_float(&driver->seed, driver->small_numbers))
+                        : jit_random_integer(&driver->seed, dtype, driver->small_numbers);
     memcpy((char *)value->data + (size_t)i * bytes, &bits, bytes);
   }
 }
@@ -90,14 +101,15 @@ static inline double jit_steps(hr_dtype_t dtype, double a, double b) {
 
 static inline bool jit_agree(const jit_driver_t *driver, const hlo_value_t *want, const void *got) {
   double most = 0;
-  if (!hr_dtype_is_float(want->dtype)) return !memcmp(want->data, got, hlo_value_bytes(want));
-  for (int64_t i = 0; i < want->count; i++) {
-    double number = fabs(jit_number(want->dtype, want->data, i));
+  hr_dtype_t dtype = hr_dtype_real(want->dtype);
+  if (!hr_dtype_is_float(dtype)) return !memcmp(want->data, got, hlo_value_bytes(want));
+  for (int64_t i = 0; i < jit_numbers(want); i++) {
+    double number = fabs(jit_number(dtype, want->data, i));
     if (number > most && number < 1e300) most = number;
   }
-  for (int64_t i = 0; i < want->count; i++) {
-    double a = jit_number(want->dtype, want->data, i), b = jit_number(want->dtype, got, i);
-    if (jit_steps(want->dtype, a, b) <= driver->ulp || fabs(a - b) <= driver->tolerance * most) continue;
+  for (int64_t i = 0; i < jit_numbers(want); i++) {
+    double a = jit_number(dtype, want->data, i), b = jit_number(dtype, got, i);
+    if (jit_steps(dtype, a, b) <= driver->ulp || fabs(a - b) <= driver->tolerance * most) continue;
     fprintf(stderr, "element %lld: want %.17g, got %.17g\n", (long long)i, a, b);
     return false;
   }
@@ -175,7 +187,7 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step, hr_
   void *scratch = jit_guarded(&c->arena, step->scratch_bytes);
   op_env_t env = {.num_replicas = 1, .num_partitions = 1, .check_cancelled = jit_never};
   const op_native_t *native = c->driver->is_loop ? &jit_loop_native : &jit_native;
-  CHECK_OK(native->run(&(op_native_run_t){workers, scratch, &env}, step->plan, in, out));
+  CHECK_OK(native->run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env}, step->plan, in, out));
   fine = jit_guard_holds(scratch, step->scratch_bytes);
   for (int leaf = 0; leaf < leaves; leaf++) {
     const hlo_value_t *want = hlo_value_leaf(c->want, leaf);

@@ -71,7 +71,7 @@ static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *i
 
 static inline hr_status_t native_run(native_env_t *env, const native_kernel_t *kernel, void *const *in,
                                      void *const *out) {
-  op_native_run_t run = {env->workers, kernel->scratch, &env->k.env};
+  op_native_run_t run = {.workers = env->workers, .scratch = kernel->scratch, .env = &env->k.env};
   HR_TRY(kernel->native->run(&run, kernel->step.plan, in, out));
   const unsigned char *guard = (const unsigned char *)kernel->scratch + kernel->step.scratch_bytes;
   for (int i = 0; i < 64; i++)

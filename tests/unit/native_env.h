@@ -84,7 +84,7 @@ static inline void native_run_once(const native_case_t *c, const op_native_t *na
     }
   }
   char *scratch = native_guarded(step->scratch_bytes);
-  op_native_run_t run = {workers, scratch, &c->k->env};
+  op_native_run_t run = {.workers = workers, .scratch = scratch, .env = &c->k->env};
   CHECK_OK(native->run(&run, step->plan, in, out));
   native_release_guarded(scratch, step->scratch_bytes);
   for (int leaf = 0; leaf < leaves; leaf++) {

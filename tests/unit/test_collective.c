@@ -1,6 +1,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "tests/mpi/channel_checks.h"
 #include "tests/mpi/collective_checks.h"
 #include "unit.h"
 
@@ -15,6 +16,7 @@ static void *run_rank(void *argument) {
   tp_groups_t *groups;
   rank->status = tp_groups_of(rank->endpoint, &groups);
   if (!rank->status) rank->status = check_collectives(groups);
+  if (!rank->status) rank->status = check_channels(groups);
   tp_close(rank->endpoint, rank->status != NULL, hr_status_exit_code(rank->status));
   return NULL;
 }

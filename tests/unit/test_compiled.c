@@ -1,8 +1,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include "api_driver.h"
 #include "flat_fixture.h"
-#include "hlorun.h"
 
 #define CONDITION                                                                                                 \
   "cond { s = (s32[], f32[64], f32[64]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"                   \
@@ -186,14 +186,6 @@ static hlorun_client_t *client_with(int threads) {
   return client;
 }
 
-static hlorun_program_t *load(hlorun_client_t *client, const char *text) {
-  hlorun_program_options_t options;
-  hlorun_program_options_init(&options);
-  hlorun_program_t *program = NULL;
-  CHECK_OK(hlorun_program_load_bytes(client, "test.hlo", text, strlen(text), &options, &program));
-  return program;
-}
-
 static const char *const large_program =
     "HloModule m ENTRY e { x = f32[100000] parameter(0) ROOT n = f32[100000] negate(x) }";
 
@@ -202,11 +194,11 @@ static void test_threads(void) {
   int before = thread_count();
   for (int threads = 1; threads <= 4; threads++) {
     hlorun_client_t *client = client_with(threads);
-    hlorun_program_t *small = load(client, loop_program);
+    hlorun_program_t *small = api_load(client, loop_program);
     CU_ASSERT_EQUAL(thread_count(), before);
-    hlorun_program_t *large = load(client, large_program);
+    hlorun_program_t *large = api_load(client, large_program);
     CU_ASSERT_EQUAL(thread_count(), before + threads - 1);
-    hlorun_program_t *again = load(client, large_program);
+    hlorun_program_t *again = api_load(client, large_program);
     CU_ASSERT_EQUAL(thread_count(), before + threads - 1);
     hlorun_program_release(small);
     hlorun_program_release(large);
@@ -219,7 +211,7 @@ static void test_threads(void) {
 static void test_execute(void) {
   size_t live = hr_mem_live_blocks();
   hlorun_client_t *client = client_with(1);
-  hlorun_program_t *program = load(client, "HloModule m ENTRY e { x = f32[4] parameter(0) y = f32[4] parameter(1)\n"
+  hlorun_program_t *program = api_load(client, "HloModule m ENTRY e { x = f32[4] parameter(0) y = f32[4] parameter(1)\n"
                                            "a = f32[4] add(x, y) ROOT t = (f32[4], f32[4]) tuple(a, y) }");
   float numbers[4] = {1, 2, 3, 4};
   int64_t count = 4;
@@ -248,7 +240,7 @@ static void test_execute(void) {
 static void test_warm_executions(void) {
   hlorun_client_t *client = client_with(2);
   hlorun_program_t *program =
-      load(client, "HloModule m\nENTRY e { x = f32[256,256] parameter(0) w = f32[256,256] parameter(1)\n"
+      api_load(client, "HloModule m\nENTRY e { x = f32[256,256] parameter(0) w = f32[256,256] parameter(1)\n"
                    "d = f32[256,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
                    "t = f32[256,256] tanh(d) u = f32[256,256] subtract(w, t)\n"
                    "s = f32[256,256] multiply(t, x) ROOT r = (f32[256,256], f32[256,256]) tuple(u, s) }");

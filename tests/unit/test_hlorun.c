@@ -1,10 +1,7 @@
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "api_driver.h"
 #include "base/mem.h"
-#include "hlorun.h"
-#include "unit.h"
 
 static hlorun_client_t *single_client(void) {
   hlorun_client_options_t options;
@@ -13,14 +10,6 @@ static hlorun_client_t *single_client(void) {
   hlorun_client_t *client = NULL;
   CHECK_OK(hlorun_client_create(&options, &client));
   return client;
-}
-
-static hlorun_program_t *load(hlorun_client_t *client, const char *text) {
-  hlorun_program_options_t options;
-  hlorun_program_options_init(&options);
-  hlorun_program_t *program = NULL;
-  CHECK_OK(hlorun_program_load_bytes(client, "test.hlo", text, strlen(text), &options, &program));
-  return program;
 }
 
 static hlorun_buffer_t *floats(int64_t count, const float *values) {
@@ -43,7 +32,7 @@ static const char *const nested_program =
 static void test_flattened_tuples(void) {
   size_t live = hr_mem_live_blocks();
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = load(client, nested_program);
+  hlorun_program_t *program = api_load(client, nested_program);
   CU_ASSERT_EQUAL_FATAL(hlorun_program_param_count(program), 3);
   CU_ASSERT_EQUAL_FATAL(hlorun_program_result_count(program), 2);
   CU_ASSERT_STRING_EQUAL(hlorun_program_param_shape(program, 1), "f32[2]");
@@ -63,7 +52,7 @@ static void test_flattened_tuples(void) {
 
 static void test_wrong_arguments(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
+  hlorun_program_t *program = api_load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
   hlorun_buffer_t *arg = floats(3, (float[]){1, 2, 3}), *result;
   hlorun_status_t status = hlorun_execute(program, &arg, NULL, &result);
   CU_ASSERT_EQUAL(hlorun_status_exit_code(status), 2);
@@ -78,7 +67,7 @@ static void test_wrong_arguments(void) {
 /* A donated argument is updated where it lies; one that the caller keeps is not touched. */
 static void test_donation(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = load(client,
+  hlorun_program_t *program = api_load(client,
                                    "ENTRY e { p = f32[4] parameter(0) u = f32[1] constant({9}) i = s32[] constant(2)\n"
                                    "ROOT d = f32[4] dynamic-update-slice(p, u, i) }");
   hlorun_buffer_t *kept = floats(4, (float[]){1, 2, 3, 4}), *result;
@@ -108,7 +97,7 @@ static const char *const loop_program =
 static void test_asynchronous(void) {
   hlorun_client_t *client = single_client();
   char text[2048] = "HloModule m\n";
-  hlorun_program_t *program = load(client, strcat(text, loop_program));
+  hlorun_program_t *program = api_load(client, strcat(text, loop_program));
   hlorun_execution_t *runs[8];
   for (int i = 0; i < 8; i++) {
     hlorun_buffer_t *arg = floats(2, (float[]){(float)i, 1});
@@ -129,7 +118,7 @@ static void test_asynchronous(void) {
 
 static void test_cancel(void) {
   hlorun_client_t *client = single_client();
-  hlorun_program_t *program = load(client, "HloModule m\n"
+  hlorun_program_t *program = api_load(client, "HloModule m\n"
                                            "body { ROOT p = f32[2] parameter(0) }\n"
                                            "cond { p = f32[2] parameter(0) ROOT t = pred[] constant(true) }\n"
                                            "ENTRY e { p = f32[2] parameter(0)\n"
@@ -145,52 +134,20 @@ static void test_cancel(void) {
   hlorun_client_release(client, 0);
 }
 
-typedef struct member {
-  hlorun_client_t *client;
-  float got;
-  hlorun_status_t status;
-} member_t;
-
-static void *sum_over_peers(void *context) {
-  member_t *member = context;
-  hlorun_program_options_t options;
-  hlorun_program_options_init(&options);
-  hlorun_program_t *program = NULL;
-  hlorun_buffer_t *arg = NULL, *result = NULL;
-  const char *text = "HloModule m\n"
-                     "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
-                     "ENTRY e { p = f32[1] parameter(0)\n"
-                     "  ROOT r = f32[1] all-reduce(p), replica_groups={}, to_apply=sum }\n";
-  float mine = (float)hlorun_client_rank(member->client) + 1;
-  int64_t one = 1;
-  member->status = hlorun_program_load_bytes(member->client, "sum.hlo", text, strlen(text), &options, &program);
-  if (!member->status) member->status = hlorun_buffer_create("f32", 1, &one, &mine, NULL, NULL, &arg);
-  if (!member->status) member->status = hlorun_execute(program, &arg, NULL, &result);
-  if (!member->status) member->got = *(const float *)hlorun_buffer_data(result);
-  hlorun_buffer_release(result);
-  hlorun_buffer_release(arg);
-  hlorun_program_release(program);
-  hlorun_client_release(member->client, hlorun_status_exit_code(member->status));
-  return NULL;
-}
-
 static void test_local_grid(void) {
   enum { MEMBERS = 5 };
-  hlorun_client_options_t options;
-  hlorun_client_options_init(&options);
-  hlorun_client_t *clients[MEMBERS];
-  CHECK_OK(hlorun_clients_create_local(&options, MEMBERS, clients));
-  member_t members[MEMBERS] = {0};
-  pthread_t threads[MEMBERS];
+  api_member_t members[MEMBERS];
   for (int i = 0; i < MEMBERS; i++) {
-    members[i].client = clients[i];
-    pthread_create(&threads[i], NULL, sum_over_peers, &members[i]);
+    float mine = (float)i + 1;
+    members[i] = (api_member_t){.program = "HloModule m\n"
+                                           "sum { a = f32[] parameter(0) b = f32[] parameter(1)\n"
+                                           "  ROOT c = f32[] add(a, b) }\n"
+                                           "ENTRY e { p = f32[1] parameter(0)\n"
+                                           "  ROOT r = f32[1] all-reduce(p), replica_groups={}, to_apply=sum }\n",
+                                .arg = floats(1, &mine)};
   }
-  for (int i = 0; i < MEMBERS; i++) {
-    pthread_join(threads[i], NULL);
-    CHECK_OK(members[i].status);
-    CU_ASSERT_EQUAL(members[i].got, 15);
-  }
+  api_grid_run(MEMBERS, members);
+  for (int i = 0; i < MEMBERS; i++) CU_ASSERT_EQUAL(members[i].got, 15);
 }
 
 CU_TestInfo suite_hlorun[] = {{"tuples are flattened", test_flattened_tuples},

@@ -5,9 +5,8 @@
 
 #define CHECK(driver, text) CU_ASSERT_TRUE(jit_check(driver, text))
 
-static const hr_dtype_t all_types[] = {HR_PRED, HR_S8,  HR_U8,  HR_S16,  HR_U16, HR_S32, HR_U32,
-                                       HR_S64,  HR_U64, HR_F16, HR_BF16, HR_F32, HR_F64};
-enum { TYPES = sizeof all_types / sizeof *all_types };
+/* All types of elements. */
+enum { TYPES = HR_C128 + 1 };
 
 /* Processors without conversions of f16 have no code for it. */
 static bool is_declined(hr_dtype_t type) { return type == HR_F16 && !jit_target_host()->has_f16; }
@@ -17,12 +16,17 @@ static bool is_op(hlo_opcode_t op, hr_dtype_t type) {
   hr_dtype_class_t class_ = hr_dtype_class(type);
   switch (op) {
     case HLO_ADD: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: return true;
-    case HLO_AND: case HLO_OR: case HLO_XOR: case HLO_NOT: return class_ != HR_CLASS_FLOAT;
+    case HLO_AND: case HLO_OR: case HLO_XOR: case HLO_NOT:
+      return class_ == HR_CLASS_PRED || hr_dtype_is_integer(type);
     case HLO_SHIFT_LEFT: case HLO_SHIFT_RIGHT_ARITHMETIC: case HLO_SHIFT_RIGHT_LOGICAL: case HLO_POPCNT:
     case HLO_COUNT_LEADING_ZEROS: return hr_dtype_is_integer(type);
-    case HLO_SUBTRACT: case HLO_DIVIDE: case HLO_REMAINDER: case HLO_POWER: return class_ != HR_CLASS_PRED;
-    case HLO_NEGATE: case HLO_ABS: case HLO_SIGN: return class_ == HR_CLASS_SIGNED || class_ == HR_CLASS_FLOAT;
-    default: return class_ == HR_CLASS_FLOAT;
+    case HLO_SUBTRACT: case HLO_DIVIDE: case HLO_POWER: return class_ != HR_CLASS_PRED;
+    case HLO_REMAINDER: return class_ != HR_CLASS_PRED && class_ != HR_CLASS_COMPLEX;
+    case HLO_NEGATE: case HLO_SIGN: return class_ != HR_CLASS_PRED && class_ != HR_CLASS_UNSIGNED;
+    case HLO_ABS: return class_ == HR_CLASS_SIGNED || class_ == HR_CLASS_FLOAT;
+    case HLO_CEIL: case HLO_FLOOR: case HLO_ROUND_NEAREST_AFZ: case HLO_ROUND_NEAREST_EVEN: case HLO_ERF:
+      return class_ == HR_CLASS_FLOAT;
+    default: return class_ == HR_CLASS_FLOAT || class_ == HR_CLASS_COMPLEX;
   }
 }
 
@@ -36,8 +40,10 @@ static const hlo_opcode_t binary_ops[] = {
     HLO_AND, HLO_OR, HLO_XOR, HLO_SHIFT_LEFT, HLO_SHIFT_RIGHT_ARITHMETIC, HLO_SHIFT_RIGHT_LOGICAL};
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
-static bool is_function(hlo_opcode_t op) {
+/* Roots of complex numbers are functions, too, and so are their quotients. */
+static bool is_function(hlo_opcode_t op, hr_dtype_t type) {
   switch (op) {
+    case HLO_SQRT: case HLO_SIGN: return hr_dtype_is_complex(type);
     case HLO_RSQRT: case HLO_CBRT: case HLO_EXPONENTIAL: case HLO_EXPONENTIAL_MINUS_ONE: case HLO_LOG:
     case HLO_LOG_PLUS_ONE: case HLO_LOGISTIC: case HLO_SINE: case HLO_COSINE: case HLO_TAN: case HLO_TANH: case HLO_ERF:
     case HLO_POWER: case HLO_ATAN2: return true;
@@ -48,10 +54,10 @@ static bool is_function(hlo_opcode_t op) {
 /* All ops on a type are one program: a result each. */
 static void add_ops(hr_text_t *text, const char *type, hr_dtype_t dtype, bool functions, int *count) {
   for (int i = 0; i < COUNT(unary_ops); i++)
-    if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i]) == functions)
+    if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i], dtype) == functions)
       hr_text_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
   for (int i = 0; i < COUNT(binary_ops); i++)
-    if (is_op(binary_ops[i], dtype) && (is_function(binary_ops[i]) && hr_dtype_is_float(dtype)) == functions)
+    if (is_op(binary_ops[i], dtype) && (is_function(binary_ops[i], dtype) && !hr_dtype_is_integer(dtype)) == functions)
       hr_text_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
 }
 
@@ -79,7 +85,7 @@ static void ops_of_type(jit_driver_t *driver, hr_dtype_t dtype, int64_t size, bo
   if (!functions) {
     hr_text_printf(&text, "r%d = %s select(p, a, b)\n", count++, type);
     hr_text_printf(&text, "r%d = %s clamp(b, a, b)\n", count++, type);
-    for (int d = 0; d < HLO_DIRECTION_COUNT; d++)
+    for (int d = 0; d < (hr_dtype_is_complex(dtype) ? 2 : HLO_DIRECTION_COUNT); d++)
       hr_text_printf(&text, "r%d = pred[%lld] compare(a, b), direction=%s\n", count++, (long long)size,
                      (const char *[]){"EQ", "NE", "GE", "GT", "LE", "LT"}[d]);
   }
@@ -97,9 +103,9 @@ static void ops_of_type(jit_driver_t *driver, hr_dtype_t dtype, int64_t size, bo
 static void exact_ops(void) {
   jit_driver_t driver = {.seed = 1, .workers = 1};
   for (int i = 0; i < TYPES; i++) {
-    if (is_declined(all_types[i])) continue;
-    ops_of_type(&driver, all_types[i], 1000, false);
-    ops_of_type(&driver, all_types[i], 1, false);
+    if (is_declined((hr_dtype_t)i)) continue;
+    ops_of_type(&driver, (hr_dtype_t)i, 1000, false);
+    ops_of_type(&driver, (hr_dtype_t)i, 1, false);
   }
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
@@ -107,7 +113,20 @@ static void exact_ops(void) {
 static void functions(void) {
   jit_driver_t driver = {.seed = 2, .workers = 1, .ulp = 3};
   for (int i = 0; i < TYPES; i++)
-    if (hr_dtype_is_float(all_types[i]) && !is_declined(all_types[i])) ops_of_type(&driver, all_types[i], 700, true);
+    if (hr_dtype_is_float((hr_dtype_t)i) && !is_declined((hr_dtype_t)i)) ops_of_type(&driver, (hr_dtype_t)i, 700, true);
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
+/* Parts may be small beside each other, and are good to a little of the larger one then. Those that are neither finite nor
+ * moderate are the library's to the bit. */
+static void complex_functions(void) {
+  jit_driver_t driver = {.seed = 4, .workers = 1, .ulp = 8};
+  ops_of_type(&driver, HR_C64, 700, true);
+  ops_of_type(&driver, HR_C64, 1, true);
+  ops_of_type(&driver, HR_C128, 700, true);
+  CHECK(&driver, "HloModule t\nENTRY e { a = c64[99] parameter(0) b = c128[99] parameter(1) c = f32[99] abs(a)\n"
+                 "d = f64[99] abs(b) f = f32[99] imag(a) g = f64[99] real(b) h = c64[99] complex(c, f)\n"
+                 "ROOT t = tuple(c, d, g, h) }\n");
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
@@ -117,8 +136,8 @@ static void conversions(void) {
   for (int i = 0; i < TYPES; i++) {
     hr_text_t text;
     hr_text_init(&text);
-    hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n", hr_dtype_name(all_types[i]));
-    for (int k = 0; k < TYPES; k++) hr_text_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name(all_types[k]));
+    hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n", hr_dtype_name((hr_dtype_t)i));
+    for (int k = 0; k < TYPES; k++) hr_text_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name((hr_dtype_t)k));
     add_tuple(&text, TYPES);
     check_text(&driver, &text);
   }
@@ -126,6 +145,38 @@ static void conversions(void) {
                  "c = u32[99] bitcast-convert(a) d = f16[99] parameter(1) f = s16[99] bitcast-convert(d)\n"
                  "ROOT t = (s32[99], u32[99], s16[99]) tuple(b, c, f) }\n");
   CU_ASSERT_EQUAL(driver.declined, is_declined(HR_F16) ? TYPES + 1 : 0);
+}
+
+/* What moves, chooses and sums complex numbers, by whole vectors and less. */
+static void complex_arrays(void) {
+  static const char *const types[] = {"c64", "c128"};
+  for (int i = 0; i < 24; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true, .ulp = 1,
+                           .tolerance = 1e-5, .in_place = i % 3 == 0};
+    const char *type = types[i % 2];
+    int rows = 1 + i * 5 % 23, columns = 1 + i * 7 % 61;
+    char text[2048];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] parameter(1) p = pred[%d,%d] parameter(2)\n"
+             "k = %s[] constant((1.5, -2)) kb = %s[%d,%d] broadcast(k), dimensions={} m = %s[%d,%d] multiply(a, kb)\n"
+             "q = %s[%d,%d] select(p, m, b) r = %s[%d,%d] reverse(b), dimensions={1} v = %s[%d,%d] subtract(q, r)\n"
+             "w = %s[%d,%d] select(p, a, b) n = %s[%d,%d] maximum(w, v) ROOT t = tuple(v, w, n) }\n",
+             type, rows, columns, type, rows, columns, rows, columns, type, type, rows, columns, type, rows, columns,
+             type, rows, columns, type, rows, columns, type, rows, columns, type, rows, columns, type, rows, columns);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nf { x = %s[] parameter(0) y = %s[] parameter(1) ROOT z = %s[] add(x, y) }\n"
+             "ENTRY e { a = %s[%d,%d] parameter(0) m = %s[%d,%d] multiply(a, a) k = %s[] constant((0, 1))\n"
+             "ROOT r = %s[%d] reduce(m, k), dimensions={%d}, to_apply=f }\n",
+             type, type, type, type, rows, columns, type, rows, columns, type, type, i % 3 ? rows : columns, i % 3 ? 1 : 0);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] transpose(a), dimensions={1,0}\n"
+             "c = %s[%d,%d] parameter(1) d = %s[%d,%d] add(b, c) ROOT n = %s[%d,%d] negate(d) }\n",
+             type, rows, columns, type, columns, rows, type, columns, rows, type, columns, rows, type, columns, rows);
+    CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
 }
 
 /* Sizes around the width of vectors, and several workers. */
@@ -508,6 +559,7 @@ static void random_fusions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
-CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"conversions", conversions},
+CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"functions of complex numbers", complex_functions},
+                           {"arrays of complex numbers", complex_arrays}, {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"loops", loops}, {"random fusions", random_fusions}, CU_TEST_INFO_NULL};

@@ -50,7 +50,7 @@ static void check_same(const char *text) {
 
 static void test_forms(void) {
   check_same(
-      "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
+      "module @m attributes {mhlo.num_partitions = 1 : i32, my.flag = #my.on, my.other = #my.on<1, 2>} {\n"
       "  func.func public @main(%arg0: tensor<4x8xf32> {mhlo.sharding = \"{replicated}\"}, %arg1: tensor<8xbf16>) -> (tensor<4xf32> {jax.result_info = \"r\"}, tensor<i32>) {\n"
       "    %c = stablehlo.constant dense<[1, -2]> : tensor<2xi32>\n"
       "    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>\n"
@@ -251,6 +251,41 @@ static void test_round_trip(void) {
   hlo_module_destroy(module);
 }
 
+/* The location of op `index` of the only function. */
+static void check_location(const mlir_module_t *tree, size_t index, const char *wanted) {
+  const mlir_block_t *module = tree->op->regions[0]->blocks.data[0];
+  const mlir_op_t *op = module->ops.data[0]->regions[0]->blocks.data[0]->ops.data[index];
+  hr_str_t text = op->location ? op->location->text : HR_STR("none");
+  if (!hr_str_is(text, wanted)) fprintf(stderr, "wanted %s\nfound  %.*s\n", wanted, HR_STR_ARGS(text));
+  CU_ASSERT(hr_str_is(text, wanted));
+}
+
+/* Aliases may stand before the ops that name them or behind, name one another, lead in circles, or be missing. */
+static void test_locations(void) {
+  static const char text[] =
+      "#loc1 = loc(\"a.py\":1:2)\n#other = loc(\"b\"(#loc1))\n"
+      "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+      "  %0 = stablehlo.abs %x : tensor<f32> loc(#loc3)\n"
+      "  %1 = stablehlo.abs %0 : tensor<f32> loc(#loc3)\n"
+      "  %2 = stablehlo.abs %1 : tensor<f32> loc(#loc1)\n"
+      "  %3 = stablehlo.abs %2 : tensor<f32> loc(\"c#d\"(#other))\n"
+      "  %4 = stablehlo.abs %3 : tensor<f32> loc(#loc99999999999)\n"
+      "  %5 = stablehlo.abs %4 : tensor<f32> loc(#loc77)\n"
+      "  %6 = stablehlo.abs %5 {of = #loc1} : tensor<f32> loc(#loc8)\n"
+      "  return %6 : tensor<f32>\n}\n"
+      "#loc2 = loc(callsite(\"f\"(#loc1) at #loc))\n#loc = loc(\"main.py\":7:8 to :9)\n#loc3 = loc(\"g\"(#loc2))\n"
+      "#loc8 = loc(fused[#loc9])\n#loc9 = loc(\"h\"(#loc8))\n";
+  static const char *const wanted[] = {
+      "\"g\"(callsite(\"f\"(\"a.py\":1:2) at \"main.py\":7:8 to :9))",
+      "\"g\"(callsite(\"f\"(\"a.py\":1:2) at \"main.py\":7:8 to :9))",
+      "\"a.py\":1:2", "\"c#d\"(\"b\"(\"a.py\":1:2))", "unknown", "unknown"};
+  mlir_module_t *tree = NULL;
+  CHECK_OK(parse(text, &tree));
+  if (!tree) return;
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) check_location(tree, i, wanted[i]);
+  mlir_module_destroy(tree);
+}
+
 static void test_leaks(void) {
   static const char text[] = "HloModule m\nENTRY %main () -> f32[3] {\n  ROOT %c = f32[3] constant({1,2,3})\n}\n";
   long before = (long)hr_mem_live_blocks();
@@ -266,5 +301,6 @@ CU_TestInfo suite_mlir_text[] = {{"forms print as MLIR's", test_forms},
                                  {"bitcasts see layouts", test_bitcast},
                                  {"what StableHLO cannot say", test_refused},
                                  {"there and back", test_round_trip},
+                                 {"locations by their aliases", test_locations},
                                  {"nothing is lost in memory", test_leaks},
                                  CU_TEST_INFO_NULL};

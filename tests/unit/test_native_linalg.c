@@ -115,9 +115,25 @@ static void custom_calls(void) {
   }
 }
 
+static void factors(void) {
+  static const int sizes[][3] = {{7, 6, 6}, {3, 40, 17}, {2, 17, 40}, {1, 300, 300}, {2, 150, 260}, {1, 260, 100}};
+  static const char letters[] = "sdcz";
+  char what[512], shape[64];
+  for (int i = 0; i < 24; i++) {
+    const int *size = sizes[i / 4], fewer = size[1] < size[2] ? size[1] : size[2];
+    snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[i % 4], size[0], size[1], size[2]);
+    snprintf(what, sizeof what,
+             "(%s{1,2,0}, s32[%d,%d]{1,0}, s32[%d]{0}) custom-call(a), custom_call_target=\"lapack_%cgetrf_ffi\", "
+             "operand_layout_constraints={%s{1,2,0}}, api_version=API_VERSION_TYPED_FFI, backend_config={}",
+             shape, size[0], fewer, size[0], letters[i % 4], shape);
+    check(1 + i % 3, shape, "f32[]", what, i / 4 == 3 ? 60 : 3); /* large ones: for the rounding not to add up */
+  }
+}
+
 CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
                                      {"triangular solves", solves},
                                      {"custom calls", custom_calls},
+                                     {"factors with pivots", factors},
                                      CU_TEST_INFO_NULL};

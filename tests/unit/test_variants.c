@@ -1,19 +1,7 @@
-#include <pthread.h>
-#include <string.h>
-
+#include "api_driver.h"
 #include "base/mem.h"
-#include "hlorun.h"
-#include "unit.h"
 
 enum { MOST_ROWS = 8, COLUMNS = 2 };
-
-static hlorun_program_t *load(hlorun_client_t *client, const char *text) {
-  hlorun_program_options_t options;
-  hlorun_program_options_init(&options);
-  hlorun_program_t *program = NULL;
-  CHECK_OK(hlorun_program_load_bytes(client, "rows.hlo", text, strlen(text), &options, &program));
-  return program;
-}
 
 static hlorun_buffer_t *rows_of(int64_t rows) {
   float ones[MOST_ROWS * COLUMNS];
@@ -64,7 +52,7 @@ static void test_many_sizes(void) {
   options.world = HLORUN_WORLD_SINGLE;
   hlorun_client_t *client = NULL;
   CHECK_OK(hlorun_client_create(&options, &client));
-  hlorun_program_t *program = load(client, doubling);
+  hlorun_program_t *program = api_load(client, doubling);
   for (int turn = 0; turn < 4; turn++)
     for (int64_t rows = 0; rows <= MOST_ROWS; rows++) check_doubling(program, rows);
   hlorun_program_release(program);
@@ -92,41 +80,13 @@ static const char *const by_pairs =
     "  total = f32[] get-tuple-element(w), index=2\n"
     "  ROOT all = f32[] all-reduce(total), replica_groups={}, to_apply=sum }\n";
 
-typedef struct member {
-  hlorun_client_t *client;
-  float got;
-} member_t;
-
-static void *sum_pairs(void *context) {
-  member_t *member = context;
-  hlorun_program_t *program = load(member->client, by_pairs);
-  hlorun_buffer_t *arg = rows_of(hlorun_client_rank(member->client) + 1), *result;
-  CHECK_OK(hlorun_execute(program, &arg, NULL, &result));
-  member->got = *(const float *)hlorun_buffer_data(result);
-  hlorun_buffer_release(result);
-  hlorun_buffer_release(arg);
-  hlorun_program_release(program);
-  hlorun_client_release(member->client, 0);
-  return NULL;
-}
-
 /* One to four rows: 0, 4, 4 and 8 of the ones are in pairs. The first process runs the program itself. */
 static void test_sizes_differ_between_peers(void) {
   enum { MEMBERS = 4 };
-  hlorun_client_options_t options;
-  hlorun_client_options_init(&options);
-  hlorun_client_t *clients[MEMBERS];
-  CHECK_OK(hlorun_clients_create_local(&options, MEMBERS, clients));
-  member_t members[MEMBERS] = {0};
-  pthread_t threads[MEMBERS];
-  for (int i = 0; i < MEMBERS; i++) {
-    members[i].client = clients[i];
-    pthread_create(&threads[i], NULL, sum_pairs, &members[i]);
-  }
-  for (int i = 0; i < MEMBERS; i++) {
-    pthread_join(threads[i], NULL);
-    CU_ASSERT_EQUAL(members[i].got, 16);
-  }
+  api_member_t members[MEMBERS];
+  for (int i = 0; i < MEMBERS; i++) members[i] = (api_member_t){.program = by_pairs, .arg = rows_of(i + 1)};
+  api_grid_run(MEMBERS, members);
+  for (int i = 0; i < MEMBERS; i++) CU_ASSERT_EQUAL(members[i].got, 16);
 }
 
 CU_TestInfo suite_variants[] = {{"results have the sizes of the arguments", test_many_sizes},

@@ -1,4 +1,4 @@
-// EXPECT: 3:3 argument 0 of its block is f32[3], and its type says f32[2]
+// EXPECT: 3:3 block argument 0 is f32[3], and the function's type says f32[2]
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<2xf32>) -> (), sym_name = "main"}> ({
   ^bb0(%a: tensor<3xf32>):

@@ -1,12 +1,11 @@
 /* Times loading: reading a program of any form, and verifying it.
- *   bench_load [FILE...]     without files: made programs of many ops, of a blob, of many decimals, as HLO text,
- *                            StableHLO text and bytecode */
+ *   bench_load [FILE...]     without files: made programs of many ops, without and with locations, of a blob, of many
+ *                            decimals, as HLO text, StableHLO text and bytecode */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "bench_tools.h"
 #include "ir/print.h"
 #include "mlir/bytecode.h"
 #include "read/read.h"
@@ -14,18 +13,6 @@
 #define OPS 100000
 #define BLOB_BYTES 25000000 /* 50 MB of hexadecimal digits */
 #define DECIMALS 1000000
-
-static void check(hr_status_t st) {
-  if (!st) return;
-  hr_status_print(stderr, st);
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static size_t count_ops(const hlo_module_t *module) {
   size_t count = 0;
@@ -35,11 +22,11 @@ static size_t count_ops(const hlo_module_t *module) {
 
 static void bench(const char *name, hr_buffer_t *bytes) {
   hlo_module_t *module;
-  double start = now(), megabytes = (double)hr_buffer_size(bytes) / 1e6;
-  check(read_module(name, bytes, &module));
-  double read = now();
-  check(hlo_verify(module));
-  double verified = now(), ops = (double)count_ops(module);
+  double start = bench_now_s(), megabytes = (double)hr_buffer_size(bytes) / 1e6;
+  bench_check(read_module(name, bytes, &module));
+  double read = bench_now_s();
+  bench_check(hlo_verify(module));
+  double verified = bench_now_s(), ops = (double)count_ops(module);
   printf("%-24s %8.2f MB %9.0f ops   read %7.3f s %8.1f MB/s %10.0f ops/s   verify %7.3f s\n", name, megabytes, ops,
          read - start, megabytes / (read - start), ops / (read - start), verified - read);
   hlo_module_destroy(module);
@@ -47,8 +34,8 @@ static void bench(const char *name, hr_buffer_t *bytes) {
 
 static hr_buffer_t *bytes_of(hr_text_t *text) {
   hr_buffer_t *bytes;
-  check(hr_text_finish(text));
-  check(hr_buffer_create(text->size, &bytes));
+  bench_check(hr_text_finish(text));
+  bench_check(hr_buffer_create(text->size, &bytes));
   memcpy(hr_buffer_data(bytes), text->data, text->size);
   hr_text_deinit(text);
   return bytes;
@@ -63,6 +50,22 @@ static void add_ops(hr_text_t *text) {
   for (int i = 2; i < OPS; i++)
     hr_text_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
   hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
+}
+
+/* The same with a location for each op, a call within calls, in four aliases behind the program as JAX has them. */
+static void add_located_ops(hr_text_t *text) {
+  hr_text_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+                        "tensor<4x8xf32>\n");
+  for (int i = 1; i < OPS; i++)
+    hr_text_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i, i - 1, i - 1, 4 * i + 3);
+  hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
+  hr_text_add_str(text, "#loc1 = loc(callsite(\"step\"(\"train.py\":50:4) at #loc))\n");
+  for (int i = 1; i < OPS; i++) {
+    hr_text_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n", 4 * i, i % 40, i);
+    hr_text_printf(text, "#loc%d = loc(\"call_%d\"(#loc%d))\n", 4 * i + 1, i % 7, 4 * i);
+    hr_text_printf(text, "#loc%d = loc(callsite(#loc%d at #loc1))\n", 4 * i + 2, 4 * i + 1);
+    hr_text_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i, 4 * i + 2);
+  }
 }
 
 static void add_constant(hr_text_t *text, int64_t count, void (*add_elements)(hr_text_t *text, int64_t count)) {
@@ -89,8 +92,8 @@ static void add_decimals(hr_text_t *text, int64_t count) {
 static hr_buffer_t *bytecode_of(hr_buffer_t *bytes) {
   mlir_module_t *tree;
   hr_buffer_t *bytecode;
-  check(read_tree("made", bytes, &tree));
-  check(mlir_write_bytecode(tree, &(mlir_write_options_t){.portable = true}, &bytecode));
+  bench_check(read_tree("made", bytes, &tree));
+  bench_check(mlir_write_bytecode(tree, &(mlir_write_options_t){.portable = true}, &bytecode));
   mlir_module_destroy(tree);
   return bytecode;
 }
@@ -98,7 +101,7 @@ static hr_buffer_t *bytecode_of(hr_buffer_t *bytes) {
 static hr_buffer_t *hlo_text_of(hr_buffer_t *bytes) {
   hlo_module_t *module;
   hr_text_t text;
-  check(read_module("made", bytes, &module));
+  bench_check(read_module("made", bytes, &module));
   hr_text_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_LONG);
   hlo_module_destroy(module);
@@ -124,7 +127,7 @@ int main(int argc, char **argv) {
   hr_buffer_t *bytes;
   hr_text_t text;
   for (int i = 1; i < argc; i++) {
-    check(hr_buffer_map_file(argv[i], &bytes));
+    bench_check(hr_buffer_map_file(argv[i], &bytes));
     bench(argv[i], bytes);
     hr_buffer_release(bytes);
   }
@@ -132,6 +135,9 @@ int main(int argc, char **argv) {
   hr_text_init(&text);
   add_ops(&text);
   bench_forms("ops", bytes_of(&text));
+  hr_text_init(&text);
+  add_located_ops(&text);
+  bench_forms("located", bytes_of(&text));
   hr_text_init(&text);
   add_constant(&text, BLOB_BYTES / 4, add_blob);
   bench_forms("blob", bytes_of(&text));

@@ -1,0 +1,237 @@
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include "ops/gemm.h"
+
+#include <string.h>
+
+#define GEMM_DEPTH 256         /* terms of a strip */
+#define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
+#define SHORT_DEPTH 64
+#define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
+#define STRIP_BYTES 128        /* of a row of the widest strip */
+#define ROW_UNIT 8
+#define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
+
+typedef struct gemm_range {
+  int64_t row, rows, column, columns, first, depth; /* columns and terms in reals */
+  bool packed;                                      /* the left matrix */
+} gemm_range_t;
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* As many rows of a as a block holds. */
+static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
+  return BLOCK_BYTES / (least(depth, GEMM_DEPTH) * real_bytes) / ROW_UNIT * ROW_UNIT;
+}
+
+#define JOIN_NAME(a, b) a##b
+#if defined(__x86_64__)
+#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define TILES_BYTES 64
+#define TILES_SUMS 16
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_wide_, x)
+#include "ops/gemm_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_wide_, x)
+#include "ops/gemm_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TILES_TARGET
+#undef TILES_BYTES
+#undef TILES_SUMS
+
+#define TILES_TARGET __attribute__((target("avx2,fma")))
+#define TILES_BYTES 32
+#define TILES_SUMS 8
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_middle_, x)
+#include "ops/gemm_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_middle_, x)
+#include "ops/gemm_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TILES_TARGET
+#undef TILES_BYTES
+#undef TILES_SUMS
+#endif
+
+#define TILES_TARGET
+#define TILES_BYTES 16
+#define TILES_SUMS 8
+#define TILES_REAL float
+#define TILES_NAME(x) JOIN_NAME(f32_narrow_, x)
+#include "ops/gemm_tiles.h"
+#undef TILES_REAL
+#undef TILES_NAME
+#define TILES_REAL double
+#define TILES_NAME(x) JOIN_NAME(f64_narrow_, x)
+#include "ops/gemm_tiles.h"
+
+typedef void (*part_fn)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space);
+
+static part_fn choose_part(bool is_double) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    return is_double ? f64_wide_part : f32_wide_part;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return is_double ? f64_middle_part : f32_middle_part;
+#endif
+  return is_double ? f64_narrow_part : f32_narrow_part;
+}
+
+/* --- sizes --- */
+
+static int64_t parts_of(const gemm_job_t *job) { return hr_dtype_is_complex(job->dtype) ? 2 : 1; }
+static int64_t real_bytes(const gemm_job_t *job) { return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype)); }
+static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
+ * and its lines are far apart. */
+static bool is_packed(const gemm_job_t *job, int64_t columns) {
+  if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
+  int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
+  if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
+  return columns >= PACKED_COLUMNS && step * parts_of(job) * real_bytes(job) >= 1024;
+}
+
+static gemm_range_t whole_range(const gemm_job_t *job) {
+  int64_t parts = parts_of(job);
+  return (gemm_range_t){.rows = job->m, .columns = job->n * parts, .depth = job->k * parts,
+                        .packed = is_packed(job, job->n * parts)};
+}
+
+size_t gemm_space_bytes(const gemm_job_t *job) {
+  int64_t bytes = real_bytes(job), depth = least(GEMM_DEPTH, job->k * parts_of(job));
+  int64_t block = least(BLOCK_BYTES, divide_up(job->m, ROW_UNIT) * ROW_UNIT * depth * bytes);
+  block += block / 8; /* panels do not follow each other closely */
+  size_t strips = (size_t)(GEMM_STRIPS * STRIP_BYTES * GEMM_DEPTH);
+  return strips + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
+}
+
+void gemm_run_alone(const gemm_job_t *job, int worker, void *space) {
+  gemm_range_t range = whole_range(job);
+  choose_part(real_bytes(job) == 8)(job, &range, worker, space);
+}
+
+/* --- sharing out --- */
+
+/* What the slowest worker does, in products: those of its part, and what packing costs it. */
+static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
+  int64_t parts = parts_of(job), strip = STRIP_BYTES / real_bytes(job);
+  double rows = (double)(divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
+  double columns = (double)(divide_up(divide_up(job->n * parts, strip), col_parts) * strip);
+  double depth = (double)divide_up(job->k * parts, depth_parts);
+  double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
+  return rows * columns * depth + depth * (8 * columns + (job->fill ? 24 : 4) * rows) + sums;
+}
+
+static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
+  int64_t strip = STRIP_BYTES / real_bytes(job) / parts_of(job);
+  gemm_cut_t cut = {.row_unit = divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
+                    .col_unit = divide_up(divide_up(job->n, strip), col_parts) * strip,
+                    .depth_unit = divide_up(job->k, depth_parts)};
+  if (depth_parts > 1) cut.depth_unit = divide_up(cut.depth_unit, 16) * 16;
+  cut.row_parts = divide_up(job->m, cut.row_unit), cut.col_parts = divide_up(job->n, cut.col_unit);
+  cut.depth_parts = divide_up(job->k, cut.depth_unit);
+  return cut;
+}
+
+#define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
+
+gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
+  gemm_cut_t best = make_cut(job, 1, 1, 1);
+  double products = (double)job->m * (double)job->n * (double)job->k, least_cost = cost_of(job, 1, 1, 1);
+  if (products * (double)parts_of(job) < SPLIT_PRODUCTS) return best;
+  for (int rows = 1; rows <= workers; rows++)
+    for (int columns = 1; columns * rows <= workers; columns++)
+      for (int depths = 1; depths * columns * rows <= workers; depths++) {
+        double cost = cost_of(job, rows, columns, depths);
+        if (cost >= 0.98 * least_cost || (depths > 1 && (job->fill || job->mode != GEMM_SET))) continue;
+        least_cost = cost;
+        best = make_cut(job, rows, columns, depths);
+      }
+  return best;
+}
+
+static size_t part_space(const gemm_job_t *job, const gemm_cut_t *cut) {
+  gemm_job_t part = *job;
+  part.m = least(job->m, cut->row_unit), part.k = least(job->k, cut->depth_unit);
+  return gemm_space_bytes(&part);
+}
+
+static size_t sum_bytes(const gemm_job_t *job) {
+  return ((size_t)(job->m * job->n) * hr_dtype_bytes(job->dtype) + 63) / 64 * 64;
+}
+
+size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers) {
+  return part_space(job, cut) * (size_t)workers + sum_bytes(job) * (size_t)(cut->depth_parts - 1);
+}
+
+typedef struct gemm_call {
+  const gemm_job_t *job;
+  const gemm_cut_t *cut;
+  part_fn part;
+  char *space, *sums;
+  size_t space_bytes;
+} gemm_call_t;
+
+/* Later terms of the sums go to places of their own first. */
+static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
+  const gemm_call_t *call = context;
+  const gemm_cut_t *cut = call->cut;
+  for (int64_t task = begin; task < end; task++) {
+    gemm_job_t job = *call->job;
+    int64_t depth = task % cut->depth_parts, place = task / cut->depth_parts, parts = parts_of(&job);
+    int64_t row = place % cut->row_parts * cut->row_unit, column = place / cut->row_parts * cut->col_unit;
+    int64_t first = depth * cut->depth_unit;
+    gemm_range_t range = {.row = row, .rows = least(cut->row_unit, job.m - row), .column = column * parts,
+                          .columns = least(cut->col_unit, job.n - column) * parts, .first = first * parts,
+                          .depth = least(cut->depth_unit, job.k - first) * parts};
+    range.packed = is_packed(&job, range.columns);
+    if (depth > 0)
+      job.mode = GEMM_SET, job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job), job.c_row = job.n;
+    call->part(&job, &range, worker, call->space + (size_t)worker * call->space_bytes);
+  }
+}
+
+static void add_rows_f32(float *c, const float *sum, int64_t count, bool subtract) {
+  for (int64_t i = 0; i < count; i++) c[i] += subtract ? -sum[i] : sum[i];
+}
+static void add_rows_f64(double *c, const double *sum, int64_t count, bool subtract) {
+  for (int64_t i = 0; i < count; i++) c[i] += subtract ? -sum[i] : sum[i];
+}
+
+static void add_sums(const gemm_call_t *call) {
+  const gemm_job_t *job = call->job;
+  int64_t count = job->n * parts_of(job), bytes = real_bytes(job);
+  for (int64_t d = 1; d < call->cut->depth_parts; d++)
+    for (int64_t i = 0; i < job->m; i++) {
+      char *c = (char *)job->c + i * job->c_row * parts_of(job) * bytes;
+      const char *sum = call->sums + (size_t)(d - 1) * sum_bytes(job) + i * count * bytes;
+      if (bytes == 4)
+        add_rows_f32((float *)c, (const float *)sum, count, job->mode == GEMM_SUBTRACT);
+      else
+        add_rows_f64((double *)c, (const double *)sum, count, job->mode == GEMM_SUBTRACT);
+    }
+}
+
+void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch) {
+  gemm_call_t call = {job, cut, choose_part(real_bytes(job) == 8), scratch, NULL, part_space(job, cut)};
+  call.sums = call.space + call.space_bytes * (size_t)hr_workers_count(workers);
+  int64_t tasks = cut->row_parts * cut->col_parts * cut->depth_parts;
+  if (tasks > 1)
+    hr_workers_for(workers, tasks, 1, run_parts, &call);
+  else
+    run_parts(&call, 0, 1, 0);
+  add_sums(&call);
+}

@@ -1,0 +1,58 @@
+/* Products of matrices of f32, f64, c64 and c128 by own loops, blocked for the caches: what dot, convolution and the
+ * factorisations share. A complex product is a real one (see matmul.h): of the left matrix every element is two reals
+ * of a row, of the right one two rows of two.
+ *
+ *   tile     8 rows by 2 vectors of columns, or fewer, in registers
+ *   strip    2 vectors of columns of b, GEMM_DEPTH rows of it, packed: stays in the innermost cache
+ *   block    some rows of a, GEMM_DEPTH columns of it: stays in the next cache while all strips go past
+ *
+ * Parts of the result are independent of each other, and every worker packs what it needs. Thread: any. */
+#ifndef HLO_OPS_GEMM_H
+#define HLO_OPS_GEMM_H
+
+#include "base/dtype.h"
+#include "base/workers.h"
+
+typedef enum gemm_mode { GEMM_SET, GEMM_ADD, GEMM_SUBTRACT } gemm_mode_t;
+
+/* c = a b, or c += a b, or c -= a b. Sizes and steps in elements; steps may be negative. */
+typedef struct gemm_job {
+  hr_dtype_t dtype;
+  gemm_mode_t mode;
+  int64_t m, n, k;
+  const void *a;
+  int64_t a_row, a_col;
+  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row, first), row-major. `worker`
+   * as of gemm_run. */
+  void (*fill)(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count, void *to);
+  const void *context;
+  const void *b;
+  int64_t b_row, b_col;
+  /* Operands whose rows or columns have no one step: where each row and each column starts. NULL: by steps. */
+  const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
+  void *c;
+  int64_t c_row; /* columns of c are dense */
+} gemm_job_t;
+
+/* How a product is shared out: rows, columns and, where those are too few, terms of the sums. */
+typedef struct gemm_cut {
+  int64_t row_unit, col_unit, depth_unit;
+  int64_t row_parts, col_parts, depth_parts;
+} gemm_cut_t;
+
+static inline bool gemm_has_type(hr_dtype_t dtype) {
+  return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
+}
+
+/* Only sizes and type of the job count, and whether it has `fill`. */
+gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers);
+/* Scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
+size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers);
+/* workers: at most as many as scratch memory is for; may be NULL. */
+void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch);
+
+/* The whole product on one worker, which is told to `fill`, and its scratch memory. */
+size_t gemm_space_bytes(const gemm_job_t *job);
+void gemm_run_alone(const gemm_job_t *job, int worker, void *space);
+
+#endif

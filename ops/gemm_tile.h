@@ -1,0 +1,48 @@
+/* A tile of a product, in registers. Included once for every width of vectors and type of elements, with
+ *   TILES_NAME(x)   the name of function x in this instance
+ *   TILES_TARGET    attributes of the functions
+ *   TILES_REAL      float or double
+ *   TILES_BYTES     of a vector
+ *   TILES_SUMS      vectors of sums that the registers hold: 8 or 16 */
+#include "ops/gemm.h"
+
+#define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
+#define TILES_INLINE TILES_TARGET static inline __attribute__((always_inline))
+
+typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
+typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
+
+/* Where the operands of a tile lie. Steps in reals. */
+typedef struct TILES_NAME(place) {
+  int64_t k, a_row, a_col, b_row, c_row;
+} TILES_NAME(place_t);
+
+/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. */
+TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
+                                   const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+  TILES_NAME(acc) sums[8][8] = {0};
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+    for (int v = 0; v < vecs; v++) __builtin_prefetch(c + r * at->c_row + v * LANES, 1);
+  for (int64_t p = 0; p < at->k; p++, a += at->a_col, b += at->b_row) {
+    TILES_NAME(acc) line[8];
+#pragma GCC unroll 8
+    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) {
+      TILES_REAL factor = a[r * at->a_row];
+#pragma GCC unroll 8
+      for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+    for (int v = 0; v < vecs; v++) {
+      TILES_NAME(vec) *to = (TILES_NAME(vec) *)(c + r * at->c_row) + v;
+      if (mode == GEMM_ADD) sums[r][v] += *to;
+      if (mode == GEMM_SUBTRACT) sums[r][v] = *to - sums[r][v];
+      *to = sums[r][v];
+    }
+}

@@ -1,0 +1,302 @@
+/* The loops of gemm.c for one width of vectors. Included once per width, after what gemm_tile.h asks for is defined.
+ * Columns of b and c, and terms of the sums, are counted in reals here, two for a complex element. */
+#include "ops/gemm_tile.h"
+
+#if TILES_SUMS == 16
+#define BLOCK_ROWS 8
+#else
+#define BLOCK_ROWS 4
+#endif
+#define WIDTH (2 * LANES)
+#define PANEL(depth) (BLOCK_ROWS * (depth) + LANES) /* apart from each other in the cache */
+
+/* --- the left matrix --- */
+
+typedef struct TILES_NAME(block) {
+  const TILES_REAL *data;
+  int64_t row, col, panel; /* steps to the next row, column, and BLOCK_ROWS rows */
+} TILES_NAME(block_t);
+
+/* Columns are dense: panels of [depth][BLOCK_ROWS]; a few at once, as neighbours share lines of the cache. */
+TILES_TARGET static void TILES_NAME(pack_columns)(const TILES_REAL *a, int64_t col, int64_t rows, int64_t depth,
+                                                  TILES_REAL *to) {
+  enum { PANELS = 16 };
+  for (int64_t i = 0; i < rows; i += PANELS * BLOCK_ROWS)
+    for (int64_t p = 0; p < depth; p++)
+      for (int64_t at = i; at < i + PANELS * BLOCK_ROWS && at < rows; at += BLOCK_ROWS) {
+        const TILES_REAL *from = a + at + p * col;
+        TILES_REAL *panel = to + at / BLOCK_ROWS * PANEL(depth) + p * BLOCK_ROWS;
+        if (at + BLOCK_ROWS <= rows)
+          memcpy(panel, from, BLOCK_ROWS * sizeof *panel);
+        else
+          memcpy(panel, from, (size_t)(rows - at) * sizeof *panel);
+      }
+}
+
+/* Rows one after the other; `parts` reals stay together. */
+TILES_TARGET static void TILES_NAME(pack_rows)(const gemm_job_t *job, int parts, const TILES_REAL *a, int64_t rows,
+                                               int64_t depth, TILES_REAL *to) {
+  for (int64_t i = 0; i < rows; i++, to += depth) {
+    const TILES_REAL *from = a + i * job->a_row * parts;
+    if (job->a_col == 1) {
+      memcpy(to, from, (size_t)depth * sizeof *to);
+    } else if (parts == 1) {
+      for (int64_t p = 0; p < depth; p++) to[p] = from[p * job->a_col];
+    } else {
+      for (int64_t p = 0; p < depth; p += 2, from += 2 * job->a_col) to[p] = from[0], to[p + 1] = from[1];
+    }
+  }
+}
+
+/* The same from wherever each element is. */
+TILES_TARGET static void TILES_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row, int64_t rows,
+                                                 int64_t first, int64_t depth, TILES_REAL *to) {
+  const int64_t *columns = job->a_cols + first / parts;
+  for (int64_t i = row; i < row + rows; i++, to += depth) {
+    const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[i] * parts;
+    if (parts == 1)
+      for (int64_t p = 0; p < depth; p++) to[p] = from[columns[p]];
+    else
+      for (int64_t p = 0; p < depth; p += 2)
+        to[p] = from[2 * columns[p / 2]], to[p + 1] = from[2 * columns[p / 2] + 1];
+  }
+}
+
+/* Rows [row, row + rows) of terms [first, first + depth), as they lie or packed into `space`. */
+TILES_TARGET static TILES_NAME(block_t) TILES_NAME(ready_block)(const gemm_job_t *job, int parts, int worker,
+                                                                bool packed, int64_t row, int64_t rows, int64_t first,
+                                                                int64_t depth, TILES_REAL *space) {
+  const TILES_REAL *a = (const TILES_REAL *)job->a + (row * job->a_row + first / parts * job->a_col) * parts;
+  if (!packed) return (TILES_NAME(block_t)){a, job->a_row * parts, job->a_col, job->a_row * parts * BLOCK_ROWS};
+  if (!job->fill && !job->a_rows && parts == 1 && job->a_row == 1 && job->a_col != 1) {
+    TILES_NAME(pack_columns)(a, job->a_col, rows, depth, space);
+    return (TILES_NAME(block_t)){space, 1, BLOCK_ROWS, PANEL(depth)};
+  }
+  if (job->fill)
+    job->fill(job->context, worker, row, rows, first, depth, space);
+  else if (job->a_rows)
+    TILES_NAME(gather_rows)(job, parts, row, rows, first, depth, space);
+  else
+    TILES_NAME(pack_rows)(job, parts, a, rows, depth, space);
+  return (TILES_NAME(block_t)){space, depth, 1, BLOCK_ROWS * depth};
+}
+
+/* --- the right matrix --- */
+
+/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved until all is turned. */
+TILES_INLINE void TILES_NAME(turn)(const TILES_REAL *b, int64_t col, TILES_REAL *to) {
+  typedef __typeof__((TILES_NAME(acc)){0} == (TILES_NAME(acc)){0}) mask_t;
+  TILES_NAME(acc) x[LANES], y[LANES];
+  mask_t low, high;
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) x[i] = *(const TILES_NAME(vec) *)(b + i * col);
+#pragma GCC unroll 4
+  for (int left = LANES; left > 1; left /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES / 2; i++) {
+      y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], low);
+      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES; i++) *(TILES_NAME(vec) *)(to + i * WIDTH) = x[i];
+}
+
+/* Columns are dense. Rows of the strip are WIDTH reals, also where fewer columns are wanted. */
+TILES_TARGET static void TILES_NAME(pack_turned)(const TILES_REAL *b, int64_t col, int64_t depth, int64_t columns,
+                                                 TILES_REAL *to) {
+  int64_t whole_depth = depth / LANES * LANES, whole = columns / LANES * LANES;
+  for (int64_t j = 0; j < whole; j += LANES)
+    for (int64_t p = 0; p < whole_depth; p += LANES) TILES_NAME(turn)(b + j * col + p, col, to + p * WIDTH + j);
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
+}
+
+TILES_INLINE bool TILES_NAME(are_neighbours)(const int64_t *places, int64_t count) {
+  for (int64_t j = 1; j < count; j++)
+    if (places[j] != places[0] + j) return false;
+  return true;
+}
+
+/* From wherever each element is. */
+TILES_TARGET static void TILES_NAME(gather_strip)(const gemm_job_t *job, int64_t first, int64_t depth, int64_t column,
+                                                  int64_t columns, TILES_REAL *to) {
+  const int64_t *places = job->b_cols + column, *rows = job->b_rows + first;
+  bool dense = TILES_NAME(are_neighbours)(places, columns);
+  for (int64_t p = 0; p < depth; p++, to += WIDTH) {
+    const TILES_REAL *from = (const TILES_REAL *)job->b + rows[p];
+    if (dense && columns == WIDTH)
+      memcpy(to, from + places[0], WIDTH * sizeof *to);
+    else
+      for (int64_t j = 0; j < columns; j++) to[j] = from[places[j]];
+  }
+}
+
+TILES_TARGET static void TILES_NAME(gather_complex)(const gemm_job_t *job, int64_t first, int64_t depth,
+                                                    int64_t column, int64_t columns, TILES_REAL *to) {
+  const int64_t *places = job->b_cols + column / 2, *rows = job->b_rows + first / 2;
+  for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH)
+    for (int64_t j = 0; j < columns; j += 2) {
+      const TILES_REAL *from = (const TILES_REAL *)job->b + 2 * (rows[p / 2] + places[j / 2]);
+      to[j] = from[0], to[j + 1] = from[1];
+      to[WIDTH + j] = -from[1], to[WIDTH + j + 1] = from[0];
+    }
+}
+
+/* Every element b becomes the block ((br, bi), (-bi, br)). */
+TILES_TARGET static void TILES_NAME(pack_complex)(const gemm_job_t *job, const TILES_REAL *b, int64_t depth,
+                                                  int64_t columns, TILES_REAL *to) {
+  for (int64_t p = 0; p < depth; p += 2, to += 2 * WIDTH, b += 2 * job->b_row)
+    for (int64_t j = 0; j < columns; j += 2) {
+      TILES_REAL re = b[j * job->b_col], im = b[j * job->b_col + 1];
+      to[j] = re, to[j + 1] = im;
+      to[WIDTH + j] = -im, to[WIDTH + j + 1] = re;
+    }
+}
+
+/* Rows are dense: whole strips, side by side, so that long stretches of a row are read. */
+TILES_TARGET static void TILES_NAME(pack_plain)(const TILES_REAL *b, int64_t row, int64_t depth, int64_t strips,
+                                                TILES_REAL *to) {
+  for (int64_t p = 0; p < depth; p++, to += WIDTH, b += row)
+    for (int64_t s = 0; s < strips; s++) {
+      ((TILES_NAME(vec) *)(to + s * depth * WIDTH))[0] = ((const TILES_NAME(vec) *)(b + s * WIDTH))[0];
+      ((TILES_NAME(vec) *)(to + s * depth * WIDTH))[1] = ((const TILES_NAME(vec) *)(b + s * WIDTH))[1];
+    }
+}
+
+/* A strip of at most WIDTH columns of b. Columns that b has not are zero. */
+TILES_TARGET static void TILES_NAME(pack_strip)(const gemm_job_t *job, int parts, const TILES_REAL *b, int64_t depth,
+                                                int64_t columns, TILES_REAL *to) {
+  if (columns < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+  if (parts == 2) {
+    TILES_NAME(pack_complex)(job, b, depth, columns, to);
+  } else if (job->b_row == 1) {
+    TILES_NAME(pack_turned)(b, job->b_col, depth, columns, to);
+  } else {
+    for (int64_t p = 0; p < depth; p++)
+      for (int64_t j = 0; j < columns; j++) to[p * WIDTH + j] = b[p * job->b_row + j * job->b_col];
+  }
+}
+
+TILES_TARGET static void TILES_NAME(gather_strips)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
+                                                   int64_t column, int64_t columns, TILES_REAL *to) {
+  for (int64_t j = 0; j < columns; j += WIDTH, to += depth * WIDTH) {
+    int64_t count = least(WIDTH, columns - j);
+    if (count < WIDTH) memset(to, 0, (size_t)(depth * WIDTH) * sizeof *to);
+    (parts == 1 ? TILES_NAME(gather_strip) : TILES_NAME(gather_complex))(job, first, depth, column + j, count, to);
+  }
+}
+
+/* Columns [column, column + columns) of terms [first, first + depth), in strips. */
+TILES_TARGET static void TILES_NAME(pack_strips)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
+                                                 int64_t column, int64_t columns, TILES_REAL *to) {
+  if (job->b_rows) {
+    TILES_NAME(gather_strips)(job, parts, first, depth, column, columns, to);
+    return;
+  }
+  int64_t whole = parts == 1 && job->b_col == 1 ? columns / WIDTH * WIDTH : 0;
+  const TILES_REAL *b =
+      (const TILES_REAL *)job->b + (first / parts * job->b_row + column / parts * job->b_col) * parts;
+  if (whole) TILES_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
+  for (int64_t j = whole; j < columns; j += WIDTH)
+    TILES_NAME(pack_strip)(job, parts, b + j * job->b_col, depth, least(WIDTH, columns - j), to + j * depth);
+}
+
+/* --- products --- */
+
+/* `rows` rows of a against a strip. */
+#define CASE(ROWS, VECS) \
+  case ROWS: TILES_NAME(tile)(ROWS, VECS, mode, at, a, b, c); break;
+#define TILE_ROWS(VECS)                                                                                              \
+  TILES_TARGET static void TILES_NAME(rows##VECS)(int64_t rows, gemm_mode_t mode, const TILES_NAME(place_t) * at,    \
+                                                  const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {         \
+    switch (rows) {                                                                                                  \
+      CASE(1, VECS) CASE(2, VECS) CASE(3, VECS) CASE(4, VECS) CASES_ABOVE(VECS)                                      \
+    }                                                                                                                \
+  }
+#if TILES_SUMS == 16
+#define CASES_ABOVE(VECS) CASE(5, VECS) CASE(6, VECS) CASE(7, VECS) CASE(8, VECS)
+#else
+#define CASES_ABOVE(VECS)
+#endif
+TILE_ROWS(1)
+TILE_ROWS(2)
+#undef TILE_ROWS
+#undef CASES_ABOVE
+#undef CASE
+
+/* A tile whose columns do not fill its vectors: by way of `spare`. */
+TILES_TARGET static void TILES_NAME(edge)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                          const TILES_NAME(place_t) * at, const TILES_REAL *a, const TILES_REAL *b,
+                                          TILES_REAL *c) {
+  TILES_REAL spare[BLOCK_ROWS * WIDTH];
+  TILES_NAME(place_t) aside = *at;
+  aside.c_row = WIDTH;
+  (columns <= LANES ? TILES_NAME(rows1) : TILES_NAME(rows2))(rows, GEMM_SET, &aside, a, b, spare);
+  for (int64_t i = 0; i < rows; i++, c += at->c_row)
+    for (int64_t j = 0; j < columns; j++) {
+      TILES_REAL sum = spare[i * WIDTH + j];
+      c[j] = mode == GEMM_SET ? sum : mode == GEMM_ADD ? c[j] + sum : c[j] - sum;
+    }
+}
+
+/* Rows of a block against a strip of `columns` columns. */
+TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                           const TILES_NAME(place_t) * at, int64_t panel, const TILES_REAL *a,
+                                           const TILES_REAL *b, TILES_REAL *c) {
+  bool whole = columns == WIDTH || columns == LANES;
+  for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
+    int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
+    if (columns == WIDTH)
+      TILES_NAME(rows2)(count, mode, at, a, b, c);
+    else if (whole)
+      TILES_NAME(rows1)(count, mode, at, a, b, c);
+    else
+      TILES_NAME(edge)(count, columns, mode, at, a, b, c);
+  }
+}
+
+/* Rows of a block against some strips: all rows of it before the next strip, but where sums are short, and c is most of
+ * the traffic, all strips before the next rows, for c to be written in long stretches. */
+TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_mode_t mode,
+                                            const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                            const TILES_REAL *b, TILES_REAL *c) {
+  int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
+  for (int64_t i = 0; i < rows; i += unit)
+    for (int64_t s = 0; s < columns; s += WIDTH)
+      TILES_NAME(strip)(least(unit, rows - i), least(WIDTH, columns - s), mode, at, block->panel,
+                        block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
+}
+
+/* A part of the result on one worker: rows, columns and terms as its range says. */
+TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space) {
+  enum { SIZE = sizeof(TILES_REAL) };
+  int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
+  int64_t most = gemm_block_rows(range->depth, SIZE);
+  TILES_REAL *b = space, *a = b + GEMM_STRIPS * WIDTH * GEMM_DEPTH;
+  for (int64_t i = 0; i < range->rows; i += most)
+    for (int64_t p = 0; p < range->depth; p += GEMM_DEPTH) {
+      int64_t rows = least(most, range->rows - i), depth = least(GEMM_DEPTH, range->depth - p);
+      gemm_mode_t mode = job->mode == GEMM_SET && p > 0 ? GEMM_ADD : job->mode;
+      TILES_NAME(block_t) block = TILES_NAME(ready_block)(job, parts, worker, range->packed, range->row + i, rows,
+                                                          range->first + p, depth, a);
+      TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
+      TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
+      int64_t width = GEMM_STRIPS * GEMM_DEPTH / depth * WIDTH;
+      for (int64_t j = 0; j < range->columns; j += width) {
+        int64_t group = least(width, range->columns - j);
+        TILES_NAME(pack_strips)(job, parts, range->first + p, depth, range->column + j, group, b);
+        TILES_NAME(strips)(rows, group, mode, &at, &block, b, c + j);
+      }
+    }
+}
+
+#undef BLOCK_ROWS
+#undef WIDTH
+#undef PANEL
+#undef LANES
+#undef TILES_INLINE

@@ -1,0 +1,85 @@
+/* The loops of lu.c for one type of elements. Included once per type, with
+ *   LU_REAL      of the elements
+ *   LU_TYPE      the elements
+ *   LU_BITS      an unsigned integer of the size of LU_REAL
+ *   LU_NAME(x)   the name of function x in this instance */
+
+/* Grows with the magnitude: of a complex number, the sum of those of its parts. */
+NATIVE_INLINE LU_BITS LU_NAME(magnitude)(LU_TYPE value) {
+  LU_REAL parts[2] = {0, 0}, sum;
+  LU_BITS bits;
+  memcpy(parts, &value, sizeof value);
+  sum = (parts[0] < 0 ? -parts[0] : parts[0]) + (parts[1] < 0 ? -parts[1] : parts[1]);
+  memcpy(&bits, &sum, sizeof bits);
+  return bits & ~(LU_BITS)0 >> 1;
+}
+
+NATIVE_INLINE int64_t LU_NAME(largest)(const LU_TYPE *x, int64_t count) {
+  LU_BITS most = 0;
+  int64_t at = 0;
+  for (int64_t i = 0; i < count; i++) {
+    LU_BITS size = LU_NAME(magnitude)(x[i]);
+    most = size > most ? size : most;
+  }
+  while (at < count - 1 && LU_NAME(magnitude)(x[at]) != most) at++;
+  return at;
+}
+
+/* A panel of at most LU_PANEL columns, by columns in `space` meanwhile. Returns the first column without a pivot, from
+ * 1, or 0. */
+NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t step, int32_t *pivots,
+                                            void *space) {
+  LU_TYPE *a = data, *columns = space;
+  int64_t none = 0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) columns[j * m + i] = a[i * step + j];
+  for (int64_t j = 0; j < n && j < m; j++) {
+    LU_TYPE *column = columns + j * m;
+    int64_t at = j + LU_NAME(largest)(column + j, m - j);
+    pivots[j] = (int32_t)at;
+    if (column[at] == 0) {
+      none = none ? none : j + 1;
+      continue;
+    }
+    for (int64_t c = 0; c < n; c++) {
+      LU_TYPE keep = columns[c * m + j];
+      columns[c * m + j] = columns[c * m + at], columns[c * m + at] = keep;
+    }
+    LU_TYPE pivot = column[j];
+    for (int64_t i = j + 1; i < m; i++) column[i] /= pivot;
+    for (int64_t c = j + 1; c < n; c++) {
+      LU_TYPE *other = columns + c * m, factor = other[j];
+      for (int64_t i = j + 1; i < m; i++) other[i] -= column[i] * factor;
+    }
+  }
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) a[i * step + j] = columns[j * m + i];
+  return none;
+}
+
+/* sum of a[k] x[k * step] over [begin, end), in four parts that do not wait for each other. */
+NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t step, int64_t begin, int64_t end) {
+  LU_TYPE sums[4] = {0};
+  int64_t k = begin;
+  for (; k + 4 <= end; k += 4)
+    for (int part = 0; part < 4; part++) sums[part] += a[k + part] * x[(k + part) * step];
+  for (; k < end; k++) sums[0] += a[k] * x[k * step];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/* x = a^-1 x by rows, from the first or from the last one. */
+NATIVE_CLONES static void LU_NAME(solve)(bool upper, bool unit, int64_t n, const void *triangle, int64_t a_step,
+                                         int64_t columns, void *sides, int64_t x_step) {
+  LU_TYPE *x = sides;
+  for (int64_t done = 0; done < n; done++) {
+    int64_t i = upper ? n - 1 - done : done, begin = upper ? i + 1 : 0, end = upper ? n : i;
+    const LU_TYPE *a = (const LU_TYPE *)triangle + i * a_step;
+    LU_TYPE *row = x + i * x_step;
+    if (columns == 1)
+      row[0] -= LU_NAME(sum)(a, x, x_step, begin, end);
+    else
+      for (int64_t k = begin; k < end; k++)
+        for (int64_t j = 0; j < columns; j++) row[j] -= a[k] * x[k * x_step + j];
+    for (int64_t j = 0; !unit && j < columns; j++) row[j] /= a[i];
+  }
+}

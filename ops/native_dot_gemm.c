@@ -1,0 +1,98 @@
+/* Products of floats and of complex numbers by own loops (gemm.h). Types below f32 are widened before and the result is
+ * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the workers, or each of them is. */
+#include "ops/gemm.h"
+#include "ops/native_dot.h"
+
+#define GRAIN_PRODUCTS 50000
+
+typedef struct dot_gemm {
+  dot_way_t way;
+  const dot_problem_t *problem;
+  gemm_job_t job; /* without addresses */
+  gemm_cut_t cut; /* of one matrix */
+  dot_ready_t a, b;
+  bool narrowed, by_matrices;
+  int workers;
+  int64_t grain; /* in matrices */
+  size_t sums_at, space_at, space_bytes;
+} dot_gemm_t;
+
+typedef struct dot_gemm_run {
+  const dot_gemm_t *plan;
+  const char *a, *b;
+  char *c, *space;
+} dot_gemm_run_t;
+
+static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
+  const dot_problem_t *p = r->plan->problem;
+  gemm_job_t job = r->plan->job;
+  int64_t each = p->types.element_bytes;
+  job.a = r->a + p->a.places[matrix] * each, job.b = r->b + p->b.places[matrix] * each;
+  job.c = r->c + matrix * p->m * p->n * each;
+  return job;
+}
+
+static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
+  const dot_gemm_run_t *r = context;
+  for (int64_t i = begin; i < end; i++) {
+    gemm_job_t job = job_of(r, i);
+    gemm_run_alone(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
+  }
+}
+
+static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+  const dot_gemm_t *plan = (const dot_gemm_t *)way;
+  const dot_problem_t *p = plan->problem;
+  char *scratch = run->scratch;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]), dot_ready_run(run, p, &p->b, &plan->b, in[1]),
+                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at};
+  if (plan->by_matrices)
+    hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
+  for (int64_t i = 0; !plan->by_matrices && i < p->batch; i++) {
+    gemm_job_t job = job_of(&r, i);
+    gemm_run(workers, &job, &plan->cut, r.space);
+  }
+  if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
+  return NULL;
+}
+
+static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  size_t total = 0, workers = (size_t)plan->workers;
+  dot_ready_place(p, &p->a, false, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_place(p, &p->b, false, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  plan->narrowed = !matmul_is_widened(&p->types, p->types.out);
+  size_t results = (size_t)(p->batch * p->m * p->n) * (size_t)p->types.element_bytes;
+  plan->sums_at = native_take(&total, plan->narrowed ? results : 0);
+  plan->space_bytes = gemm_space_bytes(&plan->job);
+  plan->space_at = native_take(&total, plan->by_matrices ? plan->space_bytes * workers
+                                                         : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
+  out->scratch_bytes = total;
+}
+
+static hr_dtype_t product_type(const matmul_types_t *types) {
+  if (types->is_complex) return types->real == HR_F32 ? HR_C64 : HR_C128;
+  return types->real;
+}
+
+hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+  dot_gemm_t *plan;
+  if (!gemm_has_type(product_type(&problem->types))) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->way = (dot_way_t){"gemm", run_gemm};
+  plan->problem = problem, plan->workers = target->workers;
+  plan->job = (gemm_job_t){.dtype = product_type(&problem->types), .m = problem->m, .n = problem->n, .k = problem->k,
+                           .a_row = problem->a.row_step, .a_col = problem->a.col_step, .b_row = problem->b.row_step,
+                           .b_col = problem->b.col_step, .c_row = problem->n};
+  plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
+  plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
+  plan->cut = gemm_cut_choose(&plan->job, target->workers);
+  plan->by_matrices = plan->problem->batch > 1 &&
+                      (problem->batch % target->workers == 0 || problem->batch >= 4 * target->workers ||
+                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
+  plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)problem->batch / problem->flops);
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,209 @@
+/* Clients of the embedding API: made, cancelled, taking turns; what they say to each other outside of programs. */
+#include "api_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "exec/step_trace.h"
+#include "exec/wait_graph.h"
+#include "topo/topo.h"
+#include "transport/loop.h"
+
+#define TRACE_EVENTS 131072 /* 3 MiB */
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void hlorun_client_options_init(hlorun_client_options_t *options) {
+  *options = (hlorun_client_options_t){.struct_size = sizeof *options};
+}
+
+/* Called while a transfer is waited for. The clock starts anew whenever a step was made since the last call. */
+hr_status_t api_client_interrupted(void *context) {
+  hlorun_client_t *client = context;
+  HR_TRY(exec_cancel_check(&client->cancel));
+  HR_TRY(exec_watch_poll(client->watch));
+  HR_TRY(exec_wait_poll(&client->comm));
+  if (client->options.timeout_s <= 0) return NULL;
+  unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
+  double now = now_s();
+  if (progress != client->progress_seen || client->progress_seen_s == 0) {
+    client->progress_seen = progress;
+    client->progress_seen_s = now;
+    return NULL;
+  }
+  if (now - client->progress_seen_s < client->options.timeout_s) return NULL;
+  return exec_wait_give_up(&client->comm, now - client->progress_seen_s);
+}
+
+static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
+  if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_world_open(out_endpoint);
+  return tp_single_open(out_endpoint);
+}
+
+static hr_status_t open_trace(hlorun_client_t *client) {
+  if (!client->options.trace) return NULL;
+  HR_TRY(hr_trace_create(client->options.trace_events ? client->options.trace_events : TRACE_EVENTS, &client->trace));
+  return exec_trace_plain(client->trace, "execution", HR_TRACE_RUN, &client->executions);
+}
+
+static const topo_bind_t binds[] = {TOPO_BIND_CORE, TOPO_BIND_NUMA, TOPO_BIND_NONE};
+
+static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoint_t *endpoint,
+                               hlorun_client_t **out_client) {
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_client_t), &memory));
+  hlorun_client_t *client = memory;
+  client->references = 1;
+  client->options = *options;
+  client->endpoint = endpoint;
+  hr_status_t st = open_trace(client);
+  if (!st) st = exec_comm_init(&client->comm, endpoint);
+  if (st) {
+    hr_trace_destroy(client->trace);
+    hr_free(client);
+    return st;
+  }
+  exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
+                                                      .bind = binds[options->bind],
+                                                      .local_rank = endpoint->local_rank,
+                                                      .local_size = endpoint->local_size});
+  client->comm.processors = tp_loop_note_processors();
+  client->comm.groups->notes_times = client->trace != NULL;
+  client->comm.count_workers = exec_pool_count;
+  client->comm.workers_context = &client->pool;
+  pthread_mutex_init(&client->mutex, NULL);
+  pthread_cond_init(&client->turn_ended, NULL);
+  endpoint->interrupted = api_client_interrupted;
+  endpoint->interrupted_context = client;
+  *out_client = client;
+  return NULL;
+}
+
+/* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it, and
+ * is spared the look at the machine. */
+static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
+  if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
+  topo_share_t *share;
+  HR_TRY(topo_share_create(endpoint->local_rank, endpoint->local_size, &share));
+  hr_status_t st = topo_share_bind(share, 0, binds[bind]);
+  topo_share_destroy(share);
+  return st;
+}
+
+hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  tp_endpoint_t *endpoint;
+  HR_TRY(open_endpoint(options->world, &endpoint));
+  hr_status_t st = bind_to_share(endpoint, options->bind);
+  if (!st) st = client_over(options, endpoint, out_client);
+  if (st) tp_close(endpoint, true, hr_status_exit_code(st));
+  return st;
+}
+
+hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
+                                            hlorun_client_t **out_clients) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  if (count < 1) return hr_error(HR_USAGE, "%d clients, want at least 1", count);
+  tp_endpoint_t **endpoints;
+  void *memory;
+  HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *endpoints, &memory));
+  endpoints = memory;
+  hr_status_t st = tp_self_open(count, endpoints);
+  int made = 0;
+  while (!st && made < count && !(st = client_over(options, endpoints[made], &out_clients[made]))) made++;
+  for (int i = 0; st && i < made; i++) hlorun_client_release(out_clients[i], hr_status_exit_code(st));
+  for (int i = made; st && i < count; i++)
+    tp_close(endpoints[i], true, hr_status_exit_code(st));
+  hr_free(endpoints);
+  return st;
+}
+
+void api_client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client->references, 1, __ATOMIC_RELAXED); }
+
+void hlorun_client_release(hlorun_client_t *client, int exit_code) {
+  if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_pool_deinit(&client->pool);
+  exec_watch_destroy(client->watch);
+  exec_comm_deinit(&client->comm);
+  tp_close(client->endpoint, exit_code != 0, exit_code);
+  hr_trace_destroy(client->trace);
+  pthread_mutex_destroy(&client->mutex);
+  pthread_cond_destroy(&client->turn_ended);
+  hr_free(client);
+}
+
+int hlorun_client_rank(const hlorun_client_t *client) { return client->endpoint->rank; }
+int hlorun_client_world_size(const hlorun_client_t *client) { return client->endpoint->world_size; }
+
+void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
+  pthread_mutex_lock(&client->mutex);
+  if (!atomic_load(&client->cancel.reason)) {
+    snprintf(client->cancel_reason, sizeof client->cancel_reason, "%s", reason);
+    atomic_store(&client->cancel.reason, client->cancel_reason);
+  }
+  pthread_mutex_unlock(&client->mutex);
+}
+
+void hlorun_client_print_state(hlorun_client_t *client) {
+  char text[512];
+  exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
+  fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
+  exec_wait_ask(&client->comm);
+}
+
+uint64_t api_client_take_ticket(hlorun_client_t *client) {
+  pthread_mutex_lock(&client->mutex);
+  uint64_t ticket = client->next_ticket++;
+  pthread_mutex_unlock(&client->mutex);
+  return ticket;
+}
+
+void api_client_await_turn(hlorun_client_t *client, uint64_t ticket) {
+  pthread_mutex_lock(&client->mutex);
+  while (client->now_serving != ticket) pthread_cond_wait(&client->turn_ended, &client->mutex);
+  pthread_mutex_unlock(&client->mutex);
+  client->progress_seen_s = 0;
+}
+
+void api_client_end_turn(hlorun_client_t *client) {
+  pthread_mutex_lock(&client->mutex);
+  client->now_serving++;
+  pthread_cond_broadcast(&client->turn_ended);
+  pthread_mutex_unlock(&client->mutex);
+}
+
+void api_client_take_turn(hlorun_client_t *client) { api_client_await_turn(client, api_client_take_ticket(client)); }
+
+hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
+  api_client_take_turn(client);
+  hr_status_t st = exec_comm_barrier(&client->comm);
+  api_client_end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out) {
+  api_client_take_turn(client);
+  hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
+  api_client_end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes) {
+  api_client_take_turn(client);
+  hr_status_t st = exec_comm_send(&client->comm, to, bytes, size_bytes);
+  api_client_end_turn(client);
+  return st;
+}
+
+hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes) {
+  api_client_take_turn(client);
+  hr_status_t st = exec_comm_recv(&client->comm, from, bytes, size_bytes);
+  api_client_end_turn(client);
+  return st;
+}

@@ -1,0 +1,52 @@
+/* A client of the embedding API: one process's place in the world, what runs there and whose turn it is. */
+#ifndef HLORUN_API_CLIENT_H
+#define HLORUN_API_CLIENT_H
+
+#include <pthread.h>
+
+#include "exec/comm.h"
+#include "exec/explain.h"
+#include "exec/machine.h"
+#include "exec/pool.h"
+#include "exec/verify_comm.h"
+#include "hlorun.h"
+#include "transport/transport.h"
+
+struct hlorun_client {
+  int references;
+  hlorun_client_options_t options;
+  tp_endpoint_t *endpoint;
+  exec_comm_t comm;
+  exec_watch_t *watch; /* NULL: no program is verified while it runs */
+  exec_cancel_t cancel;
+  char cancel_reason[256];
+  exec_pool_t pool;
+  /* What uses the endpoint does so in turn, in the order of the calls. */
+  pthread_mutex_t mutex;
+  pthread_cond_t turn_ended;
+  uint64_t next_ticket, now_serving;
+  /* Watchdog of waits: when the step counter last moved. */
+  atomic_ulong progress;
+  _Atomic(const hlo_instr_t *) current; /* that runs */
+  unsigned long progress_seen;
+  double progress_seen_s;
+  hr_trace_t *trace; /* NULL: none */
+  hr_trace_subject_t *executions;
+};
+
+/* Another reference; hlorun_client_release() drops it. */
+void api_client_retain(hlorun_client_t *client);
+
+/* What uses the endpoint does so in turn, in the order of the tickets. From any thread. */
+uint64_t api_client_take_ticket(hlorun_client_t *client);
+void api_client_await_turn(hlorun_client_t *client, uint64_t ticket);
+void api_client_end_turn(hlorun_client_t *client);
+
+/* A ticket, and its turn. */
+void api_client_take_turn(hlorun_client_t *client);
+
+/* Called, with the client, while a transfer is waited for: an error ends the wait (cancelled, refused by a peer, or no
+ * step made for as long as the client's timeout). */
+hr_status_t api_client_interrupted(void *client);
+
+#endif

@@ -1,0 +1,218 @@
+/* Executions of programs: arguments checked, run in their turn, now or on a thread of their own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_program.h"
+#include "base/mem.h"
+
+struct hlorun_execution {
+  hlorun_program_t *program;
+  hlorun_buffer_t **args;
+  hlorun_buffer_t **results;
+  uint64_t ticket;
+  pthread_t thread;
+  bool joined;
+  atomic_bool done;
+  hr_status_t status;
+};
+
+static hr_status_t wrong_argument(const hlorun_program_t *program, int index, const hlo_value_t *arg) {
+  char text[HLO_SHAPE_TEXT];
+  hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN, .rank = arg ? arg->rank : 0, .dims = arg ? arg->dims : NULL};
+  return hr_error(HR_USAGE, "argument %d (%s) is %s, the program wants %s", index, program->param_names[index],
+                  arg ? hlo_shape_text(&found, text) : "missing", program->param_shapes[index]);
+}
+
+static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
+  const hlo_module_t *module = program->compiled.module;
+  for (int p = 0, leaf = 0; p < (int)module->entry->params.count; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
+      const hlo_shape_t *want = hlo_shape_leaf(shape, i);
+      if (args[leaf] ? !hlo_value_fits(args[leaf], want) : hlo_shape_is_array(want))
+        return wrong_argument(program, leaf, args[leaf]);
+    }
+  }
+  return NULL;
+}
+
+/* One value per entry parameter out of the flattened arguments, whose references are taken over. */
+static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves, hlo_value_t **params) {
+  const hlo_module_t *module = program->compiled.module;
+  hr_status_t st = NULL;
+  int leaf = 0;
+  for (int k = 0; k < program->param_count && !st; k++)
+    if (!leaves[k]) st = hlo_value_token(&leaves[k]);
+  for (int p = 0; p < (int)module->entry->params.count && !st; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    st = hlo_value_unflatten(shape, leaves + leaf, &params[p]);
+    leaf += hlo_shape_leaf_count(shape);
+  }
+  for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
+  for (int p = 0; st && p < (int)module->entry->params.count; p++) hlo_value_release(params[p]);
+  return st;
+}
+
+/* What the program started and did not wait for ends with it. */
+static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
+  st = exec_verify_end(program->verify, st);
+  st = exec_channels_end(program->channels, st);
+  return exec_verify_meet(program->verify, st);
+}
+
+/* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
+static hr_status_t run_fast(hlorun_program_t *program, exec_compiled_t *fast, hlorun_buffer_t *const *args,
+                            const bool *donate, hlorun_buffer_t **results) {
+  hr_status_t st = exec_compiled_run(fast, args, donate, results);
+  bool has_results = !st;
+  st = end_transfers(program, st);
+  for (int r = 0; st && has_results && r < program->result_count; r++) {
+    hlo_value_release(results[r]);
+    results[r] = NULL; /* the caller may look there whatever happened */
+  }
+  return st;
+}
+
+/* By the reference engine, in its turn. Takes the references in `leaves` over. */
+static hr_status_t run_slow(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+  void *memory;
+  hlo_value_t *root;
+  hr_status_t st =
+      hr_alloc_zeroed((program->compiled.module->entry->params.count + 1) * sizeof(hlo_value_t *), &memory);
+  if (st) {
+    for (int k = 0; k < program->param_count; k++) hlo_value_release(leaves[k]);
+    return st;
+  }
+  hlo_value_t **params = memory;
+  st = assemble_parameters(program, leaves, params);
+  if (!st) {
+    st = exec_machine_run(program->machine, params, &root);
+    bool has_root = !st;
+    st = end_transfers(program, st);
+    if (st && has_root) hlo_value_release(root);
+  }
+  hr_free(params);
+  if (st) return st;
+  for (int r = 0; r < program->result_count; r++) results[r] = hlo_value_retain(hlo_value_leaf(root, r));
+  hlo_value_release(root);
+  return NULL;
+}
+
+static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
+  if (client->trace) hr_trace_add(client->trace, client->executions, begin_ns);
+}
+
+/* Runs in its turn. Takes the references in `leaves` over. */
+static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
+  uint64_t begin_ns = hr_trace_now_ns();
+  exec_compiled_t *fast = program->variants ? variants_find(program->variants, leaves) : program->fast;
+  hr_status_t st = fast ? run_fast(program, fast, leaves, program->all_params, results)
+                        : run_slow(program, leaves, results);
+  note_execution(program->client, begin_ns);
+  return st;
+}
+
+/* References of the arguments for one execution: moved where donated. */
+static hr_status_t take_arguments(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                                  hlorun_buffer_t ***out_leaves) {
+  HR_TRY(check_arguments(program, args));
+  void *memory;
+  hr_status_t st = hr_alloc((size_t)(program->param_count + 1) * sizeof(hlorun_buffer_t *), &memory);
+  if (st) {
+    for (int k = 0; donate && k < program->param_count; k++)
+      if (donate[k]) hlo_value_release(args[k]);
+    return st;
+  }
+  hlorun_buffer_t **leaves = memory;
+  for (int k = 0; k < program->param_count; k++)
+    leaves[k] = donate && donate[k] ? args[k] : hlo_value_retain(args[k]);
+  *out_leaves = leaves;
+  return NULL;
+}
+
+hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                               hlorun_buffer_t **results) {
+  hlorun_buffer_t **leaves;
+  hr_status_t st;
+  if (program->fast) {
+    HR_TRY(check_arguments(program, args));
+    api_client_take_turn(program->client);
+    uint64_t begin_ns = hr_trace_now_ns();
+    st = run_fast(program, program->fast, args, donate, results);
+    note_execution(program->client, begin_ns);
+    api_client_end_turn(program->client);
+    return st;
+  }
+  HR_TRY(take_arguments(program, args, donate, &leaves));
+  api_client_take_turn(program->client);
+  st = run_program(program, leaves, results);
+  api_client_end_turn(program->client);
+  hr_free(leaves);
+  return st;
+}
+
+static void *execution_thread(void *context) {
+  hlorun_execution_t *execution = context;
+  api_client_await_turn(execution->program->client, execution->ticket);
+  execution->status = run_program(execution->program, execution->args, execution->results);
+  api_client_end_turn(execution->program->client);
+  atomic_store(&execution->done, true);
+  return NULL;
+}
+
+static hr_status_t start_thread(hlorun_execution_t *execution) {
+  execution->ticket = api_client_take_ticket(execution->program->client);
+  if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
+  api_client_await_turn(execution->program->client, execution->ticket);
+  api_client_end_turn(execution->program->client);
+  for (int k = 0; k < execution->program->param_count; k++) hlo_value_release(execution->args[k]);
+  return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
+}
+
+hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
+                                     hlorun_execution_t **out_execution) {
+  void *memory, *results;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_execution_t), &memory));
+  hlorun_execution_t *execution = memory;
+  hr_status_t st = hr_alloc_zeroed((size_t)(program->result_count + 1) * sizeof(hlorun_buffer_t *), &results);
+  if (!st) {
+    execution->program = program;
+    execution->results = results;
+    st = take_arguments(program, args, donate, &execution->args);
+    if (!st) st = start_thread(execution);
+    if (!st) {
+      __atomic_fetch_add(&program->references, 1, __ATOMIC_RELAXED);
+      *out_execution = execution;
+      return NULL;
+    }
+    hr_free(execution->args);
+    hr_free(results);
+  }
+  hr_free(execution);
+  return st;
+}
+
+bool hlorun_execution_is_done(hlorun_execution_t *execution) { return atomic_load(&execution->done); }
+
+hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
+  pthread_join(execution->thread, NULL);
+  execution->joined = true;
+  hr_status_t st = execution->status;
+  execution->status = NULL;
+  for (int r = 0; r < execution->program->result_count && !st; r++) {
+    results[r] = execution->results[r];
+    execution->results[r] = NULL;
+  }
+  return st;
+}
+
+void hlorun_execution_release(hlorun_execution_t *execution) {
+  if (!execution) return;
+  if (!execution->joined) pthread_join(execution->thread, NULL);
+  for (int r = 0; r < execution->program->result_count; r++) hlo_value_release(execution->results[r]);
+  hr_status_release(execution->status);
+  hr_free(execution->results);
+  hr_free(execution->args);
+  hlorun_program_release(execution->program);
+  hr_free(execution);
+}

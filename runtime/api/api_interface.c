@@ -1,0 +1,114 @@
+/* What a program of the embedding API says of itself: parameters, results, shards, figures. */
+#include <string.h>
+
+#include "api_program.h"
+#include "ir/print.h"
+#include "ir/shard.h"
+
+static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape, const char **out_string) {
+  hr_text_t text;
+  hr_text_init(&text);
+  hlo_shape_print(&text, shape, false);
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_cstr(arena, (hr_str_t){text.data, text.size}, out_string);
+  hr_text_deinit(&text);
+  return st;
+}
+
+hr_status_t api_program_describe(hlorun_program_t *program) {
+  const hlo_module_t *module = program->compiled.module;
+  hr_arena_t *arena = &program->compiled.plan->arena;
+  const hlo_shape_t *result = hlo_entry_result_shape(module);
+  int entry_params = (int)module->entry->params.count, leaf = 0;
+  for (int p = 0; p < entry_params; p++) program->param_count += hlo_shape_leaf_count(hlo_entry_param_shape(module, p));
+  program->result_count = hlo_shape_leaf_count(result);
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->param_names));
+  HR_TRY(HR_NEW_ARRAY(arena, program->result_count, &program->result_shapes));
+  HR_TRY(HR_NEW_ARRAY(arena, program->param_count, &program->all_params));
+  memset(program->all_params, true, (size_t)program->param_count);
+  for (int p = 0; p < entry_params; p++) {
+    const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
+    for (int i = 0; i < hlo_shape_leaf_count(shape); i++, leaf++) {
+      program->param_names[leaf] = module->entry->params.data[p]->name.data;
+      HR_TRY(shape_string(arena, hlo_shape_leaf(shape, i), &program->param_shapes[leaf]));
+    }
+  }
+  for (int r = 0; r < program->result_count; r++)
+    HR_TRY(shape_string(arena, hlo_shape_leaf(result, r), &program->result_shapes[r]));
+  return NULL;
+}
+
+int hlorun_program_num_replicas(const hlorun_program_t *program) { return program->compiled.plan->grid.num_replicas; }
+int hlorun_program_num_partitions(const hlorun_program_t *program) {
+  return program->compiled.plan->grid.num_partitions;
+}
+int hlorun_program_param_count(const hlorun_program_t *program) { return program->param_count; }
+int hlorun_program_result_count(const hlorun_program_t *program) { return program->result_count; }
+const char *hlorun_program_param_name(const hlorun_program_t *program, int index) { return program->param_names[index]; }
+const char *hlorun_program_param_shape(const hlorun_program_t *program, int index) {
+  return program->param_shapes[index];
+}
+const char *hlorun_program_result_shape(const hlorun_program_t *program, int index) {
+  return program->result_shapes[index];
+}
+
+/* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). */
+static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, int index,
+                                    const hlo_sharding_t **out_sharding) {
+  if (is_result) {
+    *out_sharding = module->result_shardings ? module->result_shardings[index] : NULL;
+    return hlo_shape_leaf(hlo_entry_result_shape(module), index);
+  }
+  int p = 0;
+  for (int leaves; index >= (leaves = hlo_shape_leaf_count(hlo_entry_param_shape(module, p))); p++) index -= leaves;
+  const hlo_extra_t *extra = module->entry->params.data[p]->extra;
+  *out_sharding = module->result_shardings && extra ? extra->sharding : NULL;
+  return hlo_shape_leaf(hlo_entry_param_shape(module, p), index);
+}
+
+bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
+                          int64_t *out_starts) {
+  const hlo_sharding_t *sharding;
+  const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
+  int64_t sizes[HLO_MAX_RANK], device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
+  if (!sharding || shape->rank != rank) return false;
+  hr_status_t st = hlo_shard_of(sharding, rank, dims, device, out_starts, sizes);
+  bool fits = !st;
+  hr_status_release(st);
+  for (int d = 0; fits && d < rank; d++) fits = sizes[d] == shape->dims[d];
+  return fits;
+}
+
+static void count_steps(const flat_plan_t *flat, hlorun_program_figures_t *figures) {
+  for (int s = 0; s < flat->step_count; s++) switch (flat->steps[s].kind) {
+      case FLAT_NATIVE:
+        figures->native_steps += !jit_is_generated(flat->steps[s].native);
+        figures->generated_steps += jit_is_generated(flat->steps[s].native);
+        break;
+      case FLAT_REFERENCE: figures->reference_steps++; break;
+      case FLAT_COPY: figures->copy_steps++; break;
+      case FLAT_WHILE:
+      case FLAT_CONDITIONAL: break;
+    }
+}
+
+static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
+  jit_counts_t counts = jit_counts(jit);
+  figures->code_kernels = (uint64_t)counts.kernels;
+  figures->code_modules = (uint64_t)counts.modules;
+  figures->code_modules_cached = (uint64_t)counts.modules_cached;
+  figures->code_bytes = counts.code_bytes;
+}
+
+void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+  const compiled_program_t *compiled = &program->compiled;
+  *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
+                                            .read_s = compiled->read_s,
+                                            .passes_s = compiled->passes_s,
+                                            .plan_s = compiled->plan_s,
+                                            .code_s = compiled->code_s,
+                                            .arena_bytes = compiled->flat ? compiled->flat->arena_bytes : 0};
+  if (compiled->flat) count_steps(compiled->flat, out_figures);
+  if (compiled->jit) count_code(compiled->jit, out_figures);
+}

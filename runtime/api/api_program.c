@@ -1,0 +1,223 @@
+/* Programs of the embedding API: loaded, agreed on with the peers, given a machine. */
+#include "api_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/agree.h"
+#include "exec/agree_groups.h"
+#include "ops/custom_host.h"
+#include "prove.h"
+
+void hlorun_program_options_init(hlorun_program_options_t *options) {
+  *options = (hlorun_program_options_t){.struct_size = sizeof *options};
+}
+
+/* All processes load together and compare what they are going to say to each other. */
+static hr_status_t agree_with_peers(hlorun_program_t *program) {
+  const char *const *lines;
+  int count;
+  HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
+  return exec_agree(&program->client->comm, lines, count);
+}
+
+static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
+  hlorun_client_t *client = program->client;
+  exec_channels_options_t options = {.plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
+  bool alone = client->endpoint->world_size == 1;
+  api_client_take_turn(client);
+  hr_status_t st = alone ? NULL : mpmd ? exec_agree_groups(&client->comm, program->compiled.plan)
+                                       : agree_with_peers(program);
+  if (!st) st = exec_channels_create(&options, &program->channels);
+  if (!st && mpmd && !unproved && !alone) st = prove_together(&client->comm, program->compiled.plan);
+  api_client_end_turn(client);
+  return st;
+}
+
+/* Signature of exec_machine_options_t.attach_comm. */
+static hr_status_t attach_peers(op_env_t *env, void *context) {
+  hlorun_program_t *program = context;
+  exec_channels_attach(env, program->channels);
+  exec_feeds_attach(env, program->feeds);
+  HR_TRY(exec_comm_attach(env, &program->client->comm));
+  if (program->verify) exec_verify_attach(env, program->verify);
+  return NULL;
+}
+
+static hr_status_t make_verify(hlorun_program_t *program) {
+  hlorun_client_t *client = program->client;
+  if (!client->watch) HR_TRY(exec_watch_create(&client->comm, &client->watch));
+  exec_verify_options_t options = {.plan = program->compiled.plan, .comm = &client->comm,
+                                   .channels = program->channels, .watch = client->watch};
+  return exec_verify_create(&options, &program->verify);
+}
+
+/* HLORUN_CHECK=1 */
+static bool is_checking(void) {
+  const char *text = getenv("HLORUN_CHECK");
+  return text && *text && strcmp(text, "0") != 0;
+}
+
+static exec_machine_options_t machine_options(hlorun_program_t *program) {
+  hlorun_client_t *client = program->client;
+  return (exec_machine_options_t){.rank = client->endpoint->rank,
+                                  .rng_seed = client->options.seed,
+                                  .cancel = &client->cancel,
+                                  .progress = &client->progress,
+                                  .current = &client->current,
+                                  .interrupted = api_client_interrupted,
+                                  .interrupted_context = client,
+                                  .attach_comm = attach_peers,
+                                  .comm_context = program,
+                                  .trace = client->trace,
+                                  .probe_files = program->probe_files};
+}
+
+/* Signature of variants_options_t.make_machine. */
+static hr_status_t make_fast(void *context, const compiled_program_t *compiled, exec_compiled_t **out_machine) {
+  hlorun_program_t *program = context;
+  exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
+  if (compiled->flat->workers > 1) HR_TRY(exec_pool_start(&program->client->pool, &options.workers));
+  return exec_compiled_create(compiled->flat, &options, out_machine);
+}
+
+static hr_status_t make_machine(hlorun_program_t *program) {
+  exec_machine_options_t options = machine_options(program);
+  options.trace_steps = true;
+  if (program->compiled.flat) return make_fast(program, &program->compiled, &program->fast);
+  return exec_machine_create(program->compiled.plan, &options, &program->machine);
+}
+
+/* A program that is verified while it runs is followed by its own plan. */
+static hr_status_t make_variants(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                                 const compiler_options_t *compiler) {
+  variants_options_t options = {.name = name, .bytes = bytes, .compiler = *compiler, .plan = program->compiled.plan,
+                                .make_machine = make_fast, .context = program};
+  if (!program->compiled.can_specialise || program->verify) return NULL;
+  return variants_create(&options, &program->variants);
+}
+
+/* Signature of compiler_options_t.start_workers. */
+static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
+
+/* The stages follow each other without a gap. */
+static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled, uint64_t begin_ns) {
+  const char *const names[] = {"read", "passes", "plan", "code"};
+  double took_s[] = {compiled->read_s, compiled->passes_s, compiled->plan_s, compiled->code_s};
+  for (size_t i = 0; trace && i < sizeof names / sizeof *names; i++) {
+    uint64_t took_ns = (uint64_t)(1e9 * took_s[i]);
+    HR_TRY(hr_trace_stage_add(trace, names[i], begin_ns, took_ns));
+    begin_ns += took_ns;
+  }
+  return NULL;
+}
+
+static const char *probe_of(const hlorun_program_options_t *options) {
+  const char *text = options->probe ? options->probe : getenv("HLORUN_PROBE");
+  return text && *text ? text : NULL;
+}
+
+static hr_status_t open_probe_files(hlorun_program_t *program, const hlorun_program_options_t *options) {
+  const tp_endpoint_t *endpoint = program->client->endpoint;
+  if (!probe_of(options)) return NULL;
+  return exec_probe_files_open(options->probe_dir ? options->probe_dir : "probes", probe_of(options),
+                               endpoint->world_size > 1 ? endpoint->rank : -1, &program->probe_files);
+}
+
+static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                             const hlorun_program_options_t *options) {
+  compiler_options_t compiler = {.num_replicas = options->num_replicas,
+                                 .num_partitions = options->num_partitions,
+                                 .world_size = program->client->endpoint->world_size,
+                                 .part = options->mpmd,
+                                 .unproved = options->unproved,
+                                 .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
+                                 .each_step = is_checking() || program->client->trace,
+                                 .start_workers = start_workers,
+                                 .probe = probe_of(options),
+                                 .workers_context = &program->client->pool,
+                                 .may_open_early = program->client->options.threads != 1 &&
+                                                   program->client->endpoint->world_size == 1};
+  uint64_t begin_ns = hr_trace_now_ns();
+  HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
+  HR_TRY(trace_loading(program->client->trace, &program->compiled, begin_ns));
+  HR_TRY(api_program_describe(program));
+  HR_TRY(meet_peers(program, options->mpmd, options->unproved));
+  if (options->verify_comm) HR_TRY(make_verify(program));
+  exec_feeds_options_t feeds = {.plan = program->compiled.plan, .comm = &program->client->comm,
+                                .infeed = options->infeed, .outfeed = options->outfeed};
+  HR_TRY(exec_feeds_create(&feeds, &program->feeds));
+  HR_TRY(open_probe_files(program, options));
+  HR_TRY(make_variants(program, name, bytes, &compiler));
+  return make_machine(program);
+}
+
+static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
+                                const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "program options are not initialised");
+  void *memory;
+  HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
+  hlorun_program_t *program = memory;
+  program->references = 1;
+  program->client = client;
+  api_client_retain(client);
+  hr_status_t st = load_into(program, name, bytes, options);
+  if (st)
+    hlorun_program_release(program);
+  else
+    *out_program = program;
+  return st;
+}
+
+hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
+                                    const hlorun_program_options_t *options, hlorun_program_t **out_program) {
+  hr_buffer_t *bytes;
+  HR_TRY(hr_buffer_map_file(path, &bytes));
+  hr_status_t st = load_program(client, path, bytes, options, out_program);
+  hr_buffer_release(bytes);
+  return st;
+}
+
+hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *name, const void *bytes,
+                                          size_t size_bytes, const hlorun_program_options_t *options,
+                                          hlorun_program_t **out_program) {
+  hr_buffer_t *copy;
+  HR_TRY(hr_buffer_create(size_bytes, &copy));
+  memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  hr_status_t st = load_program(client, name, copy, options, out_program);
+  hr_buffer_release(copy);
+  return st;
+}
+
+static exec_machine_t *machine_of(hlorun_program_t *program) {
+  return program->fast ? exec_compiled_machine(program->fast) : program->machine;
+}
+
+hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes) {
+  return exec_machine_save_state(machine_of(program), out_bytes);
+}
+hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes) {
+  return exec_machine_load_state(machine_of(program), bytes);
+}
+
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
+
+void hlorun_program_release(hlorun_program_t *program) {
+  if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
+  exec_machine_destroy(program->machine);
+  exec_compiled_destroy(program->fast);
+  variants_destroy(program->variants);
+  exec_probe_files_close(program->probe_files);
+  exec_verify_destroy(program->verify);
+  exec_channels_destroy(program->channels);
+  exec_feeds_destroy(program->feeds);
+  compiled_program_deinit(&program->compiled);
+  hlorun_client_release(program->client, 0);
+  hr_free(program);
+}
+
+hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  return custom_host_register(target, fn);
+}
+hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }

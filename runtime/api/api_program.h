@@ -1,0 +1,31 @@
+/* A program of the embedding API: compiled for a client, with the machine that runs it. */
+#ifndef HLORUN_API_PROGRAM_H
+#define HLORUN_API_PROGRAM_H
+
+#include "api_client.h"
+#include "compiler.h"
+#include "exec/channels.h"
+#include "exec/compiled.h"
+#include "exec/feeds.h"
+#include "variants.h"
+
+struct hlorun_program {
+  int references;
+  hlorun_client_t *client;
+  compiled_program_t compiled;
+  exec_machine_t *machine;     /* of the reference engine, or */
+  exec_compiled_t *fast;       /* of the compiled one */
+  variants_t *variants;        /* beside `machine`: copies for the sizes of arguments; NULL: none */
+  exec_probe_files_t *probe_files; /* NULL: none */
+  exec_channels_t *channels;
+  exec_verify_t *verify;       /* NULL: nobody asked for it */
+  exec_feeds_t *feeds;
+  int param_count, result_count; /* flattened */
+  const char **param_shapes, **result_shapes, **param_names;
+  bool *all_params; /* true for each */
+};
+
+/* Writes down names and shapes of the flattened parameters and results, in the plan's arena. */
+hr_status_t api_program_describe(hlorun_program_t *program);
+
+#endif

@@ -1,0 +1,193 @@
+#include "cli/cli_launch_local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cli_agree.h"
+#include "cli/cli_launch.h"
+#include "cli/cli_verdict.h"
+#include "transport/launched.h"
+
+#define EXIT_NOT_STARTED 5
+#define LOOK_MS 50
+#define END_MS 2000  /* how long the others may take to end when one has failed, */
+#define LAST_MS 1000 /* and once they were told to */
+
+typedef struct launch {
+  int count, left;
+  pid_t *pids;      /* 0: over */
+  int failed_rank;  /* the first one; -1: none */
+  int failed_status;
+  bool handed_on;   /* the signal that interrupted */
+  int64_t failed_ms, told_ms; /* 0: not yet */
+} launch_t;
+
+bool cli_launch_is_local(void) {
+  static const char *const elsewhere[] = {"OMPI_MCA_orte_default_hostfile", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                          "PE_HOSTFILE", "HLORUN_NODE_SIZE"};
+  const char *wanted = getenv("HLORUN_LAUNCHER");
+  if (wanted && *wanted) return strcmp(wanted, "mpirun") != 0;
+  for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+    if (getenv(elsewhere[i])) return false;
+  return true;
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- signals --- */
+
+static volatile sig_atomic_t interrupted, wants_state;
+
+static void note_signal(int signal_number) {
+  if (signal_number == SIGUSR1)
+    wants_state = 1;
+  else
+    interrupted = signal_number;
+}
+
+static void catch_signals(void) {
+  static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+  struct sigaction action = {.sa_handler = note_signal};
+  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &action, NULL);
+}
+
+static void tell_all(const launch_t *launch, int signal_number) {
+  for (int rank = 0; rank < launch->count; rank++)
+    if (launch->pids[rank]) kill(launch->pids[rank], signal_number);
+}
+
+/* --- processes --- */
+
+static _Noreturn void become(char *const *words, int processes, int rank, int fd, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(EXIT_NOT_STARTED);
+  signal(SIGPIPE, SIG_DFL);
+  int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+  if (null >= 0) dup2(null, STDIN_FILENO);
+  tp_launched_tell(processes, rank, fd);
+  execv(words[0], words);
+  fprintf(stderr, "error: cannot start this program again: %s\n", strerror(errno));
+  _exit(EXIT_NOT_STARTED);
+}
+
+static hr_status_t start_all(launch_t *launch, char *const *words, int fd, const sigset_t *mask) {
+  pid_t parent = getpid();
+  for (int rank = 0; rank < launch->count; rank++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      sigprocmask(SIG_SETMASK, mask, NULL);
+      become(words, launch->count, rank, fd, parent);
+    }
+    if (pid < 0) return hr_error(HR_UNAVAILABLE, "cannot start process %d of %d: %s", rank, launch->count, strerror(errno));
+    launch->pids[rank] = pid;
+    launch->left++;
+  }
+  return NULL;
+}
+
+static void note_end(launch_t *launch, pid_t pid, int status) {
+  int rank = 0;
+  while (rank < launch->count && launch->pids[rank] != pid) rank++;
+  if (rank == launch->count) return;
+  launch->pids[rank] = 0;
+  launch->left--;
+  if (!status || launch->failed_rank >= 0) return;
+  launch->failed_rank = rank;
+  launch->failed_status = status;
+  launch->failed_ms = now_ms();
+}
+
+static void take_ended(launch_t *launch) {
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) note_end(launch, pid, status);
+}
+
+/* Hands signals on, which may have reached this process alone, and ends those who do not end by themselves. */
+static void look_after(launch_t *launch) {
+  int64_t now = now_ms();
+  if (wants_state) {
+    wants_state = 0;
+    tell_all(launch, SIGUSR1);
+  }
+  if (interrupted && !launch->handed_on) {
+    tell_all(launch, interrupted);
+    launch->handed_on = true;
+    launch->failed_ms = now;
+  }
+  if (!launch->told_ms && launch->failed_ms && now - launch->failed_ms >= END_MS) {
+    tell_all(launch, SIGTERM);
+    launch->told_ms = now;
+  }
+  if (launch->told_ms && now - launch->told_ms >= LAST_MS) tell_all(launch, SIGKILL);
+}
+
+static void wait_for_all(launch_t *launch) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  for (take_ended(launch); launch->left; take_ended(launch)) {
+    look_after(launch);
+    sigtimedwait(&child, NULL, &(struct timespec){0, LOOK_MS * 1000000L});
+  }
+}
+
+/* --- what came of it --- */
+
+static hr_status_t outcome(const launch_t *launch) {
+  int verdict = cli_verdict_read();
+  if (interrupted) return cli_reported(HR_CANCELLED);
+  if (launch->failed_rank < 0) return NULL;
+  if (WIFSIGNALED(launch->failed_status))
+    return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", launch->failed_rank,
+                    sigabbrev_np(WTERMSIG(launch->failed_status)));
+  hr_status_t told = cli_verdict_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
+  return told ? told : hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
+                                WEXITSTATUS(launch->failed_status));
+}
+
+static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
+  sigset_t child, before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  catch_signals();
+  sigprocmask(SIG_BLOCK, &child, &before);
+  hr_status_t st = start_all(launch, words, fd, &before);
+  if (st) tell_all(launch, SIGKILL);
+  wait_for_all(launch);
+  return st ? st : outcome(launch);
+}
+
+hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
+  hr_arena_t arena;
+  launch_t launch = {.count = processes, .failed_rank = -1};
+  char **words, own_file[PATH_MAX];
+  int fd = -1;
+  hr_arena_init(&arena);
+  cli_verdict_open(false);
+  hr_status_t st = HR_NEW_ARRAY(&arena, processes, &launch.pids);
+  if (!st) st = HR_NEW_ARRAY(&arena, argc + 2, &words);
+  if (!st) st = cli_launch_own_file(own_file);
+  if (!st) st = tp_launched_memory(processes, &fd);
+  if (!st) {
+    words[0] = own_file;
+    for (int i = 0; i < argc; i++) words[i + 1] = argv[i];
+    st = run_words(&launch, words, fd);
+  }
+  if (fd >= 0) close(fd);
+  cli_verdict_close();
+  hr_arena_deinit(&arena);
+  return st;
+}

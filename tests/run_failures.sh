@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Runs that something happens to: interrupted, killed and stopped processes, disks that are full or read-only, files that
+# are missing. Each ends soon, with the exit code that it should have, and leaves neither processes nor files behind.
+# EVERY_SIZE=1 tries all numbers of processes from 1 to 8.
+set -u
+. "$(dirname "$0")/common.sh"
+cd "$work" || exit 99
+leak_check_off
+mkdir temporary
+TMPDIR=$work/temporary
+export TMPDIR
+
+cat >busy.hlo <<'EOF'
+HloModule busy
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[4096] parameter(0)
+  all = f32[4096] all-reduce(x), replica_groups={}, to_apply=add
+  low = f32[] constant(0.1)
+  scale = f32[4096] broadcast(low), dimensions={}
+  ROOT next = f32[4096] multiply(all, scale)
+}
+EOF
+sed 's/4096/4095/g' busy.hlo >other.hlo
+
+# Processes of a session that are not over.
+living() {
+  ps -o stat= -s "$1" | grep -vc '^Z'
+}
+
+# disturbed NAME CODE SIGNAL TARGET RANKS OPTION...: starts a run without end, sends the signal to the whole group, to the
+# command that was started, or to one of its processes, and waits.
+disturbed() {
+  local name="$1, $5 processes" want=$2 signal=$3 target=$4 ranks=$5 pid got=0 began
+  shift 5
+  setsid "$hlorun" -n "$ranks" --steps 100000000 --carry 0:0 --random-inputs "$@" busy.hlo >out 2>&1 </dev/null &
+  pid=$!
+  for _ in $(seq 200); do
+    if grep -q '^step' out || [ "$(living "$pid")" -gt "$ranks" ]; then break; fi
+    sleep 0.05
+  done
+  sleep 0.2
+  began=$(date +%s%N)
+  case $target in
+    group) kill "-$signal" -- "-$pid" ;;
+    command) kill "-$signal" "$pid" ;;
+    one) kill "-$signal" "$(pgrep -P "$pid" | tail -n 1)" ;;
+  esac
+  for _ in $(seq 200); do
+    [ "$(living "$pid")" -gt 0 ] || break
+    sleep 0.05
+  done
+  echo "it took $((($(date +%s%N) - began) / 1000000)) ms, and $(living "$pid") processes are left" >>out
+  if [ "$(living "$pid")" -eq 0 ]; then pass; else fail "$name: processes are left" out; fi
+  kill -KILL -- "-$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null || got=$?
+  echo "exit code $got, want $want" >>out
+  if [ "$got" -eq "$want" ]; then pass; else fail "$name" out; fi
+  if [ -z "$(find temporary -type f)" ]; then pass; else find temporary -type f >>out; fail "$name: files are left" out; fi
+}
+
+# all_ways RANKS
+all_ways() {
+  disturbed "Ctrl-C" 5 INT group "$1"
+  disturbed "an interrupted command" 5 INT command "$1"
+  disturbed "a terminated command" 5 TERM command "$1"
+  disturbed "a killed command" 137 KILL command "$1"
+  [ "$1" -gt 1 ] || return
+  disturbed "a killed process" 5 KILL one "$1"
+  if grep -q "has ended on" out && grep -q "busy.hlo:11" out; then pass; else fail "a killed process is named" out; fi
+  disturbed "a crashed process" 5 SEGV one "$1"
+  disturbed "a stopped process" 6 STOP one "$1" --timeout 1
+  if grep -q "has not said what it waits for" out; then pass; else fail "a stopped process is named" out; fi
+}
+sizes="1 3"
+[ -z "${EVERY_SIZE:-}" ] || sizes=$(seq 8)
+for ranks in $sizes; do all_ways "$ranks"; done
+disturbed "a killed process" 5 KILL one 8
+
+# The same through mpirun, which keeps files of its own in TMPDIR when it is killed.
+if command -v "$mpirun" >/dev/null; then
+  HLORUN_LAUNCHER=mpirun
+  export HLORUN_LAUNCHER
+  disturbed "Ctrl-C and mpirun" 5 INT group 2
+  disturbed "an interrupted command and mpirun" 5 INT command 2
+  unset HLORUN_LAUNCHER
+fi
+
+# What is wrong with files.
+for ranks in 1 3; do
+  of="$ranks processes"
+  run=("$hlorun" -n "$ranks" --random-inputs)
+  expect_exit "a program that is not there, $of" 5 "${run[@]}" nowhere.hlo
+  expect_exit "arrays that are not there, $of" 5 "${run[@]}" --input nowhere.npz busy.hlo
+  expect_exit "an array of another shape, $of" 2 "${run[@]}" --input '0=f32[3]{1,2,3}' busy.hlo
+  expect_exit "no home, $of" 0 env HOME=/nowhere TMPDIR=/nowhere "${run[@]}" busy.hlo
+  expect_exit "no way to other programs, $of" 0 env PATH= "${run[@]}" busy.hlo
+  expect_exit "standard output is closed, $of" 5 sh -c '"$@" >&-' sh "${run[@]}" busy.hlo
+  expect_exit "all streams but one are closed, $of" 0 sh -c '"$@" <&- 2>&-' sh "${run[@]}" busy.hlo
+  if [ -w /dev/full ]; then
+    expect_exit "standard output is full, $of" 5 sh -c '"$@" >/dev/full' sh "${run[@]}" busy.hlo
+    expect_exit "results on a full disk, $of" 5 "${run[@]}" -o /dev/full busy.hlo
+  fi
+done
+expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
+
+# Disks that are full or read-only.
+mkdir disk
+mounted=(unshare -m sh -c 'mount -t tmpfs -o "$1" tmpfs disk && shift && exec "$@"' sh)
+if "${mounted[@]}" size=8k true 2>/dev/null; then
+  for options in size=8k ro; do
+    for ranks in 1 3; do
+      expect_exit "results, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs -o disk/out.npz busy.hlo
+      expect_exit "checkpoints, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs --carry 0:0 \
+        --steps 30 --checkpoint disk/kept --every 10 busy.hlo
+      expect_exit "a cache, $options, $ranks processes" 0 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs --cache disk/code busy.hlo
+    done
+  done
+else
+  skip "disks: nothing can be mounted"
+fi
+finish

@@ -1,0 +1,136 @@
+#include "ops/gemm.h"
+
+#include <complex.h>
+#include <stdlib.h>
+
+#include "ops/lu.h"
+#include "tests/unit/unit.h"
+
+static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_C64, HR_C128};
+
+/* Whole numbers, which every order of summing gives the same sums of. */
+static double complex get(hr_dtype_t dtype, const void *data, int64_t i) {
+  switch (dtype) {
+    case HR_F32:
+      return ((const float *)data)[i];
+    case HR_F64:
+      return ((const double *)data)[i];
+    case HR_C64:
+      return ((const float complex *)data)[i];
+    default:
+      return ((const double complex *)data)[i];
+  }
+}
+
+static void set(hr_dtype_t dtype, void *data, int64_t i, double complex value) {
+  switch (dtype) {
+    case HR_F32:
+      ((float *)data)[i] = (float)creal(value);
+      break;
+    case HR_F64:
+      ((double *)data)[i] = creal(value);
+      break;
+    case HR_C64:
+      ((float complex *)data)[i] = (float complex)value;
+      break;
+    default:
+      ((double complex *)data)[i] = value;
+  }
+}
+
+static void *numbers(hr_dtype_t dtype, int64_t count, unsigned seed) {
+  void *data = aligned_alloc(64, ((size_t)count * hr_dtype_bytes(dtype) + 63) / 64 * 64);
+  for (int64_t i = 0; i < count; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    set(dtype, data, i, (int)(seed >> 24) % 7 - 3 + I * ((int)(seed >> 16 & 255) % 5 - 2));
+  }
+  return data;
+}
+
+/* The left matrix as a function. */
+typedef struct source {
+  const gemm_job_t *job;
+} source_t;
+
+static void fill(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count, void *to) {
+  const gemm_job_t *job = ((const source_t *)context)->job;
+  bool is_complex = hr_dtype_is_complex(job->dtype);
+  hr_dtype_t real = hr_dtype_real(job->dtype);
+  (void)worker;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t p = 0; p < count; p++) {
+      int64_t term = is_complex ? (first + p) / 2 : first + p;
+      double complex a = get(job->dtype, job->a, (row + i) * job->a_row + term * job->a_col);
+      set(real, to, i * count + p, is_complex && (first + p) % 2 ? cimag(a) : creal(a));
+    }
+}
+
+static int count_wrong(const gemm_job_t *job, const void *before) {
+  int wrong = 0;
+  for (int64_t i = 0; i < job->m; i++)
+    for (int64_t j = 0; j < job->n; j++) {
+      double complex sum = 0, old = get(job->dtype, before, i * job->c_row + j);
+      for (int64_t p = 0; p < job->k; p++)
+        sum += get(job->dtype, job->a, i * job->a_row + p * job->a_col) *
+               get(job->dtype, job->b, p * job->b_row + j * job->b_col);
+      if (job->mode == GEMM_ADD) sum = old + sum;
+      if (job->mode == GEMM_SUBTRACT) sum = old - sum;
+      wrong += get(job->dtype, job->c, i * job->c_row + j) != sum;
+    }
+  return wrong;
+}
+
+/* form: how a and b lie, two bits each, whether `fill` makes a, and the mode. */
+static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n, int64_t k, int form) {
+  bool a_turned = form & 1, b_turned = form & 2, apart = form & 4, fills = form & 8;
+  int64_t gap = apart ? 2 : 1, c_row = n + 3;
+  gemm_job_t job = {.dtype = dtype, .m = m, .n = n, .k = k, .c_row = c_row, .mode = (gemm_mode_t)(form / 16 % 3)};
+  job.a_row = a_turned ? gap : k * gap, job.a_col = a_turned ? m * gap : gap;
+  job.b_row = b_turned ? gap : n * gap, job.b_col = b_turned ? k * gap : gap;
+  void *a = numbers(dtype, m * k * gap, 1), *b = numbers(dtype, k * n * gap, 2);
+  void *before = numbers(dtype, m * c_row, 3), *c = numbers(dtype, m * c_row, 3);
+  job.a = a, job.b = b, job.c = c;
+  gemm_job_t given = job;
+  source_t source = {&given};
+  if (fills) job.fill = fill, job.context = &source, job.a = NULL;
+  gemm_cut_t cut = gemm_cut_choose(&job, hr_workers_count(workers));
+  void *scratch = aligned_alloc(64, (gemm_scratch_bytes(&job, &cut, hr_workers_count(workers)) + 63) / 64 * 64);
+  gemm_run(workers, &job, &cut, scratch);
+  int wrong = count_wrong(&given, before);
+  if (wrong) printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n, (long)k, form, wrong);
+  CU_ASSERT_EQUAL(wrong, 0);
+  free(a), free(b), free(c), free(before), free(scratch);
+}
+
+static void products(void) {
+  static const int64_t sizes[][3] = {{1, 1, 1},    {8, 32, 16},   {13, 45, 300}, {70, 33, 257}, {300, 40, 70},
+                                     {40, 300, 5}, {5, 7, 3000}, {9, 1100, 20}, {67, 66, 520}};
+  for (int count = 1; count <= 3; count++) {
+    hr_workers_t *workers;
+    CU_ASSERT_PTR_NULL_FATAL(hr_workers_create(&(hr_workers_options_t){.count = count}, &workers));
+    for (int s = 0; s < 9; s++)
+      for (int i = 0; i < 12; i++)
+        check(workers, types[i % 4], sizes[s][0], sizes[s][1], sizes[s][2], (s * 12 + i * 5 + count) % 48);
+    hr_workers_destroy(workers);
+  }
+}
+
+static void large_blocks(void) {
+  for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 300, t * 5 + 16);
+}
+
+static void no_pivot(void) {
+  double a[9] = {0, 2, 1, 0, 1, 1, 0, 4, 2};
+  int32_t pivots[3];
+  lu_matrix_t matrix = {HR_F64, 3, 3, a, 3, pivots};
+  char space[4096] __attribute__((aligned(64)));
+  CU_ASSERT_TRUE_FATAL(lu_space_bytes(HR_F64, 3) <= sizeof space);
+  CU_ASSERT_EQUAL(lu_factor_alone(&matrix, space), 1);
+  CU_ASSERT_EQUAL(pivots[0], 1);
+  CU_ASSERT_EQUAL(pivots[1], 3);
+}
+
+CU_TestInfo suite_gemm[] = {{"products", products},
+                            {"large blocks", large_blocks},
+                            {"a column without pivot", no_pivot},
+                            CU_TEST_INFO_NULL};
