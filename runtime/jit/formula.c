@@ -18,6 +18,7 @@ struct jit_memo {
   jit_memo_t *next;
 };
 
+
 static jit_node_t nothing;
 
 static void keep_failure(jit_formula_t *formula, hr_status_t st) {
@@ -269,10 +270,14 @@ static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr
                                 jit_node_t *guard) {
   jit_node_t *values[2 * SUMS_MOST];
   int count = instr->operand_count / 2;
+  if (count > SUMS_MOST) {
+    keep_failure(formula, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
+    return &nothing;
+  }
   const jit_expr_t *const *kept = jit_index_dims(formula, hlo_shape_leaf(instr->shape, number), index);
   jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
   for (int k = 0; k < count; k++) values[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, NULL);
-  for (int64_t t = 0; t < terms_of(instr); t++) {
+  for (int64_t t = 0; t < terms_of(instr) && !formula->failed; t++) {
     jit_node_t *sums[SUMS_MOST];
     jit_index_t at = {NULL, term_dims(formula, instr, kept, t)};
     for (int k = 0; k < count; k++) values[count + k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
@@ -343,8 +348,8 @@ static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, 
     case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
     case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);
     case EMIT_REDUCE:
-      return formula->has_short_sums ? short_sum_at(formula, instr, number, index, guard)
-                                     : reduction_at(formula, instr, number, index);
+      return formula->writes_sums_out ? short_sum_at(formula, instr, number, index, guard)
+                                      : reduction_at(formula, instr, number, index);
     default: break;
   }
   switch (instr->op) {

@@ -68,7 +68,7 @@ typedef struct jit_formula {
   hr_status_t failed;
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
-  bool has_short_sums;           /* kInput of few terms as a kLoop: reductions are formulas of all their terms */
+  bool writes_sums_out;          /* kInput of few terms as a kLoop: reductions are formulas of all their terms */
   /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
    * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
    * arrays. */

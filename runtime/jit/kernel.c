@@ -10,6 +10,8 @@
 #define SIMPLE_COST 3.0 /* of an op, in additions */
 #define SHORT_SUMS 64 /* results that are worth lanes of their own */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
+#define NARROW_FULL_ROW 6
+#define NARROW_ROWS_LEAST 64
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 
@@ -106,6 +108,42 @@ static bool has_short_sums(const jit_kernel_t *kernel) {
   return kernel->form.space.reduced != 0;
 }
 
+/* Every reduction that the body has, by one that code applies to f32 or wider. */
+static bool can_write_out(const jit_kernel_t *kernel) {
+  jit_reducer_t reducer;
+  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
+    const hlo_instr_t *instr = kernel->body->instrs.data[i];
+    if (instr->op != HLO_REDUCE || !kernel->form.roles[i]) continue;
+    if (!jit_reducer_init(kernel->target, instr, &reducer)) return false;
+    for (int k = 0; k < reducer.count; k++)
+      if (hr_dtype_is_float(reducer.dtypes[k]) && hr_dtype_bytes(reducer.dtypes[k]) < 4) return false;
+  }
+  return true;
+}
+
+/* Rows of few elements: lanes are rows. Where elements are written, too, they go out one by one. */
+static bool has_narrow_rows(const jit_kernel_t *kernel) {
+  const fusion_space_t *space = &kernel->form.space;
+  int64_t most = JIT_NARROW_ROW;
+  for (int r = 0; r < kernel->root_count; r++)
+    if (fusion_count(hlo_shape_leaf(kernel->roots[r].instr->shape, kernel->roots[r].number)) != space->outer_count)
+      most = NARROW_FULL_ROW;
+  return space->rank == 2 && space->sizes[1] <= most && space->outer_count >= NARROW_ROWS_LEAST &&
+         can_write_out(kernel);
+}
+
+/* UNSUPPORTED: the kernel is as before. */
+static hr_status_t plan_narrow_rows(jit_kernel_t *kernel) {
+  jit_kernel_t before = *kernel;
+  kernel->written_out = kernel->form.space.sizes[1];
+  kernel->form.space.kind = FUSION_LOOP;
+  hr_status_t st = jit_loop_plan(kernel);
+  if (hr_status_code(st) != HR_UNSUPPORTED) return st;
+  before.arena = kernel->arena;
+  *kernel = before;
+  return st;
+}
+
 /* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
@@ -116,8 +154,11 @@ static hr_status_t plan_form(jit_kernel_t *kernel) {
     return jit_loop_plan(kernel);
   }
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
+  hr_status_t st = kernel->has_rows && has_narrow_rows(kernel) ? plan_narrow_rows(kernel) : NULL;
+  if (kernel->form.space.kind == FUSION_LOOP) return st;
+  hr_status_release(st);
   if (kernel->has_rows) return jit_rows_plan(kernel);
-  hr_status_t st = jit_columns_plan(kernel);
+  st = jit_columns_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED || space->reduced) return st;
   hr_status_release(st);
   kernel->has_rows = true, kernel->nest.rank = kernel->within.rank = 0;

@@ -12,6 +12,7 @@
 #include "ops/fusion_form.h"
 
 #define JIT_MAX_PHASES 16
+#define JIT_NARROW_ROW 16 /* elements of a row that is written out */
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
 
@@ -36,6 +37,7 @@ typedef struct jit_root {
   jit_node_t *value;
   const jit_expr_t *place;
   bool is_full; /* kInput: not outer */
+  jit_node_t *row[JIT_NARROW_ROW]; /* kLoop made of rows: the elements of a full root, from `place` on */
   bool streams; /* too big to be in a cache afterwards */
 } jit_root_t;
 
@@ -54,6 +56,7 @@ struct jit_kernel {
   jit_nest_t within; /* kInput: of what is reduced */
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
+  int64_t written_out; /* kLoop made of rows of so few elements; 0: none */
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;

@@ -5,6 +5,7 @@
 #include "jit/kernel.h"
 
 #define NODES_MAX 6000
+#define WRITTEN_OUT_MAX 240 /* with reductions written out */
 #define UNITS_WANTED 64
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
@@ -22,12 +23,34 @@ static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_
   }
 }
 
+/* Of a row that is written out: one result of it, or each element. */
+static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
+  jit_formula_t *formula = kernel->formula;
+  int64_t count = kernel->written_out;
+  root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != kernel->form.space.outer_count;
+  if (!root->is_full) {
+    place_root(formula, root, outer);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    jit_index_t at = {jit_expr_affine(&formula->exprs, outer, count, i), NULL};
+    root->row[i] = jit_formula_at(formula, root->instr, root->number, at, NULL);
+  }
+  root->value = root->row[0];
+  root->place = jit_expr_affine(&formula->exprs, outer, count, 0);
+}
+
 static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
-  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
-  kernel->formula->has_short_sums = kernel->has_short_sums;
+  int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
+  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
+  kernel->formula->writes_sums_out = kernel->written_out || kernel->has_short_sums;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
-  for (int r = 0; r < kernel->root_count; r++) place_root(kernel->formula, &kernel->roots[r], index);
+  for (int r = 0; r < kernel->root_count; r++)
+    if (kernel->written_out)
+      place_row(kernel, &kernel->roots[r], index);
+    else
+      place_root(kernel->formula, &kernel->roots[r], index);
   return jit_formula_take_failure(kernel->formula);
 }
 
@@ -71,8 +94,8 @@ static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (ke
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
-  if (last < 1 || kernel->has_tiles || nest->sizes[last] > JIT_MAX_SHORT) return;
-  if (nest->sizes[last - 1] < kernel->lanes) return;
+  if (kernel->written_out || last < 1 || kernel->has_tiles) return;
+  if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
   if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES || jit_inner_fits(kernel)) return;
   kernel->unrolled = (int)nest->sizes[last];
 }
@@ -129,12 +152,13 @@ static void find_streams(jit_kernel_t *kernel) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
     root->streams = whole && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
-                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE;
+                    root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
+  if (kernel->written_out) kernel->nest = (jit_nest_t){.rank = 1, .sizes = {kernel->form.space.outer_count}};
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
@@ -152,6 +176,19 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
+/* All elements of a row, for each lane's row. */
+static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
+  const jit_root_t *root = &kernel->roots[r];
+  int count = (int)kernel->written_out;
+  bool is_line = emit->lanes > 1 && !emit->mask && count <= JIT_MAX_SHORT &&
+                 jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
+  LLVMValueRef values[JIT_NARROW_ROW];
+  for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
+  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
+  for (int i = 0; i < count && !is_line; i++)
+    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->formula->exprs, root->place, 1, i), values[i], false);
+}
+
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   jit_kernel_t *kernel = context;
@@ -161,7 +198,10 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
                                                                      : jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
+    if (root->is_full)
+      write_full(emit, kernel, r);
+    else
+      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
   }
 }
 

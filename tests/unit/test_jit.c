@@ -353,6 +353,23 @@ static const char *const reduce_programs[] = {
     "f32[] constant(0)\n"
     "d = s32[128] negate(b) r = f32[128] reduce(a, z), dimensions={1}, to_apply=sum q = f32[128] multiply(r, c)\n"
     "ROOT t = (s32[128], f32[128]) tuple(d, q) }\n",
+    /* rows of few elements: one result each, several that depend on each other, an arg-max, and all elements */
+    SUM("f32") "ENTRY e { a = u8[70,10,3] parameter(0) z = f32[] constant(1) b = f32[70,10,3] convert(a)\n"
+    "r = f32[70,10] reduce(b, z), dimensions={2}, to_apply=sum ROOT c = s8[70,10] convert(r) }\n",
+    SUM("f64") "ENTRY e { a = f64[700,16] parameter(0) z = f64[] constant(0)\n"
+    "r = f64[700] reduce(a, z), dimensions={1}, to_apply=sum b = f64[700,16] broadcast(r), dimensions={0}\n"
+    "d = f64[700,16] subtract(a, b) q = f64[700,16] multiply(d, d)\n"
+    "ROOT v = f64[700] reduce(q, z), dimensions={1}, to_apply=sum }\n",
+    SUM("f32") MOST("f32") "ENTRY e { a = f32[301,5] parameter(0) m = f32[] constant(-inf) z = f32[] constant(0)\n"
+    "r = f32[301] reduce(a, m), dimensions={1}, to_apply=most b = f32[301,5] broadcast(r), dimensions={0}\n"
+    "d = f32[301,5] subtract(a, b) x = f32[301,5] exponential(d) s = f32[301] reduce(x, z), dimensions={1},\n"
+    "to_apply=sum c = f32[301,5] broadcast(s), dimensions={0} p = f32[301,5] divide(x, c)\n"
+    "ROOT t = (f32[301,5], f32[301]) tuple(p, s) }\n",
+    "arg { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)\n"
+    "g = pred[] compare(a, b), direction=GT v = f32[] select(g, a, b) k = s32[] select(g, i, j)\n"
+    "ROOT t = (f32[], s32[]) tuple(v, k) }\n"
+    "ENTRY e { a = f32[200,7] parameter(0) i = s32[200,7] iota(), iota_dimension=1 m = f32[] constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (f32[200], s32[200]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
     SUM("f32") "ENTRY e { a = f32[30,1,50] parameter(0) z = f32[] constant(3)\n"
     "ROOT r = f32[30,50] reduce(a, z), dimensions={1}, to_apply=sum }\n",
     SUM("f32") "ENTRY e { a = f32[40,30] parameter(0) b = f32[30,40] parameter(1) c = f32[40,30] transpose(b),\n"
