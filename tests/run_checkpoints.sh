@@ -80,6 +80,8 @@ killed() {
 killed "killed" alone.npz "${KILLS:-4}" 2500 1
 killed "killed, two replicas" two.npz 3 1500 2
 if [ -d kept ] && [ -z "$(ls kept | grep writing)" ]; then pass; else fail "half written checkpoints are removed"; fi
+# Who is killed between a new one and the removal leaves one more, until the next.
+expect_exit "another checkpoint" 0 "$hlorun" -n 2 --steps 1540 "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo
 if [ "$(ls -d kept/step-* | wc -l)" -le 2 ]; then pass; else fail "old checkpoints are removed"; fi
 
 # Torn and missing files: the newest whole one is used, and what is wrong with the others is said.
