@@ -21,6 +21,7 @@
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
 #define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
+#define PUSH_POLLS 64          /* looks of one that waits, after which messages within the machine are pushed on */
 
 struct tp_message {
   tp_message_t *next_free;
@@ -214,8 +215,8 @@ static void push_messages(mpi_endpoint_t *self) {
 }
 
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
-  bool spins = tp_rest_spins(endpoint->crowded, polls);
-  if (!spins || endpoint->local_size < endpoint->world_size) push_messages(self_of(endpoint));
+  bool is_far = endpoint->local_size < endpoint->world_size;
+  if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) push_messages(self_of(endpoint));
   tp_rest(endpoint->crowded, polls);
 }
 
