@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ops/native_cpu.h"
+
 int64_t conv_view_offsets(const conv_plan_t *plan) {
   int64_t count = 0;
   for (int d = 0; d < plan->spatial_rank; d++) count += plan->window[d].size;
@@ -177,11 +179,7 @@ bool conv_is_line(const conv_plan_t *plan) {
          !plan->types.is_complex && plan->window[last].stride == 1 && plan->window[last].base_dilation == 1;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EACH_CPU __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
+#define FOR_EACH_CPU __attribute__((optimize("O3"))) NATIVE_CLONES
 
 /* `taps` elements of the window, which meet the input `step` elements apart: a few at once, to load and store the sums
  * less often. They are added one after the other all the same. */

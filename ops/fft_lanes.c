@@ -8,11 +8,8 @@
 
 static const fft_lanes_code_t *find_code(bool is_double) {
 #if NATIVE_HAS_CLONES
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
-    return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return is_double ? &fft_lanes_code_f64_32 : &fft_lanes_code_f32_32;
+  if (native_width() == NATIVE_WIDE) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
+  if (native_width() == NATIVE_MIDDLE) return is_double ? &fft_lanes_code_f64_32 : &fft_lanes_code_f32_32;
 #endif
   (void)is_double;
   return NULL;

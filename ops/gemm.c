@@ -27,64 +27,15 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (least(depth, GEMM_DEPTH) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
-#define JOIN_NAME(a, b) a##b
-#if defined(__x86_64__)
-#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
-#define TILES_BYTES 64
-#define TILES_SUMS 16
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_wide_, x)
-#include "ops/gemm_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_wide_, x)
-#include "ops/gemm_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
-
-#define TILES_TARGET __attribute__((target("avx2,fma")))
-#define TILES_BYTES 32
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_middle_, x)
-#include "ops/gemm_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_middle_, x)
-#include "ops/gemm_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
-#endif
-
-#define TILES_TARGET
-#define TILES_BYTES 16
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_narrow_, x)
-#include "ops/gemm_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_narrow_, x)
-#include "ops/gemm_tiles.h"
+#define TILES_FILE "ops/gemm_tiles.h"
+#include "ops/each_width.h"
 
 typedef void (*part_fn)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space);
 
 static part_fn choose_part(bool is_double) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-    return is_double ? f64_wide_part : f32_wide_part;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return is_double ? f64_middle_part : f32_middle_part;
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return is_double ? f64_wide_part : f32_wide_part;
+  if (native_width() == NATIVE_MIDDLE) return is_double ? f64_middle_part : f32_middle_part;
 #endif
   return is_double ? f64_narrow_part : f32_narrow_part;
 }

@@ -16,4 +16,20 @@
 
 #define NATIVE_INLINE static inline __attribute__((always_inline))
 
+/* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */
+typedef enum native_width { NATIVE_NARROW, NATIVE_MIDDLE, NATIVE_WIDE } native_width_t;
+
+#if defined(__x86_64__)
+#define NATIVE_HAS_WIDTHS 1
+static inline native_width_t native_width(void) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    return NATIVE_WIDE;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NATIVE_MIDDLE : NATIVE_NARROW;
+}
+#else
+#define NATIVE_HAS_WIDTHS 0
+static inline native_width_t native_width(void) { return NATIVE_NARROW; }
+#endif
+
 #endif

@@ -22,54 +22,8 @@ typedef struct dot_small_job {
   int64_t a_row, a_col, b_row, b_col, c_row; /* steps in elements; columns of c are dense */
 } dot_small_job_t;
 
-#define JOIN_NAME(a, b) a##b
-#if defined(__x86_64__)
-#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
-#define TILES_BYTES 64
-#define TILES_SUMS 16
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_wide_, x)
-#include "ops/native_dot_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_wide_, x)
-#include "ops/native_dot_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
-
-#define TILES_TARGET __attribute__((target("avx2,fma")))
-#define TILES_BYTES 32
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_middle_, x)
-#include "ops/native_dot_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_middle_, x)
-#include "ops/native_dot_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
-#endif
-
-#define TILES_TARGET
-#define TILES_BYTES 16
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) JOIN_NAME(f32_narrow_, x)
-#include "ops/native_dot_tiles.h"
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) JOIN_NAME(f64_narrow_, x)
-#include "ops/native_dot_tiles.h"
+#define TILES_FILE "ops/native_dot_tiles.h"
+#include "ops/each_width.h"
 
 /* Does units [begin, end): columns, or rows. */
 typedef void (*dot_small_fn)(const dot_small_job_t *job, int64_t begin, int64_t end);
@@ -79,12 +33,10 @@ typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } 
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
-#if defined(__x86_64__)
+#if NATIVE_HAS_WIDTHS
   static const dot_small_fn wide[2][LOOPS] = LOOPS_OF(wide), middle[2][LOOPS] = LOOPS_OF(middle);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-    return wide[is_double][loop];
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return middle[is_double][loop];
+  if (native_width() == NATIVE_WIDE) return wide[is_double][loop];
+  if (native_width() == NATIVE_MIDDLE) return middle[is_double][loop];
 #endif
   static const dot_small_fn narrow[2][LOOPS] = LOOPS_OF(narrow);
   return narrow[is_double][loop];
