@@ -1,5 +1,6 @@
-/* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain or turned over, so what lies otherwise is
- * packed by the worker that multiplies it. Rows of the result, or matrices of the batch, are split over the workers. */
+/* Matrix products of bf16 and of bytes by oneDNN. Its fast kernels take dense matrices only, plain or turned over, so
+ * what lies otherwise is packed by the worker that multiplies it. Rows of the result, or matrices of the batch, are
+ * split over the workers. */
 #include <string.h>
 
 #include "ops/native_dot.h"

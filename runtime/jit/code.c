@@ -98,6 +98,18 @@ void jit_function_attribute(jit_code_t *code, LLVMValueRef function, int index, 
   llvm()->AddAttributeAtIndex(function, (LLVMAttributeIndex)index, attribute);
 }
 
+LLVMValueRef jit_inner_function(jit_code_t *code, const char *name, LLVMTypeRef signature, jit_code_t *out_inner) {
+  LLVMValueRef function = llvm()->AddFunction(code->module, name, signature);
+  llvm()->SetLinkage(function, LLVMInternalLinkage);
+  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "nounwind", 0);
+  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "noinline", 0);
+  *out_inner = *code;
+  out_inner->builder = llvm()->CreateBuilderInContext(code->context);
+  LLVMBasicBlockRef start = llvm()->AppendBasicBlockInContext(code->context, function, "");
+  llvm()->PositionBuilderAtEnd(out_inner->builder, start);
+  return function;
+}
+
 char *jit_code_print(const jit_code_t *code) { return llvm()->PrintModuleToString(code->module); }
 
 hr_status_t jit_code_verify(const jit_code_t *code) {

@@ -49,6 +49,9 @@ LLVMValueRef jit_intrinsic_of(jit_code_t *code, const char *name, LLVMTypeRef *o
 /* Attributes by LLVM's names: "nounwind", "noalias", "readonly"; index: LLVMAttributeFunctionIndex, or 1 +
  * parameter. */
 void jit_function_attribute(jit_code_t *code, LLVMValueRef function, int index, const char *name, uint64_t value);
+/* A function that others of the module call, vectors in registers; never inlined. *out_inner is this code at its start:
+ * the caller disposes of its builder. */
+LLVMValueRef jit_inner_function(jit_code_t *code, const char *name, LLVMTypeRef signature, jit_code_t *out_inner);
 
 /* --- module to object ------------------------------------------------------------------------------------------ */
 

@@ -32,15 +32,9 @@ static LLVMValueRef emit_body(jit_code_t *code, const math_op_t *op, LLVMValueRe
   return op->emit_1 ? op->emit_1(code, x) : op->emit_2(code, x, y);
 }
 
-/* Functions of one module call each other by registers alone, vectors included. */
 static LLVMValueRef write_function(jit_code_t *code, const math_op_t *op, const char *name, LLVMTypeRef signature) {
-  LLVMValueRef function = llvm()->AddFunction(code->module, name, signature);
-  llvm()->SetLinkage(function, LLVMInternalLinkage);
-  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "nounwind", 0);
-  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "noinline", 0);
-  jit_code_t inner = *code;
-  inner.builder = llvm()->CreateBuilderInContext(code->context);
-  llvm()->PositionBuilderAtEnd(inner.builder, llvm()->AppendBasicBlockInContext(code->context, function, ""));
+  jit_code_t inner;
+  LLVMValueRef function = jit_inner_function(code, name, signature, &inner);
   LLVMValueRef y = op->emit_2 ? llvm()->GetParam(function, 1) : NULL;
   llvm()->BuildRet(inner.builder, emit_body(&inner, op, llvm()->GetParam(function, 0), y));
   llvm()->DisposeBuilder(inner.builder);

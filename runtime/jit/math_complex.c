@@ -302,16 +302,10 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-/* Calls of it keep to registers, like those of jit_math.c. */
 static LLVMValueRef write_function(jit_code_t *code, hlo_opcode_t op, int operands, const char *name,
                                    LLVMTypeRef signature) {
-  LLVMValueRef function = llvm()->AddFunction(code->module, name, signature);
-  llvm()->SetLinkage(function, LLVMInternalLinkage);
-  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "nounwind", 0);
-  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "noinline", 0);
-  jit_code_t inner = *code;
-  inner.builder = llvm()->CreateBuilderInContext(code->context);
-  llvm()->PositionBuilderAtEnd(inner.builder, llvm()->AppendBasicBlockInContext(code->context, function, ""));
+  jit_code_t inner;
+  LLVMValueRef function = jit_inner_function(code, name, signature, &inner);
   pair_t x = {llvm()->GetParam(function, 0), llvm()->GetParam(function, 1)}, y = x;
   if (operands > 1) y = (pair_t){llvm()->GetParam(function, 2), llvm()->GetParam(function, 3)};
   pair_t result = write_parts(&inner, &complex_ops[op], x, y, operands);

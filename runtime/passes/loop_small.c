@@ -26,14 +26,6 @@ static bool is_exact_enough(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_PRED || is_wide;
 }
 
-/* x at place `at` of dimension d, which stays with size 1. */
-static hlo_instr_t *slice_of(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
-  hlo_slice_dim_t dims[HLO_MAX_RANK];
-  for (int i = 0; i < x->shape->rank; i++) dims[i] = (hlo_slice_dim_t){0, x->shape->dims[i], 1};
-  dims[d] = (hlo_slice_dim_t){at, at + 1, 1};
-  return pass_build_slice(rewrite, x, dims);
-}
-
 static bool contains(hr_ints_t list, int64_t value) {
   for (int64_t i = 0; i < list.count; i++)
     if (list.data[i] == value) return true;
@@ -62,18 +54,14 @@ static bool is_tiny_dot(const hlo_instr_t *instr) {
 
 /* One term's factor from a side, in all places of the result. */
 static hlo_instr_t *factor_of(pass_rewrite_t *rewrite, side_t *side, int64_t term, const hlo_shape_t *shape) {
-  int64_t dims[HLO_MAX_RANK], count = 0;
-  hlo_instr_t *part = slice_of(rewrite, side->x, side->contracting.data[0], term);
-  if (!part) return NULL;
-  for (int d = 0, free = side->first_free; d < part->shape->rank; d++) {
+  int64_t count = 0;
+  for (int d = 0, free = side->first_free; d < side->x->shape->rank; d++) {
     if (contains(side->contracting, d)) continue;
     int64_t place = 0;
     while (place < side->batch.count && side->batch.data[place] != d) place++;
-    side->places[count] = place < side->batch.count ? place : free++;
-    dims[count++] = part->shape->dims[d];
+    side->places[count++] = place < side->batch.count ? place : free++;
   }
-  const hlo_shape_t *left = pass_shape(rewrite, part->shape->dtype, (int)count, dims);
-  part = left ? hlo_build_reshape(&rewrite->builder, part, left) : NULL;
+  hlo_instr_t *part = pass_build_place(rewrite, side->x, side->contracting.data[0], term);
   return part ? hlo_build_broadcast(&rewrite->builder, part, shape, (hr_ints_t){side->places, count}) : NULL;
 }
 
@@ -121,8 +109,9 @@ static hlo_instr_t *write_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, h
   int64_t d = only_dimension(reduce);
   hlo_instr_t *sum = hlo_build_broadcast(builder, reduce->operands[1], reduce->shape, (hr_ints_t){NULL, 0});
   for (int64_t t = 0; t < x->shape->dims[d] && sum && !builder->status; t++) {
-    hlo_instr_t *part = slice_of(rewrite, x, d, t);
-    part = part ? hlo_build_reshape(builder, part, reduce->shape) : NULL;
+    hlo_instr_t *part = pass_build_place(rewrite, x, d, t);
+    bool has_ones = part && !hlo_shape_same_dims(part->shape, reduce->shape); /* of other reduced dimensions */
+    if (has_ones) part = hlo_build_reshape(builder, part, reduce->shape);
     sum = part ? hlo_build_binary(builder, op, sum, part) : NULL;
   }
   return sum;

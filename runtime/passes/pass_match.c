@@ -148,6 +148,19 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
   return hlo_build(builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+hlo_instr_t *pass_build_place(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
+  hlo_slice_dim_t parts[HLO_MAX_RANK];
+  int64_t left[HLO_MAX_RANK];
+  int rank = 0;
+  for (int i = 0; i < x->shape->rank; i++) {
+    parts[i] = i == d ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, x->shape->dims[i], 1};
+    if (i != d) left[rank++] = x->shape->dims[i];
+  }
+  const hlo_shape_t *shape = pass_shape(rewrite, x->shape->dtype, rank, left);
+  hlo_instr_t *slice = pass_build_slice(rewrite, x, parts);
+  return shape && slice ? hlo_build_reshape(&rewrite->builder, slice, shape) : NULL;
+}
+
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation) {
   if (!x) return NULL;
   hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, x->shape->rank, permutation);

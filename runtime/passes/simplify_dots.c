@@ -230,18 +230,8 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* Element `at` of the contracted dimension, without it. */
 static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at, hr_dtype_t dtype) {
-  const hlo_shape_t *shape = side->x->shape;
-  hlo_slice_dim_t parts[HLO_MAX_RANK];
-  int64_t left[HLO_MAX_RANK], contracted = side->contracting.data[0];
-  int rank = 0;
-  for (int d = 0; d < shape->rank; d++) {
-    parts[d] = d == contracted ? (hlo_slice_dim_t){at, at + 1, 1} : (hlo_slice_dim_t){0, shape->dims[d], 1};
-    if (d != contracted) left[rank++] = shape->dims[d];
-  }
-  const hlo_shape_t *without = pass_shape(rewrite, shape->dtype, rank, left);
-  hlo_instr_t *part = pass_build_slice(rewrite, side->x, parts);
-  if (!part || !without) return NULL;
-  return hlo_build_convert(&rewrite->builder, hlo_build_reshape(&rewrite->builder, part, without), dtype);
+  hlo_instr_t *part = pass_build_place(rewrite, side->x, side->contracting.data[0], at);
+  return part ? hlo_build_convert(&rewrite->builder, part, dtype) : NULL;
 }
 
 static bool was_integer(const hlo_instr_t *x) {
