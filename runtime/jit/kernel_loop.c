@@ -44,7 +44,7 @@ static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
   int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
-  kernel->formula->writes_sums_out = kernel->written_out || kernel->has_short_sums;
+  kernel->formula->writes_sums_out = kernel->written_out > 0;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->written_out)
@@ -156,9 +156,18 @@ static void find_streams(jit_kernel_t *kernel) {
   }
 }
 
+/* What is not reduced. */
+static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
+  nest->rank = 0;
+  for (int d = 0; d < space->rank; d++)
+    if (!(space->reduced >> d & 1)) nest->sizes[nest->rank++] = space->sizes[d];
+}
+
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
-  jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
-  if (kernel->written_out) kernel->nest = (jit_nest_t){.rank = 1, .sizes = {kernel->form.space.outer_count}};
+  if (kernel->written_out)
+    outer_nest(&kernel->form.space, &kernel->nest);
+  else
+    jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
@@ -166,6 +175,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_unrolled(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
+  if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   choose_units(kernel);
@@ -180,8 +190,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->written_out;
-  bool is_line = emit->lanes > 1 && !emit->mask && count <= JIT_MAX_SHORT &&
-                 jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
+  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
   LLVMValueRef values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
   if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
@@ -327,7 +336,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
-  if (kernel->has_tiles) emit.given = jit_tile_given, emit.given_context = kernel;
+  emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
   if (kernel->nest.rank)
     write_units(&emit, kernel);
   else
