@@ -7,6 +7,7 @@
 #define NODES_MAX 6000
 #define WRITTEN_OUT_MAX 240 /* with reductions written out */
 #define UNITS_WANTED 64
+#define BLOCK_MOST 65536
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
@@ -100,6 +101,7 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
+/* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
@@ -108,7 +110,7 @@ static void choose_units(jit_kernel_t *kernel) {
   int64_t least = 16 * kernel->lanes * kernel->vectors;
   kernel->block = (inner + blocks - 1) / blocks;
   kernel->block = (kernel->block + least - 1) / least * least;
-  if (kernel->block > 65536) kernel->block = 65536;
+  if (kernel->block > BLOCK_MOST) kernel->block = BLOCK_MOST / least * least;
   if (blocks == 1 || kernel->block >= inner) kernel->block = 0;
   if (kernel->block) units *= (inner + kernel->block - 1) / kernel->block;
   kernel->phases[0].units = units;
