@@ -39,6 +39,7 @@ struct jit_node {
   unsigned epoch, lanes_epoch, square_epoch;
   int uses, pass, first_pass, slot;
   bool is_expensive; /* with what it is computed from */
+  bool is_fetched;   /* LOAD: what comes next in memory is asked for ahead */
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
