@@ -46,6 +46,8 @@ typedef struct transpose_job {
   const char *from;
 } transpose_job_t;
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* --- squares ----------------------------------------------------------------------------------------------------- */
 
 /* Turns N x N elements of type T, N of them in 16 bytes: log2(N) rounds of interleaving register k with k + N / 2. */
@@ -79,17 +81,19 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
   memcpy(to, from, 16);
 }
 
-/* i_count x j_count elements into the buffer: whole small squares, then what is left at the edges. Rows of the operand
- * are read to their ends before the next. */
+/* i_count x j_count elements into the buffer, by small squares: where the last ones would go beyond an edge, they end
+ * there and are over others. Rows of the operand are read to their ends before the next. */
 #define TURN_ALL(T, N)                                                                                        \
   do {                                                                                                        \
-    int64_t i_whole = i_count / N * N, j_whole = j_count / N * N;                                             \
-    for (int64_t j = 0; j < j_whole; j += N)                                                                  \
-      for (int64_t i = 0; i < i_whole; i += N)                                                                \
-        turn_##T(from + j * j_stride + i * (int64_t)sizeof(T), j_stride,                                      \
-                 buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), ROW_BYTES);                                 \
-    for (int64_t j = 0; j < j_count; j++)                                                                     \
-      for (int64_t i = j < j_whole ? i_whole : 0; i < i_count; i++)                                           \
+    bool by_squares = i_count >= N && j_count >= N;                                                           \
+    for (int64_t j = 0; by_squares && j < j_count; j += N)                                                    \
+      for (int64_t i = 0; i < i_count; i += N) {                                                              \
+        int64_t at_i = least(i, i_count - N), at_j = least(j, j_count - N);                                   \
+        turn_##T(from + at_j * j_stride + at_i * (int64_t)sizeof(T), j_stride,                                \
+                 buffer + at_i * ROW_BYTES + at_j * (int64_t)sizeof(T), ROW_BYTES);                           \
+      }                                                                                                       \
+    for (int64_t j = 0; !by_squares && j < j_count; j++)                                                      \
+      for (int64_t i = 0; i < i_count; i++)                                                                   \
         memcpy(buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T), \
                sizeof(T));                                                                                    \
   } while (0)
@@ -105,7 +109,19 @@ static void turn_square(int element_bytes, const char *from, int64_t j_stride, i
   }
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+/* At most a row of the buffer: where it is no multiple of 16 bytes, the last 16 are over others. */
+NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
+  if (bytes == ROW_BYTES) {
+    memcpy(to, row, ROW_BYTES);
+    return;
+  }
+  if (bytes < 16) {
+    memcpy(to, row, (size_t)bytes);
+    return;
+  }
+  for (int64_t at = 0; at + 16 <= bytes; at += 16) memcpy(to + at, row + at, 16);
+  memcpy(to + bytes - 16, row + bytes - 16, 16);
+}
 
 /* The square whose first elements are at `i` and `j`. */
 static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
@@ -113,16 +129,17 @@ static void copy_square(const transpose_job_t *job, char *to, const char *from, 
   char buffer[MAX_SIDE * ROW_BYTES] __attribute__((aligned(64)));
   int64_t i_count = least(plan->i_side, plan->i_count - i), j_count = least(plan->j_side, plan->j_count - j);
   int64_t bytes = plan->element_bytes, row_bytes = j_count * bytes;
+  /* The result's lines are on their way while the square is turned. */
+  for (int64_t r = 0; r < i_count && !plan->streams; r++)
+    __builtin_prefetch(to + (i + r) * plan->i_stride + j * bytes, 1);
   turn_square((int)bytes, from + j * plan->j_stride + i * bytes, plan->j_stride, i_count, j_count, buffer);
   to += i * plan->i_stride + j * bytes;
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
     const char *row = buffer + r * ROW_BYTES;
     if (plan->streams)
       native_stream(to, row, row_bytes);
-    else if (row_bytes == ROW_BYTES)
-      memcpy(to, row, ROW_BYTES);
     else
-      memcpy(to, row, (size_t)row_bytes);
+      copy_row(to, row, row_bytes);
   }
 }
 
@@ -135,20 +152,49 @@ static void copy_unit(const transpose_job_t *job, char *to, const char *from, in
     for (int64_t at = j; at < j_end; at += plan->j_side) copy_square(job, to, from, i, at);
 }
 
+/* The two dimensions' planes one after the other, in the order of the outer dimensions. */
+typedef struct planes {
+  const transpose_job_t *job;
+  loop_walk_t walk;
+  int64_t in_row;
+} planes_t;
+
+static planes_t planes_at(const transpose_job_t *job, int64_t plane) {
+  const loop_nest_t *outer = &job->plan->outer;
+  return (planes_t){job, loop_walk_at(outer, plane / outer->row_count), plane % outer->row_count};
+}
+
+static void planes_next(planes_t *planes) {
+  const loop_nest_t *outer = &planes->job->plan->outer;
+  if (++planes->in_row < outer->row_count) return;
+  planes->in_row = 0;
+  loop_walk_next(outer, &planes->walk);
+}
+
+NATIVE_INLINE char *plane_to(const planes_t *planes) {
+  return planes->job->to + planes->walk.at[0] + planes->in_row * planes->job->plan->outer.row_strides[0];
+}
+
+NATIVE_INLINE const char *plane_from(const planes_t *planes) {
+  return planes->job->from + planes->walk.at[1] + planes->in_row * planes->job->plan->outer.row_strides[1];
+}
+
 /* Units along the result's rows are next to each other. */
 static void copy_squares(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
   const native_transpose_plan_t *plan = job->plan;
   int64_t i_step = plan->group * plan->i_side, j_step = plan->group * plan->j_side;
   int64_t rows = (plan->i_count + i_step - 1) / i_step, columns = (plan->j_count + j_step - 1) / j_step;
+  planes_t planes = planes_at(job, begin / (rows * columns));
+  int64_t row = begin / columns % rows, column = begin % columns;
   (void)worker;
-  for (int64_t unit = begin; unit < end;) {
-    int64_t plane = unit / (rows * columns), stop = least(end, (plane + 1) * rows * columns);
-    loop_walk_t walk = loop_walk_at(&plan->outer, plane / plan->outer.row_count);
-    int64_t in_row = plane % plan->outer.row_count;
-    char *to = job->to + walk.at[0] + in_row * plan->outer.row_strides[0];
-    const char *from = job->from + walk.at[1] + in_row * plan->outer.row_strides[1];
-    for (; unit < stop; unit++) copy_unit(job, to, from, unit / columns % rows * i_step, unit % columns * j_step);
+  for (int64_t unit = begin; unit < end; unit++) {
+    copy_unit(job, plane_to(&planes), plane_from(&planes), row * i_step, column * j_step);
+    if (++column < columns) continue;
+    column = 0;
+    if (++row < rows) continue;
+    row = 0;
+    planes_next(&planes);
   }
   if (plan->streams) native_stream_end();
 }
@@ -184,14 +230,10 @@ static void copy_streams(const native_transpose_plan_t *plan, char *restrict to,
 
 static void copy_stream_planes(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
-  const native_transpose_plan_t *plan = job->plan;
+  planes_t planes = planes_at(job, begin);
   (void)worker;
-  for (int64_t unit = begin; unit < end; unit++) {
-    loop_walk_t walk = loop_walk_at(&plan->outer, unit / plan->outer.row_count);
-    int64_t in_row = unit % plan->outer.row_count;
-    copy_streams(plan, job->to + walk.at[0] + in_row * plan->outer.row_strides[0],
-                 job->from + walk.at[1] + in_row * plan->outer.row_strides[1]);
-  }
+  for (int64_t unit = begin; unit < end; unit++, planes_next(&planes))
+    copy_streams(job->plan, plane_to(&planes), plane_from(&planes));
 }
 
 /* --- runs -------------------------------------------------------------------------------------------------------- */
