@@ -69,6 +69,11 @@ static jit_node_t *slice_at(jit_formula_t *formula, const hlo_instr_t *instr, co
   return operand_at(formula, instr, 0, at, guard);
 }
 
+/* The place in a piece that begins at `start`; where it has one element, all that is wanted of it is that. */
+static const jit_expr_t *place_in(jit_formula_t *formula, const jit_expr_t *place, int64_t start, int64_t size) {
+  return size == 1 ? jit_expr_constant(&formula->exprs, 0) : jit_expr_affine(&formula->exprs, place, 1, -start);
+}
+
 /* Pieces from the last to the first: each is taken below its end, what follows otherwise. */
 static jit_node_t *concatenate_at(jit_formula_t *formula, const hlo_instr_t *instr, const jit_expr_t *const *dims,
                                   jit_node_t *guard) {
@@ -81,7 +86,7 @@ static jit_node_t *concatenate_at(jit_formula_t *formula, const hlo_instr_t *ins
     if (!never) {
       const jit_expr_t **at = new_dims(formula, instr->shape->rank);
       memcpy(at, dims, (size_t)instr->shape->rank * sizeof *at);
-      at[d] = jit_expr_affine(&formula->exprs, dims[d], 1, -start);
+      at[d] = place_in(formula, dims[d], start, end - start);
       jit_node_t *piece = operand_at(formula, instr, k, at, jit_node_both(formula, guard, here));
       jit_node_t *below = jit_node_range(formula, dims[d], INT64_MIN / 2, end, &never_below);
       result = !result || !below ? piece
@@ -101,7 +106,7 @@ static const jit_expr_t *unpadded(jit_formula_t *formula, const hlo_padding_dim_
   int64_t step = pad->interior + 1;
   const jit_expr_t *from_low = jit_expr_affine(&formula->exprs, place, 1, -pad->low);
   *guard = jit_node_both(formula, *guard, jit_node_range(formula, from_low, 0, (size - 1) * step + 1, out_never));
-  if (step == 1) return from_low;
+  if (step == 1) return place_in(formula, place, pad->low, size);
   if (jit_expr_remainder(&formula->exprs, from_low, step) != jit_expr_constant(&formula->exprs, 0)) {
     jit_node_t node = {.kind = JIT_MULTIPLE, .dtype = HR_PRED, .expr = from_low, .low = step};
     *guard = jit_node_both(formula, *guard, jit_node_make(formula, &node));
