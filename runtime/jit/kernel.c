@@ -10,6 +10,7 @@
 #define SIMPLE_COST 3.0 /* of an op, in additions */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
 #define SHORT_SUM 4
+#define ROW_TERMS 32
 #define RESULTS_LEAST 64 /* that are worth lanes of their own */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
@@ -108,14 +109,15 @@ static bool knows_reductions(const jit_kernel_t *kernel) {
  * the elements may be results. */
 static bool can_write_out(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  int64_t most = kernel->has_rows && space->rank == 2 ? JIT_NARROW_ROW : SHORT_SUM;
-  if (!space->reduced || space->outer_count < RESULTS_LEAST || space->full_count > most * space->outer_count) return false;
+  int64_t most = kernel->has_rows && space->rank == 2 ? ROW_TERMS : SHORT_SUM;
+  if (!space->reduced || space->outer_count < RESULTS_LEAST) return false;
   for (int r = 0; r < kernel->root_count; r++) {
     const hlo_instr_t *root = kernel->roots[r].instr;
     bool is_outer = fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) == space->outer_count;
     if (root->op == HLO_DYNAMIC_UPDATE_SLICE || (!is_outer && !kernel->has_rows)) return false;
+    if (!is_outer && most > JIT_NARROW_ROW) most = JIT_NARROW_ROW;
   }
-  return knows_reductions(kernel);
+  return space->full_count <= most * space->outer_count && knows_reductions(kernel);
 }
 
 /* UNSUPPORTED: the kernel is as before. */

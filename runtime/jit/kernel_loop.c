@@ -5,7 +5,7 @@
 #include "jit/kernel.h"
 
 #define NODES_MAX 6000
-#define WRITTEN_OUT_MAX 240 /* with reductions written out */
+#define WRITTEN_OUT_MAX 480 /* with reductions written out */
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
