@@ -210,6 +210,7 @@ static const char *const index_programs[] = {
     "a = f32[512,32] parameter(0) b = f32[64,32] parameter(1) c = f32[8,64,32] broadcast(b), dimensions={1,2}\n"
     "d = f32[512,32] reshape(c) ROOT r = f32[512,32] add(a, d)",
     "a = s32[10,37] parameter(0) ROOT r = s32[10,37] reverse(a), dimensions={1}",
+    "a = u8[1500000,3] parameter(0) ROOT r = u8[1500000,3] reverse(a), dimensions={1}",
     "a = s32[10,37] parameter(0) b = s32[10,37] reverse(a), dimensions={0,1} ROOT r = s32[10,37] negate(b)",
     "a = f64[20,37] parameter(0) ROOT r = f64[6,12] slice(a), slice={[2:20:3], [1:37:3]}",
     "a = f32[20,37] parameter(0) ROOT r = f32[6,35] slice(a), slice={[2:20:3], [1:36]}",
