@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-#define GEMM_DEPTH 256         /* terms of a strip */
+#define GEMM_DEPTH 320         /* most terms of a strip */
 #define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
 #define SHORT_DEPTH 64
 #define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
 #define STRIP_BYTES 128        /* of a row of the widest strip */
 #define ROW_UNIT 8
+#define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
 
 typedef struct gemm_range {
@@ -22,9 +23,16 @@ typedef struct gemm_range {
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static inline int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* Terms of the strips of a sum of `depth` terms: about as many in each. */
+static inline int64_t gemm_strip_depth(int64_t depth) {
+  return divide_up(divide_up(depth, divide_up(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
+}
+
 /* As many rows of a as a block holds. */
 static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
-  return BLOCK_BYTES / (least(depth, GEMM_DEPTH) * real_bytes) / ROW_UNIT * ROW_UNIT;
+  return BLOCK_BYTES / (gemm_strip_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
 #define TILES_FILE "ops/gemm_tiles.h"
@@ -44,15 +52,15 @@ static part_fn choose_part(bool is_double) {
 
 static int64_t parts_of(const gemm_job_t *job) { return hr_dtype_is_complex(job->dtype) ? 2 : 1; }
 static int64_t real_bytes(const gemm_job_t *job) { return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype)); }
-static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 /* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
- * and its lines are far apart. */
+ * and its lines are far apart; rows only where many of them meet in the caches. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
   int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
-  return columns >= PACKED_COLUMNS && step * parts_of(job) * real_bytes(job) >= 1024;
+  int64_t step_bytes = step * parts_of(job) * real_bytes(job);
+  return columns >= PACKED_COLUMNS && step_bytes >= 1024 && (job->a_col != 1 || step_bytes % 1024 == 0);
 }
 
 static gemm_range_t whole_range(const gemm_job_t *job) {
@@ -62,7 +70,7 @@ static gemm_range_t whole_range(const gemm_job_t *job) {
 }
 
 size_t gemm_space_bytes(const gemm_job_t *job) {
-  int64_t bytes = real_bytes(job), depth = least(GEMM_DEPTH, job->k * parts_of(job));
+  int64_t bytes = real_bytes(job), depth = gemm_strip_depth(job->k * parts_of(job));
   int64_t block = least(BLOCK_BYTES, divide_up(job->m, ROW_UNIT) * ROW_UNIT * depth * bytes);
   block += block / 8; /* panels do not follow each other closely */
   size_t strips = (size_t)(GEMM_STRIPS * STRIP_BYTES * GEMM_DEPTH);
