@@ -48,17 +48,31 @@ TILES_TARGET static void TILES_NAME(pack_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* The same from wherever each element is. */
+/* How many of the places follow each other closely. */
+TILES_INLINE int64_t TILES_NAME(neighbours)(const int64_t *places, int64_t count) {
+  int64_t run = 1;
+  while (run < count && places[run] == places[0] + run) run++;
+  return run;
+}
+
+/* The same from wherever each element is: of neighbours, all rows before the next ones. */
 TILES_TARGET static void TILES_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row, int64_t rows,
                                                  int64_t first, int64_t depth, TILES_REAL *to) {
+  enum { FEW = 8 };
   const int64_t *columns = job->a_cols + first / parts;
-  for (int64_t i = row; i < row + rows; i++, to += depth) {
-    const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[i] * parts;
-    if (parts == 1)
-      for (int64_t p = 0; p < depth; p++) to[p] = from[columns[p]];
-    else
-      for (int64_t p = 0; p < depth; p += 2)
-        to[p] = from[2 * columns[p / 2]], to[p + 1] = from[2 * columns[p / 2] + 1];
+  int pair = parts - 1;
+  for (int64_t p = 0, run; p < depth; p += run) {
+    run = TILES_NAME(neighbours)(columns + p / parts, (depth - p) / parts) * parts;
+    bool alone = run < FEW * parts;
+    if (alone) run = least(FEW * parts, depth - p);
+    for (int64_t i = 0; i < rows; i++) {
+      const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[row + i] * parts;
+      TILES_REAL *line = to + i * depth + p;
+      if (!alone)
+        memcpy(line, from + columns[p / parts] * parts, (size_t)run * sizeof *line);
+      else
+        for (int64_t q = 0; q < run; q++) line[q] = from[columns[(p + q) >> pair] * parts + (q & pair)];
+    }
   }
 }
 
@@ -116,17 +130,11 @@ TILES_TARGET static void TILES_NAME(pack_turned)(const TILES_REAL *b, int64_t co
     for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
 }
 
-TILES_INLINE bool TILES_NAME(are_neighbours)(const int64_t *places, int64_t count) {
-  for (int64_t j = 1; j < count; j++)
-    if (places[j] != places[0] + j) return false;
-  return true;
-}
-
 /* From wherever each element is. */
 TILES_TARGET static void TILES_NAME(gather_strip)(const gemm_job_t *job, int64_t first, int64_t depth, int64_t column,
                                                   int64_t columns, TILES_REAL *to) {
   const int64_t *places = job->b_cols + column, *rows = job->b_rows + first;
-  bool dense = TILES_NAME(are_neighbours)(places, columns);
+  bool dense = TILES_NAME(neighbours)(places, columns) == columns;
   for (int64_t p = 0; p < depth; p++, to += WIDTH) {
     const TILES_REAL *from = (const TILES_REAL *)job->b + rows[p];
     if (dense && columns == WIDTH)
