@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "ops/native_cpu.h"
+
 #define GEMM_DEPTH 320         /* most terms of a strip */
 #define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
 #define SHORT_DEPTH 64
@@ -35,6 +37,20 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (gemm_strip_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
+/* Later terms of a sum are added to what is there. */
+static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range, int64_t first) {
+  return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
+}
+
+static int64_t vector_bytes(void) {
+  return native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16;
+}
+
+gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
+  int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  return (gemm_strips_t){width, divide_up(job->n, width), gemm_strip_depth(job->k), job->k};
+}
+
 #define TILES_FILE "ops/gemm_tiles.h"
 #include "ops/each_width.h"
 
@@ -46,6 +62,34 @@ static part_fn choose_part(bool is_double) {
   if (native_width() == NATIVE_MIDDLE) return is_double ? f64_middle_part : f32_middle_part;
 #endif
   return is_double ? f64_narrow_part : f32_narrow_part;
+}
+
+static void pack_f32(const gemm_job_t *job, float *to) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return f32_wide_pack_all(job, to);
+  if (native_width() == NATIVE_MIDDLE) return f32_middle_pack_all(job, to);
+#endif
+  f32_narrow_pack_all(job, to);
+}
+
+static void pack_f64(const gemm_job_t *job, double *to) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return f64_wide_pack_all(job, to);
+  if (native_width() == NATIVE_MIDDLE) return f64_middle_pack_all(job, to);
+#endif
+  f64_narrow_pack_all(job, to);
+}
+
+void gemm_pack(const gemm_job_t *job, void *to) {
+  if (job->dtype == HR_F64)
+    pack_f64(job, to);
+  else
+    pack_f32(job, to);
+}
+
+size_t gemm_packed_bytes(const gemm_job_t *job) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  return (size_t)(strips.count * strips.width * job->k) * hr_dtype_bytes(job->dtype);
 }
 
 /* --- sizes --- */
@@ -105,6 +149,8 @@ static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col
   return cut;
 }
 
+static bool may_cut_sums(const gemm_job_t *job) { return !job->fill && !job->packed_b && job->mode == GEMM_SET; }
+
 #define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
 
 gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
@@ -115,7 +161,7 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * least_cost || (depths > 1 && (job->fill || job->mode != GEMM_SET))) continue;
+        if (cost >= 0.98 * least_cost || (depths > 1 && !may_cut_sums(job))) continue;
         least_cost = cost;
         best = make_cut(job, rows, columns, depths);
       }

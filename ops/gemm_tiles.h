@@ -318,6 +318,40 @@ TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_
     }
 }
 
+/* Rows of a block against all columns of the range, packed in groups that stay in the caches. */
+TILES_TARGET static void TILES_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
+                                             int64_t first, const TILES_NAME(place_t) * at,
+                                             const TILES_NAME(block_t) * block, TILES_REAL *b, TILES_REAL *c) {
+  int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
+  bool later = rows >= BLOCK_ROWS && TILES_NAME(is_plain)(job, parts);
+  const TILES_REAL *from = (const TILES_REAL *)job->b + first * job->b_row + range->column;
+  int64_t width = GEMM_STRIPS * GEMM_DEPTH / at->k * WIDTH;
+  for (int64_t j = 0; j < range->columns; j += width) {
+    int64_t group = least(width, range->columns - j);
+    TILES_NAME(plain_t) plain = {later ? from + j : NULL, job->b_row};
+    TILES_NAME(pack_strips)(job, parts, first, at->k, range->column + j, group, later, b);
+    TILES_NAME(strips)(rows, group, gemm_mode_of(job, range, first), at, &plain, block, b, c + j);
+  }
+}
+
+/* The same where b has been packed. */
+TILES_TARGET static void TILES_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
+                                                    int64_t first, const TILES_NAME(place_t) * at,
+                                                    const TILES_NAME(block_t) * block, TILES_REAL *c) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  TILES_NAME(plain_t) none = {NULL, 0};
+  TILES_REAL *b = (TILES_REAL *)job->packed_b + gemm_packed_at(&strips, first, range->column);
+  TILES_NAME(strips)(rows, range->columns, gemm_mode_of(job, range, first), at, &none, block, b, c);
+}
+
+/* All of the right matrix. */
+TILES_TARGET static void TILES_NAME(pack_all)(const gemm_job_t *job, TILES_REAL *to) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  for (int64_t p = 0; p < job->k; p += strips.depth)
+    TILES_NAME(pack_strips)(job, 1, p, least(strips.depth, job->k - p), 0, job->n, false,
+                            to + gemm_packed_at(&strips, p, 0));
+}
+
 /* A part of the result on one worker: rows, columns and terms as its range says. */
 TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space) {
   enum { SIZE = sizeof(TILES_REAL) };
@@ -327,20 +361,14 @@ TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_rang
   for (int64_t i = 0; i < range->rows; i += most)
     for (int64_t p = 0; p < range->depth; p += each) {
       int64_t rows = least(most, range->rows - i), depth = least(each, range->depth - p);
-      gemm_mode_t mode = job->mode == GEMM_SET && p > 0 ? GEMM_ADD : job->mode;
       TILES_NAME(block_t) block = TILES_NAME(ready_block)(job, parts, worker, range->packed, range->row + i, rows,
                                                           range->first + p, depth, a);
       TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
       TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
-      const TILES_REAL *from = (const TILES_REAL *)job->b + (range->first + p) * job->b_row;
-      bool is_plain = TILES_NAME(is_plain)(job, parts);
-      int64_t width = GEMM_STRIPS * GEMM_DEPTH / depth * WIDTH;
-      for (int64_t j = 0; j < range->columns; j += width) {
-        int64_t group = least(width, range->columns - j);
-        TILES_NAME(plain_t) plain = {rows >= BLOCK_ROWS && is_plain ? from + range->column+j: NULL, job->b_row};
-        TILES_NAME(pack_strips)(job, parts, range->first + p, depth, range->column + j, group, plain.b != NULL, b);
-        TILES_NAME(strips)(rows, group, mode, &at, &plain, &block, b, c + j);
-      }
+      if (job->packed_b)
+        TILES_NAME(packed_columns)(job, range, rows, range->first + p, &at, &block, c);
+      else
+        TILES_NAME(columns)(job, range, rows, range->first + p, &at, &block, b, c);
     }
 }
 
