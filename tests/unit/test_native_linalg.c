@@ -130,10 +130,40 @@ static void factors(void) {
   }
 }
 
+/* A call of LAPACK on matrices by columns: its results, operands and options as given. */
+static void check_lapack(int workers, const char *a, const char *b, const char *results, const char *operands,
+                         char letter, const char *name, const char *options, double diagonal) {
+  char what[1024];
+  snprintf(what, sizeof what,
+           "%s custom-call(a%s), custom_call_target=\"lapack_%c%s_ffi\", operand_layout_constraints={%s}, "
+           "api_version=API_VERSION_TYPED_FFI, backend_config={%s}",
+           results, b[0] ? ", b" : "", letter, name, operands, options);
+  check(workers, a, b[0] ? b : "f32[]", what, diagonal);
+}
+
+static void reflectors(void) {
+  static const int sizes[][3] = {{7, 6, 6},    {3, 40, 17},  {2, 17, 40},  {1, 300, 300},
+                                 {1, 1, 9},    {2, 150, 260}, {1, 600, 100}, {300, 3, 3}};
+  static const char letters[] = "sdcz";
+  char shape[64], columns[80], tau[64], results[256], operands[256];
+  for (int i = 0; i < 32; i++) {
+    const int *size = sizes[i / 4], fewer = size[1] < size[2] ? size[1] : size[2];
+    snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[i % 4], size[0], size[1], size[2]);
+    snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
+    snprintf(tau, sizeof tau, "%s[%d,%d]", types[i % 4], size[0], fewer);
+    snprintf(results, sizeof results, "(%s, %s{1,0})", columns, tau);
+    check_lapack(1 + i % 3, shape, "", results, columns, letters[i % 4], "geqrf", "", 9);
+    if (fewer != size[2] || fewer > 20) continue; /* of any vectors, products of many grow without bound */
+    snprintf(operands, sizeof operands, "%s, %s{1,0}", columns, tau);
+    check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4], i % 4 < 2 ? "orgqr" : "ungqr", "", 9);
+  }
+}
+
 CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
                                      {"triangular solves", solves},
                                      {"custom calls", custom_calls},
                                      {"factors with pivots", factors},
+                                     {"reflectors", reflectors},
                                      CU_TEST_INFO_NULL};
