@@ -118,6 +118,24 @@ void planes_clear(const planes_kind_t *kind, planes_t a, int64_t rows, int64_t c
       memset(a.part[p] + i * a.row * kind->bytes, 0, (size_t)(columns * kind->bytes));
 }
 
+#define DEFINE_LARGEST(T)                                                  \
+  static double largest_##T(const T *x, int64_t count) {                  \
+    T most = 0, none = 0;                                                 \
+    for (int64_t i = 0; i < count; i++) {                                 \
+      T size = x[i] < 0 ? -x[i] : x[i];                                   \
+      most = size > most ? size : most;                                   \
+      none += x[i] - x[i]; /* NaN for what is not finite */               \
+    }                                                                     \
+    return (double)most + (double)none;                                   \
+  }
+DEFINE_LARGEST(float)
+DEFINE_LARGEST(double)
+
+double planes_largest(const planes_kind_t *kind, const void *reals, int64_t count, double least) {
+  double most = kind->bytes == 4 ? largest_float(reals, count) : largest_double(reals, count);
+  return most < least ? least : most != most || least != least ? most + least : most;
+}
+
 /* --- vectors: a complex one is up to four loops over reals --- */
 
 void planes_dots(const planes_kind_t *kind, planes_conj_t conj, int64_t rows, planes_t a, planes_t x, int64_t begin,

@@ -57,6 +57,8 @@ void planes_load(const planes_kind_t *kind, const void *from, int64_t step, int6
 void planes_store(const planes_kind_t *kind, planes_t from, int64_t rows, int64_t columns, void *to, int64_t step);
 /* The same between planes. */
 void planes_copy(const planes_kind_t *kind, planes_t from, int64_t rows, int64_t columns, planes_t to);
+/* The largest magnitude of `count` reals, or `least` if that is larger; NaN if one is. */
+double planes_largest(const planes_kind_t *kind, const void *reals, int64_t count, double least);
 void planes_clear(const planes_kind_t *kind, planes_t a, int64_t rows, int64_t columns);
 
 /* Vectors are rows of planes, [begin, end) of them are looked at.

@@ -5,15 +5,16 @@
 
 typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
 
-/* By halves: lanes that wait for each other would be most of a short row. */
+typedef TILES_REAL TILES_NAME(least_vec) __attribute__((vector_size(16)));
+
 TILES_INLINE TILES_REAL TILES_NAME(lane_sum)(TILES_NAME(vec) v) {
-  TILES_REAL lanes[LANES];
-  memcpy(lanes, &v, sizeof lanes);
-#pragma GCC unroll 4
-  for (int half = LANES / 2; half; half /= 2)
-#pragma GCC unroll 8
-    for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
-  return lanes[0];
+  enum { PIECES = TILES_BYTES / 16, LEFT = 16 / (int)sizeof(TILES_REAL) };
+  TILES_NAME(least_vec) pieces[PIECES], sum;
+  memcpy(pieces, &v, sizeof pieces);
+  sum = PIECES == 4 ? (pieces[0] + pieces[1]) + (pieces[2 % PIECES] + pieces[3 % PIECES])
+        : PIECES == 2 ? pieces[0] + pieces[1 % PIECES]
+                      : pieces[0];
+  return LEFT == 4 ? (sum[0] + sum[1]) + (sum[2 % LEFT] + sum[3 % LEFT]) : sum[0] + sum[1];
 }
 
 /* `rows` is a constant where this is called. */

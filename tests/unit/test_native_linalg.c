@@ -159,6 +159,28 @@ static void reflectors(void) {
   }
 }
 
+static void eigenvalues(void) {
+  static const int sizes[][2] = {{3, 2}, {40, 7}, {2, 45}, {1, 150}};
+  static const char letters[] = "sdcz";
+  char shape[64], results[256], columns[80], name[8];
+  for (int i = 0; i < 32; i++) {
+    const int *size = sizes[i / 4 % 4];
+    int dtype = i % 4, batch = size[0], n = size[1];
+    const char *real = types[dtype % 2];
+    if (n > 2 && dtype % 2 == 0) continue; /* vectors of neighbouring values differ more than floats should */
+    snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[dtype], batch, n, n);
+    snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
+    snprintf(name, sizeof name, dtype < 2 ? "sy%s" : "he%s", i < 16 ? "evd" : "trd");
+    if (i < 16)
+      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real, batch, n, batch);
+    else
+      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, s32[%d]{0})", columns,
+               real, batch, n, real, batch, n - 1, types[dtype], batch, n - 1, batch);
+    check_lapack(1 + i % 3, shape, "", results, columns, letters[dtype], name,
+                 i < 16 ? "mode = 86 : ui8, uplo = 76 : ui8" : "uplo = 76 : ui8", 9);
+  }
+}
+
 CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
@@ -166,4 +188,5 @@ CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_t
                                      {"custom calls", custom_calls},
                                      {"factors with pivots", factors},
                                      {"reflectors", reflectors},
+                                     {"eigenvalues", eigenvalues},
                                      CU_TEST_INFO_NULL};
