@@ -36,7 +36,8 @@ struct jit_node {
   /* Of the code generator. */
   void *value, *lanes_value, *square;
   unsigned epoch, lanes_epoch, square_epoch;
-  int uses, pass, first_pass, slot;
+  int uses, pass, first_pass, slot, height;
+  struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
 };
 

@@ -10,6 +10,7 @@
 #include "jit/emit_kernel.h"
 #include "jit/object_cache.h"
 #include "ops/fusion_form.h"
+#include "ops/native.h"
 
 #define JIT_MAX_PHASES 16
 #define JIT_NARROW_ROW 16 /* elements of a row that is written out */
@@ -65,7 +66,7 @@ struct jit_kernel {
   size_t worker_bytes;
   int buffer_count;
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
-  uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
+  uint64_t *reuse;   /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
   double node_work;  /* how long its code takes to make: nodes */
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
   const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
@@ -140,6 +141,8 @@ hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
+/* Finds the buffers that each root may take the place of: what is read at its own index only, and in no later pass. */
+hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);
 /* Does every op of the formula have code? */
