@@ -219,7 +219,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
-  if (kernel->loop || kernel->region) return false;
+  if (kernel->region) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
@@ -229,7 +229,6 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
 
 static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->region) return jit_region_write(kernel, code);
-  if (kernel->loop) return jit_while_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
 }

@@ -115,7 +115,6 @@ typedef struct flat_plan {
 typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
-  const op_native_t *loop_emitter; /* generated code for a while, whole; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
 } flat_options_t;
 
