@@ -235,7 +235,7 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_sta
   stage->memory = tp_shm_alloc(shm, size_bytes);
   if (!stage->memory) {
     hr_free(stage);
-    return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
+    return tp_shm_used_up(shm);
   }
   stage->size_bytes = size_bytes;
   stage->next = shm->staging;
