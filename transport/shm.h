@@ -20,6 +20,7 @@ typedef struct tp_shm_note {
   uint64_t place;      /* of its staging memory */
   uint64_t in, out;    /* places of its arrays, */
   bool is_shared;      /* if they are in shared memory */
+  bool is_offered;     /* and others may do this member's share of the work */
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
@@ -36,6 +37,9 @@ typedef struct tp_shm_line {
 
 typedef struct tp_shm_block {
   _Alignas(64) _Atomic uint64_t key; /* 0: free */
+  /* Of the transfer whose number is in the upper half: pieces of work that were taken, and that are done. */
+  _Alignas(64) _Atomic uint64_t taken;
+  _Alignas(64) _Atomic uint64_t done;
   tp_shm_line_t lines[];
 } tp_shm_block_t;
 

@@ -17,6 +17,7 @@ typedef struct tp_shm_group {
   uint64_t known;           /* of a pipe: steps of the receiver when the sender looked last */
   uint32_t next_turn, turn; /* transfers started, and over */
   bool broken;              /* one was given up */
+  tp_shm_block_t *block;
   tp_shm_line_t *lines[];   /* of the members */
 } tp_shm_group_t;
 
@@ -87,12 +88,20 @@ static inline char *tp_shm_out(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->out);
 }
 
+/* Where processes compete for processors, those that wait would have to run once more each: others may do this member's
+ * share, which reads and writes these, if they are shared. After tp_shm_tell. Where so much memory is written that it
+ * goes around the caches that is little, and each would have to map what all others have. */
+void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out);
+
 /* How members go on once all have told where their arrays are: who has its arrays elsewhere begins with its first chunk
  * at once, in `tell`, so that everybody's is there after the first step. */
 typedef struct tp_shm_ways {
   hr_status_t (*tell)(tp_shm_turn_t *turn); /* this member's part of the first step; ends with tp_shm_did */
   hr_status_t (*check_sizes)(tp_shm_turn_t *turn);
-  hr_status_t (*arrays)(tp_shm_turn_t *turn, bool *out_done); /* where the arrays of all are shared */
+  /* Where the arrays of all are shared, each member has a share of the work, of so many pieces. If all have offered theirs,
+   * whoever has a processor does the next piece, until all are done; else each does its own. */
+  int64_t (*pieces)(const tp_shm_turn_t *turn, bool is_offered);
+  hr_status_t (*work)(tp_shm_turn_t *turn, int member, int64_t piece);
   hr_status_t (*chunks)(tp_shm_turn_t *turn, bool *out_done); /* through staged chunks */
 } tp_shm_ways_t;
 
