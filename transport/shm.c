@@ -29,6 +29,7 @@ typedef struct card { /* how a process introduces itself */
   uint64_t number; /* made up by each process: the first one's names the file */
   uint64_t number_at; /* address of the number in its memory */
   int process;
+  bool crowded;
 } card_t;
 
 /* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
@@ -52,7 +53,7 @@ static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
   clock_gettime(CLOCK_REALTIME, &now);
   shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
   card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
-                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid(), .crowded = shm->groups->endpoint->crowded};
   HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
 }
@@ -79,6 +80,7 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
     shm->local_of[r] = here ? shm->local_size : -1;
     shm->process_of[r] = cards[r].process;
     if (here) ranks[shm->local_size++] = r;
+    shm->crowded = shm->crowded || (here && cards[r].crowded);
   }
   shm->my_local = shm->local_of[endpoint->rank];
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);

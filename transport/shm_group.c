@@ -123,14 +123,26 @@ bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
   return true;
 }
 
-static bool is_all_done(const tp_shm_turn_t *turn) {
-  uint64_t number = (uint64_t)turn->number << 32;
-  return atomic_load_explicit(&turn->group->block->done, memory_order_acquire) == (number | (uint64_t)turn->pieces);
+/* Counting begins anew with every transfer, which needs all members and
+ * so cannot begin before all have left the one before. */
+bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
+  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)turn->number << 32, piece;
+  do {
+    piece = was >> 32 == turn->number ? was & UINT32_MAX : 0;
+    if (piece == (uint64_t)most) return false;
+  } while (!atomic_compare_exchange_weak(counter, &was, number | (piece + 1)));
+  *out_piece = (int64_t)piece;
+  return true;
+}
+
+bool tp_shm_is_all_done(const tp_shm_turn_t *turn) {
+  uint64_t done = atomic_load_explicit(&turn->group->block->done, memory_order_acquire);
+  return done >> 32 == turn->number && (int64_t)(done & UINT32_MAX) >= turn->pieces;
 }
 
 /* Is it, or its work, done as far as this one waits for it? */
 static bool has_done(const tp_shm_turn_t *turn, int member) {
-  return turn->pieces ? is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
+  return turn->pieces ? tp_shm_is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
 }
 
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
@@ -223,7 +235,7 @@ bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
 void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out) {
   const tp_shm_t *shm = turn->group->shm;
   tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
-  note->is_offered = turn->request->groups->endpoint->crowded && !streams && note->is_shared &&
+  note->is_offered = shm->crowded && !streams && note->is_shared &&
                      tp_shm_has(shm, in) && tp_shm_has(shm, out);
   if (!note->is_offered) return;
   note->in = tp_shm_place(shm, in);
@@ -238,26 +250,15 @@ static hr_status_t do_own_share(tp_shm_turn_t *turn, bool *out_done) {
   return NULL;
 }
 
-/* One more of a counter's pieces, if there is one: counting begins anew with every transfer, which needs all members and
- * so cannot begin before all have left the one before. */
-static bool count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t *out_piece) {
-  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)turn->number << 32, piece;
-  do {
-    piece = was >> 32 == turn->number ? was & UINT32_MAX : 0;
-    if (piece == (uint64_t)turn->pieces) return false;
-  } while (!atomic_compare_exchange_weak(counter, &was, number | (piece + 1)));
-  *out_piece = (int64_t)piece;
-  return true;
-}
-
 static hr_status_t do_any_share(tp_shm_turn_t *turn, bool *out_done) {
   int64_t piece, last;
-  while (count_piece(turn, &turn->group->block->taken, &piece)) {
+  tp_shm_block_t *block = turn->group->block;
+  while (tp_shm_count_piece(turn, &block->taken, turn->pieces, &piece)) {
     HR_TRY(turn->work(turn, (int)(piece / turn->rounds), piece % turn->rounds));
-    count_piece(turn, &turn->group->block->done, &last);
+    tp_shm_count_piece(turn, &block->done, turn->pieces, &last);
     turn->request->groups->moves++;
   }
-  *out_done = is_all_done(turn);
+  *out_done = tp_shm_is_all_done(turn);
   return NULL;
 }
 
