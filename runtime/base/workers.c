@@ -11,6 +11,9 @@
 #define SPINS 4000       /* about 20 us of pauses before a worker goes to sleep */
 #define CHUNKS_A_WORKER 4
 
+/* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the door closed. */
+#define OPEN (1u << 31)
+
 typedef struct region {
   hr_workers_fn fn;
   void *context;
@@ -28,7 +31,7 @@ struct hr_workers {
   _Alignas(64) atomic_uint generation; /* of regions; odd and even alike; futex */
   atomic_uint sleepers;
   _Alignas(64) atomic_int_least64_t next; /* first unit that nobody has taken */
-  _Alignas(64) atomic_uint running;       /* workers still inside the region; futex */
+  _Alignas(64) atomic_uint door;          /* OPEN while workers may join the region, and how many have; futex */
   atomic_bool stopping;
 };
 
@@ -85,8 +88,28 @@ static void take_share(hr_workers_t *workers, int worker) {
   }
   uint64_t begin_ns = hr_trace_now_ns();
   int64_t done = take_chunks(workers, worker);
+  if (!done && worker) return; /* it may have had a share before; the caller's tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
   workers->shares[worker] = (hr_trace_share_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
+}
+
+static bool join_region(hr_workers_t *workers) {
+  unsigned door = atomic_load_explicit(&workers->door, memory_order_relaxed);
+  while (door & OPEN)
+    if (atomic_compare_exchange_weak_explicit(&workers->door, &door, door + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return true;
+  return false;
+}
+
+static void leave_region(hr_workers_t *workers) {
+  if (atomic_fetch_sub_explicit(&workers->door, 1, memory_order_release) == 1) futex_wake_all(&workers->door);
+}
+
+/* No unit is left that nobody has taken: nobody may join any more, and those who have are waited for. */
+static void close_region(hr_workers_t *workers) {
+  unsigned left = atomic_fetch_and_explicit(&workers->door, ~OPEN, memory_order_acquire) & ~OPEN;
+  while (left) left = await_change(workers, &workers->door, left, NULL);
 }
 
 static void *worker_main(void *argument) {
@@ -99,8 +122,9 @@ static void *worker_main(void *argument) {
   for (;;) {
     seen = await_change(workers, &workers->generation, seen, &workers->sleepers);
     if (atomic_load(&workers->stopping)) return NULL;
+    if (!join_region(workers)) continue;
     take_share(workers, start.worker);
-    if (atomic_fetch_sub_explicit(&workers->running, 1, memory_order_acq_rel) == 1) futex_wake_all(&workers->running);
+    leave_region(workers);
   }
 }
 
@@ -165,11 +189,11 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   workers->busy = true;
   is_inside = true;
   atomic_store_explicit(&workers->next, 0, memory_order_relaxed);
-  atomic_store(&workers->running, (unsigned)workers->started);
+  for (int w = 0; workers->shares && w < workers->options.count; w++) workers->shares[w].units = 0;
+  atomic_store_explicit(&workers->door, OPEN, memory_order_release);
   next_generation(workers);
   take_share(workers, 0);
-  for (unsigned left; (left = atomic_load_explicit(&workers->running, memory_order_acquire));)
-    await_change(workers, &workers->running, left, NULL);
+  close_region(workers);
   if (workers->shares)
     hr_trace_shares_add(workers->options.trace, workers->shares, workers->options.count, region->units);
   is_inside = false;
