@@ -36,7 +36,7 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
   for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
-    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL;
+    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL, node->pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)

@@ -8,9 +8,11 @@
 #define JIT_EMIT_H
 
 #include "jit/code.h"
+#include "jit/element.h"
 #include "jit/formula.h"
 
 #define JIT_MAX_CARRIES 64
+#define JIT_MAX_LANES 64
 #define JIT_MAX_SHORT 4 /* values that are written out inside of the lanes */
 #define JIT_MAX_INTERLEAVED 16
 
@@ -127,9 +129,19 @@ bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int
 /* Both of two conditions of one type; either may be NULL. */
 LLVMValueRef jit_emit_both(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b);
 
-/* --- what is known of lanes while code is made (emit_lanes.c) --- */
+/* --- scalars side by side (emit_packs.c) --- */
 
-#define JIT_MAX_LANES 64
+typedef struct jit_pack {
+  int count, lanes; /* lanes: a power of 2 */
+  jit_node_t *nodes[JIT_MAX_LANES];
+} jit_pack_t;
+
+/* For a kernel all of whose nodes may be written at once, and that has no lanes. */
+hr_status_t jit_emit_find_packs(jit_emit_t *emit);
+/* The values of the node's whole pack. The builder is left anywhere. */
+LLVMValueRef jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op);
+
+/* --- what is known of lanes while code is made (emit_lanes.c) --- */
 
 /* Lane k's value of an index is lane 0's plus offsets[k]. False: that is not known. */
 bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]);

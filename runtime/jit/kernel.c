@@ -56,6 +56,41 @@ void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64])
   snprintf(name, 64, "%s_%d", kernel->name, phase);
 }
 
+/* How a buffer is read. */
+typedef struct reads {
+  const jit_expr_t *at; /* the index of all loads; NULL: there are several, or none */
+  size_t bytes;         /* of an element */
+  int last;             /* pass that uses them, plus 1 */
+  bool is_met;
+} reads_t;
+
+static void see_load(const jit_node_t *node, reads_t *reads) {
+  size_t bytes = hr_dtype_bytes(node->dtype);
+  if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
+  if (node->expr != reads->at || node->guard || bytes != reads->bytes) reads->at = NULL;
+  if (node->uses > reads->last) reads->last = node->uses;
+}
+
+static bool may_replace(const reads_t *reads, const jit_root_t *root) {
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->place) return false;
+  bool is_over = !root->is_full || reads->last <= root->value->pass + 1;
+  return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
+}
+
+hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
+  const jit_formula_t *formula = kernel->formula;
+  int words = native_reuse_words(formula->buffer_count);
+  reads_t *reads;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, formula->buffer_count + 1, &reads));
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->reuse));
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
+  for (int k = 0; k < formula->buffer_count; k++)
+    for (int r = 0; formula->buffers[k].param >= 0 && r < kernel->root_count; r++)
+      if (may_replace(&reads[k], &kernel->roots[r])) native_reuse_add(kernel->reuse, words, r, k);
+  return NULL;
+}
+
 /* --- planning -------------------------------------------------------------------------------------------------- */
 
 static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
@@ -83,12 +118,13 @@ static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer
 /* What is needed when the formula is gone. */
 static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
   const jit_formula_t *formula = kernel->formula;
-  uint64_t *reuse = kernel->reuse;
+  const uint64_t *reuse = kernel->reuse;
   kernel->buffer_count = formula->buffer_count;
+  int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &kernel->reuse));
+  HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
   for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
-  for (int r = 0; reuse && r < kernel->root_count; r++) kernel->reuse[r] = reuse[r];
+  if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
   return NULL;
 }
 
@@ -167,7 +203,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
-  if (kernel->loop || kernel->region) return false;
+  if (kernel->region) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
@@ -177,7 +213,6 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
 
 static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->region) return jit_region_write(kernel, code);
-  if (kernel->loop) return jit_while_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
 }

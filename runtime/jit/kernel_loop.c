@@ -119,28 +119,6 @@ static void choose_units(jit_kernel_t *kernel) {
   kernel->phases[0].units = units;
 }
 
-static bool is_reused_by(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_LOAD || node->number != buffer) continue;
-    if (node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
-      return false;
-  }
-  return true;
-}
-
-/* A root may take the place of what is read at its own index only. */
-static hr_status_t find_reuse(jit_kernel_t *kernel) {
-  const jit_formula_t *formula = kernel->formula;
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
-  for (int r = 0; r < kernel->root_count; r++) {
-    if (kernel->roots[r].instr->op == HLO_DYNAMIC_UPDATE_SLICE) continue;
-    for (int k = 0; k < formula->buffer_count && k < 64; k++)
-      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r]))
-        kernel->reuse[r] |= (uint64_t)1 << k;
-  }
-  return NULL;
-}
-
 /* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
 static bool is_aligned(const jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
@@ -215,7 +193,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
-  return find_reuse(kernel);
+  return jit_kernel_find_reuse(kernel);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
@@ -371,10 +349,12 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   jit_kernel_phase_name(kernel, 0, name);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
   emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
-  if (kernel->nest.rank)
+  if (kernel->nest.rank) {
     write_units(&emit, kernel);
-  else
+  } else {
+    HR_TRY(jit_emit_find_packs(&emit));
     write_roots(&emit, kernel, 0);
+  }
   jit_emit_end(&emit);
   return jit_formula_take_failure(kernel->formula);
 }

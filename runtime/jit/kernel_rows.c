@@ -113,27 +113,6 @@ static void whole_rows(jit_kernel_t *kernel) {
   kernel->worker_bytes = row_bytes(reduce) * (size_t)reduce->group;
 }
 
-/* Is an array read only where the root is written, and not in a later pass? */
-static bool may_replace(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_LOAD || node->number != buffer) continue;
-    bool later = root->is_full && node->uses > root->value->pass + 1;
-    if (later || node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
-      return false;
-  }
-  return true;
-}
-
-static hr_status_t find_reuse(jit_kernel_t *kernel) {
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
-  if (kernel->phase_count > 1 || kernel->reduce->pass_count > 1) return NULL;
-  for (int r = 0; r < kernel->root_count; r++)
-    for (int k = 0; k < kernel->formula->buffer_count && k < 64; k++)
-      if (kernel->formula->buffers[k].param >= 0 && may_replace(kernel, k, &kernel->roots[r]))
-        kernel->reuse[r] |= (uint64_t)1 << k;
-  return NULL;
-}
-
 static void find_streams(jit_kernel_t *kernel) {
   const jit_reduce_t *reduce = kernel->reduce;
   int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
@@ -158,7 +137,7 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   else
     whole_rows(kernel);
   find_streams(kernel);
-  return find_reuse(kernel);
+  return kernel->phase_count > 1 || reduce->pass_count > 1 ? NULL : jit_kernel_find_reuse(kernel);
 }
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
