@@ -30,56 +30,53 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
  * that are go into a list first. */
 #define BLOCK 256
 
-#define DEFINE_LOOP(NAME, T, EXPRESSION, INDEX, COMPONENTS)                                   \
-  static void NAME##_all(const scatter_rows_job_t *job) {                                     \
-    T *restrict to = job->to;                                                                 \
-    const T *restrict from = job->from;                                                       \
-    for (int64_t i = job->first; i < job->last; i++) {                                        \
-      PLACE_OF(INDEX, COMPONENTS)                                                             \
-      if (!fits) continue;                                                                    \
-      T a = to[place], b = from[i];                                                           \
-      (void)a;                                                                                \
-      to[place] = (T)(EXPRESSION);                                                            \
-    }                                                                                         \
-  }                                                                                           \
-                                                                                              \
-  static int NAME##_list(const scatter_rows_job_t *job, int64_t first, int64_t last,          \
-                         int64_t *places, int64_t *windows) {                                 \
-    int count = 0;                                                                            \
-    bool is_all = job->parts == 1;                                                            \
-    for (int64_t i = first; i < last; i++) {                                                  \
-      PLACE_OF(INDEX, COMPONENTS)                                                             \
-      places[count] = place, windows[count] = i;                                              \
-      count += fits & (is_all | is_owner(job, place));                                        \
-    }                                                                                         \
-    return count;                                                                             \
-  }                                                                                           \
-                                                                                              \
-  static void NAME##_listed(const scatter_rows_job_t *job, int count, const int64_t *places,  \
-                            const int64_t *windows) {                                         \
-    T *restrict to = job->to;                                                                 \
-    const T *restrict from = job->from;                                                       \
-    for (int k = 0; k < count; k++) {                                                         \
-      T *row = to + places[k];                                                                \
-      const T *values = from + windows[k] * job->width;                                       \
-      for (int64_t j = job->begin; j < job->end; j++) {                                       \
-        T a = row[j], b = values[j];                                                          \
-        (void)a;                                                                              \
-        row[j] = (T)(EXPRESSION);                                                             \
-      }                                                                                       \
-    }                                                                                         \
-  }                                                                                           \
-                                                                                              \
-  static void NAME(const scatter_rows_job_t *job) {                                           \
-    int64_t places[BLOCK], windows[BLOCK];                                                    \
-    if (job->width == 1 && job->parts == 1) {                                                 \
-      NAME##_all(job);                                                                        \
-      return;                                                                                 \
-    }                                                                                         \
-    for (int64_t first = job->first; first < job->last; first += BLOCK) {                     \
-      int64_t last = job->last - first < BLOCK ? job->last : first + BLOCK;                   \
-      NAME##_listed(job, NAME##_list(job, first, last, places, windows), places, windows);    \
-    }                                                                                         \
+#define DEFINE_LOOP(NAME, T, EXPRESSION, INDEX, COMPONENTS)                                        \
+  NATIVE_INLINE void NAME##_row(T *restrict row, const T *restrict values, int64_t count) {        \
+    for (int64_t j = 0; j < count; j++) {                                                          \
+      T a = row[j], b = values[j];                                                                 \
+      (void)a;                                                                                     \
+      row[j] = (T)(EXPRESSION);                                                                    \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  NATIVE_INLINE void NAME##_all(const scatter_rows_job_t *job, int64_t step, int64_t width) {      \
+    T *restrict to = (T *)job->to + job->begin;                                                    \
+    const T *restrict from = (const T *)job->from + job->begin;                                    \
+    for (int64_t i = job->first; i < job->last; i++) {                                             \
+      PLACE_OF(INDEX, COMPONENTS)                                                                  \
+      if (fits) NAME##_row(to + place, from + i * step, width);                                    \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static int NAME##_list(const scatter_rows_job_t *job, int64_t first, int64_t last,               \
+                         int64_t *places, int64_t *windows) {                                      \
+    int count = 0;                                                                                 \
+    for (int64_t i = first; i < last; i++) {                                                       \
+      PLACE_OF(INDEX, COMPONENTS)                                                                  \
+      places[count] = place, windows[count] = i;                                                   \
+      count += fits & is_owner(job, place);                                                        \
+    }                                                                                              \
+    return count;                                                                                  \
+  }                                                                                                \
+                                                                                                   \
+  static void NAME##_part(const scatter_rows_job_t *job) {                                         \
+    T *restrict to = (T *)job->to + job->begin;                                                    \
+    const T *restrict from = (const T *)job->from + job->begin;                                    \
+    int64_t places[BLOCK], windows[BLOCK], step = job->width, width = job->end - job->begin;       \
+    for (int64_t first = job->first; first < job->last; first += BLOCK) {                          \
+      int64_t last = job->last - first < BLOCK ? job->last : first + BLOCK;                        \
+      int count = NAME##_list(job, first, last, places, windows);                                  \
+      for (int k = 0; k < count; k++) NAME##_row(to + places[k], from + windows[k] * step, width); \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void NAME(const scatter_rows_job_t *job) {                                                \
+    if (job->parts > 1)                                                                            \
+      NAME##_part(job);                                                                            \
+    else if (job->width == 1)                                                                      \
+      NAME##_all(job, 1, 1);                                                                       \
+    else                                                                                           \
+      NAME##_all(job, job->width, job->end - job->begin);                                          \
   }
 
 #define DEFINE_LOOPS(NAME, T, EXPRESSION)              \
