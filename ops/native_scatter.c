@@ -2,6 +2,8 @@
  * since no two workers touch the same element:
  *   - where windows have long rows, each worker takes all windows, but only its part of every row;
  *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
+ *   - where neighbouring updates are of different windows (columns), each takes its part of the windows' elements, and
+ *     of one element those of all windows after each other;
  *   - where the operand is small beside the updates, parts of these are combined in copies of it, and the copies at the
  *     end: as many as the sizes make it worth, whatever the number of workers;
  *   - else one worker does everything.
@@ -23,6 +25,7 @@ enum {
   MIN_PART_BYTES = 256,  /* of a row, that are worth a worker */
   MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
   MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
+  GRAIN = 1 << 14,       /* updates that are worth a worker */
   AHEAD = 4
 };
 
@@ -37,6 +40,8 @@ typedef struct native_scatter_plan {
   int workers;
   scatter_split_t split;
   int64_t window_elements;
+  bool are_apart;       /* windows of different places */
+  bool by_elements;     /* of the windows: `rows` is about one element of each */
   scatter_rows_fn rows; /* a loop for all of it; NULL: there is none */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;
@@ -203,6 +208,25 @@ static void scatter_part_by_rows(const scatter_job_t *job, int part) {
   plan->rows(&rows);
 }
 
+/* Elements begin .. end - 1 of the windows, which no other worker has. */
+static void scatter_elements(void *context, int64_t begin, int64_t end, int worker) {
+  const scatter_job_t *job = context;
+  const loop_nest_t *window = &job->plan->window;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0], in_row = begin % window->row_count;
+  loop_walk_t walk = loop_walk_at(window, begin / window->row_count);
+  scatter_rows_job_t rows = job->plan->rows_job;
+  rows.indices = job->indices;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) {
+    rows.to = job->to[0] + (walk.at[0] + in_row * window->row_strides[0]) * bytes;
+    rows.from = job->from[0] + (walk.at[1] + in_row * window->row_strides[1]) * bytes;
+    job->plan->rows(&rows);
+    if (++in_row < window->row_count) continue;
+    in_row = 0;
+    loop_walk_next(window, &walk);
+  }
+}
+
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES], begin = 0, end = plan->window.row_count;
@@ -245,6 +269,10 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
     run_in_copies(run, plan, in, out[0]);
     return NULL;
   }
+  if (plan->by_elements) {
+    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->places.count + 1) + 1, scatter_elements, &job);
+    return NULL;
+  }
   if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
   hr_workers_split(run->workers, job.parts, 1, scatter_parts, &job);
   return NULL;
@@ -281,7 +309,7 @@ static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand
   if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
       rows_are_whole(&plan->places, operand, sizes, plan->window.row_count))
     plan->split = SPLIT_ROWS;
-  else if (window_bytes >= MIN_WINDOW_BYTES && windows_are_apart(&plan->places, sizes))
+  else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_apart)
     plan->split = SPLIT_PLACES;
 }
 
@@ -321,26 +349,30 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
   plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
   loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
   plan->window.empty |= never_fits;
+  plan->are_apart = windows_are_apart(&plan->places, window);
   choose_split(plan, operand, window);
 }
 
-/* Windows that are one dense row each, combined by one op on the type itself. */
+/* A loop for windows of one dense row each, combined by one op on the type itself; or for an element of each. */
 static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
   const loop_nest_t *window = &plan->window;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
   bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
-  if (plan->body.count != 1 || window->rank || window->empty || !is_dense) return;
-  if (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)) return;
-  if (!scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job)) return;
+  if (plan->body.count != 1 || window->empty || (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
+    return;
+  bool are_rows = is_dense && !window->rank && scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job);
+  plan->by_elements = !are_rows && plan->are_apart && scatter_rows_init(&plan->places, 1, &plan->rows_job);
+  if (!are_rows && !plan->by_elements) return;
   plan->rows = scatter_rows_find(plan->overwrite ? HLO_COPY : plan->op, dtype, plan->places.index_dtype,
                                  plan->places.places.vector_size);
+  plan->by_elements &= plan->rows != NULL;
 }
 
 enum { MOST_COPIES = 8, COPIES_SHARE = 4 };
 
 static void choose_copies(native_scatter_plan_t *plan) {
   int64_t updates = plan->places.count * plan->window_elements, copies = updates / (COPIES_SHARE * plan->counts[0] + 1);
-  if (!plan->rows || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
+  if (!plan->rows || plan->by_elements || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
   if (updates * (int64_t)plan->body.bytes[0] < 2 * MIN_BYTES) return;
   plan->copies = (int)(copies < MOST_COPIES ? copies : MOST_COPIES);
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
