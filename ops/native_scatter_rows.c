@@ -30,18 +30,33 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
  * that are go into a list first. */
 #define BLOCK 256
 
-#define DEFINE_LOOP(NAME, T, EXPRESSION, INDEX, COMPONENTS)                                        \
+#define DEFINE_LOOP(NAME, T, ALONE, IN_ROWS, INDEX, COMPONENTS)                                    \
+  NATIVE_INLINE T NAME##_alone(T a, T b) {                                                         \
+    (void)a;                                                                                       \
+    return (T)(ALONE);                                                                             \
+  }                                                                                                \
+                                                                                                   \
   NATIVE_INLINE void NAME##_row(T *restrict row, const T *restrict values, int64_t count) {        \
     for (int64_t j = 0; j < count; j++) {                                                          \
       T a = row[j], b = values[j];                                                                 \
       (void)a;                                                                                     \
-      row[j] = (T)(EXPRESSION);                                                                    \
+      row[j] = (T)(IN_ROWS);                                                                       \
     }                                                                                              \
   }                                                                                                \
                                                                                                    \
-  NATIVE_INLINE void NAME##_all(const scatter_rows_job_t *job, int64_t step, int64_t width) {      \
+  static void NAME##_alone_all(const scatter_rows_job_t *job) {                                    \
     T *restrict to = (T *)job->to + job->begin;                                                    \
     const T *restrict from = (const T *)job->from + job->begin;                                    \
+    for (int64_t i = job->first; i < job->last; i++) {                                             \
+      PLACE_OF(INDEX, COMPONENTS)                                                                  \
+      if (fits) to[place] = NAME##_alone(to[place], from[i]);                                      \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static void NAME##_all(const scatter_rows_job_t *job) {                                          \
+    T *restrict to = (T *)job->to + job->begin;                                                    \
+    const T *restrict from = (const T *)job->from + job->begin;                                    \
+    int64_t step = job->width, width = job->end - job->begin;                                      \
     for (int64_t i = job->first; i < job->last; i++) {                                             \
       PLACE_OF(INDEX, COMPONENTS)                                                                  \
       if (fits) NAME##_row(to + place, from + i * step, width);                                    \
@@ -74,38 +89,50 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
     if (job->parts > 1)                                                                            \
       NAME##_part(job);                                                                            \
     else if (job->width == 1)                                                                      \
-      NAME##_all(job, 1, 1);                                                                       \
+      NAME##_alone_all(job);                                                                       \
     else                                                                                           \
-      NAME##_all(job, job->width, job->end - job->begin);                                          \
+      NAME##_all(job);                                                                             \
   }
 
-#define DEFINE_LOOPS(NAME, T, EXPRESSION)              \
-  DEFINE_LOOP(NAME##_s32_1, T, EXPRESSION, int32_t, 1) \
-  DEFINE_LOOP(NAME##_s32_2, T, EXPRESSION, int32_t, 2) \
-  DEFINE_LOOP(NAME##_s64_1, T, EXPRESSION, int64_t, 1) \
-  DEFINE_LOOP(NAME##_s64_2, T, EXPRESSION, int64_t, 2)
+#define DEFINE_LOOPS(NAME, T, ALONE, IN_ROWS)              \
+  DEFINE_LOOP(NAME##_s32_1, T, ALONE, IN_ROWS, int32_t, 1) \
+  DEFINE_LOOP(NAME##_s32_2, T, ALONE, IN_ROWS, int32_t, 2) \
+  DEFINE_LOOP(NAME##_s64_1, T, ALONE, IN_ROWS, int64_t, 1) \
+  DEFINE_LOOP(NAME##_s64_2, T, ALONE, IN_ROWS, int64_t, 2)
 
-#define DEFINE_NUMBERS(NAME, T, MOST, LEAST) \
-  DEFINE_LOOPS(NAME##_add, T, a + b)         \
-  DEFINE_LOOPS(NAME##_multiply, T, a *b)     \
-  DEFINE_LOOPS(NAME##_maximum, T, MOST)      \
-  DEFINE_LOOPS(NAME##_minimum, T, LEAST)
+#define DEFINE_NUMBERS(NAME, T, MOST, LEAST, MOST_IN_ROWS, LEAST_IN_ROWS) \
+  DEFINE_LOOPS(NAME##_add, T, a + b, a + b)                               \
+  DEFINE_LOOPS(NAME##_multiply, T, a *b, a *b)                            \
+  DEFINE_LOOPS(NAME##_maximum, T, MOST, MOST_IN_ROWS)                     \
+  DEFINE_LOOPS(NAME##_minimum, T, LEAST, LEAST_IN_ROWS)
 
 #define SIGNED_MOST(S) (S) a > (S)b ? a : b
 #define SIGNED_LEAST(S) (S) a < (S)b ? a : b
 
-/* Equal values and those that are no numbers are rare. */
+/* As p##_maximum and p##_minimum, by masks of bits, of which compilers make vectors. */
+#define DEFINE_EXTREMES(p, T, U)                                                                          \
+  NATIVE_INLINE T p##_chosen(T a, T b, U is_a, U both) {                                                  \
+    U x = p##_bits(a), y = p##_bits(b), is_equal = -(U)(a == b);                                          \
+    is_a |= -(U)(a != a);                                                                                 \
+    return p##_from_bits((both & is_equal) | (((x & is_a) | (y & ~is_a)) & ~is_equal));                   \
+  }                                                                                                       \
+  NATIVE_INLINE T p##_most(T a, T b) { return p##_chosen(a, b, -(U)(a > b), p##_bits(a) & p##_bits(b)); } \
+  NATIVE_INLINE T p##_least(T a, T b) { return p##_chosen(a, b, -(U)(a < b), p##_bits(a) | p##_bits(b)); }
+
+DEFINE_EXTREMES(f32, float, uint32_t)
+DEFINE_EXTREMES(f64, double, uint64_t)
+/* Equal values and those that are no numbers are rare, so that a branch is guessed right. */
 #define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? (a > b ? a : b) : p##_maximum(a, b)
 #define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? (a < b ? a : b) : p##_minimum(a, b)
 
-DEFINE_NUMBERS(f32, float, FLOAT_MOST(f32), FLOAT_LEAST(f32))
-DEFINE_NUMBERS(f64, double, FLOAT_MOST(f64), FLOAT_LEAST(f64))
-DEFINE_NUMBERS(i32, uint32_t, SIGNED_MOST(int32_t), SIGNED_LEAST(int32_t))
-DEFINE_NUMBERS(i64, uint64_t, SIGNED_MOST(int64_t), SIGNED_LEAST(int64_t))
-DEFINE_LOOPS(set_8, uint8_t, b)
-DEFINE_LOOPS(set_16, uint16_t, b)
-DEFINE_LOOPS(set_32, uint32_t, b)
-DEFINE_LOOPS(set_64, uint64_t, b)
+DEFINE_NUMBERS(f32, float, FLOAT_MOST(f32), FLOAT_LEAST(f32), f32_most(a, b), f32_least(a, b))
+DEFINE_NUMBERS(f64, double, FLOAT_MOST(f64), FLOAT_LEAST(f64), f64_most(a, b), f64_least(a, b))
+DEFINE_NUMBERS(i32, uint32_t, SIGNED_MOST(int32_t), SIGNED_LEAST(int32_t), SIGNED_MOST(int32_t), SIGNED_LEAST(int32_t))
+DEFINE_NUMBERS(i64, uint64_t, SIGNED_MOST(int64_t), SIGNED_LEAST(int64_t), SIGNED_MOST(int64_t), SIGNED_LEAST(int64_t))
+DEFINE_LOOPS(set_8, uint8_t, b, b)
+DEFINE_LOOPS(set_16, uint16_t, b, b)
+DEFINE_LOOPS(set_32, uint32_t, b, b)
+DEFINE_LOOPS(set_64, uint64_t, b, b)
 
 #define LOOPS_OF(NAME) {NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2}
 #define NUMBERS_OF(NAME) {LOOPS_OF(NAME##_add), LOOPS_OF(NAME##_multiply), LOOPS_OF(NAME##_maximum), LOOPS_OF(NAME##_minimum)}
