@@ -17,6 +17,7 @@
 
 #include "ops/gemm.h"
 #include "ops/native_convolution.h"
+#include "ops/native_copy.h"
 
 enum { SIDE = 6, KEPT = 4, POINTS = SIDE * SIDE };
 
@@ -59,8 +60,18 @@ static const winograd_loops_t *choose_loops(bool is_double) {
   return &narrow[is_double];
 }
 
+/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it after. */
+typedef struct winograd_array {
+  conv_array_t as_read;
+  bool ordered;
+  loop_copy_t copy;
+  int64_t given_start_bytes;
+  size_t at;
+} winograd_array_t;
+
 typedef struct winograd {
   const conv_problem_t *problem;
+  winograd_array_t src, dst;
   const winograd_loops_t *loops;
   int workers;
   int64_t element_bytes, rows, columns; /* tiles of an image */
@@ -101,7 +112,7 @@ static winograd_place_t place_of(const winograd_t *plan, int64_t tile) {
 /* The places that a tile sees. */
 static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros, const void **in) {
   const conv_problem_t *p = r->plan->problem;
-  const conv_array_t *src = &p->arrays[CONV_SRC];
+  const conv_array_t *src = &r->plan->src.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
   const char *row = r->src + (src->start + at.image * src->outer + y * src->spatial[0] + x * src->spatial[1]) * bytes;
@@ -115,7 +126,7 @@ static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros
 /* Where its results go. */
 static void find_results(const winograd_run_t *r, int64_t tile, void *spare, void **out) {
   const conv_problem_t *p = r->plan->problem;
-  const conv_array_t *dst = &p->arrays[CONV_DST];
+  const conv_array_t *dst = &r->plan->dst.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t bytes = r->plan->element_bytes;
   char *row = r->dst + (dst->start + at.image * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1]) * bytes;
@@ -198,7 +209,14 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
     r.packed = (char *)plan->packed;
   else
     hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
+  if (plan->src.ordered) {
+    r.src = scratch + plan->src.at;
+    native_copy_strided(workers, &plan->src.copy, scratch + plan->src.at, (char *)in[0] + plan->src.given_start_bytes);
+  }
+  if (plan->dst.ordered) r.dst = scratch + plan->dst.at;
   hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
+  if (plan->dst.ordered)
+    native_copy_strided(workers, &plan->dst.copy, (char *)out[0] + plan->dst.given_start_bytes, r.dst);
   return NULL;
 }
 
@@ -217,8 +235,7 @@ static bool has_form(const conv_problem_t *p) {
   if (p->kind != CONV_FORWARD || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
   for (int d = 0; d < 2; d++)
     if (p->window[d] != 3 || p->stride[d] != 1 || p->dilation[d] != 1) return false;
-  return p->arrays[CONV_SRC].inner == 1 && p->arrays[CONV_DST].inner == 1 && p->in_channels >= LEAST_CHANNELS &&
-         p->out_channels >= LEAST_CHANNELS;
+  return p->in_channels >= LEAST_CHANNELS && p->out_channels >= LEAST_CHANNELS;
 }
 
 static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
@@ -268,6 +285,21 @@ static void plan_weights(winograd_t *plan) {
   }
 }
 
+static void plan_array(const conv_problem_t *p, conv_role_t role, int64_t bytes, winograd_array_t *side) {
+  const conv_array_t *given = &p->arrays[role];
+  const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
+  int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels;
+  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels}, dense[4];
+  int64_t strides[] = {given->outer * bytes, given->spatial[0] * bytes, given->spatial[1] * bytes, given->inner * bytes};
+  *side = (winograd_array_t){.as_read = *given, .ordered = given->inner != 1, .given_start_bytes = given->start * bytes};
+  if (!side->ordered) return;
+  loop_dense_strides(4, dims, bytes, dense);
+  side->as_read = (conv_array_t){.inner = 1, .outer = dense[0] / bytes, .count = dims[0] * dense[0] / bytes,
+                                 .spatial = {dense[1] / bytes, channels}};
+  loop_copy_init(&side->copy, (int)bytes, 4, dims, role == CONV_SRC ? dense : strides,
+                 role == CONV_SRC ? strides : dense);
+}
+
 static size_t packed_bytes(const winograd_t *plan) {
   return (size_t)(POINTS * plan->weights.plane * plan->element_bytes);
 }
@@ -282,6 +314,8 @@ static size_t place_all(winograd_t *plan) {
   plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
   plan->space_bytes = each;
   plan->packed_at = native_take(&total, plan->packed ? 0 : packed_bytes(plan));
+  plan->src.at = native_take(&total, plan->src.ordered ? (size_t)plan->src.as_read.count * bytes : 0);
+  plan->dst.at = native_take(&total, plan->dst.ordered ? (size_t)plan->dst.as_read.count * bytes : 0);
   plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
   return total;
 }
@@ -308,6 +342,8 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   if (!is_cheaper(plan)) return NULL;
   plan_product(plan);
   plan_weights(plan);
+  plan_array(problem, CONV_SRC, plan->element_bytes, &plan->src);
+  plan_array(problem, CONV_DST, plan->element_bytes, &plan->dst);
   HR_TRY(pack_constant(target, plan));
   out->scratch_bytes = place_all(plan);
   out->plan = plan;
