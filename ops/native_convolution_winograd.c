@@ -17,7 +17,7 @@
 
 #include "ops/gemm.h"
 #include "ops/native_convolution.h"
-#include "ops/native_copy.h"
+#include "ops/native_transpose.h"
 
 enum { SIDE = 6, KEPT = 4, POINTS = SIDE * SIDE };
 
@@ -63,9 +63,7 @@ static const winograd_loops_t *choose_loops(bool is_double) {
 /* The input or the result. Where channels are not innermost it is brought into that order before, or out of it after. */
 typedef struct winograd_array {
   conv_array_t as_read;
-  bool ordered;
-  loop_copy_t copy;
-  int64_t given_start_bytes;
+  const native_transpose_plan_t *order; /* NULL: it is as it must be */
   size_t at;
 } winograd_array_t;
 
@@ -209,14 +207,13 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
     r.packed = (char *)plan->packed;
   else
     hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
-  if (plan->src.ordered) {
+  if (plan->src.order) {
     r.src = scratch + plan->src.at;
-    native_copy_strided(workers, &plan->src.copy, scratch + plan->src.at, (char *)in[0] + plan->src.given_start_bytes);
+    native_transpose_run(workers, plan->src.order, scratch + plan->src.at, in[0]);
   }
-  if (plan->dst.ordered) r.dst = scratch + plan->dst.at;
+  if (plan->dst.order) r.dst = scratch + plan->dst.at;
   hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
-  if (plan->dst.ordered)
-    native_copy_strided(workers, &plan->dst.copy, (char *)out[0] + plan->dst.given_start_bytes, r.dst);
+  if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
   return NULL;
 }
 
@@ -285,19 +282,40 @@ static void plan_weights(winograd_t *plan) {
   }
 }
 
-static void plan_array(const conv_problem_t *p, conv_role_t role, int64_t bytes, winograd_array_t *side) {
+/* Largest strides first; false if these are not those of a dense array. */
+static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others) {
+  for (int i = 1; i < rank; i++)
+    for (int j = i; j > 0 && strides[j - 1] < strides[j]; j--) {
+      int64_t dim = dims[j], stride = strides[j], other = others[j];
+      dims[j] = dims[j - 1], strides[j] = strides[j - 1], others[j] = others[j - 1];
+      dims[j - 1] = dim, strides[j - 1] = stride, others[j - 1] = other;
+    }
+  int64_t size = 1;
+  for (int d = rank - 1; d >= 0; size *= dims[d], d--)
+    if (dims[d] > 1 && strides[d] != size) return false;
+  return true;
+}
+
+/* False: it cannot be brought into order. */
+static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_role_t role, winograd_array_t *side,
+                              bool *out_fits) {
+  const conv_problem_t *p = plan->problem;
   const conv_array_t *given = &p->arrays[role];
   const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
-  int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels;
-  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels}, dense[4];
-  int64_t strides[] = {given->outer * bytes, given->spatial[0] * bytes, given->spatial[1] * bytes, given->inner * bytes};
-  *side = (winograd_array_t){.as_read = *given, .ordered = given->inner != 1, .given_start_bytes = given->start * bytes};
-  if (!side->ordered) return;
-  loop_dense_strides(4, dims, bytes, dense);
-  side->as_read = (conv_array_t){.inner = 1, .outer = dense[0] / bytes, .count = dims[0] * dense[0] / bytes,
-                                 .spatial = {dense[1] / bytes, channels}};
-  loop_copy_init(&side->copy, (int)bytes, 4, dims, role == CONV_SRC ? dense : strides,
-                 role == CONV_SRC ? strides : dense);
+  int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels, dense[4];
+  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels}, sorted[] = {dims[0], dims[1], dims[2], dims[3]};
+  int64_t strides[] = {given->outer, given->spatial[0], given->spatial[1], given->inner}, lies[4];
+  side->as_read = *given;
+  *out_fits = true;
+  if (given->inner == 1) return NULL;
+  loop_dense_strides(4, dims, 1, dense);
+  memcpy(lies, strides, sizeof lies);
+  side->as_read = (conv_array_t){.inner = 1, .outer = dense[0], .count = dims[0] * dense[0],
+                                 .spatial = {dense[1], dense[2]}};
+  *out_fits = sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
+  if (!*out_fits) return NULL;
+  if (role == CONV_SRC) return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, dims, strides, &side->order);
+  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, sorted, dense, &side->order);
 }
 
 static size_t packed_bytes(const winograd_t *plan) {
@@ -314,8 +332,8 @@ static size_t place_all(winograd_t *plan) {
   plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
   plan->space_bytes = each;
   plan->packed_at = native_take(&total, plan->packed ? 0 : packed_bytes(plan));
-  plan->src.at = native_take(&total, plan->src.ordered ? (size_t)plan->src.as_read.count * bytes : 0);
-  plan->dst.at = native_take(&total, plan->dst.ordered ? (size_t)plan->dst.as_read.count * bytes : 0);
+  plan->src.at = native_take(&total, plan->src.order ? (size_t)plan->src.as_read.count * bytes : 0);
+  plan->dst.at = native_take(&total, plan->dst.order ? (size_t)plan->dst.as_read.count * bytes : 0);
   plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
   return total;
 }
@@ -333,6 +351,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out) {
   winograd_t *plan;
+  bool src_fits, dst_fits;
   if (!has_type(&problem->types) || !has_form(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem, plan->workers = target->workers;
@@ -342,8 +361,9 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   if (!is_cheaper(plan)) return NULL;
   plan_product(plan);
   plan_weights(plan);
-  plan_array(problem, CONV_SRC, plan->element_bytes, &plan->src);
-  plan_array(problem, CONV_DST, plan->element_bytes, &plan->dst);
+  HR_TRY(plan_array(target->arena, plan, CONV_SRC, &plan->src, &src_fits));
+  HR_TRY(plan_array(target->arena, plan, CONV_DST, &plan->dst, &dst_fits));
+  if (!src_fits || !dst_fits) return NULL;
   HR_TRY(pack_constant(target, plan));
   out->scratch_bytes = place_all(plan);
   out->plan = plan;
