@@ -29,11 +29,12 @@ hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_opti
   if (unnamed) replicas = options->world_size;
   int64_t wanted;
   if (options->part && !given && !unnamed) widen_grid(options->world_size, &replicas, &partitions);
-  if (__builtin_mul_overflow(replicas, partitions, &wanted) || wanted != options->world_size)
+  if (__builtin_mul_overflow(replicas, partitions, &wanted)) wanted = INT64_MAX;
+  if (wanted != options->world_size)
     return hr_error(HR_USAGE,
                     "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of processes, %d: "
-                    "start it with hlorun -n or mpirun -n, or choose --num-replicas and --num-partitions",
-                    HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size);
+                    "start them with hlorun -n %ld (or mpirun), or choose --num-replicas and --num-partitions",
+                    HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size, (long)wanted);
   *out_grid = (plan_grid_t){(int)replicas, (int)partitions};
   return NULL;
 }

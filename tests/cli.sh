@@ -63,6 +63,8 @@ for file in 00_read.hlo plan.txt flat.txt; do
   [ -s "dumped/$file" ] && pass || fail "--dump wrote no $file"
 done
 grep -q "arena of" dumped/flat.txt && pass || fail "--dump: no arena in flat.txt" dumped/flat.txt
+expect_exit "dump of a plan" 0 "$hlorun" --stop-after flat --dump planned twice.hlo
+[ -s planned/flat.txt ] && pass || fail "--stop-after flat --dump wrote nothing"
 
 # --- invalid programs: 3, with the place ---
 expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo

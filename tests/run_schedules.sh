@@ -55,7 +55,6 @@ if grep -q '^differs' "$work/page" || ! grep -q '^same' "$work/page"; then fail 
 
 # Several programs: by ranks, and one per rank in order.
 
-
 expect_exit "a rank twice" 2 "$hlorun" check --program "0-1=$page/head_to_head.hlo" --program "1=$page/pipeline.hlo"
 expect_exit "ranks left out" 2 "$hlorun" check --program "1-2=$page/head_to_head.hlo"
 expect_verdict "one program by ranks" deadlock --program "0-1=$page/head_to_head.hlo"
@@ -63,7 +62,6 @@ expect_verdict "one program by ranks" deadlock --program "0-1=$page/head_to_head
 # Repairs: the program that is written is sound in any order.
 for stuck in "$page/head_to_head.hlo" "$cases/ring_shift_stuck.hlo"; do
   name=$(basename "$stuck" .hlo)
-  mkdir -p "$work/fixed"
   expect_exit "$name, repaired" 4 "$hlorun" check --fix "$work/fixed" "$stuck"
   expect_text "$name, repaired" "then all orders complete"
   expect_verdict "$name, after the repair" sound --any-order "$work/fixed/$name.hlo"
