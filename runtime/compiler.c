@@ -252,14 +252,6 @@ hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_o
   return st;
 }
 
-hr_status_t compile_file(const char *path, const compiler_options_t *options, compiled_program_t *out_program) {
-  hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(path, &bytes));
-  hr_status_t st = compile_bytes(path, bytes, options, out_program);
-  hr_buffer_release(bytes);
-  return st;
-}
-
 void compiled_program_deinit(compiled_program_t *program) {
   flat_plan_destroy(program->flat);
   jit_destroy(program->jit);

@@ -40,7 +40,6 @@ typedef struct compiled_program {
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
-hr_status_t compile_file(const char *path, const compiler_options_t *options, compiled_program_t *out_program);
 void compiled_program_deinit(compiled_program_t *program);
 
 /* Replicas and partitions: the options, else the module; a module that names neither runs as one replica a process.

@@ -57,7 +57,6 @@ typedef struct tp_read tp_read_t;
  * been waited for. */
 hr_status_t tp_loop_read(tp_loop_t *loop, int fd, uint64_t offset_bytes, void *data, size_t size_bytes,
                          tp_read_t **out_read);
-bool tp_read_is_done(const tp_read_t *read);
 /* Waits for the end and frees the read. Errors: UNAVAILABLE also if the file is too short. Accepts NULL. */
 hr_status_t tp_read_wait(tp_read_t *read);
 

@@ -20,9 +20,6 @@ typedef struct mlir_arg { /* of a block; the name may be empty */
 hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use);
 /* "%a, %b" as long as values follow commas; the caller frees the list. */
 hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses);
-/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
-hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places);
-hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count);
 
 /* The operands' types, where they are known already, against those that the op is written with. */
 hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function);

@@ -122,7 +122,7 @@ static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_
   return hr_map_put(&parser->scope->names, name, *out_name, NULL);
 }
 
-hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
+static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
   mlir_name_t *known = hr_map_get(&parser->scope->names, name);
   if (known && known->values) {
     hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
@@ -145,7 +145,8 @@ static hr_status_t fill_use(const pending_use_t *use) {
   return NULL;
 }
 
-hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places) {
+/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
+static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places) {
   for (int i = 0; i < count; i++) {
     mlir_name_t *name = find_name(parser->scope, uses[i].name);
     if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
