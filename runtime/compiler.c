@@ -39,8 +39,8 @@ hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_opti
   return NULL;
 }
 
-/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step starts
- * (interpreter.run_parallel) have a grid of their own. */
+/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step
+ * starts (interpreter.run_parallel) have a grid of their own. */
 static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part, bool *visited) {
   if (visited[computation->id]) return NULL;
   visited[computation->id] = true;
@@ -195,8 +195,8 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
-/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do copies
- * for actual sizes, and what they are copies of. */
+/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do
+ * copies for actual sizes, and what they are copies of. */
 static hr_status_t optimise(const compiled_program_t *program, const compiler_options_t *options) {
   bool keep = options->part || options->world_size == 1 || program->can_specialise;
   pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = keep};
@@ -204,7 +204,8 @@ static hr_status_t optimise(const compiled_program_t *program, const compiler_op
 }
 
 static hr_status_t specialise(compiled_program_t *program, const compiler_options_t *options) {
-  program->can_specialise = options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
+  program->can_specialise =
+      options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
   return program->can_specialise && options->actual ? pass_specialise(program->module, options->actual) : NULL;
 }
 

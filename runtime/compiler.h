@@ -46,8 +46,8 @@ void compiled_program_deinit(compiled_program_t *program);
  * Errors: USAGE with the numbers if their product is not the world. */
 hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid);
 
-/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved either way runs. The
- * effort is bounded, so that loading stays quick. Errors: DISAGREE with the report. */
+/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved either way runs.
+ * The effort is bounded, so that loading stays quick. Errors: DISAGREE with the report. */
 hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid);
 
 #endif

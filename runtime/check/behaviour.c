@@ -193,7 +193,8 @@ static hr_status_t walk_transfer_done(invocation_t *in, const hlo_instr_t *instr
   if (walk->reason) return NULL;
   if (!state_part(state, 1, &position) || !state_part(state, 2, &region))
     return give_up(walk, instr, "ends a transfer of which data decide where it was started");
-  if (region != walk->region) return give_up(walk, instr, "ends a transfer that was started outside of its loop or branch");
+  if (region != walk->region)
+    return give_up(walk, instr, "ends a transfer that was started outside of its loop or branch");
   const check_event_t *start = &walk->out->events.data[position];
   bool fits = position < walk->out->events.count &&
               start->kind == (kind == CHECK_SEND_DONE ? CHECK_SEND : CHECK_RECV) &&

@@ -274,10 +274,11 @@ static void print_summary(const run_t *run) {
   if (run->rank || !hr_option_is_given(run->options, HR_OPTION_VERBOSE)) return;
   cli_figures_t f = cli_stats_figures(&run->stats);
   fprintf(stderr, "%d process%s as %d replicas of %d partitions; loaded in %.3g s\n", run->world,
-          run->world == 1 ? "" : "es", hlorun_program_num_replicas(run->program), hlorun_program_num_partitions(run->program), f.compile_s);
+          run->world == 1 ? "" : "es", hlorun_program_num_replicas(run->program),
+          hlorun_program_num_partitions(run->program), f.compile_s);
   fprintf(stderr, "%llu execution%s: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at most\n",
-          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s, f.median_s, f.steps_per_s,
-          (double)f.peak_rss_bytes / (1 << 20));
+          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s, f.median_s,
+          f.steps_per_s, (double)f.peak_rss_bytes / (1 << 20));
 }
 
 /* Each part is agreed upon, so that a failure in one process ends all of them. */

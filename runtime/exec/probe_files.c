@@ -108,7 +108,8 @@ static hr_status_t add_line(exec_probe_files_t *files, hr_str_t id, const hlo_va
   make_line(&line, id, value, path);
   hr_status_t st = hr_text_finish(&line);
   bool written = !st && fwrite(line.data, 1, line.size, files->index) == line.size && fflush(files->index) == 0;
-  if (!st && !written) st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
+  if (!st && !written)
+    st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
   hr_text_deinit(&line);
   return st;
 }

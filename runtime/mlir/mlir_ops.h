@@ -27,7 +27,8 @@ hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, 
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses);
 hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types);
 /* Sorts attributes into inherent and discardable ones. Both may be NULL. */
-hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties, const mlir_attr_t *dict);
+hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
+                           const mlir_attr_t *dict);
 hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count, mlir_region_t *const *regions);
 
 /* "{ ... }"; the entry block has these arguments if arg_count is not 0, else those of its label. */
