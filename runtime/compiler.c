@@ -146,7 +146,7 @@ static hr_status_t dump_plans(const compiler_options_t *options, const compiled_
 static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers, bool with_code,
                                   bool each_step) {
   flat_options_t flat = {.workers = hr_workers_count(workers)};
-  if (with_code) flat.emitter = &jit_native, flat.loop_emitter = &jit_loop_native, flat.emitter_context = program->jit;
+  if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
   if (!program->flat->is_reference) {

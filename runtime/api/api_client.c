@@ -103,6 +103,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
   if (!st) st = client_over(options, endpoint, out_client);
+  endpoint->speaks_later = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
 }

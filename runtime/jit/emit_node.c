@@ -34,9 +34,10 @@ static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
   if (chosen) return chosen;
   jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
+  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
+  if (node->pack) return jit_emit_pack(emit, node, &op);
   for (int k = 0; k < node->arg_count; k++)
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
-  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);
