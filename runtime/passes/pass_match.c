@@ -93,19 +93,6 @@ bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
 
 bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
 
-int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values) {
-  while (instr->op == HLO_RESHAPE) instr = instr->operands[0];
-  int64_t splat, count = hlo_shape_is_array(instr->shape) ? pass_count(instr->shape) : -1;
-  if (count < 0 || count > most || !hr_dtype_is_integer(instr->shape->dtype)) return -1;
-  if (instr->op == HLO_BROADCAST && pass_splat_int(instr, &splat)) {
-    for (int64_t i = 0; i < count; i++) out_values[i] = splat;
-    return (int)count;
-  }
-  if (instr->op != HLO_CONSTANT || !instr->literal) return -1;
-  for (int64_t i = 0; i < count; i++) out_values[i] = hlo_value_int_at(instr->literal, i);
-  return (int)count;
-}
-
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
   const hlo_instr_t *root = body->root;
   if (body->params.count != 2 || root->operand_count != 2 || !hlo_op_is(root->op, OP_COMMUTATIVE)) return false;

@@ -20,8 +20,6 @@ bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr);
 /* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
 bool pass_never_minus_zero(const hlo_instr_t *instr);
 
-/* The integers of a constant of any rank, at most `most` of them; -1: it is none. */
-int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values);
 static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_scalar(instr->shape);
 }

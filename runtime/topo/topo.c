@@ -34,7 +34,8 @@ void topo_begin(void) {
   pthread_once(&once, start_without_plugins);
 }
 
-/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the rest. */
+/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the
+ * rest. */
 static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
