@@ -1,6 +1,6 @@
-/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with as many threads of
- * its own where it has that op, with its arrays in whatever order it likes best (orders are not counted), and at the end
- * how near they come to it.
+/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with as many threads
+ * of its own where it has that op, with its arrays in whatever order it likes best (orders are not counted), and at the
+ * end how near they come to it.
  *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs, or of a list of shapes */
 #include <math.h>
 #include <stdio.h>
@@ -154,7 +154,8 @@ static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr
 }
 
 /* All arrays in whatever order. */
-static void peer_arrays(const onednn_t *lib, const conv_problem_t *p, dnnl_data_type_t type, dnnl_memory_desc_t *arrays) {
+static void peer_arrays(const onednn_t *lib, const conv_problem_t *p, dnnl_data_type_t type,
+                        dnnl_memory_desc_t *arrays) {
   int grouped = p->groups > 1, rank = p->spatial + 2;
   dnnl_dims_t dims[3] = {{p->batch, p->groups * p->in_channels}, {0}, {p->batch, p->groups * p->out_channels}};
   int64_t *weights = dims[CONV_WEI];
