@@ -22,8 +22,8 @@ typedef struct gemm_job {
   int64_t m, n, k;
   const void *a;
   int64_t a_row, a_col;
-  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row, first), row-major. `worker`
-   * as of gemm_run. */
+  /* If not NULL, makes the left matrix instead of reading `a`: rows x count reals from (row, first), row-major.
+   * `worker` as of gemm_run. */
   void (*fill)(const void *context, int worker, int64_t row, int64_t rows, int64_t first, int64_t count, void *to);
   const void *context;
   const void *b;
@@ -53,8 +53,8 @@ size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int work
 /* workers: at most as many as scratch memory is for; may be NULL. */
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch);
 
-/* The right matrix, packed once for many products: strips of columns, side by side, of as many terms as fit, and then of
- * the next terms. Sizes, type and b of the job count. */
+/* The right matrix, packed once for many products: strips of columns, side by side, of as many terms as fit, then
+ * of the next terms. Sizes, type and b of the job count. */
 size_t gemm_packed_bytes(const gemm_job_t *job);
 void gemm_pack(const gemm_job_t *job, void *to);
 /* Where an element goes, for who packs by himself: its neighbours as far as `lanes` columns, a vector's, follow it. */

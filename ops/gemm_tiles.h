@@ -97,7 +97,8 @@ TILES_TARGET static TILES_NAME(block_t) TILES_NAME(ready_block)(const gemm_job_t
 
 /* --- the right matrix --- */
 
-/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved until all is turned. */
+/* LANES columns, each dense, into LANES reals of LANES rows: halves of neighbours are interleaved until all is
+ * turned. */
 TILES_INLINE void TILES_NAME(turn)(const TILES_REAL *b, int64_t col, TILES_REAL *to) {
   typedef __typeof__((TILES_NAME(acc)){0} == (TILES_NAME(acc)){0}) mask_t;
   TILES_NAME(acc) x[LANES], y[LANES];
@@ -176,7 +177,8 @@ TILES_TARGET static void TILES_NAME(pack_plain)(const TILES_REAL *b, int64_t row
     }
 }
 
-/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past the end of b. */
+/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past
+ * the end of b. */
 TILES_TARGET static void TILES_NAME(pack_narrow)(const gemm_job_t *job, const TILES_REAL *b, int64_t depth,
                                                  int64_t columns, TILES_REAL *to) {
   int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;

@@ -170,23 +170,31 @@ typedef struct conv_way {
   const void *plan;
 } conv_way_t;
 
-/* As the problem that it is: by fewer products, or by oneDNN. */
-static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
-                                   op_native_step_t *out) {
+hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bool *out_fits) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
   conv_labels_t l = {.labels = hlo_attr_labels(step->instr), .window = window ? window->dims : NULL};
-  conv_problem_t *problem;
   l.lhs = step->in_shapes[0], l.rhs = step->in_shapes[1], l.out = step->out_shape;
   l.feature_groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
   l.batch_groups = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT);
-  if (!all_have_roles(&l) || !is_sane(&l)) return NULL;
+  *out_fits = all_have_roles(&l) && is_sane(&l);
+  if (!*out_fits) return NULL;
   loop_dense_strides(l.lhs->rank, l.lhs->dims, 1, l.lhs_strides);
   loop_dense_strides(l.rhs->rank, l.rhs->dims, 1, l.rhs_strides);
   loop_dense_strides(l.out->rank, l.out->dims, 1, l.out_strides);
-  HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(matmul_types_init(step->instr, l.lhs->dtype, l.rhs->dtype, l.out->dtype, &problem->types));
-  if (!read_problem(&l, problem)) return NULL;
+  *out_fits = read_problem(&l, problem);
   if (problem->kind != CONV_WEIGHTS) problem->constant_weights = native_constant(step->instr->operands[1]);
+  return NULL;
+}
+
+/* As the problem that it is: by fewer products, or by oneDNN. */
+static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
+                                   op_native_step_t *out) {
+  conv_problem_t *problem;
+  bool fits;
+  HR_TRY(HR_NEW(target->arena, &problem));
+  HR_TRY(conv_problem_read(step, problem, &fits));
+  if (!fits) return NULL;
   out->flops = problem->flops;
   way->run = conv_run_winograd;
   HR_TRY(conv_prepare_winograd(target, problem, out));

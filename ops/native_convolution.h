@@ -46,6 +46,9 @@ static inline conv_role_t conv_role_out(conv_kind_t kind) {
   return kind == CONV_FORWARD ? CONV_DST : kind == CONV_DATA ? CONV_SRC : CONV_WEI;
 }
 
+/* Which of the three it is; *out_fits false: none. `out_problem` is zero before. */
+hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *out_problem, bool *out_fits);
+
 /* Windows of 3 x 3 over enough channels, in f32 and f64. */
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out);

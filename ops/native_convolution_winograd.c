@@ -1,13 +1,13 @@
 /* Convolutions with windows of 3 x 3 and without steps, by fewer products: results in tiles of 4 x 4 are made of 6 x 6
- * places, brought to 36 points where a convolution is one product for each (Winograd's and Toom's way). 36 products take
- * the place of 144, for some sums before and after.
+ * places, brought to 36 points where a convolution is one product for each (Winograd's and Toom's way). 36 products
+ * take the place of 144, for some sums before and after.
  *
  *   weights   at the points once for all tiles, packed as the right sides of 36 products of matrices
  *   block     some tiles, on one worker: their places at the points, 36 products [tiles][in] x [in][out], results
  *
  * Places outside are read from a line of zeros, and results outside go to a line that nobody reads. Errors are a few
- * times those of plain sums, relative to the largest places of a tile. What is not finite would spread over a tile: where
- * results are not, the tile is computed as it is defined. */
+ * times those of plain sums, relative to the largest places of a tile. What is not finite would spread over a tile:
+ * where results are not, the tile is computed as it is defined. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -41,7 +41,8 @@ typedef struct winograd_weights {
 #include "ops/each_width.h"
 
 typedef struct winograd_loops {
-  void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane, void *points);
+  void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane,
+                         void *points);
   bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
   void (*pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end, void *packed);
   void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
@@ -60,7 +61,8 @@ static const winograd_loops_t *choose_loops(bool is_double) {
   return &narrow[is_double];
 }
 
-/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it after. */
+/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it
+ * after. */
 typedef struct winograd_array {
   conv_array_t as_read;
   const native_transpose_plan_t *order; /* NULL: it is as it must be */
@@ -202,7 +204,8 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   const winograd_t *plan = plan_;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {plan, weights_of(plan, in[1]), in[0], out[0], scratch + plan->packed_at, scratch + plan->spaces_at};
+  winograd_run_t r = {plan, weights_of(plan, in[1]), in[0], out[0], scratch + plan->packed_at,
+                      scratch + plan->spaces_at};
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
@@ -314,8 +317,9 @@ static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_ro
                                  .spatial = {dense[1], dense[2]}};
   *out_fits = sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
   if (!*out_fits) return NULL;
-  if (role == CONV_SRC) return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, dims, strides, &side->order);
-  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, sorted, dense, &side->order);
+  bool reads = role == CONV_SRC;
+  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, reads ? dims : sorted, reads ? strides : dense,
+                                   &side->order);
 }
 
 static size_t packed_bytes(const winograd_t *plan) {

@@ -13,8 +13,8 @@ typedef struct dot_matrices {
   const int64_t *starts; /* of each matrix of the batch */
   int64_t batch_step;    /* between neighbouring matrices, where that is always the same; else -1 */
   int64_t row_step, col_step;
-  /* Dimensions that cannot be walked by one step: where each matrix, row and column starts; or, with the starts and steps
-   * above, they are brought into order first, in parallel over the outermost one. */
+  /* Dimensions that cannot be walked by one step: where each matrix, row and column starts; or, with the starts and
+   * steps above, they are brought into order first, in parallel over the outermost one. */
   bool ordered;
   const int64_t *places, *rows, *cols;
   loop_copy_t slice; /* one entry of the outermost dimension */

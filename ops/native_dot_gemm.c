@@ -1,5 +1,6 @@
 /* Products of floats and of complex numbers by own loops (gemm.h). Types below f32 are widened before and the result is
- * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the workers, or each of them is. */
+ * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the
+ * workers, or each of them is. A right side that is known is packed once where it is used for few rows. */
 #include "ops/gemm.h"
 #include "ops/native_dot.h"
 
@@ -27,7 +28,8 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   const dot_problem_t *p = r->plan->problem;
   gemm_job_t job = r->plan->job;
   int64_t each = p->types.element_bytes;
-  job.a = r->a + p->a.places[matrix] * each, job.b = r->b + p->b.places[matrix] * each;
+  job.a = r->a + p->a.places[matrix] * each;
+  if (!job.packed_b) job.b = r->b + p->b.places[matrix] * each;
   job.c = r->c + matrix * p->m * p->n * each;
   return job;
 }
@@ -45,7 +47,8 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, vo
   const dot_problem_t *p = plan->problem;
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]), dot_ready_run(run, p, &p->b, &plan->b, in[1]),
+  dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]),
+                      plan->job.packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
                       plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at};
   if (plan->by_matrices)
     hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
@@ -71,6 +74,20 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
+#define PACKED_ROWS 512 /* with more of them packing costs little */
+
+static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p, gemm_job_t *job) {
+  void *packed;
+  if (!p->constant_b || p->batch > 1 || p->types.is_complex || p->types.rhs != p->types.real || p->m > PACKED_ROWS)
+    return NULL;
+  gemm_job_t known = *job;
+  known.b = (const char *)p->constant_b + p->b.places[0] * p->types.element_bytes;
+  HR_TRY(hr_arena_alloc(target->arena, gemm_packed_bytes(&known), &packed));
+  gemm_pack(&known, packed);
+  job->packed_b = packed;
+  return NULL;
+}
+
 static hr_dtype_t product_type(const matmul_types_t *types) {
   if (types->is_complex) return types->real == HR_F32 ? HR_C64 : HR_C128;
   return types->real;
@@ -87,6 +104,7 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
                            .b_col = problem->b.col_step, .c_row = problem->n};
   plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
   plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
+  HR_TRY(pack_constant(target, problem, &plan->job));
   plan->cut = gemm_cut_choose(&plan->job, target->workers);
   plan->by_matrices = plan->problem->batch > 1 &&
                       (problem->batch % target->workers == 0 || problem->batch >= 4 * target->workers ||

@@ -1,7 +1,8 @@
-/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with its own threads
- * where it has that op.
+/* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with as many threads
+ * of its own where it has that op, with its arrays in whatever order it likes best (orders are not counted), and at the
+ * end how near they come to it.
  *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs, or of a list of shapes */
-#include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/text.h"
 #include "ir/print.h"
+#include "ops/native_convolution.h"
 #include "ops/native_dot.h"
 #include "ops/onednn.h"
 #include "read/read.h"
@@ -69,7 +71,7 @@ static bool kernel_init(kernel_t *kernel, const hlo_instr_t *instr) {
   for (int i = 0; i < instr->operand_count; i++) kernel->in[i] = filled(kernel, in_shapes[i]);
   kernel->out[0] = filled(kernel, instr->shape);
   check(hr_arena_alloc(&kernel->arena, kernel->step.scratch_bytes + 64, &scratch));
-  kernel->run = (op_native_run_t){pool, scratch, NULL};
+  kernel->run = (op_native_run_t){.workers = pool, .scratch = scratch};
   return true;
 }
 
@@ -79,11 +81,14 @@ static double once(kernel_t *kernel) {
   return now_us() - start;
 }
 
-/* oneDNN's own product with its own threads: everything plain, or the weights in its own order. */
+/* An op of oneDNN with its own threads. */
 typedef struct peer {
+  const char *name;
   dnnl_primitive_t primitive;
   dnnl_exec_arg_t args[4];
+  double best_us;
 } peer_t;
+#define MAX_PEERS 2
 
 static dnnl_memory_t peer_memory(const onednn_t *lib, const dnnl_memory_desc_t *desc) {
   dnnl_memory_t memory;
@@ -93,6 +98,27 @@ static dnnl_memory_t peer_memory(const onednn_t *lib, const dnnl_memory_desc_t *
   return memory;
 }
 
+/* numbers, queries: of its three arrays. */
+static bool peer_init(const onednn_t *lib, dnnl_primitive_desc_t desc, const int *numbers, const dnnl_query_t *queries,
+                      peer_t *peer) {
+  if (lib->primitive_create(&peer->primitive, desc)) return false;
+  for (int i = 0; i < 4; i++) {
+    dnnl_query_t query = i < 3 ? queries[i] : dnnl_query_scratchpad_md;
+    peer->args[i] = (dnnl_exec_arg_t){i < 3 ? numbers[i] : DNNL_ARG_SCRATCHPAD,
+                                      peer_memory(lib, lib->primitive_desc_query_md(desc, query, 0))};
+  }
+  return true;
+}
+
+static const int numbers_of[3][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+                                     {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
+                                     {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}};
+static const dnnl_query_t queries_of[3][3] = {
+    {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
+    {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md},
+    {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md}};
+
+/* Everything plain, or the weights in its own order. */
 static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_type_t type, dnnl_data_type_t sums,
                          bool any, peer_t *peer) {
   dnnl_memory_desc_t a, b, c;
@@ -102,6 +128,7 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
   dnnl_dims_t dims[3] = {{p->batch, p->m, p->k}, {p->batch, p->k, p->n}, {p->batch, p->m, p->n}};
   dnnl_dims_t weights = {single ? p->k : p->batch, single ? p->n : p->k, p->n};
   int64_t strides[3][3] = {{p->m * p->k, p->k, 1}, {p->k * p->n, p->n, 1}, {p->m * p->n, p->n, 1}};
+  peer->name = any ? "packed" : "plain";
   onednn_array(lib, type, 3 - single, dims[0] + single, strides[0] + single, &a);
   if (any)
     lib->memory_desc_init_by_tag(&b, 3 - single, weights, type, dnnl_format_tag_any);
@@ -110,13 +137,74 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
   onednn_array(lib, sums, 3 - single, dims[2] + single, strides[2] + single, &c);
   if (lib->matmul_desc_init(&matmul, &a, &b, NULL, &c)) return false;
   if (lib->primitive_desc_create(&desc, &matmul, lib->attr, lib->engine, NULL)) return false;
-  lib->primitive_create(&peer->primitive, desc);
-  static const dnnl_query_t queries[] = {dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md,
-                                         dnnl_query_scratchpad_md};
-  static const int numbers[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
-  for (int i = 0; i < 4; i++)
-    peer->args[i] = (dnnl_exec_arg_t){numbers[i], peer_memory(lib, lib->primitive_desc_query_md(desc, queries[i], 0))};
-  return true;
+  return peer_init(lib, desc, numbers_of[CONV_FORWARD], queries_of[CONV_FORWARD], peer);
+}
+
+static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr_t *instr, peer_t *peers) {
+  const struct {
+    dot_way_t way;
+    const dot_problem_t *problem;
+  } *plan = kernel->step.plan;
+  dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
+  int count = 0;
+  for (int any = 0; any < 2 && type != dnnl_data_type_undef; any++)
+    count += peer_product(lib, plan->problem, type, sums, any, &peers[count]);
+  printf(" %-7s", plan->way.name);
+  return count;
+}
+
+/* All arrays in whatever order. */
+static void peer_arrays(const onednn_t *lib, const conv_problem_t *p, dnnl_data_type_t type,
+                        dnnl_memory_desc_t *arrays) {
+  int grouped = p->groups > 1, rank = p->spatial + 2;
+  dnnl_dims_t dims[3] = {{p->batch, p->groups * p->in_channels}, {0}, {p->batch, p->groups * p->out_channels}};
+  int64_t *weights = dims[CONV_WEI];
+  if (grouped) *weights++ = p->groups;
+  *weights++ = p->out_channels, *weights++ = p->in_channels;
+  for (int d = 0; d < p->spatial; d++)
+    dims[CONV_SRC][2 + d] = p->in[d], dims[CONV_DST][2 + d] = p->out[d], weights[d] = p->window[d];
+  for (int r = 0; r < CONV_ROLES; r++)
+    lib->memory_desc_init_by_tag(&arrays[r], rank + (r == CONV_WEI && grouped), dims[r], type, dnnl_format_tag_any);
+}
+
+static dnnl_primitive_desc_t peer_describe(const onednn_t *lib, const conv_problem_t *p, conv_kind_t kind,
+                                           dnnl_alg_kind_t algorithm, dnnl_data_type_t type) {
+  dnnl_memory_desc_t w[CONV_ROLES], *src = &w[CONV_SRC], *wei = &w[CONV_WEI], *dst = &w[CONV_DST];
+  dnnl_convolution_desc_t conv;
+  dnnl_primitive_desc_t hint = NULL, desc;
+  dnnl_dims_t stride, dilates, low, high;
+  dnnl_status_t failed;
+  for (int d = 0; d < p->spatial; d++)
+    stride[d] = p->stride[d], dilates[d] = p->dilation[d] - 1, low[d] = p->low[d], high[d] = p->high[d];
+  peer_arrays(lib, p, type, w);
+  if (kind != CONV_FORWARD) hint = peer_describe(lib, p, CONV_FORWARD, algorithm, type);
+  if (kind == CONV_FORWARD)
+    failed = lib->dilated_convolution_forward_desc_init(&conv, dnnl_forward_inference, algorithm, src, wei, NULL, dst,
+                                                        stride, dilates, low, high);
+  else if (kind == CONV_DATA)
+    failed = lib->dilated_convolution_backward_data_desc_init(&conv, algorithm, src, wei, dst, stride, dilates,
+                                                              low, high);
+  else
+    failed = lib->dilated_convolution_backward_weights_desc_init(&conv, algorithm, src, wei, NULL, dst, stride,
+                                                                 dilates, low, high);
+  return failed || lib->primitive_desc_create(&desc, &conv, lib->attr, lib->engine, hint) ? NULL : desc;
+}
+
+static int convolutions(const onednn_t *lib, const hlo_instr_t *instr, peer_t *peers) {
+  static const dnnl_alg_kind_t algorithms[] = {dnnl_convolution_direct, dnnl_convolution_winograd};
+  const hlo_shape_t *in_shapes[] = {instr->operands[0]->shape, instr->operands[1]->shape};
+  op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
+  conv_problem_t problem = {0};
+  dnnl_data_type_t type = onednn_type(in_shapes[0]->dtype);
+  bool fits;
+  int count = 0;
+  check(conv_problem_read(&step, &problem, &fits));
+  for (int i = 0; i < 2 && fits && type != dnnl_data_type_undef; i++) {
+    dnnl_primitive_desc_t desc = peer_describe(lib, &problem, problem.kind, algorithms[i], type);
+    if (!desc || !peer_init(lib, desc, numbers_of[problem.kind], queries_of[problem.kind], &peers[count])) continue;
+    peers[count++].name = i ? "winograd" : "direct";
+  }
+  return count;
 }
 
 static double peer_once(const onednn_t *lib, const peer_t *peer) {
@@ -127,47 +215,66 @@ static double peer_once(const onednn_t *lib, const peer_t *peer) {
 
 static void smaller(double *best, double value) { *best = value < *best ? value : *best; }
 
-static void bench_instr(const hlo_instr_t *instr) {
-  kernel_t kernel;
-  const onednn_t *lib = onednn_open();
-  peer_t peers[2];
-  bool has[2] = {false, false};
-  double best = 1e18, peer_best[2] = {1e18, 1e18};
-  bool runs = kernel_init(&kernel, instr);
+static void print_instr(const hlo_instr_t *instr) {
   hr_text_t text;
   hr_text_init(&text);
   hlo_shape_print(&text, instr->shape, false);
   for (int i = 0; i < instr->operand_count; i++)
     hr_text_printf(&text, i ? " x " : " <- "), hlo_shape_print(&text, instr->operands[i]->shape, false);
-  printf("%-15s %-60.*s", hlo_op_name(instr->op), (int)text.size, text.data);
+  printf("%-12s %-64.*s", hlo_op_name(instr->op), (int)text.size, text.data);
   hr_text_deinit(&text);
+}
+
+/* In turns, as both slow down when the machine does. */
+static double time_all(kernel_t *kernel, const onednn_t *lib, peer_t *peers, int count) {
+  double best = 1e18;
+  for (int round = 0; round < 3; round++) {
+    usleep(10000); /* until the other's threads sleep */
+    double until = now_us() + 5e4;
+    for (int i = 0; i < 5 || now_us() < until; i++) smaller(&best, once(kernel));
+    for (int j = 0; j < count; j++) {
+      until = now_us() + 3e4;
+      for (int i = 0; i < 5 || now_us() < until; i++) smaller(&peers[j].best_us, peer_once(lib, &peers[j]));
+    }
+  }
+  return best;
+}
+
+/* How near to oneDNN's best all rows were that it has. */
+static struct {
+  int count, near;
+  double logs;
+} ratios;
+
+static void print_ratio(const peer_t *peers, int count, double best) {
+  double top = 1e18;
+  printf("  oneDNN");
+  for (int i = 0; i < count; i++) {
+    smaller(&top, peers[i].best_us);
+    printf(" %9.2f %s", peers[i].best_us, peers[i].name);
+  }
+  printf(": %.2f", top / best);
+  ratios.count++, ratios.near += top / best >= 0.9, ratios.logs += log(top / best);
+}
+
+static void bench_instr(const hlo_instr_t *instr) {
+  kernel_t kernel;
+  const onednn_t *lib = onednn_open();
+  peer_t peers[MAX_PEERS];
+  int count = 0;
+  bool runs = kernel_init(&kernel, instr);
+  print_instr(instr);
   if (!runs) {
     printf(" declined\n");
     return;
   }
-  if (instr->op == HLO_DOT && lib) {
-    const dot_problem_t *p = ((const struct {
-                                dot_way_t way;
-                                const dot_problem_t *problem;
-                              } *)kernel.step.plan)
-                                 ->problem;
-    dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
-    if (lib->omp_set_num_threads) lib->omp_set_num_threads(workers);
-    for (int i = 0; i < 2 && type != dnnl_data_type_undef; i++) has[i] = peer_product(lib, p, type, sums, i, &peers[i]);
-    printf(" %-7s", ((const dot_way_t *)kernel.step.plan)->name);
-  }
-  for (int round = 0; round < 3; round++) {
-    usleep(10000); /* until the other's threads sleep */
-    double until = now_us() + 5e4;
-    for (int i = 0; i < 5 || now_us() < until; i++) smaller(&best, once(&kernel));
-    for (int j = 0; j < 2; j++) {
-      until = now_us() + 3e4;
-      for (int i = 0; has[j] && (i < 5 || now_us() < until); i++) smaller(&peer_best[j], peer_once(lib, &peers[j]));
-    }
-  }
-  double top = peer_best[0] < peer_best[1] ? peer_best[0] : peer_best[1];
+  if (lib && lib->omp_set_num_threads) lib->omp_set_num_threads(workers);
+  if (lib && instr->op == HLO_DOT) count = products(lib, &kernel, instr, peers);
+  if (lib && instr->op == HLO_CONVOLUTION) count = convolutions(lib, instr, peers);
+  for (int i = 0; i < count; i++) peers[i].best_us = 1e18;
+  double best = time_all(&kernel, lib, peers, count);
   printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel.step.flops / best / 1e3, kernel.prepare_us);
-  if (has[0]) printf("  oneDNN %9.2f plain %9.2f packed: %.2f", peer_best[0], peer_best[1], top / best);
+  if (count) print_ratio(peers, count, best);
   printf("\n");
   hr_arena_deinit(&kernel.arena);
 }
@@ -216,6 +323,7 @@ static void bench_module(hlo_module_t *module) {
 }
 
 /* out, operands, attributes: one instruction each. */
+#define CONV(window, labels) "convolution(a, b), window={size=" window "}, dim_labels=" labels
 static const char *const shapes[][4] = {
     {"f32[16,16]", "f32[16,16]", "f32[16,16]", "dot 1 0"},
     {"f32[64,64]", "f32[64,64]", "f32[64,64]", "dot 1 0"},
@@ -239,6 +347,19 @@ static const char *const shapes[][4] = {
     {"s32[256,256]", "s32[256,256]", "s32[256,256]", "dot 1 0"},
     {"f64[512,512]", "f64[512,512]", "f64[512,512]", "dot 1 0"},
     {"c64[512,512]", "c64[512,512]", "c64[512,512]", "dot 1 0"},
+    {"f32[16,56,56,64]", "f32[16,56,56,64]", "f32[3,3,64,64]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,28,28,128]", "f32[8,28,28,128]", "f32[3,3,128,128]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,14,14,256]", "f32[8,14,14,256]", "f32[3,3,256,256]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[8,7,7,512]", "f32[8,7,7,512]", "f32[3,3,512,512]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
+    {"f32[16,64,56,56]", "f32[16,64,56,56]", "f32[64,64,3,3]", CONV("3x3 pad=1_1x1_1", "bf01_oi01->bf01")},
+    {"f32[4,56,56,64]", "f32[4,56,56,256]", "f32[1,1,256,64]", CONV("1x1", "b01f_01io->b01f")},
+    {"f32[4,28,28,128]", "f32[4,56,56,128]", "f32[3,3,128,128]", CONV("3x3 stride=2x2 pad=0_1x0_1", "b01f_01io->b01f")},
+    {"f32[4,112,112,64]", "f32[4,224,224,3]", "f32[7,7,3,64]", CONV("7x7 stride=2x2 pad=2_3x2_3", "b01f_01io->b01f")},
+    {"f32[4,56,56,128]", "f32[4,28,28,128]", "f32[3,3,128,128]",
+     CONV("3x3 pad=2_1x2_1 lhs_dilate=2x2", "b01f_01oi->b01f")},
+    {"f32[3,3,64,64]", "f32[4,56,56,64]", "f32[4,56,56,64]", CONV("56x56 pad=1_1x1_1", "f01b_i01o->01bf")},
+    {"f32[1,1,256,64]", "f32[4,56,56,256]", "f32[4,56,56,64]", CONV("56x56", "f01b_i01o->01bf")},
+    {"bf16[8,28,28,128]", "bf16[8,28,28,128]", "bf16[3,3,128,128]", CONV("3x3 pad=1_1x1_1", "b01f_01io->b01f")},
 };
 
 static void bench_shape(const char *const *row) {
@@ -271,6 +392,9 @@ int main(int count, char **arguments) {
     bench_module(module);
   }
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes && first == count; i++) bench_shape(shapes[i]);
+  if (ratios.count)
+    printf("%d of %d at 90%% of oneDNN's best or above; geometric mean %.2f\n", ratios.near, ratios.count,
+           exp(ratios.logs / ratios.count));
   hr_workers_destroy(pool);
   return 0;
 }

@@ -97,7 +97,8 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
   void *scratch = aligned_alloc(64, (gemm_scratch_bytes(&job, &cut, hr_workers_count(workers)) + 63) / 64 * 64);
   gemm_run(workers, &job, &cut, scratch);
   int wrong = count_wrong(&given, before);
-  if (wrong) printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n, (long)k, form, wrong);
+  if (wrong)
+    printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n, (long)k, form, wrong);
   CU_ASSERT_EQUAL(wrong, 0);
   free(a), free(b), free(c), free(before), free(scratch);
 }

@@ -241,7 +241,8 @@ static void fewer_products(void) {
     uint64_t seed = 70 + (uint64_t)i;
     int declined = 0;
     conv_case_t c = {.types = &both[i % 2], .spatial = 2, .batch = 1 + native_pick(&seed, 3), .feature_groups = 1,
-                     .batch_groups = 1, .features = 16 + native_pick(&seed, 60), .out_features = 16 + native_pick(&seed, 60)};
+                     .batch_groups = 1, .features = 16 + native_pick(&seed, 60),
+                     .out_features = 16 + native_pick(&seed, 60)};
     native_env_init(&env, 1 + i % 3);
     for (int d = 0; d < 2; d++) {
       c.in[d] = 14 + native_pick(&seed, 12);
