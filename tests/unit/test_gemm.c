@@ -116,7 +116,7 @@ static void products(void) {
 }
 
 static void large_blocks(void) {
-  for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 300, t * 5 + 16);
+  for (int t = 0; t < 4; t++) check(NULL, types[t], t & 1 ? 280 : 530, 270, 700, t * 5 + 16);
 }
 
 static void no_pivot(void) {
