@@ -14,8 +14,8 @@ typedef struct eigen_native {
   native_matrices_t matrices;
   planes_kind_t kind;
   int64_t n;
-  bool vectors;
-  lapack_fn stedc, sterf;
+  bool vectors, whole; /* whole: all by LAPACK */
+  lapack_fn stedc, sterf, syevd;
   /* Offsets in the memory of a matrix; the reflectors come first. */
   size_t planes_at, work_at, diagonal_at, beside_at, basis_at, reals_at, ints_at;
 } eigen_native_t;
@@ -68,6 +68,8 @@ static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   return info;
 }
 
+static int64_t whole_work(const eigen_native_t *p) { return 1 + 40 * p->n + 2 * p->n * p->n; }
+
 /* The vectors of the tridiagonal matrix, which lie by columns, times Q. */
 static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r, planes_t a,
                            char *memory, char *space, char *out) {
@@ -82,6 +84,26 @@ static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const
   reflectors_close(workers, r);
   reflectors_apply(workers, r, REFLECTORS_LEFT, false, result, p->n, space);
   if (p->kind.parts == 2) planes_store(&p->kind, result, p->n, p->n, out, p->n);
+}
+
+/* Small ones with vectors: rounding in another order now and then turns the sign of one that LAPACK's own steps, on a
+ * matrix of this size, make of the same numbers. */
+#define WHOLE_SIZE 25
+
+static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const eigen_run_t *run = context;
+  const eigen_native_t *p = run->plan;
+  int n = (int)p->n, size = (int)whole_work(p), reals = 1 + 5 * n + 2 * n * n, ints = 3 + 5 * n, info = 0;
+  void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->planes_at, *work = memory + p->work_at;
+  void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
+  (void)workers, (void)space;
+  native_turn(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
+  if (p->kind.parts == 2)
+    p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
+  else
+    p->syevd("V", "L", &n, a, &n, values, work, &size, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
+  native_turn(p->kind.dtype, a, p->n, p->n, array_at(p, run->a, i, p->n * p->n));
+  run->info[i] = info;
 }
 
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
@@ -106,7 +128,7 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
 
 static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
   eigen_run_t r = {.plan = plan, .in = in[0], .a = out[0], .diagonal = out[1], .info = out[2]};
-  native_matrices_run(&r.plan->matrices, run, solve_matrix, &r);
+  native_matrices_run(&r.plan->matrices, run, r.plan->whole ? solve_whole : solve_matrix, &r);
   return NULL;
 }
 
@@ -150,8 +172,18 @@ static bool find_routines(eigen_native_t *plan) {
   return !st;
 }
 
+static size_t plan_whole_memory(eigen_native_t *plan) {
+  size_t total = 0, n = (size_t)plan->n, bytes = hr_dtype_bytes(plan->kind.dtype);
+  plan->planes_at = native_take(&total, n * n * bytes);
+  plan->work_at = native_take(&total, (size_t)whole_work(plan) * bytes);
+  plan->reals_at = native_take(&total, (1 + 5 * n + 2 * n * n) * (size_t)plan->kind.bytes);
+  plan->ints_at = native_take(&total, (3 + 5 * n) * sizeof(int32_t));
+  return total;
+}
+
 static size_t plan_memory(eigen_native_t *plan, bool solves) {
   size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
+  if (plan->whole) return plan_whole_memory(plan);
   native_take(&total, reflectors_bytes(&plan->kind, plan->n - 1, plan->n));
   plan->planes_at = native_take(&total, planes_bytes(&plan->kind, plan->n, plan->n));
   plan->work_at = native_take(&total, tridiagonal_bytes(&plan->kind, plan->n));
@@ -176,6 +208,7 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
   HR_TRY(HR_NEW(target->arena, &plan));
   if (!planes_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan))) return NULL;
   plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
+  plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE, plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
   size_t bytes = plan_memory(plan, solves);
   out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,

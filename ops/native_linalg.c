@@ -384,6 +384,23 @@ hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_
   return NULL;
 }
 
+#define DEFINE_TURN(T)                                                                             \
+  static void turn_##T(const T *from, int64_t rows, int64_t columns, int64_t parts, T *to) {       \
+    for (int64_t j = 0; j < columns; j++)                                                          \
+      for (int64_t i = 0; i < rows; i++)                                                           \
+        for (int64_t p = 0; p < parts; p++) *to++ = from[(i * columns + j) * parts + p];           \
+  }
+DEFINE_TURN(float)
+DEFINE_TURN(double)
+
+void native_turn(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to) {
+  int64_t parts = hr_dtype_is_complex(dtype) ? 2 : 1;
+  if (hr_dtype_real(dtype) == HR_F32)
+    turn_float(from, rows, columns, parts, to);
+  else
+    turn_double(from, rows, columns, parts, to);
+}
+
 /* --- batches --- */
 
 size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products, size_t matrix_bytes,

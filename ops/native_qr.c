@@ -2,6 +2,7 @@
  * parts are taken apart first. */
 #include <string.h>
 
+#include "ops/abreast.h"
 #include "ops/native_linalg.h"
 #include "ops/reflectors.h"
 
@@ -10,9 +11,10 @@ extern const op_kernel_t custom_geqrf, custom_orgqr, custom_ormqr;
 typedef struct qr_native {
   native_matrices_t matrices;
   planes_kind_t kind;
-  int64_t m, n, count, length; /* of the matrix; of the reflectors */
+  int64_t batch, m, n, count, length; /* of the matrix; of the reflectors */
   size_t planes_at;            /* behind the reflectors, of complex matrices */
   bool left, adjoint;
+  const abreast_loops_t *abreast; /* NULL: matrices one by one */
 } qr_native_t;
 
 typedef struct qr_run {
@@ -86,8 +88,44 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
   store_matrix(p, c, data);
 }
 
+/* --- small ones side by side --- */
+
+/* Lanes of the matrices and their taus. */
+static size_t abreast_bytes(const qr_native_t *p) {
+  return (size_t)((p->m * p->n + p->count) * p->abreast->lanes * p->kind.bytes);
+}
+
+static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+  const qr_run_t *run = context;
+  const qr_native_t *p = run->plan;
+  int64_t first = group * p->abreast->lanes, size = p->m * p->n;
+  int64_t count = p->batch - first < p->abreast->lanes ? p->batch - first : p->abreast->lanes;
+  char *a = array_at(p, run->a, first, size), *taus = space + size * p->abreast->lanes * p->kind.bytes;
+  if (!abreast_are_safe(p->kind.dtype, a, size, count)) {
+    for (int64_t i = first; i < first + count; i++) factor_matrix(context, i, workers, memory, space);
+    return;
+  }
+  p->abreast->load(a, size, count, space);
+  p->abreast->factor(p->m, p->n, space, taus);
+  p->abreast->store(space, size, count, a);
+  p->abreast->store(taus, p->count, count, array_at(p, run->taus, first, p->count));
+}
+
+static void form_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+  const qr_run_t *run = context;
+  const qr_native_t *p = run->plan;
+  int64_t first = group * p->abreast->lanes, size = p->m * p->n;
+  int64_t count = p->batch - first < p->abreast->lanes ? p->batch - first : p->abreast->lanes;
+  char *taus = space + size * p->abreast->lanes * p->kind.bytes;
+  (void)workers, (void)memory;
+  p->abreast->load(array_at(p, run->vectors, first, size), size, count, space);
+  p->abreast->load(array_at(p, run->taus, first, p->count), p->count, count, taus);
+  p->abreast->form(p->m, p->n, space, taus);
+  p->abreast->store(space, size, count, array_at(p, run->a, first, size));
+}
+
 static void copy_matrices(const qr_native_t *p, const void *from, void *to) {
-  size_t bytes = (size_t)(p->matrices.batch * p->m * p->n * p->kind.bytes * p->kind.parts);
+  size_t bytes = (size_t)(p->batch * p->m * p->n * p->kind.bytes * p->kind.parts);
   if (from != to) memcpy(to, from, bytes);
 }
 
@@ -95,13 +133,13 @@ static hr_status_t run_geqrf(const op_native_run_t *run, const void *plan, void 
   const qr_native_t *p = plan;
   qr_run_t r = {.plan = p, .a = out[0], .taus = out[1]};
   copy_matrices(p, in[0], out[0]);
-  native_matrices_run(&p->matrices, run, factor_matrix, &r);
+  native_matrices_run(&p->matrices, run, p->abreast ? factor_group : factor_matrix, &r);
   return NULL;
 }
 
 static hr_status_t run_orgqr(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
   qr_run_t r = {.plan = plan, .vectors = in[0], .a = out[0], .taus = in[1]};
-  native_matrices_run(&r.plan->matrices, run, form_matrix, &r);
+  native_matrices_run(&r.plan->matrices, run, r.plan->abreast ? form_group : form_matrix, &r);
   return NULL;
 }
 
@@ -112,6 +150,15 @@ static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void 
   return NULL;
 }
 
+static size_t plan_matrices(const op_native_target_t *target, double products, qr_native_t *plan) {
+  size_t bytes = plan->planes_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
+  size_t space = reflectors_space_bytes(&plan->kind);
+  int64_t lanes = plan->abreast ? plan->abreast->lanes : 1, groups = (plan->batch + lanes - 1) / lanes;
+  if (plan->kind.parts == 2) bytes += planes_bytes(&plan->kind, plan->m, plan->n);
+  if (plan->abreast && space < abreast_bytes(plan)) space = abreast_bytes(plan);
+  return native_matrices_plan(target, groups, products * (plan->abreast ? 4 : 1), bytes, space, &plan->matrices);
+}
+
 /* The sizes are set but for `matrices`. */
 static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t *lapack, qr_native_t sizes,
                            const uint64_t *reuse, op_native_step_t *out) {
@@ -120,10 +167,8 @@ static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t
   if (lapack->batch == 0 || products == 0 || !planes_kind(lapack->dtype, &sizes.kind)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = sizes;
-  size_t bytes = plan->planes_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
-  if (plan->kind.parts == 2) bytes += planes_bytes(&plan->kind, plan->m, plan->n);
-  out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
-                                            reflectors_space_bytes(&plan->kind), &plan->matrices);
+  plan->batch = lapack->batch;
+  out->scratch_bytes = plan_matrices(target, products, plan);
   out->flops = 2 * (double)lapack->batch * products;
   out->bytes = 2 * (double)(lapack->batch * sizes.m * sizes.n) * (double)hr_dtype_bytes(lapack->dtype);
   out->reuse = reuse;
@@ -137,7 +182,9 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
   HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
   int64_t m = lapack->m, n = lapack->n, count = m < n ? m : n;
-  return plan_qr(target, lapack, (qr_native_t){.m = m, .n = n, .count = count, .length = m}, in_place, out);
+  const abreast_loops_t *abreast = abreast_find(lapack->dtype, lapack->batch, m, n);
+  return plan_qr(target, lapack, (qr_native_t){.m = m, .n = n, .count = count, .length = m, .abreast = abreast},
+                 in_place, out);
 }
 
 static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
@@ -145,6 +192,7 @@ static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step
   HR_TRY(native_lapack_check(target, step, &custom_orgqr, &lapack));
   if (!lapack || lapack->k != lapack->n || custom_result_count(step->out_shape) != 1) return NULL;
   qr_native_t sizes = {.m = lapack->m, .n = lapack->n, .count = lapack->k, .length = lapack->m};
+  sizes.abreast = abreast_find(lapack->dtype, lapack->batch, lapack->m, lapack->n);
   return plan_qr(target, lapack, sizes, NULL, out);
 }
 

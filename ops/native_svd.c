@@ -18,8 +18,9 @@ typedef struct svd_native {
   int64_t m, n, rows, columns; /* of the matrix; of C */
   int64_t u_columns, vt_rows;
   int64_t reduced_rows; /* of D */
-  bool turned, factored, vectors;
-  lapack_fn bdsdc;
+  bool turned, factored, vectors, whole; /* whole: all by LAPACK */
+  char mode;
+  lapack_fn bdsdc, gesdd;
   /* Offsets in the memory of a matrix. */
   size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, beside_at, u_at, vt_at, reals_at, ints_at, out_at;
 } svd_native_t;
@@ -153,9 +154,33 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
                    array_at(p, run->vt, i, p->vt_rows * p->n));
 }
 
+/* Small ones with vectors: rounding in another order now and then turns the signs that LAPACK's own steps give. */
+#define WHOLE_SIZE 25
+
+static int64_t whole_work(const svd_native_t *p) {
+  return 16 * p->columns * p->columns + 64 * (p->rows + p->columns) + p->rows * p->columns;
+}
+
+static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const svd_run_t *run = context;
+  const svd_native_t *p = run->plan;
+  int m = (int)p->m, n = (int)p->n, vt_rows = (int)p->vt_rows, size = (int)whole_work(p), info = 0;
+  void *a = memory + p->c_at, *s = run->s + i * p->columns * p->kind.bytes, *u = memory + p->u_at;
+  void *vt = memory + p->vt_at, *work = memory + p->work_at, *reals = memory + p->reals_at, *ints = memory + p->ints_at;
+  (void)workers, (void)space;
+  native_turn(p->kind.dtype, array_at(p, run->in, i, p->m * p->n), p->m, p->n, a);
+  if (p->kind.parts == 2)
+    p->gesdd(&p->mode, &m, &n, a, &m, s, u, &m, vt, &vt_rows, work, &size, reals, ints, &info, ONE_CHAR);
+  else
+    p->gesdd(&p->mode, &m, &n, a, &m, s, u, &m, vt, &vt_rows, work, &size, ints, &info, ONE_CHAR);
+  native_turn(p->kind.dtype, u, p->u_columns, p->m, array_at(p, run->u, i, p->m * p->u_columns));
+  native_turn(p->kind.dtype, vt, p->n, p->vt_rows, array_at(p, run->vt, i, p->vt_rows * p->n));
+  run->info[i] = info;
+}
+
 static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
   svd_run_t r = {plan, in[0], out[1], out[2], out[3], out[4]};
-  native_matrices_run(&r.plan->matrices, run, solve_matrix, &r);
+  native_matrices_run(&r.plan->matrices, run, r.plan->whole ? solve_whole : solve_matrix, &r);
   return NULL;
 }
 
@@ -168,7 +193,19 @@ static bool find_routine(svd_native_t *plan) {
   return !st;
 }
 
+static size_t plan_whole_memory(svd_native_t *p) {
+  size_t total = 0, k = (size_t)p->columns, bytes = hr_dtype_bytes(p->kind.dtype);
+  p->c_at = native_take(&total, (size_t)(p->m * p->n) * bytes);
+  p->u_at = native_take(&total, (size_t)(p->m * p->u_columns) * bytes);
+  p->vt_at = native_take(&total, (size_t)(p->vt_rows * p->n) * bytes);
+  p->work_at = native_take(&total, (size_t)whole_work(p) * bytes);
+  p->reals_at = native_take(&total, (5 * k * k + 7 * k + 2 * (size_t)p->rows * k + 2 * k * k + k) * bytes);
+  p->ints_at = native_take(&total, 8 * k * sizeof(int32_t));
+  return total;
+}
+
 static size_t plan_memory(svd_native_t *p) {
+  if (p->whole) return plan_whole_memory(p);
   size_t total = 0, k = (size_t)p->columns, bytes = (size_t)p->kind.bytes, square = p->vectors ? k * k * bytes : 0;
   p->left_at = native_take(&total, reflectors_bytes(&p->kind, p->columns, p->reduced_rows));
   p->right_at = native_take(&total, reflectors_bytes(&p->kind, p->columns - 1, p->columns));
@@ -198,7 +235,8 @@ static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_n
   p->rows = p->turned ? p->n : p->m, p->columns = p->turned ? p->m : p->n;
   p->u_columns = u->dims[u->rank - 1], p->vt_rows = vt->dims[vt->rank - 2];
   p->factored = is_factored(p), p->reduced_rows = p->factored ? p->columns : p->rows;
-  p->vectors = mlir_dict_int(lapack->options, "mode", 0) != 'N';
+  p->mode = (char)mlir_dict_int(lapack->options, "mode", 0), p->vectors = p->mode != 'N';
+  p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE, p->gesdd = lapack->routine;
 }
 
 static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {

@@ -76,7 +76,7 @@ double complex reflectors_make(const planes_kind_t *kind, planes_t x, int64_t pi
   }
   double beta = -copysign(hypot(hypot(creal(alpha), cimag(alpha)), unit * sqrt(squares)), creal(alpha));
   __real__ tau = (beta - creal(alpha)) / beta, __imag__ tau = -cimag(alpha) / beta;
-  factor = unit / (alpha - beta);
+  factor = unit / fabs(beta) / ((alpha - beta) / fabs(beta)); /* the square of a small beta may vanish */
   planes_t rest = planes_at(kind, x, 0, planes_floor(pivot));
   kind->loops->scale(planes_ceil(end) - planes_floor(pivot), rest.part[0], rest.part[1], creal(factor), cimag(factor));
   planes_set(kind, x, 0, pivot, 1);

@@ -51,6 +51,14 @@ static pair_t exponential(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) 
   return (pair_t){mul(c, size, call_1(c, HLO_COSINE, z.im)), mul(c, size, call_1(c, HLO_SINE, z.im))};
 }
 
+/* (e^x - 1) cos y - 2 sin(y/2)^2: nothing cancels near 0. */
+static pair_t exponential_minus_one(jit_code_t *c, pair_t z, pair_t w, value_t *out_rare) {
+  pair_t e = exponential(c, z, w, out_rare);
+  value_t half = call_1(c, HLO_SINE, mul_k(c, z.im, 0.5));
+  value_t less_one = mul(c, call_1(c, HLO_EXPONENTIAL_MINUS_ONE, z.re), call_1(c, HLO_COSINE, z.im));
+  return (pair_t){sub(c, less_one, mul(c, mul_k(c, half, 2), half)), e.im};
+}
+
 /* `angle` turns, `size` is the argument of hyperbolic functions. */
 static value_t trigonometric_rare(jit_code_t *c, value_t angle, value_t size) {
   return either(c, is_beyond(c, size, exp_limit(size)), is_not_finite(c, angle));
@@ -237,7 +245,7 @@ static const complex_op_t complex_ops[HLO_OPCODE_COUNT] = {
     [HLO_COSH] = {"cosh", cosh_, cosh_, false, 90},
     [HLO_DIVIDE] = {"divide", divide_f32, divide_f64, true, 30},
     [HLO_EXPONENTIAL] = {"exponential", exponential, exponential, false, 60},
-    [HLO_EXPONENTIAL_MINUS_ONE] = {.name = "exponential_minus_one", .cost = 300},
+    [HLO_EXPONENTIAL_MINUS_ONE] = {"exponential_minus_one", exponential_minus_one, exponential_minus_one, true, 150},
     [HLO_LOG] = {"log", log_of_f32, log_, true, 90},
     [HLO_LOG_PLUS_ONE] = {.name = "log_plus_one", .cost = 300},
     [HLO_LOGISTIC] = {.name = "logistic", .cost = 300},

@@ -1,0 +1,47 @@
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("O3", "fp-contract=fast", "no-math-errno", "no-trapping-math")
+#endif
+#include "ops/abreast.h"
+
+#define TILES_FILE "ops/abreast_loops.h"
+#include "ops/each_width.h"
+
+static const abreast_loops_t *choose_loops(bool is_double) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return is_double ? &f64_wide_loops : &f32_wide_loops;
+  if (native_width() == NATIVE_MIDDLE) return is_double ? &f64_middle_loops : &f32_middle_loops;
+#endif
+  return is_double ? &f64_narrow_loops : &f32_narrow_loops;
+}
+
+const abreast_loops_t *abreast_find(hr_dtype_t dtype, int64_t batch, int64_t m, int64_t n) {
+  if ((dtype != HR_F32 && dtype != HR_F64) || m > ABREAST_SIZE || n > ABREAST_SIZE) return NULL;
+  const abreast_loops_t *loops = choose_loops(dtype == HR_F64);
+  return 2 * batch >= loops->lanes ? loops : NULL;
+}
+
+/* Not of what is not a number, too. Zeros alone are fine. */
+#define DEFINE_SAFE(T, LOW, HIGH)                                \
+  static bool is_safe_##T(const T *x, int64_t count) {           \
+    T most = 0, none = 0;                                        \
+    for (int64_t i = 0; i < count; i++) {                        \
+      T size = x[i] < 0 ? -x[i] : x[i];                          \
+      most = size > most ? size : most;                          \
+      none += x[i] - x[i];                                       \
+    }                                                            \
+    return none == 0 && most <= HIGH && (most >= LOW || most == 0); \
+  }
+DEFINE_SAFE(float, 1e-6F, 1e15F)
+DEFINE_SAFE(double, 1e-90, 1e130)
+
+bool abreast_are_safe(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    const char *matrix = (const char *)data + i * elements * (int64_t)hr_dtype_bytes(dtype);
+    if (!(dtype == HR_F32 ? is_safe_float((const void *)matrix, elements)
+                          : is_safe_double((const void *)matrix, elements)))
+      return false;
+  }
+  return true;
+}
