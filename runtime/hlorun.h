@@ -60,7 +60,7 @@ typedef struct hlorun_client_options {
   uint64_t seed;       /* of the rng op */
   hlorun_engine_t engine; /* of the programs that it loads */
   bool trace;             /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */
-  size_t trace_events;    /* calls that the timeline keeps, the last ones; 0: 131072 */
+  size_t trace_events;    /* calls and shares of workers that the timeline keeps, the last ones; 0: 131072 */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 

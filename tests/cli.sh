@@ -76,6 +76,35 @@ expect_exit "garbage" 3 "$hlorun" garbage.hlo
 expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "8000000000000000000 bytes"
 
 # --- files: 5 ---
+# Programs that come through pipes, which can be read but once, and as editors of other systems write them.
+expect_exit "standard input" 0 bash -c '"$0" --random-inputs=7 --expect random.npz - <twice.hlo' "$hlorun"
+expect_exit "a pipe" 0 bash -c 'cat twice.hlo | "$0" --random-inputs=7 --expect random.npz /dev/stdin' "$hlorun"
+expect_exit "a pipe that is checked" 0 bash -c 'cat twice.hlo | "$0" check -' "$hlorun"
+expect_exit "standard input of two" 2 "$hlorun" -n 2 --random-inputs -
+expect_text "standard input of two" "only one process has a standard input"
+printf '\xef\xbb\xbf' | cat - twice.hlo >marked.hlo
+sed 's/$/\r/' twice.hlo >returns.hlo
+"$hlorun" convert --to mlir -o plain.mlir twice.hlo
+printf '\xef\xbb\xbf' | cat - plain.mlir >marked.mlir
+cp twice.hlo 'zwei mal ü.hlo'
+for file in marked.hlo returns.hlo marked.mlir 'zwei mal ü.hlo'; do
+  expect_exit "$file" 0 "$hlorun" --random-inputs=7 --expect random.npz "$file"
+done
+
+# Wrong words.
+expect_exit "no such command" 2 "$hlorun" simulate twice.hlo && expect_text "no such command" "no command or file 'simulate'"
+expect_exit "schedule of nothing" 2 "$hlorun" schedule && expect_text "schedule of nothing" "gen, to-hlo or from-hlo"
+expect_exit "--every alone" 2 "$hlorun" --every 3 twice.hlo && expect_text "--every alone" "--checkpoint"
+expect_exit "too many processes" 2 "$hlorun" -n 100000 twice.hlo && expect_text "too many processes" "1024"
+expect_exit "--probe of nothing" 0 "$hlorun" --random-inputs --probe zzz twice.hlo
+expect_text "--probe of nothing" "no instruction that ran"
+
+# Places for compiled code that are none: the run goes on without, and makes no home.
+expect_exit "--cache, a file" 0 "$hlorun" --random-inputs --cache twice.hlo twice.hlo
+expect_text "--cache, a file" "compiled code is not kept"
+expect_exit "no home" 0 env -u XDG_CACHE_HOME -u HLORUN_CACHE HOME="$work/away" "$hlorun" --random-inputs twice.hlo
+[ ! -e "$work/away" ] && pass || fail "no home: it was made"
+
 expect_exit "no such program" 5 "$hlorun" nothing.hlo && expect_text "no such program" "nothing.hlo"
 expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
 expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo

@@ -192,6 +192,16 @@ if "${mounted[@]}" size=8k true 2>/dev/null; then
       expect_exit "a cache, $options, $ranks processes" 0 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs --cache disk/code busy.hlo
     done
   done
+  # Little room to share over mpirun: the kernel keeps what is shared, and where that cannot be reached (through /proc) it
+  # is said which file is full.
+  if command -v "$mpirun" >/dev/null; then
+    shared=(env HLORUN_MODULE_DIR="$build_dir/.libs" unshare -m
+      sh -c 'mount -t tmpfs -o size=16k tmpfs /dev/shm && eval "$1" && shift && exec "$@"' sh)
+    expect_exit "a full /dev/shm" 0 "${shared[@]}" : "$mpirun" -n 2 "$hlorun" --random-inputs busy.hlo
+    expect_exit "a full /dev/shm and no /proc" 5 "${shared[@]}" 'mount -t tmpfs tmpfs /proc' \
+      "$mpirun" -n 2 "$hlorun" --random-inputs busy.hlo
+    if grep -q "error: .*/dev/shm/hlorun.*No space left" out; then pass; else fail "a full /dev/shm is named" out; fi
+  fi
 else
   skip "disks: nothing can be mounted"
 fi

@@ -52,6 +52,7 @@ struct tp_endpoint {
   bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
   struct tp_shm *memory; /* that it came with, shared with all other ranks; NULL: none */
+  bool speaks_later;   /* who closes it as failed has yet to say why: over MPI the job ends when the process does */
   bool out_of_step;    /* a transfer failed or was given up: peers may wait for what will never come */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */

@@ -11,7 +11,7 @@
 #include "topo/topo.h"
 #include "transport/loop.h"
 
-#define TRACE_EVENTS 131072 /* 3 MiB */
+#define TRACE_EVENTS 131072 /* 6 MiB */
 
 static double now_s(void) {
   struct timespec now;
@@ -74,7 +74,8 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
                                                       .bind = binds[options->bind],
                                                       .local_rank = endpoint->local_rank,
-                                                      .local_size = endpoint->local_size});
+                                                      .local_size = endpoint->local_size,
+                                                      .trace = client->trace});
   client->comm.processors = tp_loop_note_processors();
   client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = exec_pool_count;
@@ -105,6 +106,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
   if (!st) st = client_over(options, endpoint, out_client);
+  endpoint->speaks_later = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
 }

@@ -364,12 +364,20 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   return tp_loop_acquire(&checkpoint->loop);
 }
 
+/* Options that say nothing without --checkpoint. */
+static hr_status_t check_unused(const hr_options_t *options) {
+  static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_EVERY, HR_OPTION_KEEP};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (hr_option_is_given(options, ids[i]))
+      return hr_error(HR_USAGE, "--%s is about checkpoints: say with --checkpoint where they are",
+                      hr_option_name(ids[i]));
+  return NULL;
+}
+
 hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options, cli_checkpoint_t **out_checkpoint) {
   const char *folder = hr_option_text(options->options, HR_OPTION_CHECKPOINT);
   *out_checkpoint = NULL;
-  if (!folder && hr_option_is_given(options->options, HR_OPTION_RESUME))
-    return hr_error(HR_USAGE, "--resume goes on from a checkpoint: say with --checkpoint where they are");
-  if (!folder) return NULL;
+  if (!folder) return check_unused(options->options);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;

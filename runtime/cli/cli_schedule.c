@@ -183,7 +183,9 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments) {
     hr_status_t (*run)(const hr_options_t *options);
   } ways[] = {{"gen", generate}, {"to-hlo", to_hlo}, {"from-hlo", from_hlo}};
   const hr_options_t *options = &arguments->options;
-  const char *word = options->operands.count ? options->operands.data[0] : "";
+  if (!options->operands.count)
+    return hr_error(HR_USAGE, "schedule wants gen, to-hlo or from-hlo; see hlorun schedule --help");
+  const char *word = options->operands.data[0];
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
     if (!strcmp(word, ways[i].name)) return ways[i].run(options);
   return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help", word);

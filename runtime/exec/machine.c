@@ -184,9 +184,10 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   const plan_step_t *step = &body->steps[s];
   if (machine->is_inside) return run_step(machine, step, slots);
   machine->is_inside = !hlo_op_is(step->op.instr->op, OP_CONTROL);
-  uint64_t begin = hr_trace_now_ns();
+  hr_trace_subject_t *subject = &machine->subjects[body->computation->id][s];
+  uint64_t begin = hr_trace_begin(machine->options.trace, subject);
   hr_status_t st = run_step(machine, step, slots);
-  hr_trace_add(machine->options.trace, &machine->subjects[body->computation->id][s], begin);
+  hr_trace_add(machine->options.trace, subject, begin);
   machine->is_inside = false;
   return st;
 }

@@ -46,7 +46,8 @@ static hr_status_t start(exec_pool_t *pool) {
                                   .may_spin = count <= topo_share_cores(pool->share) &&
                                               pool->options.local_size <= cores / count,
                                   .started = bind_worker,
-                                  .context = pool};
+                                  .context = pool,
+                                  .trace = pool->options.trace};
   HR_TRY(hr_workers_create(&options, &pool->workers));
   return topo_share_bind(pool->share, 0, pool->options.bind);
 }

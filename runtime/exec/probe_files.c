@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "read/npy.h"
@@ -68,6 +69,8 @@ hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int r
 
 void exec_probe_files_close(exec_probe_files_t *files) {
   if (!files) return;
+  if (files->index && !files->count && files->rank <= 0)
+    hr_log(HR_LOG_EXEC, HR_LOG_WARN, "--probe: no instruction that ran has a name that matches");
   if (files->index) fclose(files->index);
   regfree(&files->regex);
   pthread_mutex_destroy(&files->mutex);

@@ -227,22 +227,11 @@ static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr
 
 /* --- short sums ------------------------------------------------------------------------------------------------ */
 
-#define SHORT_SUM 4
-
 static int64_t terms_of(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
   for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
   return terms;
-}
-
-bool jit_formula_is_short_sum(const hlo_instr_t *reduce) {
-  int64_t terms = terms_of(reduce);
-  for (int k = 0; k < reduce->operand_count; k++) {
-    hr_dtype_t dtype = reduce->operands[k]->shape->dtype;
-    if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
-  }
-  return terms > 0 && terms <= SHORT_SUM;
 }
 
 /* The index of term number `term` of a result. */

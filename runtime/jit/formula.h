@@ -35,6 +35,7 @@ struct jit_node {
   jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
   /* Of the code generator. */
   void *value, *lanes_value, *square;
+  struct jit_band *band; /* LOAD: read with its neighbours (emit_turn.c) */
   unsigned epoch, lanes_epoch, square_epoch;
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
@@ -90,8 +91,6 @@ jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int
 /* Results of a computation of scalars. */
 void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,
                        int result_count, jit_node_t **out_results);
-/* Has a reduction so few terms, of types whose sums are rounded at every step, that it may be a formula of them? */
-bool jit_formula_is_short_sum(const hlo_instr_t *reduce);
 /* Where an update writes element `index` of what is written, in the whole array. */
 const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index);
 /* A value that the code generator provides: number and instr name it. */

@@ -13,7 +13,7 @@
 #include "ops/native.h"
 
 #define JIT_MAX_PHASES 16
-#define JIT_NARROW_ROW 16 /* elements of a row that is written out */
+#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is written out */
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
 
@@ -57,7 +57,7 @@ struct jit_kernel {
   jit_nest_t within; /* kInput: of what is reduced */
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
-  int64_t written_out; /* kLoop made of rows of so few elements; 0: none */
+  int64_t written_out; /* kLoop made of a kInput whose results have so few terms; 0: none */
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;
@@ -72,7 +72,6 @@ struct jit_kernel {
   struct jit_region *region; /* steps of a loop as one function: of region.h */
   int uses;                  /* plans that run it by itself; none: its code is only part of others' */
   int writers;               /* functions that have its code */
-  bool has_short_sums; /* a kLoop of what was a kInput */
   bool has_rows, has_tiles, is_declined, is_ready;
   bool is_gone; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;
