@@ -49,8 +49,9 @@ typedef struct op_native_run {
   hr_workers_t *workers; /* may be NULL: one */
   void *scratch;
   op_env_t *env;         /* place on the grid, peers, cancelling */
-  /* For code that runs several steps of a plan: one of them, by its number; -1: a look at whether to stop. */
-  hr_status_t (*run_step)(const struct op_native_run *run, int step);
+  /* For code that runs several steps of a plan. rounds 0: one of them, by its number; else a look at whether to stop,
+   * after so many more rounds of the loop that the step is. */
+  hr_status_t (*run_step)(const struct op_native_run *run, int step, int64_t rounds);
   void *machine;
 } op_native_run_t;
 

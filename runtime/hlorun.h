@@ -56,7 +56,7 @@ typedef struct hlorun_client_options {
   hlorun_world_t world;
   int threads;         /* workers; 0: the cores of this process's share of the machine */
   hlorun_bind_t bind;
-  double timeout_s;    /* give up when no process makes progress for so long; 0: never */
+  double timeout_s;    /* give up when no process makes progress for so long (a wait, or one loop); 0: never */
   uint64_t seed;       /* of the rng op */
   hlorun_engine_t engine; /* of the programs that it loads */
   bool trace;             /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */

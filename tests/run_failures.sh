@@ -81,6 +81,76 @@ if command -v "$mpirun" >/dev/null; then
   unset HLORUN_LAUNCHER
 fi
 
+# Loops without an end: the rank that the second parameter names goes round for ever, in a loop inside of a loop.
+cat >endless.hlo <<'EOF'
+HloModule endless
+
+always {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  low = s32[] constant(-1)
+  ROOT go = pred[] compare(i, low), direction=GT
+}
+
+turn {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8] get-tuple-element(s), index=1
+  two = s32[] constant(2)
+  j = s32[] remainder(i, two)
+  y = f32[8] sine(x)
+  ROOT t = (s32[], f32[8]) tuple(j, y)
+}
+
+cond {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  zero = s32[] constant(0)
+  ROOT go = pred[] compare(i, zero), direction=EQ
+}
+
+body {
+  s = (s32[], f32[8]) parameter(0)
+  ROOT inner = (s32[], f32[8]) while(s), condition=always, body=turn
+}
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[8] parameter(0)
+  who = s32[] parameter(1)
+  r = u32[] replica-id()
+  me = s32[] convert(r)
+  i = s32[] subtract(me, who)
+  t = (s32[], f32[8]) tuple(i, x)
+  outer = (s32[], f32[8]) while(t), condition=cond, body=body
+  y = f32[8] get-tuple-element(outer), index=1
+  ROOT all = f32[8] all-reduce(y), replica_groups={}, to_apply=add
+}
+EOF
+sed -e '/all-reduce/d' -e 's/^  y = \(.*(outer)\)/  ROOT y = \1/' endless.hlo >endless_alone.hlo
+for engine in compiled reference; do
+  expect_exit "a loop without end, $engine" 6 "$hlorun" --engine "$engine" --timeout 0.5 --random-inputs --input 1=0 endless_alone.hlo
+  expect_text "a loop without end, $engine" "rank 0 goes round in endless_alone.hlo:45: %outer, for"
+  expect_text "a loop without end, $engine" "and in endless_alone.hlo:29: %inner, inside of it:"
+  for rank in 0 1; do
+    expect_exit "rank $rank in a loop without end, $engine" 6 "$hlorun" -n 2 --engine "$engine" --timeout 2 --random-inputs --input "1=$rank" endless.hlo
+    expect_text "rank $rank in a loop without end, $engine" "rank $rank goes round in endless.hlo:45: %outer"
+  done
+  for signal in INT TERM; do
+    "$hlorun" --engine "$engine" --random-inputs --input 1=0 endless_alone.hlo >out 2>&1 &
+    sleep 0.5
+    kill "-$signal" $!
+    got=0
+    wait $! || got=$?
+    if [ "$got" -eq 5 ] && grep -q "interrupted by SIG$signal" out; then pass; else fail "SIG$signal in a loop without end, $engine" out; fi
+  done
+done
+
 # What is wrong with files.
 for ranks in 1 3; do
   of="$ranks processes"

@@ -23,23 +23,25 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
   *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
 
-/* Called while a transfer is waited for. The clock starts anew whenever a step was made since the last call. */
-hr_status_t api_client_interrupted(void *context) {
-  hlorun_client_t *client = context;
+/* The clock starts anew whenever a step was made since the last call. */
+static hr_status_t look_around(hlorun_client_t *client, bool often) {
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
-  HR_TRY(exec_wait_poll(&client->comm));
+  HR_TRY(exec_wait_poll(&client->comm, often));
   if (client->options.timeout_s <= 0) return NULL;
-  unsigned long progress = atomic_load_explicit(&client->progress, memory_order_relaxed);
+  unsigned long steps = atomic_load_explicit(&client->headway.steps, memory_order_relaxed);
   double now = now_s();
-  if (progress != client->progress_seen || client->progress_seen_s == 0) {
-    client->progress_seen = progress;
-    client->progress_seen_s = now;
+  if (steps != client->steps_seen || client->steps_seen_s == 0) {
+    client->steps_seen = steps;
+    client->steps_seen_s = now;
     return NULL;
   }
-  if (now - client->progress_seen_s < client->options.timeout_s) return NULL;
-  return exec_wait_give_up(&client->comm, now - client->progress_seen_s);
+  if (now - client->steps_seen_s < client->options.timeout_s) return NULL;
+  return exec_wait_give_up(&client->comm, now - client->steps_seen_s);
 }
+
+hr_status_t api_client_interrupted(void *client) { return look_around(client, true); }
+hr_status_t api_client_computes(void *client) { return look_around(client, false); }
 
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
   if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_world_open(out_endpoint);
@@ -78,6 +80,7 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = exec_pool_count;
   client->comm.workers_context = &client->pool;
+  client->comm.headway = &client->headway;
   pthread_mutex_init(&client->mutex, NULL);
   pthread_cond_init(&client->turn_ended, NULL);
   endpoint->interrupted = api_client_interrupted;
@@ -191,7 +194,7 @@ void api_client_await_turn(hlorun_client_t *client, uint64_t ticket) {
   pthread_mutex_lock(&client->mutex);
   while (client->now_serving != ticket) pthread_cond_wait(&client->turn_ended, &client->mutex);
   pthread_mutex_unlock(&client->mutex);
-  client->progress_seen_s = 0;
+  client->steps_seen_s = 0;
 }
 
 void api_client_end_turn(hlorun_client_t *client) {

@@ -25,11 +25,11 @@ struct hlorun_client {
   pthread_mutex_t mutex;
   pthread_cond_t turn_ended;
   uint64_t next_ticket, now_serving;
-  /* Watchdog of waits: when the step counter last moved. */
-  atomic_ulong progress;
+  /* Watchdog of waits and loops: when the step counter last moved. */
+  exec_headway_t headway;
   _Atomic(const hlo_instr_t *) current; /* that runs */
-  unsigned long progress_seen;
-  double progress_seen_s;
+  unsigned long steps_seen;
+  double steps_seen_s;
   hr_trace_t *trace; /* NULL: none */
   hr_trace_subject_t *executions;
 };
@@ -48,5 +48,7 @@ void api_client_take_turn(hlorun_client_t *client);
 /* Called, with the client, while a transfer is waited for: an error ends the wait (cancelled, refused by a peer, or no
  * step made for as long as the client's timeout). */
 hr_status_t api_client_interrupted(void *client);
+/* The same, called now and then while the program computes. */
+hr_status_t api_client_computes(void *client);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "exec/headway.h"
 #include "ops/op.h"
 #include "transport/collective.h"
 
@@ -14,6 +15,7 @@ typedef struct exec_comm {
   const hlo_instr_t *waits_in; /* the start of the transfer that is being waited for; NULL: none */
   bool waits;                  /* for a transfer */
   int waits_for;               /* its other end; -1: none */
+  const exec_headway_t *headway; /* of the process; NULL: not known */
   /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and what computes here. */
   bool waits_for_others;
   int processors; /* that this process may use; 0: unknown */

@@ -10,14 +10,11 @@
 
 /* --- steps --- */
 
-/* One thread counts, so that no locked addition is needed. */
 static inline hr_status_t look_around(exec_compiled_t *machine) {
-  const exec_machine_options_t *options = &machine->options.machine;
-  if (options->progress)
-    atomic_store_explicit(options->progress, atomic_load_explicit(options->progress, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-  return options->cancel ? exec_cancel_check(options->cancel) : NULL;
+  return exec_look_around(&machine->options.machine);
 }
+
+static inline exec_headway_t *headway_of(exec_compiled_t *machine) { return machine->options.machine.headway; }
 
 static inline void run_copy(const run_step_t *step) {
   if (step->copy_bytes == 4)
@@ -28,22 +25,46 @@ static inline void run_copy(const run_step_t *step) {
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
 
+static hr_status_t look_at_rounds(exec_compiled_t *machine, const run_step_t *step, int64_t rounds) {
+  exec_headway_add_rounds(headway_of(machine), step->flat->source->op.instr, rounds);
+  return look_around(machine);
+}
+
 static hr_status_t run_turns(exec_compiled_t *machine, const run_step_t *step, int64_t turns) {
   for (int64_t turn = 0; turn < turns; turn++) {
-    HR_TRY(look_around(machine));
+    HR_TRY(look_at_rounds(machine, step, 1));
     HR_TRY(run_range(machine, step->starts[1], step->end));
   }
   return NULL;
 }
 
-static hr_status_t run_while(exec_compiled_t *machine, const run_step_t *step) {
-  if (step->flat->turns >= 0) return run_turns(machine, step, step->flat->turns);
+static hr_status_t run_rounds(exec_compiled_t *machine, const run_step_t *step) {
   for (;;) {
-    HR_TRY(look_around(machine));
+    HR_TRY(look_at_rounds(machine, step, 1));
     HR_TRY(run_range(machine, step->starts[0], step->starts[1]));
     if (!*(const uint8_t *)step->in[0]) return NULL;
     HR_TRY(run_range(machine, step->starts[1], step->end));
   }
+}
+
+static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step) {
+  if (machine->options.check) return exec_compiled_check(machine, step);
+  machine->native.scratch = step->scratch;
+  return step->run(&machine->native, step->plan, step->in, step->out);
+}
+
+/* A loop, by its steps or as one function. */
+static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
+  if (step->kind == FLAT_NATIVE) return run_native(machine, step);
+  return step->flat->turns >= 0 ? run_turns(machine, step, step->flat->turns) : run_rounds(machine, step);
+}
+
+static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
+  exec_loop_before_t before;
+  exec_headway_enter(headway_of(machine), step->flat->source->op.instr, &before);
+  hr_status_t st = run_loop(machine, step);
+  exec_headway_leave(headway_of(machine), &before);
+  return st;
 }
 
 /* pred true is branch 0; an index out of range means the last branch. */
@@ -59,17 +80,19 @@ static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *s
   return run_range(machine, step->starts[branch], branch + 1 < count ? step->starts[branch + 1] : step->end);
 }
 
-static inline hr_status_t run_native(exec_compiled_t *machine, const run_step_t *step) {
-  machine->native.scratch = step->scratch;
-  return step->run(&machine->native, step->plan, step->in, step->out);
+static hr_status_t run_reference(exec_compiled_t *machine, run_step_t *step) {
+  HR_TRY(look_around(machine));
+  hr_status_t st = exec_compiled_reference(machine, step);
+  exec_headway_add_step(headway_of(machine), hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
+  return st;
 }
 
 static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t *machine, run_step_t *step) {
   switch (step->kind) {
     case FLAT_NATIVE:
-      return machine->options.check ? exec_compiled_check(machine, step) : run_native(machine, step);
+      return step->is_loop ? run_while(machine, step) : run_native(machine, step);
     case FLAT_COPY: run_copy(step); return NULL;
-    case FLAT_REFERENCE: HR_TRY(look_around(machine)); return exec_compiled_reference(machine, step);
+    case FLAT_REFERENCE: return run_reference(machine, step);
     case FLAT_WHILE: return run_while(machine, step);
     case FLAT_CONDITIONAL: return run_conditional(machine, step);
   }
@@ -89,6 +112,11 @@ static __attribute__((noinline)) void look_at_transfers(op_env_t *env) {
   if (env->look) env->look(env);
 }
 
+static hr_status_t look_at_steps(exec_compiled_t *machine) {
+  exec_headway_add_step(headway_of(machine), false);
+  return look_around(machine);
+}
+
 /* Made once with a trace and once without, so that it is not asked for at every step. */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine, int begin, int end,
                                                                   bool is_traced) {
@@ -96,18 +124,18 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
-    if (made % LOOK_EVERY == 0) HR_TRY(look_around(machine));
+    if (made % LOOK_EVERY == 0) HR_TRY(look_at_steps(machine));
     HR_TRY(is_traced ? run_traced(machine, step) : run_one(machine, step));
     if (env->under_way) look_at_transfers(env);
   }
   return NULL;
 }
 
-hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number) {
+hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds) {
   exec_compiled_t *machine = native->machine;
   run_step_t *step = machine->steps + number;
   if (native->env->under_way) look_at_transfers(native->env);
-  if (number < 0) return look_around(machine);
+  if (rounds) return look_at_rounds(machine, step, rounds);
   machine->where.at = step;
   return run_one(machine, step);
 }

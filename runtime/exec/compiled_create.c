@@ -33,6 +33,7 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
                        .scratch = address_of(machine, flat->scratch),
                        .starts = flat->starts,
                        .copy_bytes = flat->copy_bytes,
+                       .is_loop = flat->kind == FLAT_NATIVE && flat->source->op.instr->op == HLO_WHILE,
                        .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);

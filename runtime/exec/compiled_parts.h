@@ -15,6 +15,7 @@ typedef struct run_step {
   void *scratch;
   const int *starts; /* of conditions, bodies, branches */
   size_t copy_bytes;
+  bool is_loop; /* NATIVE: a loop as one function */
   const flat_step_t *flat;
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
   int begins;           /* REFERENCE: number of the step that began what this one ends; -1: none */
@@ -54,7 +55,7 @@ struct exec_compiled {
 };
 
 /* Signature of op_native_run_t.run_step. */
-hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number);
+hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds);
 /* By the reference kernel. */
 hr_status_t exec_compiled_reference(exec_compiled_t *machine, run_step_t *step);
 /* By the native kernel and by the reference kernel, comparing. */

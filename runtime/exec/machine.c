@@ -42,6 +42,12 @@ static hr_status_t check_cancelled(op_env_t *env) {
   return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
 }
 
+hr_status_t exec_look_around(const exec_machine_options_t *options) {
+  if (options->interrupted && exec_headway_is_due(options->headway))
+    return options->interrupted(options->interrupted_context);
+  return exec_cancel_check(options->cancel);
+}
+
 /* How the state of an instruction is written down. */
 typedef struct saved_state {
   uint64_t name, size_bytes; /* a hash of the computation's and the instruction's names; bytes follow */
@@ -150,16 +156,26 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
   }
 }
 
+static hr_status_t run_noted(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
+                             hlo_value_t **out_value) {
+  exec_headway_t *headway = machine->options.headway;
+  const hlo_instr_t *instr = step->op.instr;
+  exec_loop_before_t before;
+  if (instr->op == HLO_WHILE) exec_headway_enter(headway, instr, &before);
+  hr_status_t st = run_kernel(machine, step, in, out_value);
+  if (instr->op == HLO_WHILE) exec_headway_leave(headway, &before);
+  exec_headway_add_step(headway, hlo_op_is(instr->op, OP_COMM | OP_EFFECT));
+  return st;
+}
+
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
-  HR_TRY(check_cancelled(&machine->env));
-  if (machine->options.current)
-    atomic_store_explicit(machine->options.current, step->op.instr, memory_order_relaxed);
-  if (machine->options.progress) atomic_fetch_add_explicit(machine->options.progress, 1, memory_order_relaxed);
+  HR_TRY(exec_look_around(&machine->options));
+  exec_machine_note(machine, step->op.instr);
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hlo_value_t *few[FEW_OPERANDS], **in = few;
   if (step->in_count > FEW_OPERANDS) HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++) in[k] = slots[step->in_slots[k]];
-  hr_status_t st = run_kernel(machine, step, in, &slots[step->out_slot]);
+  hr_status_t st = run_noted(machine, step, in, &slots[step->out_slot]);
   free_dead_values(step, in, slots);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
@@ -225,6 +241,7 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
   exec_machine_t *machine = env->engine;
   const plan_body_t *body = machine->plan->bodies[computation->id];
   hr_assert(body && arg_count == body->param_count);
+  exec_headway_add_call(machine->options.headway, computation);
   return run_body(machine, body, args, out_value);
 }
 

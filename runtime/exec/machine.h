@@ -6,6 +6,7 @@
 
 #include "base/trace.h"
 #include "exec/probe_files.h"
+#include "exec/headway.h"
 #include "plan/plan.h"
 
 /* Asks an execution to stop. Safe to raise from any thread; the reason must outlive the token. */
@@ -22,8 +23,9 @@ typedef struct exec_machine_options {
   uint64_t rng_seed;
   exec_cancel_t *cancel;   /* may be NULL */
   _Atomic(const hlo_instr_t *) *current; /* set to the instruction that runs, for reports; may be NULL */
-  atomic_ulong *progress;  /* counted up with every step, for watchdogs; may be NULL */
-  /* Asked now and then while a step waits for threads of its own: a failure ends it (time-outs). May be NULL. */
+  exec_headway_t *headway; /* noted there, for watchdogs; may be NULL */
+  /* Asked now and then in loops, and while a step waits for threads of its own: a failure ends it (time-outs). May be
+   * NULL. */
   hr_status_t (*interrupted)(void *context);
   void *interrupted_context;
   /* Fills in the collective functions of the environment; NULL for a process without peers, whose collectives are over
@@ -57,6 +59,8 @@ hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, 
                               hlo_value_t **out_value);
 /* Says that this instruction runs now. */
 void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
+/* Is this run to end? Asks the outside, too, in loops a hundred times a second. */
+hr_status_t exec_look_around(const exec_machine_options_t *options);
 op_env_t *exec_machine_env(exec_machine_t *machine);
 /* Forgets what probes saw; a run of the entry does so by itself. */
 void exec_machine_forget_probes(exec_machine_t *machine);

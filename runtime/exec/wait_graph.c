@@ -23,8 +23,9 @@ typedef struct note {
   uint32_t kind, number; /* of the question */
   int32_t peer;          /* whom the sender waits for; -1: its group, or somebody */
   float waited_s;
+  uint32_t in_loop;      /* it waits for nobody: it goes round in a loop */
   char host[HOST_SIZE];
-  char text[176];
+  char text[320]; /* "waits for ..." */
 } note_t;
 
 typedef struct exec_graph {
@@ -66,15 +67,17 @@ static void find_place(char *into, size_t size) {
 
 static void describe(const exec_comm_t *comm, note_t *mine) {
   char place[112];
-  find_place(place, sizeof place);
   mine->peer = comm->waits_for;
   snprintf(mine->host, sizeof mine->host, "%s", comm->groups->endpoint->host);
+  mine->in_loop = !comm->waits && exec_headway_describe(comm->headway, mine->text, sizeof mine->text);
+  if (mine->in_loop) return;
+  find_place(place, sizeof place);
   if (comm->waits_in)
-    snprintf(mine->text, sizeof mine->text, "for rank %d to %s on channel %ld (%s)", comm->waits_for,
+    snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)", comm->waits_for,
              comm->waits_in->op == HLO_SEND ? "receive" : "send",
              (long)hlo_attr_int(comm->waits_in, HLO_ATTR_CHANNEL_ID), place);
   else
-    snprintf(mine->text, sizeof mine->text, "for the others%s%s", *place ? " at " : ", outside of its program", place);
+    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *place ? " at " : ", outside of its program", place);
 }
 
 /* --- messages --- */
@@ -198,7 +201,7 @@ static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank
   if (!note->kind)
     return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone", rank);
   bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
-  return hr_status_note(st, "rank %d waits %s%s%s", rank, note->text, several ? ", on host " : "",
+  return hr_status_note(st, "rank %d %s%s%s", rank, note->text, several ? ", on host " : "",
                         several ? note->host : "");
 }
 
@@ -223,7 +226,8 @@ static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
   return st;
 }
 
-static hr_status_t too_long(int rank, double waited_s) {
+static hr_status_t too_long(int rank, const note_t *note, double waited_s) {
+  if (note->in_loop) return hr_error(HR_DEADLINE, "rank %d went round in a loop for %.3g s", rank, waited_s);
   return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", rank, waited_s);
 }
 
@@ -234,7 +238,7 @@ static hr_status_t finish_listening(exec_graph_t *graph, double now) {
   graph->all[0] = (note_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
   if (graph->late_rank >= 0)
-    return report(too_long(graph->late_rank, (double)graph->all[graph->late_rank].waited_s), graph);
+    return report(too_long(graph->late_rank, &graph->all[graph->late_rank], (double)graph->all[graph->late_rank].waited_s), graph);
   hr_status_t st = report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
   hr_status_print_notes(stderr, st);
   hr_status_release(st);
@@ -275,10 +279,10 @@ static hr_status_t look(exec_graph_t *graph, double now) {
   return st;
 }
 
-hr_status_t exec_wait_poll(exec_comm_t *comm) {
+hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
   exec_graph_t *graph;
   HR_TRY(graph_of(comm, &graph));
-  if (graph->gave_up || (!graph->listens && ++graph->polls % LOOK_POLLS)) return NULL;
+  if (graph->gave_up || (often && !graph->listens && ++graph->polls % LOOK_POLLS)) return NULL;
   double now = now_s();
   if (now - graph->looked_s < (graph->listens ? LOOK_SOON_S : LOOK_S)) return NULL;
   return look(graph, now);
@@ -298,7 +302,7 @@ static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
   }
   graph->all[0] = (note_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
-  return hr_status_join(report(too_long(0, waited_s), graph), st);
+  return hr_status_join(report(too_long(0, &graph->all[0], waited_s), graph), st);
 }
 
 /* Answers questions until `until_s`, or until it has answered one. */
@@ -316,14 +320,14 @@ static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
   graph->gave_up_s = now_s();
   hr_status_t st = tell_first(graph, NOTE_GAVE_UP, 0, waited_s);
   if (!st) st = go_on_answering(graph, graph->gave_up_s + ANSWER_S, true);
-  return hr_status_join(too_long(endpoint_of(graph)->rank, waited_s), st);
+  return hr_status_join(too_long(endpoint_of(graph)->rank, &graph->mine, waited_s), st);
 }
 
 hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s) {
   exec_graph_t *graph;
   HR_TRY(graph_of(comm, &graph));
   int rank = comm->groups->endpoint->rank;
-  if (graph->gave_up) return too_long(rank, waited_s);
+  if (graph->gave_up) return too_long(rank, rank ? &graph->mine : &graph->all[0], waited_s);
   graph->gave_up = true;
   tp_progress_lock(comm->groups);
   hr_status_t st = rank ? leave_to_first(graph, waited_s) : report_now(graph, waited_s);
@@ -354,6 +358,7 @@ void exec_wait_end(exec_comm_t *comm) {
 
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into, size_t size) {
   const hlo_instr_t *waits_in = comm->waits_in;
+  if (!comm->waits && exec_headway_describe(comm->headway, into, size)) return;
   if (!current) {
     snprintf(into, size, "is outside of its program");
     return;

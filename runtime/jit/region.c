@@ -9,7 +9,7 @@
 #define REGION_NODES 3000  /* of all kernels */
 #define REGION_STEPS 400
 #define CALL_NS 100.0      /* of what is called, at least */
-#define TURN_NS 2e6        /* between looks at whether to stop */
+#define LOOK_NS 2e6        /* between looks at whether to stop */
 
 typedef struct region_plan {
   const jit_kernel_t *kernel;
@@ -91,20 +91,38 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
   return NULL;
 }
 
+/* One turn of what is in a loop, as if loops inside of it made one, too. */
+static double turn_ns(const jit_region_t *region, int loop) {
+  double ns = 1;
+  for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
+    const flat_step_t *step = region_step(region, s);
+    bool is_written = region->is_written_out[s - region->step];
+    ns += is_written ? ((const jit_plan_t *)step->plan)->ns : step->kind == FLAT_NATIVE ? CALL_NS : 1;
+  }
+  return ns;
+}
+
+/* A power of two, by which it is quick to divide. Loops that are soon over are left alone. */
+static void choose_turns(jit_region_t *region, int loop) {
+  int64_t turns = 1, all = region_step(region, loop)->turns;
+  double ns = turn_ns(region, loop);
+  while ((double)turns * ns < LOOK_NS) turns *= 2;
+  region->turns[loop - region->step] = loop > region->step && all >= 0 && all <= turns ? 0 : turns;
+}
+
 static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
   const flat_plan_t *flat = region->flat;
   int begin = region->step, end = region->end;
-  double ns = 1;
   HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
   HR_TRY(HR_NEW_ARRAY(arena, count_refs(region), &region->buffers));
   HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_written_out));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->turns));
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = region_step(region, s);
-    bool is_written = step->kind == FLAT_NATIVE && can_write_out(step);
-    region->is_written_out[s - begin] = is_written;
-    ns += is_written ? ((const jit_plan_t *)step->plan)->ns : step->kind == FLAT_NATIVE ? CALL_NS : 1;
+    region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_write_out(step);
   }
-  region->turns = (int64_t)(TURN_NS / ns) + 1;
+  for (int s = begin; s < end; s++)
+    if (region_step(region, s)->kind == FLAT_WHILE) choose_turns(region, s);
   find_buffers(region);
   HR_TRY(list_literals(region, arena));
   region_choose_registers(region);
@@ -145,6 +163,7 @@ static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) 
   add_refs(state, region, step->in, step->in_count);
   add_refs(state, region, step->out, step->out_count);
   add_refs(state, region, &step->scratch, 1);
+  add_words(state, region->turns[s - region->step], 0, 0);
   if (region->is_written_out[s - region->step]) add_calls(state, step->plan);
 }
 
@@ -157,7 +176,6 @@ static jit_key_t key_of(const jit_region_t *region) {
     add_words(&state, buffer->start, buffer->end, 0);
   }
   for (int s = region->step; s < region->end; s++) add_step(&state, region, s);
-  add_words(&state, region->turns, 0, 0);
   return jit_key_end(&state);
 }
 

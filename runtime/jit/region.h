@@ -30,7 +30,7 @@ typedef struct jit_region {
   int literal_count;
   const void **literals;
   bool *is_written_out;     /* by steps from `step` on: their kernels are part of the function */
-  int64_t turns;            /* of the loop between looks at whether to stop */
+  int64_t *turns;           /* by steps from `step` on: of loops, between looks at whether to stop; 0: it never looks */
 } jit_region_t;
 
 static inline const flat_step_t *region_step(const jit_region_t *region, int s) {

@@ -114,11 +114,11 @@ static void store_registers(writer_t *w) {
 
 /* --- what is called -------------------------------------------------------------------------------------------- */
 
-/* A step by the machine; -1: it looks around. */
-static void call_step(writer_t *w, int step) {
-  LLVMValueRef arguments[] = {w->run, llvm()->ConstInt(w->i32, (uint64_t)step, true)};
+/* A step by the machine; with rounds, it looks around. */
+static void call_step(writer_t *w, int step, int64_t rounds) {
+  LLVMValueRef arguments[] = {w->run, llvm()->ConstInt(w->i32, (uint64_t)step, true), number(w, rounds)};
   LLVMBasicBlockRef after = new_block(w), bad = new_block(w);
-  LLVMValueRef status = llvm()->BuildCall2(w->b, w->run_step_type, w->run_step, arguments, 2, "");
+  LLVMValueRef status = llvm()->BuildCall2(w->b, w->run_step_type, w->run_step, arguments, 3, "");
   LLVMValueRef fine = llvm()->BuildICmp(w->b, LLVMIntEQ, status, llvm()->ConstNull(w->pointer), "");
   llvm()->BuildCondBr(w->b, fine, after, bad);
   go_on(w, bad);
@@ -284,14 +284,15 @@ static void return_to_values(jit_region_t *region, const LLVMValueRef *values) {
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
-/* Every so many turns of the whole loop the machine looks whether it is to stop. */
-static void write_look(writer_t *w, LLVMValueRef turn) {
+/* Every so many turns of a loop the machine looks whether it is to stop. */
+static void write_look(writer_t *w, int s, LLVMValueRef turn) {
+  int64_t turns = w->region->turns[s - w->region->step];
+  if (!turns) return;
   LLVMBasicBlockRef looks = new_block(w), after = new_block(w);
-  LLVMValueRef rest = llvm()->BuildURem(w->b, turn, number(w, w->region->turns), "");
-  LLVMValueRef last = number(w, w->region->turns - 1);
+  LLVMValueRef last = number(w, turns - 1), rest = llvm()->BuildAnd(w->b, turn, last, "");
   llvm()->BuildCondBr(w->b, llvm()->BuildICmp(w->b, LLVMIntEQ, rest, last, ""), looks, after);
   go_on(w, looks);
-  call_step(w, -1);
+  call_step(w, s, turns);
   jump(w, after);
   go_on(w, after);
 }
@@ -320,7 +321,7 @@ static hr_status_t write_while(writer_t *w, int s) {
   keep_values(w->region, values);
   llvm()->BuildCondBr(w->b, goes_on, body, leave);
   go_on(w, body);
-  if (s == w->region->step) write_look(w, phis.turn);
+  write_look(w, s, phis.turn);
   HR_TRY(write_range(w, step->starts[1], step->end));
   close_phis(w, &phis);
   jump(w, header);
@@ -403,7 +404,7 @@ static hr_status_t write_step(writer_t *w, int s) {
     default: break;
   }
   if (w->region->is_written_out[s - w->region->step]) return write_kernels(w, step);
-  call_step(w, s);
+  call_step(w, s, 0);
   return NULL;
 }
 
@@ -420,7 +421,7 @@ static void open_function(writer_t *w) {
   w->function = llvm()->AddFunction(w->code->module, name, type);
   jit_function_attribute(w->code, w->function, LLVMAttributeFunctionIndex, "nounwind", 0);
   w->table = llvm()->GetParam(w->function, 0), w->status = llvm()->GetParam(w->function, 2);
-  w->run_step_type = llvm()->FunctionType(w->pointer, (LLVMTypeRef[]){w->pointer, w->i32}, 2, false);
+  w->run_step_type = llvm()->FunctionType(w->pointer, (LLVMTypeRef[]){w->pointer, w->i32, w->i64}, 3, false);
   go_on(w, w->entry = new_block(w));
   w->run = entry_of_list(w, llvm()->GetParam(w->function, 1), 0);
   w->run_step = entry_of_list(w, llvm()->GetParam(w->function, 1), 1);

@@ -101,9 +101,11 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   return NULL;
 }
 
-/* Small arrays in loops: generated code becomes a part of the loop's own, and its values stay in registers. */
+/* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's own, and its values stay
+ * in registers. */
 static bool is_small_turn(const flat_builder_t *builder, const hlo_instr_t *instr) {
-  return builder->loops && hlo_shape_is_array(instr->shape) && fusion_count(instr->shape) <= SMALL_TURN;
+  const hlo_shape_t *shape = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
+  return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_TURN;
 }
 
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {

@@ -148,15 +148,16 @@ static void test_failures_have_a_place(void) {
 static void test_cancelled_loop(void) {
   flat_fixture_t f;
   exec_cancel_t cancel = {0};
-  atomic_ulong progress = 0;
+  exec_headway_t headway = {0};
   hlo_value_t *args[2], *results[4];
   CHECK_OK(fixture_load(loop_program, &fixture_native, &f));
   exec_compiled_destroy(f.compiled);
-  exec_compiled_options_t options = {.machine = {.cancel = &cancel, .progress = &progress}};
+  exec_compiled_options_t options = {.machine = {.cancel = &cancel, .headway = &headway}};
   CHECK_OK(exec_compiled_create(f.flat, &options, &f.compiled));
   for (int p = 0; p < 2; p++) args[p] = fixture_argument(&f, p);
   CHECK_OK(exec_compiled_run(f.compiled, args, NULL, results));
-  CU_ASSERT(atomic_load(&progress) >= 7);
+  CU_ASSERT_EQUAL(atomic_load(&headway.steps), 2); /* the loop begins, and ends */
+  CU_ASSERT_PTR_NULL(atomic_load(&headway.outer.loop));
   for (int r = 0; r < 4; r++) hlo_value_release(results[r]);
   atomic_store(&cancel.reason, "enough");
   CHECK_FAILS(HR_CANCELLED, exec_compiled_run(f.compiled, args, NULL, results));
