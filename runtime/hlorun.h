@@ -145,7 +145,7 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
 typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
-  uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+  uint64_t arena_bytes; /* of intermediate values, planned ahead; 0: the reference engine's own way */
   /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
    * these the cache had. */
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;

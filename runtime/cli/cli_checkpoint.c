@@ -57,10 +57,6 @@ static hr_status_t failed(const char *path, const char *what) {
   return hr_error(HR_UNAVAILABLE, "%s: %s: %s", path, what, strerror(errno));
 }
 
-static hr_status_t make_folder(const char *path) {
-  return mkdir(path, 0777) && errno != EEXIST ? failed(path, "cannot be made") : NULL;
-}
-
 /* --- a worker writes this process's part --- */
 
 static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_writer_t *writer, uint64_t *out_hash) {
@@ -151,8 +147,8 @@ static hr_status_t write_checkpoint(const cli_checkpoint_t *checkpoint) {
   path_t folder;
   hr_arena_t arena;
   writing_folder(checkpoint, folder);
-  HR_TRY(make_folder(checkpoint->folder));
-  HR_TRY(make_folder(folder));
+  HR_TRY(hr_folder_make(checkpoint->folder));
+  HR_TRY(hr_folder_make(folder));
   HR_TRY(write_own(checkpoint, folder));
   if (checkpoint->rank) return NULL;
   hr_arena_init(&arena);
@@ -356,7 +352,7 @@ static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
 static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
-  HR_TRY(make_folder(checkpoint->folder));
+  HR_TRY(hr_folder_make(checkpoint->folder));
   if (checkpoint->rank == 0) HR_TRY(lock_folder(checkpoint));
   if (checkpoint->rank == 0) remove_halves(checkpoint->folder);
   HR_TRY(hr_alloc_zeroed(checkpoint->from.carry->count * sizeof(hlo_value_t *), &values));

@@ -181,8 +181,8 @@ hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
   char **words, own_file[PATH_MAX];
   int fd = -1;
   if (processes > MOST_PROCESSES)
-    return hr_error(HR_USAGE, "-n %d: one machine starts %d processes at most; mpirun starts them on several", processes,
-                    MOST_PROCESSES);
+    return hr_error(HR_USAGE, "-n %d: one machine starts %d processes at most; mpirun starts them on several",
+                    processes, MOST_PROCESSES);
   hr_arena_init(&arena);
   cli_verdict_open(false);
   hr_status_t st = HR_NEW_ARRAY(&arena, processes, &launch.pids);

@@ -22,8 +22,8 @@ static const struct command {
   hr_status_t (*run)(const cli_arguments_t *arguments);
 } commands[] = {
     {"run", "[run] [options] PROGRAM", "run a program on the grid", HR_COMMAND_RUN, cli_run},
-    {"check", "check [options] PROGRAM...", "verify programs and prove that their communication completes; runs nothing",
-     HR_COMMAND_CHECK, cli_check},
+    {"check", "check [options] PROGRAM...",
+     "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK, cli_check},
     {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them", HR_COMMAND_TEST,
      cli_test},
     {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT, cli_convert},
@@ -132,7 +132,8 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   if (hr_option_is_given(options, HR_OPTION_TUNE)) return cli_tune(arguments);
   if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
     bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
-    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1)) : topo_print(stdout);
+    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1))
+                   : topo_print(stdout);
   }
   return command->run(arguments);
 }

@@ -117,7 +117,8 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on it. */
+/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on
+ * it. */
 static hr_status_t check_fits(const exec_machine_t *machine, const hlo_instr_t *instr, const hlo_value_t *value) {
   char text[HLO_SHAPE_TEXT];
   if (!machine->plan->has_dynamic_sizes || hlo_value_fits(value, instr->shape)) return NULL;

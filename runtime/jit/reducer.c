@@ -55,8 +55,6 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
   return true;
 }
 
-double jit_reducer_cost(const jit_reducer_t *reducer) { return (double)reducer->computation->instrs.count * 0.7; }
-
 /* --- identities ------------------------------------------------------------------------------------------------ */
 
 static LLVMValueRef extreme_integer(LLVMTypeRef type, bool is_signed, bool most) {

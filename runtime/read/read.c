@@ -28,11 +28,12 @@ static hr_str_t first_words(hr_str_t text) {
 
 /* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never does. */
 static bool is_mlir_text(hr_str_t text) {
-  static const char *const starts[] = {"module", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh", "func.func"};
+  static const char *const starts[] = {"module", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh"};
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     size_t size = strlen(starts[i]);
-    if (text.size > size && !memcmp(text.data, starts[i], size) && !(i == 0 && strchr("_-.0123456789", text.data[size])))
+    if (text.size > size && !memcmp(text.data, starts[i], size) &&
+        !(i == 0 && strchr("_-.0123456789", text.data[size])))
       return true;
   }
   return false;
@@ -97,7 +98,8 @@ static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buff
   HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &kept_path));
   tree->source = source_of(kept_path, bytes);
   tree->source_buffer = hr_buffer_retain(bytes);
-  return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree) : mlir_parse_module(tree);
+  return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree)
+                                                                      : mlir_parse_module(tree);
 }
 
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree) {
