@@ -156,20 +156,28 @@ static bool tell_targets(tp_shm_turn_t *turn) {
   return true;
 }
 
+#define PIECE_BYTES ((size_t)64 << 10)
+
+/* Small blocks, if all have the same size, are received together. */
 static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
   (void)is_offered;
-  return turn->group->size;
+  size_t each = turn->request->size_bytes, size = (size_t)turn->group->size;
+  return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
 
 /* What a member receives from another one. */
-static hr_status_t take_block(tp_shm_turn_t *turn, int member, int64_t piece) {
-  int size = turn->group->size, mine = turn->group->mine, from = (int)((member + piece) % size);
+static void take_block(tp_shm_turn_t *turn, int member, int64_t number) {
+  int size = turn->group->size, mine = turn->group->mine, from = (int)((member + number) % size);
   tp_shm_t *shm = turn->group->shm;
   size_t bytes = sizes_of(turn, from)->to[member];
-  if (from == member || !bytes) return NULL;
+  if (from == member || !bytes) return;
   char *to = member == mine ? turn->request->recvs[from].data
                             : tp_shm_at(shm, targets_of(sizes_of(turn, member), size)[from]);
   tp_shm_copy(to, tp_shm_at(shm, places_of(sizes_of(turn, from), size)[member]), bytes, received_streams(turn));
+}
+
+static hr_status_t take_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
+  for (int64_t i = piece; i < (turn->rounds > 1 ? piece + 1 : turn->group->size); i++) take_block(turn, member, i);
   return NULL;
 }
 
@@ -193,7 +201,7 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, read_sizes, pieces, take_block, step_chunks};
+  static const tp_shm_ways_t ways = {tell, read_sizes, pieces, take_piece, step_chunks};
   return tp_shm_meet(turn, &ways, out_done);
 }
 

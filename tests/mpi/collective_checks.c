@@ -375,6 +375,8 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
   void *owner;
   double *a = tp_alloc(bench->groups, bytes, &owner), *b = tp_alloc(bench->groups, bytes, &owner);
   hr_status_t st = NULL;
+  if (tp_is_shared(bench->groups, bench->a) || (a && !tp_is_shared(bench->groups, a)))
+    st = hr_error(HR_MISMATCH, "memory is not shared, or is, that should not be");
   for (int way = 0; way < 3 && !st; way++) {
     bool odd = bench->groups->endpoint->rank & 1;
     shared.a = !a || (way == 1 && odd) ? bench->a : a;

@@ -50,6 +50,17 @@ static void test_flattened_tuples(void) {
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
+/* Who has no peers has nothing to gain. */
+static void test_sharing_alone(void) {
+  hlorun_client_t *client = single_client();
+  float values[3] = {1, 2, 3};
+  hlorun_buffer_t *buffer = floats(3, values), *before = buffer;
+  CHECK_OK(hlorun_buffer_share(client, &buffer));
+  CU_ASSERT_PTR_EQUAL(buffer, before);
+  hlorun_buffer_release(buffer);
+  hlorun_client_release(client, 0);
+}
+
 static void test_wrong_arguments(void) {
   hlorun_client_t *client = single_client();
   hlorun_program_t *program = api_load(client, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }");
@@ -151,6 +162,7 @@ static void test_local_grid(void) {
 }
 
 CU_TestInfo suite_hlorun[] = {{"tuples are flattened", test_flattened_tuples},
+                              {"sharing with nobody", test_sharing_alone},
                               {"a wrong argument is refused", test_wrong_arguments},
                               {"donated arguments are updated in place", test_donation},
                               {"executions run in the background", test_asynchronous},
