@@ -57,12 +57,6 @@ static void scale_rows(const eigen_native_t *p, planes_t a, double factor) {
   }
 }
 
-/* What brings sizes whose squares would overflow or vanish among those that do not. */
-static double safe_factor(const eigen_native_t *p, double most) {
-  double low = p->kind.bytes == 4 ? 0x1p-50 : 0x1p-450, high = 1 / low;
-  return most == 0 || (most >= low && most <= high) ? 1 : exp2(-(double)ilogb(most));
-}
-
 static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
   void *d = memory + p->diagonal_at, *e = memory + p->beside_at;
@@ -95,7 +89,7 @@ static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, 
   const eigen_native_t *p = run->plan;
   planes_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
   reflectors_t r = take_reflectors(p, memory);
-  double most = largest(p, a), factor = safe_factor(p, most);
+  double most = largest(p, a), factor = planes_safe_factor(&p->kind, most);
   planes_t values = {{run->diagonal + i * p->n * p->kind.bytes, NULL}, p->n, 1};
   if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
     run->info[i] = -4;

@@ -5,6 +5,7 @@
 #endif
 #include "ops/planes.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TILES_FILE "ops/planes_loops.h"
@@ -134,6 +135,11 @@ DEFINE_LARGEST(double)
 double planes_largest(const planes_kind_t *kind, const void *reals, int64_t count, double least) {
   double most = kind->bytes == 4 ? largest_float(reals, count) : largest_double(reals, count);
   return most < least ? least : most != most || least != least ? most + least : most;
+}
+
+double planes_safe_factor(const planes_kind_t *kind, double largest) {
+  double low = kind->bytes == 4 ? 0x1p-50 : 0x1p-450;
+  return !isnormal(largest) || (largest >= low && largest <= 1 / low) ? 1 : exp2(-(double)ilogb(largest));
 }
 
 /* --- vectors: a complex one is up to four loops over reals --- */

@@ -59,6 +59,8 @@ void planes_store(const planes_kind_t *kind, planes_t from, int64_t rows, int64_
 void planes_copy(const planes_kind_t *kind, planes_t from, int64_t rows, int64_t columns, planes_t to);
 /* The largest magnitude of `count` reals, or `least` if that is larger; NaN if one is. */
 double planes_largest(const planes_kind_t *kind, const void *reals, int64_t count, double least);
+/* What brings numbers up to `largest` whose squares would overflow or vanish among those that do not: 1 or a power of 2. */
+double planes_safe_factor(const planes_kind_t *kind, double largest);
 void planes_clear(const planes_kind_t *kind, planes_t a, int64_t rows, int64_t columns);
 
 /* Vectors are rows of planes, [begin, end) of them are looked at.

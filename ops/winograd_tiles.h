@@ -49,17 +49,19 @@ TILES_INLINE int64_t TILES_NAME(next)(int64_t at, int64_t channels) {
   return at + LANES < channels && at + 2 * LANES > channels ? channels - LANES : at + LANES;
 }
 
-/* All channels of the places of a tile, one line of `points` for each point. */
-TILES_TARGET static void TILES_NAME(tile_at_points)(const void *const *places, int64_t channels, int64_t plane,
-                                                    void *points) {
+/* All channels of the places of a tile, one line of `points` for each point; those of the next tile are fetched. */
+TILES_TARGET static void TILES_NAME(tile_at_points)(const void *const *places, const void *const *next,
+                                                    int64_t channels, int64_t plane, void *points) {
   for (int64_t c = 0; c < channels; c = TILES_NAME(next)(c, channels)) {
     TILES_NAME(acc) x[POINTS], t[POINTS];
     TILES_REAL *to = (TILES_REAL *)points + c;
 #pragma GCC unroll 6
     for (int q = 0; q < SIDE; q++) {
 #pragma GCC unroll 6
-      for (int r = 0; r < SIDE; r++)
+      for (int r = 0; r < SIDE; r++) {
+        __builtin_prefetch((const TILES_REAL *)next[r * SIDE + q] + c);
         x[r] = *(const TILES_NAME(vec) *)((const TILES_REAL *)places[r * SIDE + q] + c);
+      }
       TILES_NAME(at_points)(x, 1, t + q, SIDE);
     }
 #pragma GCC unroll 6
@@ -107,17 +109,21 @@ TILES_INLINE TILES_NAME(acc) TILES_NAME(few_weights)(const TILES_REAL *from, int
   return x;
 }
 
-/* Weights of input channels [begin, end) at the points, as the products' packed right sides. */
+/* Weights of output channels [begin, end), whole vectors, at the points, as the products' packed right sides. */
 TILES_TARGET static void TILES_NAME(pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end,
                                                   void *packed) {
-  for (int64_t c = begin; c < end; c++)
-    for (int64_t o = 0; o < w->columns; o += LANES) {
+  for (int64_t o = begin; o < end; o += LANES)
+    for (int64_t c = 0; c < w->in_channels; c++) {
       TILES_NAME(acc) g[9], t[POINTS / 2], u[POINTS];
       const TILES_REAL *from = (const TILES_REAL *)w->data + c * w->in_step + o * w->out_step;
       TILES_REAL *to = (TILES_REAL *)packed + gemm_packed_at(&w->strips, c, o);
+#pragma GCC unroll 9
       for (int k = 0; k < 9; k++) g[k] = TILES_NAME(few_weights)(from + w->places[k], w->out_step, w->out_channels - o);
+#pragma GCC unroll 3
       for (int q = 0; q < 3; q++) TILES_NAME(weights_at_points)(g + q, 3, t + q, 3);
+#pragma GCC unroll 6
       for (int r = 0; r < SIDE; r++) TILES_NAME(weights_at_points)(t + 3 * r, 1, u + SIDE * r, 1);
+#pragma GCC unroll 36
       for (int p = 0; p < POINTS; p++) *(TILES_NAME(vec) *)(to + p * w->plane) = u[p];
     }
 }

@@ -171,6 +171,10 @@ typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
  * they are copied now. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer);
+/* Moves an array to memory that other processes of this machine reach, where there is such memory and the array is not
+ * there yet: what programs exchange step after step need not be copied for them then. Results are there anyway. The
+ * caller's reference is exchanged. */
+hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);
 void hlorun_buffer_release(hlorun_buffer_t *buffer);
 const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer);

@@ -33,6 +33,7 @@ typedef struct tp_reducer {
  * best made in it. NULL: there is none (any memory will do). Any thread; it may be freed after tp_close. */
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
+bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* is it of tp_alloc? */
 
 typedef struct tp_block { /* bytes to or from one member */
   void *data;

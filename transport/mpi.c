@@ -271,9 +271,12 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = 
                                        .send_meeting = mpi_send_meeting, .test = mpi_test,
                                        .probe = mpi_probe, .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
 
+/* Of all ranks of this machine together: mpirun may have given each a few, out of what it has itself. */
 static int processor_count(void) {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  cpu_set_t own, launcher;
+  if (sched_getaffinity(0, sizeof own, &own)) return 1;
+  if (!sched_getaffinity(getppid(), sizeof launcher, &launcher)) CPU_OR(&own, &own, &launcher);
+  return CPU_COUNT(&own);
 }
 
 static int environment_number(const char *name) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct card { /* how a process introduces itself */
   uint64_t number; /* made up by each process: the first one's names the file */
   uint64_t number_at; /* address of the number in its memory */
   int process;
-  bool crowded;
+  cpu_set_t processors; /* that it may use */
 } card_t;
 
 /* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
@@ -53,7 +54,8 @@ static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
   clock_gettime(CLOCK_REALTIME, &now);
   shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
   card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
-                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid(), .crowded = shm->groups->endpoint->crowded};
+                 .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+  if (sched_getaffinity(0, sizeof mine.processors, &mine.processors)) CPU_ZERO(&mine.processors);
   HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
 }
@@ -71,6 +73,8 @@ static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
 static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
+  cpu_set_t all;
+  CPU_ZERO(&all);
   HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->local_of));
   HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->process_of));
   shm->local_size = 0;
@@ -80,9 +84,11 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
     shm->local_of[r] = here ? shm->local_size : -1;
     shm->process_of[r] = cards[r].process;
     if (here) ranks[shm->local_size++] = r;
-    shm->crowded = shm->crowded || (here && cards[r].crowded);
+    if (here) CPU_OR(&all, &all, &cards[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
+  bool is_part = shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
+  endpoint->crowded = shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->crowded);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 

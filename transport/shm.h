@@ -63,7 +63,6 @@ typedef struct tp_shm {
   int local_size, my_local;
   int *local_of; /* by rank: its place among the ranks of this machine; -1: elsewhere */
   int *process_of; /* by rank of this machine: its process number */
-  bool crowded;        /* for some process of this machine: all go by the same */
   bool reads_directly; /* all processes of this machine may read each other's memory */
   struct tp_shm_heap *heap;
   struct tp_shm_staging *staging; /* all that this process has */

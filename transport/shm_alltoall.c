@@ -181,8 +181,8 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
   bool is_shared = turn->in_note || (has_places && tell_places(turn));
   tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
   note->is_shared = is_shared;
-  note->is_offered = turn->group->shm->crowded && is_shared && !turn->in_note && !received_streams(turn) &&
-                     tell_targets(turn);
+  note->is_offered = turn->request->groups->endpoint->crowded && is_shared && !turn->in_note &&
+                     !received_streams(turn) && tell_targets(turn);
   tell_sizes(turn);
   if (!is_shared) {
     HR_TRY(new_stage(turn));

@@ -235,8 +235,8 @@ bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
 void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out) {
   const tp_shm_t *shm = turn->group->shm;
   tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
-  note->is_offered = shm->crowded && !streams && note->is_shared &&
-                     tp_shm_has(shm, in) && tp_shm_has(shm, out);
+  bool is_crowded = turn->request->groups->endpoint->crowded;
+  note->is_offered = is_crowded && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
   if (!note->is_offered) return;
   note->in = tp_shm_place(shm, in);
   note->out = tp_shm_place(shm, out);

@@ -178,7 +178,7 @@ static hr_status_t step_recv_small(tp_shm_turn_t *turn, bool *out_done) {
 static tp_shm_step_fn step_of(const tp_shm_group_t *pipe, const tp_block_t *block, bool sends) {
   const tp_shm_t *shm = pipe->shm;
   if (block->size_bytes <= TP_SHM_SMALL) return sends ? step_send_small : step_recv_small;
-  if (shm->crowded && !tp_shm_streams(block->size_bytes, shm->local_size))
+  if (shm->groups->endpoint->crowded && !tp_shm_streams(block->size_bytes, shm->local_size))
     return sends ? step_send_meeting : step_recv_meeting;
   return sends ? step_send : step_recv;
 }

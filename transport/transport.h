@@ -48,7 +48,8 @@ struct tp_endpoint {
   int rank, world_size;
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
-  bool crowded; /* more ranks than processors here: spinning would take the time of the rank that is waited for */
+  bool crowded; /* more ranks than processors here: spinning would take the time of the rank that is waited for. The
+                 * same on all ranks of a machine that share memory */
   bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
   struct tp_shm *memory; /* that it came with, shared with all other ranks; NULL: none */

@@ -108,6 +108,27 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   return st;
 }
 
+static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value, hlo_value_t **out_value) {
+  hr_buffer_t *bytes = NULL;
+  *out_value = NULL;
+  HR_TRY(exec_comm_shared_memory(&client->comm, hlo_value_bytes(value), &bytes));
+  if (!bytes) return NULL;
+  hr_status_t st = hlo_value_over(value->dtype, value->rank, value->dims, bytes, 0, out_value);
+  hr_buffer_release(bytes);
+  if (!st) memcpy((*out_value)->data, value->data, hlo_value_bytes(value));
+  return st;
+}
+
+hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
+  hlo_value_t *shared;
+  if (!(*buffer)->data || exec_comm_reaches(&client->comm, (*buffer)->data)) return NULL;
+  HR_TRY(share_array(client, *buffer, &shared));
+  if (!shared) return NULL;
+  hlo_value_release(*buffer);
+  *buffer = shared;
+  return NULL;
+}
+
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients) {
   if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");

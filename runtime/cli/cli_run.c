@@ -167,7 +167,10 @@ static hr_status_t prepare(run_t *run) {
   HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
   cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
-  return cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values);
+  HR_TRY(cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values));
+  for (int k = 0; k < run->interface.param_count; k++)
+    if (run->values[k]) HR_TRY(hlorun_buffer_share(run->client, &run->values[k]));
+  return NULL;
 }
 
 /* A run that has all its steps behind it has nothing to show: its last results are not in the checkpoint. */

@@ -4,6 +4,7 @@
 
 void exec_pool_init(exec_pool_t *pool, exec_pool_options_t options) {
   *pool = (exec_pool_t){.options = options};
+  topo_begin();
   pthread_mutex_init(&pool->mutex, NULL);
 }
 

@@ -40,6 +40,7 @@ struct jit_node {
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
+  bool is_fetched;   /* LOAD: what comes next in memory is asked for ahead */
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */

@@ -81,6 +81,16 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   }
 }
 
+bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
+  switch (op) {
+    case HLO_ADD: return pass_is_number(instr, 0) || pass_is_number(instr, -0.0);
+    case HLO_MULTIPLY: return pass_is_number(instr, 1);
+    case HLO_MAXIMUM: return pass_is_lowest(instr);
+    case HLO_MINIMUM: return pass_is_highest(instr);
+    default: return false;
+  }
+}
+
 bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
 
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
