@@ -41,16 +41,21 @@ problem() {
   echo "$*"
 }
 
-allowed_for() {
-  layers | while read -r folder allowed; do
-    case "$1" in "$folder"*) echo "$allowed"; return ;; esac
+mapfile -t rows < <(layers)
+
+# Sets `allowed`: what the first row that matches a file says; empty if none does.
+find_allowed() {
+  local row
+  allowed=
+  for row in "${rows[@]}"; do
+    case "$1" in "${row%% *}"*) allowed=${row#* }; return ;; esac
   done
 }
 
 # An include of a file beside the includer, without a folder, is the layer's own.
 check_include() {
   local file=$1 included=$2 allowed=$3 prefix
-  case "$included" in */*) ;; *) [ ! -f "$(dirname "$file")/$included" ] || return 0 ;; esac
+  case "$included" in */*) ;; *) [ ! -f "${file%/*}/$included" ] || return 0 ;; esac
   for prefix in $allowed; do
     case "$included" in "$prefix"*) return 0 ;; esac
   done
@@ -58,16 +63,18 @@ check_include() {
 }
 
 check_includes() {
-  local file allowed included before
+  local file allowed= included last= before=$failed
   for file in "$@"; do
-    before=$failed
-    allowed=$(allowed_for "$file")
+    find_allowed "$file"
     [ -n "$allowed" ] || problem "$file belongs to no layer"
-    for included in $(sed -n 's/^[[:space:]]*#[[:space:]]*include "\([^"]*\)".*/\1/p' "$file"); do
-      check_include "$file" "$included" "$allowed"
-    done
-    [ "$failed" -ne "$before" ] || passed=$((passed + 1))
   done
+  while IFS=: read -r file included; do
+    included=${included#*\"}
+    [ "$file" = "$last" ] || find_allowed "$file"
+    last=$file
+    check_include "$file" "${included%\"*}" "$allowed"
+  done < <(grep -HE '^[[:space:]]*#[[:space:]]*include "' "$@")
+  passed=$((passed + $# - failed + before))
 }
 
 check_only_in() {
@@ -79,16 +86,17 @@ check_only_in() {
 
 check_listed() {
   local file
+  declare -A listed
+  for file in $(<Makefile.am); do listed[$file]=1; done
   for file in "$@"; do
-    if grep -qE "(^|[[:space:]])${file//./\\.}([[:space:]]|\$)" Makefile.am; then passed=$((passed + 1))
-    else problem "$file is not listed in Makefile.am"; fi
+    if [ -n "${listed[$file]:-}" ]; then passed=$((passed + 1)); else problem "$file is not listed in Makefile.am"; fi
   done
 }
 
 check_suites() {
   local file name
   for file in tests/unit/test_*.c; do
-    name=$(basename "$file" .c)
+    name=${file##*/} name=${name%.c}
     if grep -q "^SUITE(${name#test_})" tests/unit/suites.def; then passed=$((passed + 1))
     else problem "tests/unit/suites.def has no row SUITE(${name#test_})"; fi
   done

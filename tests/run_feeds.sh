@@ -117,6 +117,8 @@ python3 -c "$connect" 127.0.0.1 "$port" "" &
 feeder=$!
 expect_exit "TCP" 0 "$hlorun" --timeout 20 --infeed "tcp:$port" --outfeed file:out.feed "$feed/feed.hlo"
 wait "$feeder"
+expect_exit "a port that is none" 2 "$hlorun" --infeed tcp:99999 "$feed/feed.hlo"
+expect_exit "no port" 2 "$hlorun" --infeed tcp:127.0.0.1: "$feed/feed.hlo"
 expect_exit "TCP to others without a secret" 2 "$hlorun" --infeed "tcp:0.0.0.0:$port" "$feed/feed.hlo"
 python3 -c "$connect" 127.0.0.1 "$((port + 1))" wrong open-sesame &
 feeder=$!

@@ -199,16 +199,23 @@ hr_status_t tp_all_gather(tp_group_t *group, const void *in, size_t size_bytes, 
   return tp_request_started(st, request, out_request);
 }
 
-hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
-                          tp_request_t **out_request) {
+static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, int64_t count,
+                                 const tp_reducer_t *reducer, tp_request_t **out_request) {
   hr_assert(group->my_index >= 0);
-  tp_request_t *request;
-  HR_TRY(tp_request_new(group->owner, group, &request));
+  HR_TRY(tp_request_new(group->owner, group, out_request));
+  tp_request_t *request = *out_request;
   request->in = in;
   request->out = out;
   request->count = count;
   request->reducer = *reducer;
   request->own_thread = !reducer->any_thread;
+  return NULL;
+}
+
+hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t count, const tp_reducer_t *reducer,
+                          tp_request_t **out_request) {
+  tp_request_t *request;
+  HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
   hr_status_t st = NULL;
   if (group->size > 1 && count)
@@ -220,14 +227,8 @@ hr_status_t tp_all_reduce(tp_group_t *group, const void *in, void *out, int64_t 
 
 hr_status_t tp_reduce_scatter(tp_group_t *group, const void *in, int64_t count, const tp_reducer_t *reducer, void *out,
                               tp_request_t **out_request) {
-  hr_assert(group->my_index >= 0);
   tp_request_t *request;
-  HR_TRY(tp_request_new(group->owner, group, &request));
-  request->in = in;
-  request->out = out;
-  request->count = count;
-  request->reducer = *reducer;
-  request->own_thread = !reducer->any_thread;
+  HR_TRY(new_reduction(group, in, out, count, reducer, &request));
   size_t bytes = (size_t)count * reducer->element_bytes;
   hr_status_t st = NULL;
   if (group->size > 1 && count)

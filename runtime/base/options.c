@@ -373,22 +373,54 @@ void hr_options_list(hr_text_t *text) {
   }
 }
 
-static bool is_variable(const char *name, size_t size) {
+/* -1: there is none of this name. */
+static int find_variable(const char *name, size_t size) {
   for (size_t i = 0; i < VARIABLE_COUNT; i++)
-    if (strlen(variables[i].name) == size && memcmp(variables[i].name, name, size) == 0) return true;
+    if (strlen(variables[i].name) == size && memcmp(variables[i].name, name, size) == 0) return (int)i;
+  return -1;
+}
+
+/* Does a value suit one alternative of a row's `value`: a number N or BYTES, any text for another name in capitals, or
+ * the word itself? */
+static bool suits(const char *value, const char *wanted, size_t size) {
+  uint64_t number;
+  if ((size == 1 && *wanted == 'N') || (size == 5 && !memcmp(wanted, "BYTES", 5))) return hr_parse_u64(value, &number);
+  for (size_t i = 0; i < size; i++)
+    if (wanted[i] >= 'A' && wanted[i] <= 'Z') return true;
+  return strlen(value) == size && memcmp(value, wanted, size) == 0;
+}
+
+/* A row with one word alone, such as 1, is a switch: whatever is said turns it. "" is as good as nothing. */
+static bool is_fine(const char *value, const char *wanted) {
+  bool is_switch = !strchr(wanted, '|') && *wanted >= '0' && *wanted <= '9';
+  if (!*value || is_switch) return true;
+  for (const char *at = wanted; *at;) {
+    size_t size = strcspn(at, "|");
+    if (suits(value, at, size)) return true;
+    at += size + (at[size] == '|');
+  }
   return false;
 }
 
-void hr_options_check_environment(FILE *stream) {
+static void warn_of_name(FILE *stream, const char *name, size_t size) {
   const char *names[VARIABLE_COUNT];
+  char word[NEAREST_WORD_MAX + 1] = "";
+  if (size > NEAREST_WORD_MAX) return;
+  memcpy(word, name, size);
   for (size_t i = 0; i < VARIABLE_COUNT; i++) names[i] = variables[i].name;
+  const char *nearest = hr_nearest_name(word, names, VARIABLE_COUNT);
+  fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", word, nearest ? "; nearest: " : "",
+          nearest ? nearest : "");
+}
+
+void hr_options_check_environment(FILE *stream) {
   for (char **entry = environ; *entry; entry++) {
     size_t size = strcspn(*entry, "=");
-    if (strncmp(*entry, "HLORUN_", 7) || is_variable(*entry, size) || size > NEAREST_WORD_MAX) continue;
-    char name[NEAREST_WORD_MAX + 1] = "";
-    memcpy(name, *entry, size);
-    const char *nearest = hr_nearest_name(name, names, VARIABLE_COUNT);
-    fprintf(stream, "hlorun: warning: there is no variable %s%s%s\n", name, nearest ? "; nearest: " : "",
-            nearest ? nearest : "");
+    if (strncmp(*entry, "HLORUN_", 7) || !(*entry)[size]) continue;
+    int found = find_variable(*entry, size);
+    if (found < 0)
+      warn_of_name(stream, *entry, size);
+    else if (!is_fine(*entry + size + 1, variables[found].value))
+      fprintf(stream, "hlorun: warning: %s: want %s\n", *entry, variables[found].value);
   }
 }

@@ -78,7 +78,8 @@ bool hr_parse_u64(const char *text, uint64_t *out_value);
 void hr_options_help(hr_text_t *text, hr_command_t command);
 /* Every option with its commands, then every variable. */
 void hr_options_list(hr_text_t *text);
-/* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name. */
+/* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name, and about values that they do not
+ * take. */
 void hr_options_check_environment(FILE *stream);
 /* The name of `names` (count of them) that is nearest to `word` in edits, if it is near at all, else NULL. */
 const char *hr_nearest_name(const char *word, const char *const *names, size_t count);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "base/text.h"
 
 #define PATIENCE 100 /* times 10 ms that a command may take to notice that nobody reads it any more */
+#define MOST_PORT 65535
 
 extern char **environ;
 
@@ -101,11 +103,21 @@ static hr_status_t listen_at(feed_place_t *place, const struct addrinfo *address
   return listen(place->listener, 1) ? failed(place, "cannot listen") : NULL;
 }
 
+/* Names of services are fine, too; a number too large would be taken for another one. */
+static hr_status_t check_port(const feed_place_t *place, const char *port) {
+  char *end;
+  long number = strtol(port, &end, 10);
+  if (end != port && !*end && number >= 0 && number <= MOST_PORT) return NULL;
+  if (end == port && *port) return NULL;
+  return hr_error(HR_USAGE, "%s: a port is a number up to %d", place->spec, MOST_PORT);
+}
+
 static hr_status_t listen_tcp(hr_arena_t *arena, feed_place_t *place) {
   const char *colon = strrchr(place->text, ':'), *port = colon ? colon + 1 : place->text;
   struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
   hr_str_t host = {"127.0.0.1", 9};
   const char *name;
+  HR_TRY(check_port(place, port));
   if (colon) host = (hr_str_t){place->text, (size_t)(colon - place->text)};
   HR_TRY(hr_arena_cstr(arena, host, &name));
   int error = getaddrinfo(name, port, &hints, &found);
@@ -126,7 +138,7 @@ static hr_status_t open_path(feed_place_t *place) {
 static hr_status_t take_fd(feed_place_t *place) {
   char *end;
   long number = strtol(place->text, &end, 10);
-  if (*end || number < 0 || fcntl((int)number, F_GETFD) < 0)
+  if (*end || number < 0 || number > INT_MAX || fcntl((int)number, F_GETFD) < 0)
     return hr_error(HR_USAGE, "%s: there is no such open file", place->spec);
   place->fd = (int)number;
   return NULL;

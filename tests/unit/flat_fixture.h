@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "exec/compiled.h"
 #include "plan/flat.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
 
 typedef struct flat_fixture {
@@ -86,15 +86,11 @@ static const op_native_t fixture_native = {"fixture", fixture_prepare, fixture_r
 /* --- programs --- */
 
 static inline hr_status_t fixture_load(const char *text, const op_native_t *emitter, flat_fixture_t *f) {
-  hr_buffer_t *bytes;
   flat_options_t options = {.workers = 1, .emitter = emitter};
   exec_machine_options_t machine = {0};
   exec_compiled_options_t compiled = {.check = emitter != NULL};
   memset(f, 0, sizeof *f);
-  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &bytes));
-  hr_status_t st = read_module("test.hlo", bytes, &f->module);
-  hr_buffer_release(bytes);
-  HR_TRY(st);
+  HR_TRY(read_text(text, &f->module));
   HR_TRY(hlo_verify(f->module));
   HR_TRY(plan_create(f->module, (plan_grid_t){1, 1}, &f->plan));
   HR_TRY(flat_plan_create(f->plan, &options, &f->flat));

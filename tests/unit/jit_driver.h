@@ -12,7 +12,7 @@
 #include "jit/jit.h"
 #include "ops/emit.h"
 #include "ops/native.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
 
 #define JIT_MAX_LEAVES 320
@@ -118,11 +118,8 @@ static inline bool jit_agree(const jit_driver_t *driver, const hlo_value_t *want
 /* --- running --- */
 
 static inline hr_status_t jit_read(const char *text, hlo_module_t **out_module) {
-  hr_buffer_t *buffer;
-  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &buffer));
-  hr_status_t st = read_module("t.hlo", buffer, out_module);
-  hr_buffer_release(buffer);
-  return st ? st : hlo_verify(*out_module);
+  HR_TRY(read_text(text, out_module));
+  return hlo_verify(*out_module);
 }
 
 static inline hr_status_t jit_reference(const hlo_module_t *module, hlo_value_t *const *values,

@@ -5,18 +5,8 @@
 #include "ops/emit.h"
 #include "ops/fusion_form.h"
 #include "passes/passes.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
-
-static hlo_module_t *read_text(const char *text) {
-  hlo_module_t *module = NULL;
-  hr_buffer_t *buffer;
-  hr_status_t st = hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &buffer);
-  if (!st) st = read_module("t.hlo", buffer, &module);
-  CHECK_OK(st ? st : hlo_verify(module));
-  hr_buffer_release(buffer);
-  return module;
-}
 
 static const char *const kind_names[] = {"none", "loop", "rows", "columns"};
 
@@ -60,7 +50,7 @@ static void print_steps(hr_text_t *text, const hlo_computation_t *computation) {
 
 /* The steps of the entry after fusion. */
 static void becomes(const char *program, const char *want) {
-  hlo_module_t *module = read_text(program);
+  hlo_module_t *module = read_valid(program);
   hr_text_t text;
   bool changed = false;
   hr_text_init(&text);
@@ -233,7 +223,7 @@ static void arg_max(void) {
 }
 
 static void loops_are_gone_into(void) {
-  hlo_module_t *module = read_text(
+  hlo_module_t *module = read_valid(
       "HloModule t\n"
       "body { p = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(p), index=0"
       " x = f32[8] get-tuple-element(p), index=1 one = s32[] constant(1) j = s32[] add(i, one)"

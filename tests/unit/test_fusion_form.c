@@ -4,25 +4,15 @@
 #include <string.h>
 
 #include "ops/emit.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
-
-static hlo_module_t *read_text(const char *text) {
-  hlo_module_t *module = NULL;
-  hr_buffer_t *buffer;
-  hr_status_t st = hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &buffer);
-  if (!st) st = read_module("t.hlo", buffer, &module);
-  CHECK_OK(st ? st : hlo_verify(module));
-  hr_buffer_release(buffer);
-  return module;
-}
 
 #define SUM "HloModule t\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
 
 /* The form of the computation named f, in an arena that the caller frees. */
 static const hlo_computation_t *find(const char *text, hlo_module_t **out_module, hr_arena_t *arena,
                                      fusion_form_t *out_form) {
-  hlo_module_t *module = *out_module = read_text(text);
+  hlo_module_t *module = *out_module = read_valid(text);
   const hlo_computation_t *body = NULL;
   for (size_t c = 0; c < module->computations.count; c++)
     if (hr_str_is(module->computations.data[c]->name, "f")) body = module->computations.data[c];
@@ -90,7 +80,7 @@ static void columns(void) {
 }
 
 static void spaces(void) {
-  hlo_module_t *module = read_text(SUM
+  hlo_module_t *module = read_valid(SUM
       "ENTRY e { x = f32[4,1,3,5,7] parameter(0) zero = f32[] constant(0)"
       " ROOT r = f32[4,7] reduce(x, zero), dimensions={1,2,3}, to_apply=sum }");
   fusion_space_t space;

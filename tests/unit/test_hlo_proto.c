@@ -7,16 +7,8 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "proto/proto_wire.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
-
-static hr_status_t read_bytes(const void *bytes, size_t size, hlo_module_t **out_module) {
-  hr_buffer_t *buffer;
-  HR_TRY(hr_buffer_wrap((void *)bytes, size, false, NULL, NULL, &buffer));
-  hr_status_t st = read_module("t", buffer, out_module);
-  hr_buffer_release(buffer);
-  return st;
-}
 
 static hr_text_t print(const hlo_module_t *module) {
   hr_text_t text;

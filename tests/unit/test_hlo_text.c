@@ -5,16 +5,8 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "ir/sharding.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
-
-static hr_status_t read_text(const char *text, hlo_module_t **out_module) {
-  hr_buffer_t *buffer;
-  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &buffer));
-  hr_status_t st = read_module("t.hlo", buffer, out_module);
-  hr_buffer_release(buffer);
-  return st;
-}
 
 /* Prints, reads again, prints again: both must be the same. */
 static void check_fixed_point(const hlo_module_t *module, const char *name) {

@@ -2,16 +2,13 @@
 
 #include "base/mem.h"
 #include "cli/cli_index_bounds.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
 
 /* Bounds of the parameters of a program. */
 static void bounds_of(const char *text, int count, int64_t *out_bounds) {
-  hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
-  CHECK_OK(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &bytes));
-  CHECK_OK(read_module("test.hlo", bytes, &module));
-  hr_buffer_release(bytes);
+  CHECK_OK(read_text(text, &module));
   if (!module) return;
   CHECK_OK(cli_index_bounds(module, count, out_bounds));
   hlo_module_destroy(module);

@@ -89,16 +89,28 @@ static void test_help_names_everything(void) {
   hr_text_deinit(&text);
 }
 
-static void test_unknown_variables(void) {
+/* What is said about a variable with that value: `want`, or nothing if it is NULL. */
+static void check_variable(const char *name, const char *value, const char *want) {
   char *report = NULL;
   size_t size;
   FILE *stream = open_memstream(&report, &size);
-  setenv("HLORUN_LGO", "info", 1);
+  setenv(name, value, 1);
   hr_options_check_environment(stream);
-  unsetenv("HLORUN_LGO");
+  unsetenv(name);
   fclose(stream);
-  CU_ASSERT_PTR_NOT_NULL(strstr(report, "HLORUN_LGO; nearest: HLORUN_LOG\n"));
+  CU_ASSERT_TRUE(want ? strstr(report, want) != NULL : !strstr(report, name));
   free(report);
+}
+
+static void test_variables(void) {
+  check_variable("HLORUN_LGO", "info", "HLORUN_LGO; nearest: HLORUN_LOG\n");
+  check_variable("HLORUN_VECTOR", "33", "HLORUN_VECTOR=33: want 16|32|64\n");
+  check_variable("HLORUN_VECTOR", "32", NULL);
+  check_variable("HLORUN_COMBINE", "much", "want BYTES");
+  check_variable("HLORUN_COMBINE", "0", NULL);
+  check_variable("HLORUN_CACHE", "anything", NULL);
+  check_variable("HLORUN_CHECK", "yes", NULL);
+  check_variable("HLORUN_LAUNCHER", "", NULL);
 }
 
 static void test_log_levels(void) {
@@ -116,5 +128,5 @@ static void test_log_levels(void) {
 CU_TestInfo suite_options[] = {
     {"forms", test_forms_of_options},     {"optional arguments and choices", test_optional_arguments_and_choices},
     {"refused", test_what_is_refused},    {"nearest names", test_nearest_names},
-    {"help", test_help_names_everything}, {"variables", test_unknown_variables},
+    {"help", test_help_names_everything}, {"variables", test_variables},
     {"log levels", test_log_levels},      CU_TEST_INFO_NULL};

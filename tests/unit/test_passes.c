@@ -5,20 +5,10 @@
 #include "passes/loop_shape.h"
 #include "passes/pass_rewrite.h"
 #include "passes/pipeline.h"
-#include "read/read.h"
+#include "read_text.h"
 #include "unit.h"
 
 #include <string.h>
-
-static hlo_module_t *parse(const char *text) {
-  hr_buffer_t *bytes;
-  hlo_module_t *module = NULL;
-  CHECK_OK(hr_buffer_wrap((void *)text, strlen(text), true, NULL, NULL, &bytes));
-  CHECK_OK(read_module("test.hlo", bytes, &module));
-  hr_buffer_release(bytes);
-  CHECK_OK(hlo_verify(module));
-  return module;
-}
 
 static hlo_instr_t *find(const hlo_computation_t *computation, const char *name) {
   for (size_t i = 0; i < computation->instrs.count; i++)
@@ -35,7 +25,7 @@ static const char effects[] =
     "  ROOT s = f32[4] add(nn, e)\n}\n";
 
 static void test_replace(void) {
-  hlo_module_t *module = parse(effects);
+  hlo_module_t *module = read_valid(effects);
   hlo_computation_t *main = module->entry;
   pass_rewrite_t rewrite;
   CHECK_OK(pass_rewrite_begin(&rewrite, main));
@@ -57,7 +47,7 @@ static void test_replace(void) {
 
 /* What is made to depend on the second effect comes after it, and the effects keep their order. */
 static void test_order(void) {
-  hlo_module_t *module = parse(effects);
+  hlo_module_t *module = read_valid(effects);
   hlo_computation_t *main = module->entry;
   pass_rewrite_t rewrite;
   CHECK_OK(pass_rewrite_begin(&rewrite, main));
@@ -74,7 +64,7 @@ static void test_order(void) {
 }
 
 static void test_circle(void) {
-  hlo_module_t *module = parse(effects);
+  hlo_module_t *module = read_valid(effects);
   hlo_computation_t *main = module->entry;
   pass_rewrite_t rewrite;
   CHECK_OK(pass_rewrite_begin(&rewrite, main));
@@ -86,7 +76,7 @@ static void test_circle(void) {
 }
 
 static void test_purity(void) {
-  hlo_module_t *module = parse(effects);
+  hlo_module_t *module = read_valid(effects);
   const hlo_computation_t *main = module->entry;
   CU_ASSERT_TRUE(pass_has_effect(find(main, "a")));
   CU_ASSERT_FALSE(pass_has_effect(find(main, "n")));
@@ -110,7 +100,7 @@ static int64_t trips(const char *type, const char *start, const char *step, cons
            "  w = (%s[], f32[]) while(t), condition=condition, body=body\n  ROOT y = f32[] get-tuple-element(w), index=1\n"
            "}\n",
            type, type, type, step, type, type, type, type, type, limit, direction, type, start, type, type);
-  hlo_module_t *module = parse(text);
+  hlo_module_t *module = read_valid(text);
   loop_counter_t counter = {.trips = -1};
   loop_t loop;
   CU_ASSERT_TRUE_FATAL(loop_match(find(module->entry, "w"), &loop));
@@ -155,7 +145,7 @@ static const char small[] =
     "  ROOT r = f32[4] reduce(y, f), dimensions={1}, to_apply=sum\n}\n";
 
 static void test_pipeline(void) {
-  hlo_module_t *module = parse(small);
+  hlo_module_t *module = read_valid(small);
   pass_options_t options = {.verify = true};
   CHECK_OK(pass_run_all(module, &options));
   CHECK_OK(hlo_verify(module));
@@ -171,7 +161,7 @@ static void test_faults(void) {
   size_t blocks = hr_mem_live_blocks(), n = 0;
   bool failed = true;
   while (failed && n < 100000) {
-    hlo_module_t *module = parse(small);
+    hlo_module_t *module = read_valid(small);
     pass_options_t options = {.verify = false};
     hr_mem_fail_at(n += 1 + n / 16);
     hr_status_t st = pass_run_all(module, &options);

@@ -9,15 +9,11 @@ typedef struct region_fixture {
 } region_fixture_t;
 
 static hr_status_t open_fixture(const char *text, exec_cancel_t *cancel, region_fixture_t *r) {
-  hr_buffer_t *bytes;
   jit_options_t jit = {.workers = NULL};
   exec_machine_options_t machine = {0};
   exec_compiled_options_t compiled = {.machine = {.cancel = cancel}};
   memset(r, 0, sizeof *r);
-  HR_TRY(hr_buffer_wrap((void *)text, strlen(text), false, NULL, NULL, &bytes));
-  hr_status_t st = read_module("test.hlo", bytes, &r->f.module);
-  hr_buffer_release(bytes);
-  HR_TRY(st);
+  HR_TRY(read_text(text, &r->f.module));
   HR_TRY(hlo_verify(r->f.module));
   HR_TRY(jit_create(&jit, &r->jit));
   HR_TRY(plan_create(r->f.module, (plan_grid_t){1, 1}, &r->f.plan));
