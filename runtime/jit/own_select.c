@@ -1,0 +1,145 @@
+#include "jit/own_select.h"
+
+#include "jit/own.h"
+
+#define FRAME_ALIGNMENT 64
+#define SAVED_MOST 5
+
+/* What a caller finds as it left it. */
+static const int saved[SAVED_MOST] = {X86_BX, 12, 13, 14, 15};
+
+/* --- the frame --------------------------------------------------------------------------------------------------------- */
+
+static void place_rooms(own_code_t *code) {
+  for (int b = 0; b < code->block_count; b++)
+    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) {
+      if (instr->op != OWN_ALLOCA) continue;
+      code->frame_bytes += (int64_t)(instr->lanes[0] + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
+      instr->lanes[0] = (uint64_t)code->frame_bytes;
+    }
+}
+
+/* Where the callers put parameters. */
+static void take_parameters(own_code_t *code) {
+  static const int arguments[] = {X86_DI, X86_SI, X86_DX, X86_CX, X86_R8};
+  own_move_t moves[sizeof arguments / sizeof *arguments];
+  int count = code->function->param_count;
+  if (count > (int)(sizeof arguments / sizeof *arguments)) {
+    own_lacks(code, "many parameters");
+    return;
+  }
+  for (int k = 0; k < count; k++) moves[k] = (own_move_t){k, NULL, arguments[k]};
+  own_move_all(code, moves, count);
+}
+
+static void enter(own_code_t *code) {
+  x86_push(&code->x, X86_BP);
+  x86_mov(&code->x, X86_BP, X86_SP);
+  for (int i = 0; i < SAVED_MOST; i++)
+    if (code->used[OWN_GENERAL] >> saved[i] & 1) x86_push(&code->x, saved[i]);
+  if (code->frame_bytes) {
+    x86_alu_constant(&code->x, X86_SUB, true, X86_SP, (int32_t)code->frame_bytes);
+    x86_alu_constant(&code->x, X86_AND, true, X86_SP, -FRAME_ALIGNMENT);
+  }
+  take_parameters(code);
+  for (int i = 0; i < code->kept_count; i++)
+    if (code->kept[i].reg != X86_NONE) own_constant_to(code, code->kept[i].value, code->kept[i].reg);
+}
+
+static void leave(own_code_t *code) {
+  int count = 0;
+  for (int i = 0; i < SAVED_MOST; i++) count += code->used[OWN_GENERAL] >> saved[i] & 1;
+  if (code->frame_bytes)
+    x86_lea(&code->x, X86_SP, (x86_mem_t){.base = X86_BP, .index = X86_NONE, .scale = 1, .disp = -8 * count});
+  for (int i = SAVED_MOST; i-- > 0;)
+    if (code->used[OWN_GENERAL] >> saved[i] & 1) x86_pop(&code->x, saved[i]);
+  x86_pop(&code->x, X86_BP);
+  x86_byte(&code->x, 0xc5), x86_byte(&code->x, 0xf8), x86_byte(&code->x, 0x77); /* vzeroupper */
+  x86_return(&code->x);
+}
+
+/* --- from block to block ------------------------------------------------------------------------------------------------ */
+
+#define MOVES_MOST 512
+
+/* What the phis of the next block take over. */
+static int find_moves(own_code_t *code, const own_block_t *from, const own_block_t *to, own_move_t *moves) {
+  int count = 0;
+  for (own_value_t *phi = to->first; phi && phi->op == OWN_PHI; phi = phi->after)
+    for (int a = 0; a < phi->arg_count && phi->is_wanted; a++)
+      if (phi->blocks[a] == from && !phi->args[a]->is_poison) {
+        if (count == MOVES_MOST) own_lacks(code, "so many phis");
+        moves[count++ % MOVES_MOST] = (own_move_t){phi->number, phi->args[a], 0};
+      }
+  return count < MOVES_MOST ? count : 0;
+}
+
+static bool is_at_home(const own_code_t *code, const own_move_t *move) {
+  if (own_is_constant(move->value)) return false;
+  const own_home_t *to = &code->homes[move->to], *from = &code->homes[move->value->number];
+  return to == from || (to->reg != X86_NONE && to->reg == from->reg);
+}
+
+static bool needs_moves(own_code_t *code, const own_block_t *from, const own_block_t *to) {
+  own_move_t moves[MOVES_MOST];
+  int count = find_moves(code, from, to, moves);
+  for (int i = 0; i < count; i++)
+    if (!is_at_home(code, &moves[i])) return true;
+  return false;
+}
+
+static void go(own_code_t *code, const own_block_t *from, const own_block_t *to, bool is_next) {
+  own_move_t moves[MOVES_MOST];
+  own_move_all(code, moves, find_moves(code, from, to, moves));
+  if (!is_next) x86_jump(&code->x, code->labels[to->index]);
+}
+
+static void select_branch(own_code_t *code, own_value_t *branch) {
+  own_block_t *here = branch->block, *yes = branch->blocks[0], *no = branch->blocks[1];
+  int condition = own_flags(code, branch->args[0]), next = here->index + 1;
+  if (needs_moves(code, here, yes)) {
+    int otherwise = x86_label(&code->x);
+    x86_jump_if(&code->x, condition ^ 1, otherwise);
+    go(code, here, yes, false);
+    x86_here(&code->x, otherwise);
+  } else {
+    x86_jump_if(&code->x, condition, code->labels[yes->index]);
+  }
+  go(code, here, no, no->index == next);
+}
+
+static void select_one(own_code_t *code, own_value_t *instr) {
+  switch (instr->op) {
+    case OWN_PHI: return;
+    case OWN_RET:
+      if (instr->arg_count) own_lacks(code, "a result of a function");
+      leave(code);
+      return;
+    case OWN_BR: go(code, instr->block, instr->blocks[0], instr->blocks[0]->index == instr->block->index + 1); return;
+    case OWN_CONDBR: select_branch(code, instr); return;
+    case OWN_CALL:
+    case OWN_OTHER: own_lacks(code, "a call"); return;
+    default:
+      if (own_has_result(instr) && own_class_of(instr->type) == OWN_GENERAL)
+        own_select_general(code, instr);
+      else
+        own_select_vector(code, instr);
+  }
+}
+
+hr_status_t own_select(own_code_t *code) {
+  place_rooms(code);
+  for (int b = 0; b < code->block_count; b++) code->labels[b] = x86_label(&code->x);
+  enter(code);
+  for (int b = 0; b < code->block_count && !code->lacks; b++) {
+    x86_here(&code->x, code->labels[b]);
+    for (own_value_t *instr = code->order[b]->first; instr && !code->lacks; instr = instr->after)
+      if (instr->is_wanted && !instr->is_folded) select_one(code, instr);
+  }
+  if (code->x.status) {
+    hr_status_t st = code->x.status;
+    code->x.status = NULL;
+    return st;
+  }
+  return code->lacks ? NULL : x86_finish(&code->x);
+}
