@@ -26,31 +26,46 @@ static hr_status_t put(bytes_t *to, const void *bytes, size_t size) {
   return NULL;
 }
 
-enum { SECTION_NONE, SECTION_CODE, SECTION_SYMBOLS, SECTION_NAMES, SECTION_COUNT };
+enum { SECTION_NONE, SECTION_CODE, SECTION_CALLS, SECTION_SYMBOLS, SECTION_NAMES, SECTION_COUNT };
 
 typedef struct object {
-  bytes_t code, symbols, names;
+  bytes_t code, calls, symbols, names;
 } object_t;
 
-static hr_status_t put_function(object_t *object, const char *name, const x86_t *x) {
+static hr_status_t put_code(object_t *object, own_function_t *function, const x86_t *x) {
   static const unsigned char filler[64];
   HR_TRY(put(&object->code, filler, -object->code.count & 63));
-  Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-                      .st_shndx = SECTION_CODE, .st_value = object->code.count, .st_size = x->code.count};
-  HR_TRY(put(&object->names, name, strlen(name) + 1));
-  HR_TRY(put(&object->symbols, &symbol, sizeof symbol));
+  function->offset = object->code.count, function->size = x->code.count;
+  for (size_t i = 0; i < x->calls.count; i++) {
+    Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at, .r_addend = -4,
+                       .r_info = ELF64_R_INFO((uint64_t)x->calls.data[i].label, R_X86_64_PLT32)};
+    HR_TRY(put(&object->calls, &call, sizeof call));
+  }
   return put(&object->code, x->code.data, x->code.count);
+}
+
+/* Functions without code are elsewhere. */
+static hr_status_t put_symbol(object_t *object, const own_function_t *function) {
+  Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count,
+                      .st_info = ELF64_ST_INFO(STB_GLOBAL, function->first ? STT_FUNC : STT_NOTYPE),
+                      .st_shndx = function->first ? SECTION_CODE : SHN_UNDEF, .st_value = function->offset,
+                      .st_size = function->size};
+  HR_TRY(put(&object->names, function->name, strlen(function->name) + 1));
+  return put(&object->symbols, &symbol, sizeof symbol);
 }
 
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
   Elf64_Ehdr header = {.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof header,
                        .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTION_COUNT,
                        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
-  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr), symbols = code + object->code.count;
+  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr), calls = code + object->code.count;
+  size_t symbols = calls + object->calls.count;
   size_t names = symbols + object->symbols.count, size = names + object->names.count;
   Elf64_Shdr sections[SECTION_COUNT] = {
       [SECTION_CODE] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_offset = code,
                         .sh_size = object->code.count, .sh_addralign = 64},
+      [SECTION_CALLS] = {.sh_type = SHT_RELA, .sh_offset = calls, .sh_size = object->calls.count,
+                         .sh_link = SECTION_SYMBOLS, .sh_info = SECTION_CODE, .sh_entsize = sizeof(Elf64_Rela)},
       [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB, .sh_offset = symbols, .sh_size = object->symbols.count,
                            .sh_link = SECTION_NAMES, .sh_entsize = sizeof(Elf64_Sym)},
       [SECTION_NAMES] = {.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = object->names.count}};
@@ -60,6 +75,7 @@ static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object
   memcpy(to, &header, sizeof header);
   memcpy(to + sizeof header, sections, sizeof sections);
   memcpy(to + code, object->code.data, object->code.count);
+  if (object->calls.count) memcpy(to + calls, object->calls.data, object->calls.count);
   memcpy(to + symbols, object->symbols.data, object->symbols.count);
   memcpy(to + names, object->names.data, object->names.count);
   return NULL;
@@ -73,7 +89,7 @@ static hr_status_t compile_function(own_function_t *function, object_t *object, 
   if (!st && !code.lacks) st = own_live(&code);
   if (!st && !code.lacks) st = own_registers(&code);
   if (!st && !code.lacks) st = own_select(&code);
-  if (!st && !code.lacks) st = put_function(object, function->name, &code.x);
+  if (!st && !code.lacks) st = put_code(object, function, &code.x);
   *lacks = code.lacks;
   x86_deinit(&code.x);
   return st;
@@ -83,8 +99,12 @@ static hr_status_t compile_all(own_context_t *context, object_t *object) {
   static const Elf64_Sym none;
   HR_TRY(put(&object->symbols, &none, sizeof none));
   HR_TRY(put(&object->names, "", 1));
-  for (own_function_t *function = context->functions; function && !context->lacks; function = function->next)
-    HR_TRY(compile_function(function, object, &context->lacks));
+  int symbol = 0;
+  for (own_function_t *function = context->functions; function; function = function->next) function->symbol = ++symbol;
+  for (own_function_t *function = context->functions; function && !context->lacks; function = function->next) {
+    if (function->first) HR_TRY(compile_function(function, object, &context->lacks));
+    HR_TRY(put_symbol(object, function));
+  }
   return NULL;
 }
 
@@ -97,6 +117,7 @@ hr_status_t own_compile(LLVMModuleRef module, hr_buffer_t **out_object) {
   if (!st && !context->lacks) st = write_object(&object, out_object);
   if (context->lacks) hr_log(HR_LOG_JIT, HR_LOG_DEBUG, "left to LLVM: %s", context->lacks);
   HR_VEC_FREE(&object.code);
+  HR_VEC_FREE(&object.calls);
   HR_VEC_FREE(&object.symbols);
   HR_VEC_FREE(&object.names);
   return st;

@@ -552,13 +552,30 @@ static LLVMValueRef intrinsic(LLVMModuleRef module, unsigned id, LLVMTypeRef *ov
   return (LLVMValueRef)context->intrinsics[id];
 }
 
+#define CALL_MOST 6
+
+static LLVMValueRef memmove_of(own_context_t *context) {
+  LLVMContextRef c = (LLVMContextRef)context;
+  LLVMTypeRef params[] = {type_pointer(c, 0), type_pointer(c, 0), type_i64(c)};
+  LLVMValueRef known = function_named((LLVMModuleRef)context, "memmove");
+  return known ? known : function_add((LLVMModuleRef)context, "memmove", type_function(type_void(c), params, 3, false));
+}
+
 static LLVMValueRef build_call(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef function, LLVMValueRef *args,
                                unsigned count, const char *name) {
   const own_value_t *called = VALUE(function);
   bool is_intrinsic = called->op == OWN_FUNCTION && !called->function;
   (void)name;
-  if (is_intrinsic) return build(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
-  return (LLVMValueRef)append(BUILDER(b), OWN_CALL, TYPE(type)->element, (own_value_t **)args, (int)count);
+  if (is_intrinsic && called->predicate == OWN_MEMMOVE) {
+    function = memmove_of(BUILDER(b)->context), count = 3;
+  } else if (is_intrinsic) {
+    return build(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
+  }
+  own_value_t *all[CALL_MOST + 1] = {0};
+  if (count > CALL_MOST) BUILDER(b)->context->lacks = "many arguments", count = 0;
+  for (unsigned k = 0; k < count; k++) all[k] = VALUE(args[k]);
+  all[count] = VALUE(function);
+  return (LLVMValueRef)append(BUILDER(b), OWN_CALL, TYPE(type)->element, all, (int)count + 1);
 }
 
 const llvm_api_t own_api = {

@@ -21,6 +21,7 @@ typedef struct own_home {
   int hint;       /* number of a value whose register suits; X86_NONE */
   int64_t slot;   /* below the frame's top, in bytes; 0: none */
   double weight;  /* how often it is touched */
+  bool crosses;   /* a call: what the called changes cannot hold it */
 } own_home_t;
 
 /* A constant that vectors compute with, in a register for the whole function if there is one left. */
@@ -36,11 +37,12 @@ typedef struct own_code {
   own_function_t *function;
   own_block_t **order;
   int block_count;
-  own_home_t *homes; /* by number */
+  own_home_t *homes; /* by number; then as many as a call has arguments, for moves to where those go */
   int home_count;
   own_kept_t *kept;
   int kept_count;
   int64_t frame_bytes;
+  bool calls;        /* others */
   uint32_t used[OWN_CLASSES]; /* registers, as bits */
   int *labels;       /* by a block's index */
   const char *lacks; /* what has no code here; NULL: nothing */
@@ -50,6 +52,8 @@ typedef struct own_code {
 #define OWN_SCRATCH_VECTOR 29 /* this and the two after it */
 #define OWN_SCRATCH_MASK 7
 /* ax, cx and dx, too. */
+
+#define OWN_ARGUMENTS 8 /* of a call, and what is called */
 
 hr_status_t own_order(own_code_t *code);
 hr_status_t own_live(own_code_t *code);

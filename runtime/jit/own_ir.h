@@ -51,7 +51,7 @@ struct own_value {
   own_op_t op;
   int predicate;        /* of a comparison: LLVM's number */
   int arg_count;
-  own_value_t **args;
+  own_value_t **args;   /* of a call: the last one is what is called */
   own_block_t **blocks; /* of a phi: where each argument comes from; of a branch: where it goes */
   own_block_t *block;   /* NULL: of no block */
   own_value_t *before, *after;
@@ -80,8 +80,10 @@ struct own_function {
   own_type_t *type;
   own_value_t *value, *params;
   int param_count;
-  own_block_t *first, *last;
+  own_block_t *first, *last; /* NULL: it is elsewhere */
   own_function_t *next;
+  int symbol;             /* in the object */
+  size_t offset, size;    /* of its code, in bytes */
 };
 
 #define OWN_CONSTANT_BUCKETS 256

@@ -159,7 +159,7 @@ own_value_t *own_constant_read(const own_value_t *instr, int k) {
   if (!own_is_constant(value) || value->is_poison || own_class_of(value->type) != OWN_VECTORS) return NULL;
   bool is_filler = (instr->op == OWN_MASKED_LOAD || instr->op == OWN_GATHER) && k == 3;
   bool is_rest = (instr->op >= OWN_RANGE_PS && instr->op <= OWN_SCALEF_PD && k > 1) || (instr->op >= OWN_RSQRT14_PS && k > 0);
-  return instr->op == OWN_PHI || is_filler || is_rest || own_width(value->type) > 512 ? NULL : value;
+  return instr->op == OWN_PHI || instr->op == OWN_CALL || is_filler || is_rest || own_width(value->type) > 512 ? NULL : value;
 }
 
 bool own_select_lanes(own_code_t *code, own_value_t *instr) {

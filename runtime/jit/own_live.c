@@ -69,18 +69,6 @@ static void reach_all(own_code_t *code, const uint64_t *set, int position) {
     if (set[n / 64] >> n % 64 & 1) reach(&code->homes[n], position);
 }
 
-/* Results of these are written before all that they read has been read. */
-static bool writes_early(const own_value_t *instr) {
-  switch (instr->op) {
-    case OWN_GATHER:
-    case OWN_COPYSIGN:
-    case OWN_SELECT:
-    case OWN_FMA:
-    case OWN_MASKED_LOAD: return false;
-    default: return false;
-  }
-}
-
 static double weight_at(const own_block_t *block) {
   double weight = 1;
   for (int d = 0; d < block->depth && d < 6; d++) weight *= 10;
@@ -92,7 +80,7 @@ static void reach_in_block(own_code_t *code, live_t *live, own_block_t *block) {
   for (own_value_t *instr = block->first; instr; instr = instr->after) {
     if (!instr->is_wanted || instr->is_folded) continue;
     if (instr->op != OWN_PHI) place.position += 2;
-    int written = instr->op == OWN_PHI ? block->from : place.position + !writes_early(instr);
+    int written = instr->op == OWN_PHI ? block->from : place.position + 1;
     if (own_has_result(instr)) {
       own_home_t *home = &code->homes[instr->number];
       home->value = instr, home->kind = own_class_of(instr->type), home->weight += place.weight;
@@ -122,15 +110,28 @@ static void set_hints(own_code_t *code) {
 }
 
 static hr_status_t new_homes(own_code_t *code) {
-  HR_TRY(HR_NEW_ARRAY(code->arena, code->home_count + 1, &code->homes));
+  HR_TRY(HR_NEW_ARRAY(code->arena, code->home_count + OWN_ARGUMENTS, &code->homes));
   for (int n = 0; n < code->home_count; n++)
     code->homes[n] = (own_home_t){.from = INT32_MAX, .to = -1, .reg = X86_NONE, .hint = X86_NONE};
   for (int k = 0; k < code->function->param_count; k++) {
     own_home_t *home = &code->homes[k];
     home->value = &code->function->params[k], home->kind = own_class_of(home->value->type), home->from = home->to = 0;
-    if (home->kind != OWN_GENERAL) code->lacks = "a parameter that is no integer";
   }
   return NULL;
+}
+
+static void cross_calls(own_code_t *code) {
+  for (int b = 0; b < code->block_count; b++) {
+    int position = code->order[b]->from;
+    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) {
+      if (!instr->is_wanted || instr->is_folded) continue;
+      if (instr->op != OWN_PHI) position += 2;
+      if (instr->op != OWN_CALL) continue;
+      code->calls = true;
+      for (int n = 0; n < code->home_count; n++)
+        if (code->homes[n].from < position && code->homes[n].to > position) code->homes[n].crosses = true;
+    }
+  }
 }
 
 hr_status_t own_live(own_code_t *code) {
@@ -145,5 +146,6 @@ hr_status_t own_live(own_code_t *code) {
   }
   for (int b = 0; b < code->block_count; b++) reach_in_block(code, &live, code->order[b]);
   set_hints(code);
+  cross_calls(code);
   return NULL;
 }

@@ -88,8 +88,7 @@ int own_result(own_code_t *code, const own_value_t *instr, int scratch) {
   return reg == X86_NONE ? scratch : reg;
 }
 
-void own_done(own_code_t *code, const own_value_t *instr, int reg) {
-  const own_home_t *home = &code->homes[instr->number];
+static void put(own_code_t *code, const own_home_t *home, int reg) {
   if (home->reg == X86_NONE)
     store_home(code, home, reg);
   else if (home->reg != reg && home->kind == OWN_GENERAL)
@@ -99,6 +98,8 @@ void own_done(own_code_t *code, const own_value_t *instr, int reg) {
   else
     own_move_mask(code, home->reg, reg);
 }
+
+void own_done(own_code_t *code, const own_value_t *instr, int reg) { put(code, &code->homes[instr->number], reg); }
 
 /* --- constants ----------------------------------------------------------------------------------------------------- */
 
@@ -235,7 +236,7 @@ static void move_one(own_code_t *code, const own_move_t *move) {
           : home->kind == OWN_VECTORS ? own_vector(code, move->value, OWN_SCRATCH_VECTOR)
                                       : own_mask(code, move->value, OWN_SCRATCH_MASK);
   }
-  own_done(code, home->value, reg);
+  put(code, home, reg);
 }
 
 static bool is_read(const own_code_t *code, const own_move_t *moves, int count, int place, int but) {

@@ -19,17 +19,53 @@ static void place_rooms(own_code_t *code) {
     }
 }
 
-/* Where the callers put parameters. */
+/* --- calls --------------------------------------------------------------------------------------------------------------- */
+
+/* Where the next argument is: general registers and vectors have an order each. */
+typedef struct arguments {
+  int general, vectors;
+} arguments_t;
+
+static int next_argument(own_code_t *code, arguments_t *so_far, const own_type_t *type) {
+  static const int general[] = {X86_DI, X86_SI, X86_DX, X86_CX, X86_R8, 9};
+  own_class_t kind = own_class_of(type);
+  if (kind == OWN_VECTORS) own_width_of(code, type);
+  if (kind == OWN_MASKS || so_far->general == 6 || so_far->vectors == OWN_ARGUMENTS) own_lacks(code, "such arguments");
+  if (code->lacks) return 0;
+  return kind == OWN_GENERAL ? general[so_far->general++] : so_far->vectors++;
+}
+
 static void take_parameters(own_code_t *code) {
-  static const int arguments[] = {X86_DI, X86_SI, X86_DX, X86_CX, X86_R8};
-  own_move_t moves[sizeof arguments / sizeof *arguments];
+  own_move_t moves[OWN_ARGUMENTS];
+  arguments_t so_far = {0};
   int count = code->function->param_count;
-  if (count > (int)(sizeof arguments / sizeof *arguments)) {
-    own_lacks(code, "many parameters");
-    return;
+  if (count > OWN_ARGUMENTS) own_lacks(code, "many parameters");
+  for (int k = 0; k < count && !code->lacks; k++)
+    moves[k] = (own_move_t){k, NULL, next_argument(code, &so_far, code->function->params[k].type)};
+  if (!code->lacks) own_move_all(code, moves, count);
+}
+
+/* What is called through a pointer has its address in a register that no argument is in. */
+static void select_call(own_code_t *code, own_value_t *instr) {
+  own_move_t moves[OWN_ARGUMENTS];
+  arguments_t so_far = {0};
+  own_value_t *called = instr->args[instr->arg_count - 1];
+  int count = 0;
+  for (int k = 0; k < instr->arg_count && !code->lacks; k++) {
+    if (instr->args[k]->op == OWN_FUNCTION) continue;
+    int reg = instr->args[k] == called && k == instr->arg_count - 1 ? X86_R11
+                                                                    : next_argument(code, &so_far, instr->args[k]->type);
+    own_home_t *home = &code->homes[code->home_count + count];
+    *home = (own_home_t){.kind = own_class_of(instr->args[k]->type), .reg = reg};
+    moves[count] = (own_move_t){code->home_count + count, instr->args[k], 0}, count++;
   }
-  for (int k = 0; k < count; k++) moves[k] = (own_move_t){k, NULL, arguments[k]};
-  own_move_all(code, moves, count);
+  own_move_all(code, moves, code->lacks ? 0 : count);
+  if (called->op != OWN_FUNCTION || !called->function->first) x86_clear_uppers(&code->x);
+  if (called->op == OWN_FUNCTION)
+    x86_call(&code->x, called->function->symbol);
+  else
+    x86_call_register(&code->x, X86_R11);
+  if (own_has_result(instr)) own_done(code, instr, own_class_of(instr->type) == OWN_GENERAL ? X86_AX : 0);
 }
 
 static void enter(own_code_t *code) {
@@ -46,7 +82,7 @@ static void enter(own_code_t *code) {
     if (code->kept[i].reg != X86_NONE) own_constant_to(code, code->kept[i].value, code->kept[i].reg);
 }
 
-static void leave(own_code_t *code) {
+static void leave(own_code_t *code, bool clears) {
   int count = 0;
   for (int i = 0; i < SAVED_MOST; i++) count += code->used[OWN_GENERAL] >> saved[i] & 1;
   if (code->frame_bytes)
@@ -54,7 +90,7 @@ static void leave(own_code_t *code) {
   for (int i = SAVED_MOST; i-- > 0;)
     if (code->used[OWN_GENERAL] >> saved[i] & 1) x86_pop(&code->x, saved[i]);
   x86_pop(&code->x, X86_BP);
-  x86_byte(&code->x, 0xc5), x86_byte(&code->x, 0xf8), x86_byte(&code->x, 0x77); /* vzeroupper */
+  if (clears) x86_clear_uppers(&code->x);
   x86_return(&code->x);
 }
 
@@ -108,18 +144,26 @@ static void select_branch(own_code_t *code, own_value_t *branch) {
   go(code, here, no, no->index == next);
 }
 
+static void select_return(own_code_t *code, own_value_t *instr) {
+  own_class_t kind = instr->arg_count ? own_class_of(instr->args[0]->type) : OWN_GENERAL;
+  if (kind == OWN_MASKS) own_lacks(code, "bits as a result");
+  if (kind == OWN_VECTORS)
+    own_move_vector(code, 0, own_vector(code, instr->args[0], OWN_SCRATCH_VECTOR));
+  else if (instr->arg_count)
+    x86_mov(&code->x, X86_AX, own_general(code, instr->args[0], X86_AX));
+  leave(code, kind != OWN_VECTORS);
+}
+
 static void select_one(own_code_t *code, own_value_t *instr) {
   switch (instr->op) {
     case OWN_PHI: return;
-    case OWN_RET:
-      if (instr->arg_count) own_lacks(code, "a result of a function");
-      leave(code);
-      return;
+    case OWN_RET: select_return(code, instr); return;
     case OWN_BR: go(code, instr->block, instr->blocks[0], instr->blocks[0]->index == instr->block->index + 1); return;
     case OWN_CONDBR: select_branch(code, instr); return;
-    case OWN_CALL:
-    case OWN_OTHER: own_lacks(code, "a call"); return;
+    case OWN_CALL: select_call(code, instr); return;
+    case OWN_OTHER: own_lacks(code, "an intrinsic"); return;
     default:
+      if (own_has_result(instr) && own_class_of(instr->type) == OWN_VECTORS) own_width_of(code, instr->type);
       if (own_has_result(instr) && own_class_of(instr->type) == OWN_GENERAL)
         own_select_general(code, instr);
       else
@@ -129,6 +173,7 @@ static void select_one(own_code_t *code, own_value_t *instr) {
 
 hr_status_t own_select(own_code_t *code) {
   place_rooms(code);
+  if (code->calls && !code->frame_bytes) code->frame_bytes = FRAME_ALIGNMENT;
   for (int b = 0; b < code->block_count; b++) code->labels[b] = x86_label(&code->x);
   enter(code);
   for (int b = 0; b < code->block_count && !code->lacks; b++) {

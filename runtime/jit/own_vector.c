@@ -178,7 +178,7 @@ void own_compare(own_code_t *code, own_value_t *compare, int to) {
   const own_type_t *type = compare->args[0]->type;
   int width = own_width_of(code, type), index = size_index(type);
   int a = own_vector(code, compare->args[0], SCRATCH), b = own_vector(code, compare->args[1], SCRATCH + 1);
-  x86_opcode_t opcode = float_opcode(code, type, 0xc2);
+  x86_opcode_t opcode = compare->op == OWN_FCMP ? float_opcode(code, type, 0xc2) : 0;
   if (compare->op == OWN_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
     if (compare->predicate >= LLVMIntUGT && compare->predicate <= LLVMIntULE) byte--;

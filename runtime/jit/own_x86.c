@@ -7,6 +7,7 @@ void x86_deinit(x86_t *x) {
   HR_VEC_FREE(&x->pool);
   HR_VEC_FREE(&x->fixes);
   HR_VEC_FREE(&x->labels);
+  HR_VEC_FREE(&x->calls);
 }
 
 /* Pushes to a vector of x; what fails is kept for x86_finish. */
@@ -208,6 +209,14 @@ void x86_jump_if(x86_t *x, int condition, int label) {
   distance(x, label, 0, 0);
 }
 
+void x86_call(x86_t *x, int function) {
+  x86_byte(x, 0xe8);
+  PUSH(x, calls, (x86_fix_t){x->code.count, function, 0});
+  number(x, 0, 4);
+}
+
+void x86_call_register(x86_t *x, int reg) { with_register(x, false, 0xff, 2, reg); }
+
 void x86_push(x86_t *x, int reg) {
   rex(x, false, X86_NONE, X86_NONE, reg, false);
   x86_byte(x, 0x50u | (unsigned)(reg & 7));
@@ -218,8 +227,9 @@ void x86_pop(x86_t *x, int reg) {
   x86_byte(x, 0x58u | (unsigned)(reg & 7));
 }
 
-void x86_leave(x86_t *x) { x86_byte(x, 0xc9); }
 void x86_return(x86_t *x) { x86_byte(x, 0xc3); }
+
+void x86_clear_uppers(x86_t *x) { x86_byte(x, 0xc5), x86_byte(x, 0xf8), x86_byte(x, 0x77); }
 
 /* --- vectors ------------------------------------------------------------------------------------------------------ */
 

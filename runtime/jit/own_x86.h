@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-enum { X86_AX, X86_CX, X86_DX, X86_BX, X86_SP, X86_BP, X86_SI, X86_DI, X86_R8, X86_R15 = 15 };
+enum { X86_AX, X86_CX, X86_DX, X86_BX, X86_SP, X86_BP, X86_SI, X86_DI, X86_R8, X86_R11 = 11 };
 #define X86_NONE (-1)
 
 /* A place in memory: base + index * scale + disp; or constant bytes of the function's own, `pool` bytes after its code. */
@@ -35,6 +35,7 @@ typedef struct x86 {
   HR_VEC(unsigned char) pool;
   HR_VEC(x86_fix_t) fixes;
   HR_VEC(int64_t) labels;  /* offsets; -1: not known yet */
+  HR_VEC(x86_fix_t) calls; /* of functions elsewhere, whose number is the label */
 } x86_t;
 
 void x86_deinit(x86_t *x);
@@ -73,10 +74,12 @@ void x86_cmov(x86_t *x, int condition, int to, int from);
 void x86_test(x86_t *x, int a, int b);                          /* 32 bits */
 void x86_jump(x86_t *x, int label);
 void x86_jump_if(x86_t *x, int condition, int label);
+void x86_call(x86_t *x, int function);
+void x86_call_register(x86_t *x, int reg);
 void x86_push(x86_t *x, int reg);
 void x86_pop(x86_t *x, int reg);
-void x86_leave(x86_t *x);
 void x86_return(x86_t *x);
+void x86_clear_uppers(x86_t *x); /* of all vectors, but for 128 bits: before code that knows no wider ones */
 
 /* --- vectors ---------------------------------------------------------------------------------------------------- */
 
