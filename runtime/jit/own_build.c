@@ -529,7 +529,7 @@ static unsigned intrinsic_id(const char *name, size_t size) {
 static own_type_t *result_of(own_context_t *context, own_op_t op, LLVMTypeRef *overloads, size_t count) {
   const char *name = intrinsics[op];
   bool is_f64 = strstr(name, ".pd.") != NULL;
-  if (own_op_flags[op] & OWN_NOTHING || (!count && !*name)) return own_type_of(context, LLVMVoidTypeKind, 0);
+  if (own_op_flags[op] & OWN_NOTHING) return own_type_of(context, LLVMVoidTypeKind, 0);
   if (own_op_flags[op] & OWN_SCALARS) return TYPE(overloads[0])->element;
   if (count) return TYPE(overloads[0]);
   own_type_t *element = own_type_of(context, is_f64 ? LLVMDoubleTypeKind : LLVMFloatTypeKind, is_f64 ? 64 : 32);
@@ -566,6 +566,7 @@ static LLVMValueRef build_call(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef 
   const own_value_t *called = VALUE(function);
   bool is_intrinsic = called->op == OWN_FUNCTION && !called->function;
   (void)name;
+  if (is_intrinsic && called->predicate == OWN_OTHER) BUILDER(b)->context->lacks = "an intrinsic";
   if (is_intrinsic && called->predicate == OWN_MEMMOVE) {
     function = memmove_of(BUILDER(b)->context), count = 3;
   } else if (is_intrinsic) {

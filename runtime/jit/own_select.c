@@ -161,7 +161,6 @@ static void select_one(own_code_t *code, own_value_t *instr) {
     case OWN_BR: go(code, instr->block, instr->blocks[0], instr->blocks[0]->index == instr->block->index + 1); return;
     case OWN_CONDBR: select_branch(code, instr); return;
     case OWN_CALL: select_call(code, instr); return;
-    case OWN_OTHER: own_lacks(code, "an intrinsic"); return;
     default:
       if (own_has_result(instr) && own_class_of(instr->type) == OWN_VECTORS) own_width_of(code, instr->type);
       if (own_has_result(instr) && own_class_of(instr->type) == OWN_GENERAL)

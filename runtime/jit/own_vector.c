@@ -402,6 +402,8 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_SCALEF_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x2c), true); return;
     case OWN_SCALEF_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x2c), true); return;
     case OWN_RSQRT14_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x4e), false); return;
+    case OWN_RCP14_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x4c), false); return;
+    case OWN_RCP14_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x4c), false); return;
     case OWN_RSQRT14_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x4e), false); return;
     case OWN_ICMP:
     case OWN_FCMP: select_compare(code, instr); return;
