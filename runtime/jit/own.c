@@ -83,14 +83,30 @@ static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object
 
 /* --- functions -------------------------------------------------------------------------------------------------------------- */
 
+static hr_status_t compile_function(own_function_t *function, object_t *object, const char **lacks);
+
+/* What a function calls comes first, so that it is known what that changes. */
+static hr_status_t compile_called(own_function_t *function, object_t *object, const char **lacks) {
+  for (own_block_t *block = function->first; block; block = block->next)
+    for (own_value_t *instr = block->first; instr && !*lacks; instr = instr->after) {
+      const own_value_t *called = instr->op == OWN_CALL ? instr->args[instr->arg_count - 1] : NULL;
+      if (called && called->op == OWN_FUNCTION) HR_TRY(compile_function(called->function, object, lacks));
+    }
+  return NULL;
+}
+
 static hr_status_t compile_function(own_function_t *function, object_t *object, const char **lacks) {
+  if (!function->first || function->is_made || *lacks) return NULL;
+  HR_TRY(compile_called(function, object, lacks));
   own_code_t code = {.arena = &function->context->arena, .function = function};
   hr_status_t st = own_order(&code);
   if (!st && !code.lacks) st = own_live(&code);
   if (!st && !code.lacks) st = own_registers(&code);
   if (!st && !code.lacks) st = own_select(&code);
   if (!st && !code.lacks) st = put_code(object, function, &code.x);
-  *lacks = code.lacks;
+  for (int kind = 0; kind < OWN_CLASSES; kind++) function->changed[kind] = code.used[kind] | code.changed[kind];
+  if (code.lacks) *lacks = code.lacks;
+  function->is_made = true;
   x86_deinit(&code.x);
   return st;
 }
@@ -101,10 +117,10 @@ static hr_status_t compile_all(own_context_t *context, object_t *object) {
   HR_TRY(put(&object->names, "", 1));
   int symbol = 0;
   for (own_function_t *function = context->functions; function; function = function->next) function->symbol = ++symbol;
-  for (own_function_t *function = context->functions; function && !context->lacks; function = function->next) {
-    if (function->first) HR_TRY(compile_function(function, object, &context->lacks));
+  for (own_function_t *function = context->functions; function; function = function->next)
+    HR_TRY(compile_function(function, object, &context->lacks));
+  for (own_function_t *function = context->functions; function; function = function->next)
     HR_TRY(put_symbol(object, function));
-  }
   return NULL;
 }
 

@@ -21,7 +21,7 @@ typedef struct own_home {
   int hint;       /* number of a value whose register suits; X86_NONE */
   int64_t slot;   /* below the frame's top, in bytes; 0: none */
   double weight;  /* how often it is touched */
-  bool crosses;   /* a call: what the called changes cannot hold it */
+  uint32_t refused; /* registers that calls change while it is needed */
 } own_home_t;
 
 /* A constant that vectors compute with, in a register for the whole function if there is one left. */
@@ -43,10 +43,14 @@ typedef struct own_code {
   int kept_count;
   int64_t frame_bytes;
   bool calls;        /* others */
+  uint32_t changed[OWN_CLASSES]; /* registers that those change */
   uint32_t used[OWN_CLASSES]; /* registers, as bits */
   int *labels;       /* by a block's index */
   const char *lacks; /* what has no code here; NULL: nothing */
 } own_code_t;
+
+/* Registers that a call changes: of what is made here they are known. */
+uint32_t own_changed_by(const own_value_t *call, own_class_t kind);
 
 /* Registers that own_select computes in, between reading and writing. */
 #define OWN_SCRATCH_VECTOR 29 /* this and the two after it */

@@ -84,6 +84,8 @@ struct own_function {
   own_function_t *next;
   int symbol;             /* in the object */
   size_t offset, size;    /* of its code, in bytes */
+  bool is_made;
+  uint32_t changed[3];    /* registers, by class, as bits: once it is made */
 };
 
 #define OWN_CONSTANT_BUCKETS 256

@@ -120,16 +120,33 @@ static hr_status_t new_homes(own_code_t *code) {
   return NULL;
 }
 
+/* What functions elsewhere may change, but for bx and r12 to r15; arguments and scratch registers are always changed. */
+#define GENERAL_ELSEWHERE 0x0fd7u
+#define SCRATCH_VECTORS (7u << OWN_SCRATCH_VECTOR | 1u)
+
+uint32_t own_changed_by(const own_value_t *call, own_class_t kind) {
+  const own_value_t *called = call->args[call->arg_count - 1];
+  bool is_known = called->op == OWN_FUNCTION && called->function->is_made;
+  if (kind == OWN_GENERAL) return GENERAL_ELSEWHERE;
+  if (!is_known) return ~0u;
+  return called->function->changed[kind] | (kind == OWN_VECTORS ? SCRATCH_VECTORS | ((1u << call->arg_count) - 1) : 0);
+}
+
+static void cross_call(own_code_t *code, const own_value_t *call, int position) {
+  code->calls = true;
+  for (own_class_t kind = OWN_GENERAL; kind < OWN_CLASSES; kind++) code->changed[kind] |= own_changed_by(call, kind);
+  for (int n = 0; n < code->home_count; n++)
+    if (code->homes[n].from < position && code->homes[n].to > position)
+      code->homes[n].refused |= own_changed_by(call, code->homes[n].kind);
+}
+
 static void cross_calls(own_code_t *code) {
   for (int b = 0; b < code->block_count; b++) {
     int position = code->order[b]->from;
     for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) {
       if (!instr->is_wanted || instr->is_folded) continue;
       if (instr->op != OWN_PHI) position += 2;
-      if (instr->op != OWN_CALL) continue;
-      code->calls = true;
-      for (int n = 0; n < code->home_count; n++)
-        if (code->homes[n].from < position && code->homes[n].to > position) code->homes[n].crosses = true;
+      if (instr->op == OWN_CALL) cross_call(code, instr, position);
     }
   }
 }

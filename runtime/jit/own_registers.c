@@ -8,7 +8,6 @@
 
 /* ax, cx, dx, sp and bp are not given out. Those that a function may change come first. */
 static const int general[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
-#define FIRST_SAVED 6
 #define GENERAL_COUNT ((int)(sizeof general / sizeof *general))
 
 typedef struct scan {
@@ -22,18 +21,11 @@ static int register_count(own_class_t kind) {
 
 static int register_of(own_class_t kind, int i) { return kind == OWN_GENERAL ? general[i] : i + (kind == OWN_MASKS); }
 
-/* Those that suit: no vector is left alone by what is called. */
-static int first_register(const own_home_t *home) {
-  if (!home->crosses) return 0;
-  return home->kind == OWN_GENERAL ? FIRST_SAVED : register_count(home->kind);
-}
+static bool is_refused(const own_home_t *home, int reg) { return home->refused >> reg & 1; }
 
 static bool is_free(const scan_t *scan, const own_home_t *home, int reg) {
   const own_home_t *owner = scan->owner[home->kind][reg];
-  if (owner && owner->to >= home->from) return false;
-  for (int i = 0; i < first_register(home); i++)
-    if (register_of(home->kind, i) == reg) return false;
-  return true;
+  return !is_refused(home, reg) && (!owner || owner->to < home->from);
 }
 
 static void give(scan_t *scan, own_home_t *home, int reg) {
@@ -65,15 +57,15 @@ static int hinted(const scan_t *scan, const own_home_t *home) {
 static void place(scan_t *scan, own_home_t *home) {
   own_home_t *least = home;
   int reg = hinted(scan, home);
-  for (int i = first_register(home); i < register_count(home->kind) && reg == X86_NONE; i++)
+  for (int i = 0; i < register_count(home->kind) && reg == X86_NONE; i++)
     if (is_free(scan, home, register_of(home->kind, i))) reg = register_of(home->kind, i);
   if (reg != X86_NONE) {
     give(scan, home, reg);
     return;
   }
-  for (int i = first_register(home); i < register_count(home->kind); i++) {
+  for (int i = 0; i < register_count(home->kind); i++) {
     own_home_t *owner = scan->owner[home->kind][register_of(home->kind, i)];
-    if (owner->weight < least->weight) least = owner;
+    if (!is_refused(home, register_of(home->kind, i)) && owner->weight < least->weight) least = owner;
   }
   reg = least->reg;
   put_on_stack(scan->code, least);
@@ -112,17 +104,18 @@ static int by_weight(const void *a, const void *b) {
 
 /* Those that loops read, most of all, into registers that nothing else is in. */
 static hr_status_t keep_constants(own_code_t *code) {
+  uint32_t kept = 0;
   int most = 0, next = 0;
-  if (code->calls) return NULL;
   for (int b = 0; b < code->block_count; b++)
     for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) most += instr->arg_count;
   HR_TRY(HR_NEW_ARRAY(code->arena, most + 1, &code->kept));
   find_constants(code);
   qsort(code->kept, (size_t)code->kept_count, sizeof *code->kept, by_weight);
   for (int i = 0; i < code->kept_count && code->kept[i].weight > 10; i++) {
-    while (next < OWN_SCRATCH_VECTOR && code->used[OWN_VECTORS] >> next & 1) next++;
-    if (next < OWN_SCRATCH_VECTOR) code->kept[i].reg = next++;
+    while (next < OWN_SCRATCH_VECTOR && (code->used[OWN_VECTORS] | code->changed[OWN_VECTORS]) >> next & 1) next++;
+    if (next < OWN_SCRATCH_VECTOR) kept |= 1u << next, code->kept[i].reg = next++;
   }
+  code->used[OWN_VECTORS] |= kept;
   return NULL;
 }
 
