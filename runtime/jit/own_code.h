@@ -22,6 +22,7 @@ typedef struct own_home {
   int64_t slot;   /* below the frame's top, in bytes; 0: none */
   double weight;  /* how often it is touched */
   uint32_t refused; /* registers that calls change while it is needed */
+  bool is_saved;    /* on the stack while functions elsewhere run: they are called where it is slow anyway */
 } own_home_t;
 
 /* A constant that vectors compute with, in a register for the whole function if there is one left. */
@@ -49,8 +50,8 @@ typedef struct own_code {
   const char *lacks; /* what has no code here; NULL: nothing */
 } own_code_t;
 
-/* Registers that a call changes: of what is made here they are known. */
-uint32_t own_changed_by(const own_value_t *call, own_class_t kind);
+/* Of a function whose code is not made here, which may change all registers but a few general ones? */
+bool own_calls_elsewhere(const own_value_t *call);
 
 /* Registers that own_select computes in, between reading and writing. */
 #define OWN_SCRATCH_VECTOR 29 /* this and the two after it */

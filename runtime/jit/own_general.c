@@ -58,6 +58,14 @@ static int integer_flags(own_code_t *code, own_value_t *compare) {
   return condition_of(compare->predicate);
 }
 
+/* Is a lane's bit set? The test has forms for 8, 16, 32 and 64 lanes. */
+static int any_flags(own_code_t *code, own_value_t *any) {
+  unsigned lanes = any->args[0]->type->lanes;
+  int mask = own_mask(code, any->args[0], OWN_SCRATCH_MASK);
+  x86_mask(&code->x, lanes == 8 || lanes == 32, lanes >= 32, false, 0x98, mask, X86_NONE, mask);
+  return X86_NE;
+}
+
 int own_flags(own_code_t *code, own_value_t *condition) {
   if (condition->op == OWN_ICMP && condition->is_folded) return integer_flags(code, condition);
   if (condition->op == OWN_FCMP && condition->is_folded) {
@@ -65,6 +73,7 @@ int own_flags(own_code_t *code, own_value_t *condition) {
     x86_mask(&code->x, 0, true, false, 0x98, OWN_SCRATCH_MASK, X86_NONE, OWN_SCRATCH_MASK);
     return X86_NE;
   }
+  if (condition->op == OWN_REDUCE_OR && condition->is_folded) return any_flags(code, condition);
   int reg = own_general(code, condition, X86_CX);
   x86_test(&code->x, reg, reg);
   return X86_NE;

@@ -61,7 +61,7 @@ struct own_value {
   unsigned align;
   bool is_poison, streams;
   /* while code is made */
-  int number, uses;
+  int number, position, uses;
   own_value_t *user;    /* one of them */
   bool is_wanted;
   bool is_folded;       /* its code is a part of its users' */

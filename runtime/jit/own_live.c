@@ -79,7 +79,7 @@ static void reach_in_block(own_code_t *code, live_t *live, own_block_t *block) {
   place_t place = {block->from, weight_at(block)};
   for (own_value_t *instr = block->first; instr; instr = instr->after) {
     if (!instr->is_wanted || instr->is_folded) continue;
-    if (instr->op != OWN_PHI) place.position += 2;
+    place.position = instr->position;
     int written = instr->op == OWN_PHI ? block->from : place.position + 1;
     if (own_has_result(instr)) {
       own_home_t *home = &code->homes[instr->number];
@@ -124,31 +124,35 @@ static hr_status_t new_homes(own_code_t *code) {
 #define GENERAL_ELSEWHERE 0x0fd7u
 #define SCRATCH_VECTORS (7u << OWN_SCRATCH_VECTOR | 1u)
 
-uint32_t own_changed_by(const own_value_t *call, own_class_t kind) {
+bool own_calls_elsewhere(const own_value_t *call) {
   const own_value_t *called = call->args[call->arg_count - 1];
-  bool is_known = called->op == OWN_FUNCTION && called->function->is_made;
+  return called->op != OWN_FUNCTION || !called->function->is_made;
+}
+
+static uint32_t changed_by(const own_value_t *call, own_class_t kind) {
+  const own_value_t *called = call->args[call->arg_count - 1];
   if (kind == OWN_GENERAL) return GENERAL_ELSEWHERE;
-  if (!is_known) return ~0u;
+  if (own_calls_elsewhere(call)) return ~0u;
   return called->function->changed[kind] | (kind == OWN_VECTORS ? SCRATCH_VECTORS | ((1u << call->arg_count) - 1) : 0);
 }
 
-static void cross_call(own_code_t *code, const own_value_t *call, int position) {
+static void cross_call(own_code_t *code, const own_value_t *call) {
   code->calls = true;
-  for (own_class_t kind = OWN_GENERAL; kind < OWN_CLASSES; kind++) code->changed[kind] |= own_changed_by(call, kind);
-  for (int n = 0; n < code->home_count; n++)
-    if (code->homes[n].from < position && code->homes[n].to > position)
-      code->homes[n].refused |= own_changed_by(call, code->homes[n].kind);
+  for (own_class_t kind = OWN_GENERAL; kind < OWN_CLASSES; kind++) code->changed[kind] |= changed_by(call, kind);
+  for (int n = 0; n < code->home_count; n++) {
+    own_home_t *home = &code->homes[n];
+    if (home->from >= call->position || home->to <= call->position) continue;
+    if (own_calls_elsewhere(call) && home->kind != OWN_GENERAL)
+      home->is_saved = true;
+    else
+      home->refused |= changed_by(call, home->kind);
+  }
 }
 
 static void cross_calls(own_code_t *code) {
-  for (int b = 0; b < code->block_count; b++) {
-    int position = code->order[b]->from;
-    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) {
-      if (!instr->is_wanted || instr->is_folded) continue;
-      if (instr->op != OWN_PHI) position += 2;
-      if (instr->op == OWN_CALL) cross_call(code, instr, position);
-    }
-  }
+  for (int b = 0; b < code->block_count; b++)
+    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after)
+      if (instr->is_wanted && instr->op == OWN_CALL) cross_call(code, instr);
 }
 
 hr_status_t own_live(own_code_t *code) {

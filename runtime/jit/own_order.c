@@ -98,12 +98,13 @@ static bool decides_alone(const own_value_t *compare) {
   if (compare->uses != 1 || user->block != compare->block || user->args[0] != compare) return false;
   if (user->op == OWN_SELECT && own_is_extreme(user)) return true;
   if (compare->type->kind == LLVMVectorTypeKind) return false;
+  if (compare->op == OWN_REDUCE_OR && (compare->args[0]->type->lanes < 8 || user->op != OWN_CONDBR)) return false;
   return user->op == OWN_CONDBR || (user->op == OWN_SELECT && user->args[1] != compare && user->args[2] != compare);
 }
 
 static void fold_into_users(own_value_t *instr) {
   if (instr->op == OWN_GEP) instr->is_folded = fits_operand(instr);
-  if (instr->op == OWN_ICMP || instr->op == OWN_FCMP) instr->is_folded = decides_alone(instr);
+  if (instr->op == OWN_ICMP || instr->op == OWN_FCMP || instr->op == OWN_REDUCE_OR) instr->is_folded = decides_alone(instr);
 }
 
 static void refuse_addresses(own_value_t *user) {
@@ -124,6 +125,7 @@ static void number_values(own_code_t *code) {
       if (!instr->is_wanted || instr->is_folded) continue;
       if (own_has_result(instr)) instr->number = code->home_count++;
       if (instr->op != OWN_PHI) position += 2;
+      instr->position = position - 2;
     }
     block->to = position;
   }

@@ -76,6 +76,20 @@ static void store_home(own_code_t *code, const own_home_t *home, int from) {
   }
 }
 
+static bool is_saved_at(const own_home_t *home, const own_value_t *call) {
+  return home->is_saved && home->reg != X86_NONE && home->from < call->position && home->to > call->position;
+}
+
+void own_save_all(own_code_t *code, const own_value_t *call) {
+  for (int n = 0; n < code->home_count && own_calls_elsewhere(call); n++)
+    if (is_saved_at(&code->homes[n], call)) store_home(code, &code->homes[n], code->homes[n].reg);
+}
+
+void own_restore_all(own_code_t *code, const own_value_t *call) {
+  for (int n = 0; n < code->home_count && own_calls_elsewhere(call); n++)
+    if (is_saved_at(&code->homes[n], call)) load_home(code, &code->homes[n], code->homes[n].reg);
+}
+
 static int in_register(own_code_t *code, const own_value_t *value, int scratch) {
   const own_home_t *home = &code->homes[value->number];
   if (home->reg != X86_NONE) return home->reg;

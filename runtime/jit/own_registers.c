@@ -130,5 +130,8 @@ hr_status_t own_registers(own_code_t *code) {
     if (code->homes[n].to >= 0) order[count++] = &code->homes[n];
   qsort(order, (size_t)count, sizeof *order, by_beginning);
   for (int i = 0; i < count; i++) place(scan, order[i]);
+  for (int n = 0; n < code->home_count; n++)
+    if (code->homes[n].is_saved && code->homes[n].reg != X86_NONE)
+      code->homes[n].slot = code->frame_bytes += SLOT_BYTES;
   return keep_constants(code);
 }

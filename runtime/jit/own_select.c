@@ -59,13 +59,15 @@ static void select_call(own_code_t *code, own_value_t *instr) {
     *home = (own_home_t){.kind = own_class_of(instr->args[k]->type), .reg = reg};
     moves[count] = (own_move_t){code->home_count + count, instr->args[k], 0}, count++;
   }
+  own_save_all(code, instr);
   own_move_all(code, moves, code->lacks ? 0 : count);
-  if (called->op != OWN_FUNCTION || !called->function->first) x86_clear_uppers(&code->x);
+  if (own_calls_elsewhere(instr)) x86_clear_uppers(&code->x);
   if (called->op == OWN_FUNCTION)
     x86_call(&code->x, called->function->symbol);
   else
     x86_call_register(&code->x, X86_R11);
   if (own_has_result(instr)) own_done(code, instr, own_class_of(instr->type) == OWN_GENERAL ? X86_AX : 0);
+  own_restore_all(code, instr);
 }
 
 static void enter(own_code_t *code) {

@@ -21,6 +21,10 @@ x86_mem_t own_address(own_code_t *code, own_value_t *pointer);
 int own_width_of(own_code_t *code, const own_type_t *type);
 void own_lacks(own_code_t *code, const char *what);
 
+/* What is in registers that a call changes goes to the stack, and comes back. */
+void own_save_all(own_code_t *code, const own_value_t *call);
+void own_restore_all(own_code_t *code, const own_value_t *call);
+
 void own_move_vector(own_code_t *code, int to, int from);
 void own_move_mask(own_code_t *code, int to, int from);
 /* to = op(from, last): the last operand from memory if it is a constant. */

@@ -51,6 +51,11 @@ static void select_binary(own_code_t *code, own_value_t *instr, x86_opcode_t opc
 static void select_mask_binary(own_code_t *code, own_value_t *instr) {
   int opcode = instr->op == OWN_AND ? 0x41 : instr->op == OWN_OR ? 0x45 : 0x47;
   int to = own_result(code, instr, OWN_SCRATCH_MASK);
+  if (instr->op == OWN_XOR && own_is_constant(instr->args[1]) && own_is_splat(instr->args[1]) && instr->args[1]->lanes[0]) {
+    x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE, own_mask(code, instr->args[0], OWN_SCRATCH_MASK));
+    own_done(code, instr, to);
+    return;
+  }
   int a = own_mask(code, instr->args[0], 0), b = own_mask(code, instr->args[1], OWN_SCRATCH_MASK);
   if (instr->op != OWN_AND && instr->op != OWN_OR && instr->op != OWN_XOR) own_lacks(code, "arithmetic of bits");
   x86_mask(&code->x, 0, true, true, opcode, to, a, b);
