@@ -242,16 +242,18 @@ static void select_address(own_code_t *code, own_value_t *instr) {
   if (instr->type->lanes > 1) own_lacks(code, "addresses of lanes");
   if (own_is_constant(index)) {
     place.disp += own_signed(index->lanes[0], index->type->bits) * instr->predicate;
-    if (place.disp != (int32_t)place.disp) own_lacks(code, "distant memory");
-    x86_lea(&code->x, to, place);
   } else {
-    int reg = own_general(code, index, X86_DX);
-    if (index->type->bits < 64) x86_extend(&code->x, true, X86_DX, reg, index->type->bits);
-    x86_multiply_constant(&code->x, true, X86_DX, index->type->bits < 64 ? X86_DX : reg, instr->predicate);
-    x86_lea(&code->x, X86_AX, place);
-    x86_alu(&code->x, X86_ADD, true, X86_DX, X86_AX);
-    to = X86_DX;
+    int reg = own_general(code, index, X86_DX), size = instr->predicate;
+    if (index->type->bits < 64) x86_extend(&code->x, true, X86_DX, reg, index->type->bits), reg = X86_DX;
+    if (place.index != X86_NONE) x86_lea(&code->x, X86_AX, place), place = (x86_mem_t){.base = X86_AX};
+    if (size > 8 || power_of((uint64_t)size) < 0) {
+      x86_multiply_constant(&code->x, true, X86_DX, reg, size);
+      reg = X86_DX, size = 1;
+    }
+    place.index = reg, place.scale = size;
   }
+  if (place.disp != (int32_t)place.disp) own_lacks(code, "distant memory");
+  x86_lea(&code->x, to, place);
   own_done(code, instr, to);
 }
 
