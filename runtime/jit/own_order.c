@@ -102,7 +102,24 @@ static bool decides_alone(const own_value_t *compare) {
   return user->op == OWN_CONDBR || (user->op == OWN_SELECT && user->args[1] != compare && user->args[2] != compare);
 }
 
+static bool changes_memory(const own_value_t *instr) {
+  return instr->op == OWN_STORE || instr->op == OWN_MASKED_STORE || instr->op == OWN_CALL;
+}
+
+/* Is what is loaded the last operand of one instruction alone, before memory changes? */
+static bool is_operand(const own_value_t *load) {
+  const own_value_t *user = load->user, *between = load->after;
+  if (load->uses != 1 || user->block != load->block || user->op < OWN_ADD || user->op > OWN_FDIV) return false;
+  if (load->type->kind != LLVMVectorTypeKind || own_width(load->type) < 128 || own_is_truth(user->type)) return false;
+  bool is_last = user->args[1] == load || own_op_flags[user->op] & OWN_COMMUTES, is_division = user->op >= OWN_UDIV && user->op <= OWN_SREM;
+  const own_value_t *other = user->args[user->args[1] == load ? 0 : 1];
+  if (!is_last || is_division || own_is_constant(other) || (other->op == OWN_LOAD && other->is_folded)) return false;
+  while (between != user && !changes_memory(between)) between = between->after;
+  return between == user;
+}
+
 static void fold_into_users(own_value_t *instr) {
+  if (instr->op == OWN_LOAD) instr->is_folded = is_operand(instr);
   if (instr->op == OWN_GEP) instr->is_folded = fits_operand(instr);
   if (instr->op == OWN_ICMP || instr->op == OWN_FCMP || instr->op == OWN_REDUCE_OR) instr->is_folded = decides_alone(instr);
 }

@@ -192,6 +192,11 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
               int scratch) {
   int width = own_width_of(code, type);
   bool is_constant = own_is_constant(last) && !kept_of(code, last);
+  if (last->op == OWN_LOAD && last->is_folded) {
+    x86_vector_t how = {.opcode = opcode, .width = width, .to = to, .from = from, .unit = (int)own_width(type) / 8};
+    x86_vector_memory(&code->x, how, own_address(code, last->args[0]));
+    return;
+  }
   if (!is_constant || own_width(type) < 128) {
     int reg = own_vector(code, last, scratch);
     own_emit_registers(code, opcode, width, to, from, reg);

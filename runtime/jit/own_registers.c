@@ -34,7 +34,11 @@ static void give(scan_t *scan, own_home_t *home, int reg) {
   scan->code->used[home->kind] |= 1u << reg;
 }
 
+/* Where inner loops have more values than registers, LLVM divides them better. */
+#define TOUCHED_OFTEN 200
+
 static void put_on_stack(own_code_t *code, own_home_t *home) {
+  if (home->weight >= TOUCHED_OFTEN) code->lacks = "registers";
   home->reg = X86_NONE;
   home->slot = code->frame_bytes += SLOT_BYTES;
 }

@@ -3,6 +3,7 @@
 #include "jit/own.h"
 
 #define FRAME_ALIGNMENT 64
+#define LOOP_ALIGNMENT 32
 #define SAVED_MOST 5
 
 /* What a caller finds as it left it. */
@@ -178,6 +179,7 @@ hr_status_t own_select(own_code_t *code) {
   for (int b = 0; b < code->block_count; b++) code->labels[b] = x86_label(&code->x);
   enter(code);
   for (int b = 0; b < code->block_count && !code->lacks; b++) {
+    if (b && code->order[b]->depth > code->order[b - 1]->depth) x86_align(&code->x, LOOP_ALIGNMENT);
     x86_here(&code->x, code->labels[b]);
     for (own_value_t *instr = code->order[b]->first; instr && !code->lacks; instr = instr->after)
       if (instr->is_wanted && !instr->is_folded) select_one(code, instr);

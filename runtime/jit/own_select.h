@@ -27,7 +27,7 @@ void own_restore_all(own_code_t *code, const own_value_t *call);
 
 void own_move_vector(own_code_t *code, int to, int from);
 void own_move_mask(own_code_t *code, int to, int from);
-/* to = op(from, last): the last operand from memory if it is a constant. */
+/* to = op(from, last): the last operand from memory if it is a constant or was loaded for this alone. */
 void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from, own_value_t *last,
               int scratch);
 /* With registers alone; from: X86_NONE if there is none. */

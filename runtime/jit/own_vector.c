@@ -42,7 +42,8 @@ static void select_binary(own_code_t *code, own_value_t *instr, x86_opcode_t opc
   own_value_t *a = instr->args[0], *b = instr->args[1];
   int to = own_result(code, instr, SCRATCH + 2);
   if (!opcode) own_lacks(code, "arithmetic of narrow integers");
-  if (own_op_flags[instr->op] & OWN_COMMUTES && own_is_constant(a)) a = instr->args[1], b = instr->args[0];
+  bool is_turned = own_is_constant(a) || (a->op == OWN_LOAD && a->is_folded);
+  if (own_op_flags[instr->op] & OWN_COMMUTES && is_turned) a = instr->args[1], b = instr->args[0];
   int from = own_vector(code, a, SCRATCH);
   own_emit(code, opcode, instr->type, to, from, b, SCRATCH + 1);
   own_done(code, instr, to);

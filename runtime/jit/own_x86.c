@@ -32,6 +32,14 @@ void x86_here(x86_t *x, int label) {
   if (!x->status) x->labels.data[label] = (int64_t)x->code.count;
 }
 
+void x86_align(x86_t *x, size_t bytes) {
+  static const unsigned char nothing[] = {0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
+  size_t left = -x->code.count % bytes;
+  for (; left >= sizeof nothing; left -= sizeof nothing)
+    for (size_t i = 0; i < sizeof nothing; i++) x86_byte(x, nothing[i]);
+  while (left--) x86_byte(x, 0x90);
+}
+
 /* The 4 bytes that come next, before `behind` more bytes of the instruction, become the distance to a label or constant. */
 static void distance(x86_t *x, int label, int64_t disp, int behind) {
   PUSH(x, fixes, (x86_fix_t){x->code.count, label, disp});

@@ -41,6 +41,8 @@ typedef struct x86 {
 void x86_deinit(x86_t *x);
 int x86_label(x86_t *x);
 void x86_here(x86_t *x, int label);
+/* Instructions that do nothing, up to a multiple of so many bytes. */
+void x86_align(x86_t *x, size_t bytes);
 /* The offset of these bytes among the constants; equal ones share it. */
 int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes);
 /* Puts the constants behind the code, aligned to 64 bytes, and fills in all distances. */
