@@ -16,9 +16,16 @@ static unsigned step_of(const own_type_t *narrow, const own_type_t *wide) {
 }
 
 static void select_widening(own_code_t *code, own_value_t *instr) {
-  int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
-  unsigned byte = (instr->op == OWN_SEXT ? 0x20 : 0x30) + step_of(instr->args[0]->type, instr->type);
-  own_emit_registers(code, X86_OPCODE(1, 2, 0, byte), own_width_of(code, instr->type), to, X86_NONE, from);
+  own_value_t *narrow = instr->args[0];
+  int to = own_result(code, instr, SCRATCH + 2), width = own_width_of(code, instr->type);
+  unsigned byte = (instr->op == OWN_SEXT ? 0x20 : 0x30) + step_of(narrow->type, instr->type);
+  x86_opcode_t opcode = X86_OPCODE(1, 2, 0, byte);
+  if (narrow->op == OWN_LOAD && narrow->is_folded) {
+    x86_vector_t how = {.opcode = opcode, .width = width, .to = to, .from = X86_NONE};
+    x86_vector_memory(&code->x, how, own_address(code, narrow->args[0]));
+  } else {
+    own_emit_registers(code, opcode, width, to, X86_NONE, own_vector(code, narrow, SCRATCH));
+  }
   own_done(code, instr, to);
 }
 

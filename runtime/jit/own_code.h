@@ -78,6 +78,8 @@ void own_each_read(own_code_t *code, own_value_t *instr, own_read_fn each, void 
 
 /* Is the choice one of an extreme, which is one instruction? */
 bool own_is_extreme(const own_value_t *choice);
+/* Is it an or of x shifted up and x shifted down that turns x around? */
+bool own_is_rotation(const own_value_t *either);
 /* What the code of an instruction reads of argument k, if it is a constant for vectors; else NULL. */
 own_value_t *own_constant_read(const own_value_t *instr, int k);
 

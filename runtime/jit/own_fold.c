@@ -104,8 +104,33 @@ static own_value_t *fold_shuffle(own_type_t *type, const own_value_t *a, const o
   return own_constant(type, lanes, false);
 }
 
+static bool is_all(const own_value_t *value, uint64_t lane) {
+  return own_is_constant(value) && own_is_splat(value) && value->lanes[0] == lane;
+}
+
+static uint64_t ones(const own_type_t *type) { return type->bits >= 64 ? ~0ull : (1ull << type->bits) - 1; }
+
+/* x + 0, x & -1, a choice that is made: the argument that it is, or NULL. */
+static own_value_t *argument_of(own_op_t op, own_value_t *const *args) {
+  switch (op) {
+    case OWN_ADD:
+    case OWN_SUB:
+    case OWN_OR:
+    case OWN_XOR:
+    case OWN_SHL:
+    case OWN_LSHR:
+    case OWN_ASHR: return is_all(args[1], 0) ? args[0] : NULL;
+    case OWN_MUL: return is_all(args[1], 1) ? args[0] : NULL;
+    case OWN_AND: return is_all(args[1], ones(args[1]->type)) ? args[0] : is_all(args[1], 0) ? args[1] : NULL;
+    case OWN_SELECT: return is_all(args[0], 1) || args[1] == args[2] ? args[1] : is_all(args[0], 0) ? args[2] : NULL;
+    default: return NULL;
+  }
+}
+
 own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t *const *args, int count) {
   uint64_t lanes[1024];
+  own_value_t *argument = argument_of(op, args);
+  if (argument) return argument;
   for (int k = 0; k < count; k++)
     if (!own_is_constant(args[k])) return NULL;
   if (type->lanes > 1024 || !count) return NULL;

@@ -112,7 +112,8 @@ own_value_t *own_constant(own_type_t *type, const uint64_t *lanes, bool is_poiso
 own_value_t *own_constant_of_all(own_type_t *type, uint64_t lane);
 void *own_alloc(own_context_t *context, size_t size_bytes); /* cleared */
 
-/* The result of an op on constants; NULL: it must be computed. */
+/* The result of an op that is known while it is written: on constants, or one of its arguments; NULL: it must be
+ * computed. */
 own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t *const *args, int count);
 
 static inline bool own_is_constant(const own_value_t *value) { return value->op == OWN_CONSTANT; }

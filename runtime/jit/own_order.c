@@ -118,8 +118,18 @@ static bool is_operand(const own_value_t *load) {
   return between == user;
 }
 
+/* A load that is widened is read as it is widened. */
+static bool is_widened(const own_value_t *load) {
+  const own_value_t *user = load->user, *between = load->after;
+  bool widens = load->uses == 1 && user->block == load->block && (user->op == OWN_ZEXT || user->op == OWN_SEXT);
+  if (!widens || own_class_of(user->type) != OWN_VECTORS || own_width(user->type) < 128) return false;
+  while (between != user && !changes_memory(between)) between = between->after;
+  return between == user;
+}
+
 static void fold_into_users(own_value_t *instr) {
-  if (instr->op == OWN_LOAD) instr->is_folded = is_operand(instr);
+  if (own_is_rotation(instr)) instr->args[0]->is_folded = instr->args[1]->is_folded = true;
+  if (instr->op == OWN_LOAD) instr->is_folded = is_operand(instr) || is_widened(instr);
   if (instr->op == OWN_GEP) instr->is_folded = fits_operand(instr);
   if (instr->op == OWN_ICMP || instr->op == OWN_FCMP || instr->op == OWN_REDUCE_OR) instr->is_folded = decides_alone(instr);
 }

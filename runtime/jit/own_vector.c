@@ -49,6 +49,29 @@ static void select_binary(own_code_t *code, own_value_t *instr, x86_opcode_t opc
   own_done(code, instr, to);
 }
 
+static bool is_shift(const own_value_t *value, own_op_t op, const own_value_t *user) {
+  return value->op == op && value->uses == 1 && value->block == user->block && own_is_constant(value->args[1]) &&
+         own_is_splat(value->args[1]);
+}
+
+bool own_is_rotation(const own_value_t *either) {
+  if (either->op != OWN_OR) return false;
+  const own_value_t *up = either->args[0], *down = either->args[1];
+  const own_type_t *type = either->type;
+  if (up->op == OWN_LSHR) up = either->args[1], down = either->args[0];
+  return type->kind == LLVMVectorTypeKind && (type->bits == 32 || type->bits == 64) &&
+         is_shift(up, OWN_SHL, either) && is_shift(down, OWN_LSHR, either) && up->args[0] == down->args[0] &&
+         !own_is_constant(up->args[0]) && up->args[1]->lanes[0] + down->args[1]->lanes[0] == type->bits;
+}
+
+static void select_rotation(own_code_t *code, own_value_t *instr) {
+  own_value_t *up = instr->args[instr->args[0]->op == OWN_SHL ? 0 : 1];
+  int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, up->args[0], SCRATCH);
+  own_emit_registers(code, X86_OPCODE(1, 1, instr->type->bits == 64, 0x72), own_width_of(code, instr->type), 1, to, from);
+  x86_byte(&code->x, (unsigned)up->args[1]->lanes[0]);
+  own_done(code, instr, to);
+}
+
 static void select_mask_binary(own_code_t *code, own_value_t *instr) {
   int opcode = instr->op == OWN_AND ? 0x41 : instr->op == OWN_OR ? 0x45 : 0x47;
   int to = own_result(code, instr, OWN_SCRATCH_MASK);
@@ -371,6 +394,8 @@ static void select_gather(own_code_t *code, own_value_t *instr) {
 static void select_integers(own_code_t *code, own_value_t *instr) {
   if (own_is_truth(instr->type))
     select_mask_binary(code, instr);
+  else if (instr->args[0]->is_folded && own_is_rotation(instr))
+    select_rotation(code, instr);
   else
     select_binary(code, instr, integer_opcodes[instr->op][size_index(instr->type)]);
 }
