@@ -27,7 +27,8 @@ hr_dtype_t op_body_result_dtype(const op_body_t *body, int k);
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
                         const int64_t *steps, void *const *outs);
 
-/* True if the body is one commutative, associative binary op of its two parameters; gives the op and a kernel for it. */
+/* True if the body is one commutative, associative binary op of its two parameters; gives the op and a kernel for
+ * it. */
 bool op_body_is_binary(const op_body_t *body, hlo_opcode_t *out_op, const ew_kernel_t **out_kernel);
 /* True if the body returns one of its parameters (the update of a plain scatter); gives its number. */
 bool op_body_is_parameter(const op_body_t *body, int *out_parameter);

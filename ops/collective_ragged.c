@@ -84,7 +84,8 @@ static hr_status_t exchange_pieces(op_env_t *env, ragged_t *ragged) {
   return coll_exchange(env, ragged->transfer, ragged->group, sends, recvs, bytes);
 }
 
-/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found later. */
+/* Rows that entries of `operand` count for member k, in bytes; nothing for what makes no sense, which is found
+ * later. */
 static size_t rows_bytes(const ragged_t *ragged, int operand, int k) {
   int64_t rows = 0;
   for (int64_t i = 0; i < ragged->each; i++) {

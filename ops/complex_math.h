@@ -71,8 +71,8 @@ c128_t c128_sqrt(c128_t z);
 c128_t c128_tan(c128_t z);
 c128_t c128_tanh(c128_t z);
 
-/* Numbers as two arrays of `count` parts, for generated code: the result takes the place of the operand, or of the first
- * one; abs leaves it in the real parts. */
+/* Numbers as two arrays of `count` parts, for generated code: the result takes the place of the operand, or of the
+ * first one; abs leaves it in the real parts. */
 #define COMPLEX_LANES_1(op) void c128_lanes_##op(int64_t count, double *re, double *im);
 #define COMPLEX_LANES_2(op) \
   void c128_lanes_##op(int64_t count, double *re, double *im, const double *re_2, const double *im_2);

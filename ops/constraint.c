@@ -117,7 +117,8 @@ op_kind_t op_kind(hr_dtype_t dtype) {
   }
 }
 
-bool op_is_promotable(hr_dtype_t from, hr_dtype_t to) {
+/* The specification's is_promotable: one family, and `to` is at least as wide. */
+static bool op_is_promotable(hr_dtype_t from, hr_dtype_t to) {
   return from == to || (hr_dtype_class(from) == hr_dtype_class(to) && hr_dtype_is_array(from) &&
                         hr_dtype_table[from].bits <= hr_dtype_table[to].bits);
 }
@@ -266,7 +267,8 @@ const hlo_computation_t *op_called(const hlo_instr_t *instr, hlo_attr_key_t key)
   return NULL;
 }
 
-const hlo_shape_t *op_body_result(const hlo_computation_t *body, int count, int k) {
+/* Bodies. Result k of `count` results: the root, or an element of its tuple; NULL if there is no such result. */
+static const hlo_shape_t *op_body_result(const hlo_computation_t *body, int count, int k) {
   const hlo_shape_t *root = body->root->shape;
   if (count == 1) return root;
   return hlo_shape_is_tuple(root) && root->element_count == count ? root->elements[k] : NULL;

@@ -25,8 +25,6 @@ bool op_is_if(const hlo_instr_t *instr);
 /* Families of element types within which mixed precision is allowed; later ones are richer. */
 typedef enum op_kind { OP_KIND_PRED, OP_KIND_INTEGER, OP_KIND_FLOAT, OP_KIND_COMPLEX, OP_KIND_OTHER } op_kind_t;
 op_kind_t op_kind(hr_dtype_t dtype);
-/* The specification's is_promotable: one family, and `to` is at least as wide. */
-bool op_is_promotable(hr_dtype_t from, hr_dtype_t to);
 
 /* Sizes of a result as they are worked out. */
 typedef struct op_dims {
@@ -67,8 +65,6 @@ static inline uint64_t op_dims_mask(hr_ints_t dims) {
   return mask;
 }
 
-/* Bodies. Result k of `count` results: the root, or an element of its tuple; NULL if there is no such result. */
-const hlo_shape_t *op_body_result(const hlo_computation_t *body, int count, int k);
 /* Type of result k of a body that returns scalars. */
 hr_status_t op_reducer_dtype(const hlo_instr_t *instr, const char *rule, const hlo_computation_t *body, int count,
                              int k, hr_dtype_t *out_dtype);
@@ -104,10 +100,6 @@ hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *r
 /* How many places the window has along a dimension of this size. A window of a dynamic size has as many as on its
  * bound; HLO_UNBOUNDED stays that. False if the number does not fit. */
 bool op_window_places(const hlo_window_dim_t *window, int64_t size, int64_t *out_places);
-
-/* What the window of a verified instruction makes of an operand; `rule` is for sizes that do not fit. */
-hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, const char *rule, const hlo_shape_t *operand,
-                            hr_dtype_t dtype, const hlo_shape_t **out_shape);
 
 /* Operands of reduce and reduce-window: inputs of equal sizes, then as many initial values of their types. */
 typedef struct op_reduction_rules {

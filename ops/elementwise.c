@@ -177,7 +177,8 @@ static hr_status_t reduced_precision(const hlo_instr_t *instr, ew_params_t *para
 hr_status_t ew_kernel_prepare(hr_arena_t *arena, const hlo_instr_t *instr, const ew_kernel_t **out_kernel) {
   ew_kernel_t kernel = {.operand_count = instr->operand_count, .params.result = instr->shape->dtype};
   if (!hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->operand_count < 1 || instr->operand_count > EW_MAX_OPERANDS)
-    return hr_error(HR_UNSUPPORTED, "%s of %d operands is not elementwise", hlo_op_name(instr->op), instr->operand_count);
+    return hr_error(HR_UNSUPPORTED, "%s of %d operands is not elementwise", hlo_op_name(instr->op),
+                    instr->operand_count);
   for (int k = 0; k < instr->operand_count; k++) kernel.params.operands[k] = instr->operands[k]->shape->dtype;
   if (instr->op == HLO_REDUCE_PRECISION) HR_TRY(reduced_precision(instr, &kernel.params));
   return finish_kernel(arena, &kernel, instr->op, instr, out_kernel);

@@ -19,7 +19,8 @@ hr_status_t ew_kernel_binary(hr_arena_t *arena, hlo_opcode_t op, hr_dtype_t dtyp
  * dense; it may be the same memory as a dense operand of the same element size, not overlap otherwise. */
 void ew_kernel_run(const ew_kernel_t *kernel, int64_t count, const void *const *in, const int64_t *in_steps, void *out);
 
-/* acc = op(acc, in[0]), op(acc, in[1]), ... in this order, for a kernel from ew_kernel_binary: one accumulator element. */
+/* acc = op(acc, in[0]), op(acc, in[1]), ... in this order, for a kernel from ew_kernel_binary: one accumulator
+ * element. */
 void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_step, void *acc);
 
 #endif

@@ -110,8 +110,8 @@ ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd) {
   }
 }
 
-/* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if the random integer of
- * `random_bits` bits is below the part cut off, as a fraction of that integer's range. */
+/* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if the random integer
+ * of `random_bits` bits is below the part cut off, as a fraction of that integer's range. */
 static double round_stochastic(double x, double unit, double random, int random_bits) {
   double steps = fabs(x) / unit, kept = floor(steps);
   bool up = random < floor(ldexp(steps - kept, random_bits));

@@ -4,17 +4,19 @@
  *
  * Fusions (the op `fusion`, made by passes/ or read from a program) are of these forms, which ops/fusion_form.h tells
  * apart, for the passes and the code generator alike; `kind` says which is meant:
- *   kLoop   Instructions of kind ELEMENTWISE or INDEX (any sizes), so that an element of a root is a formula of elements
- *           of the parameters. Roots are computed in one loop if they have equal sizes and share something; roots may
- *           also have nothing in common and any sizes (many small tensors, many scalars: one step instead of hundreds).
- *           A root may be an UPDATE: its formula is then evaluated over the sizes of what is written, in place of the
- *           updated operand, a parameter that the body does not use otherwise but by a dynamic-slice of the same part:
- *           then each element is read just before it is written; the code must not take the two for different arrays.
+ *   kLoop   Instructions of kind ELEMENTWISE or INDEX (any sizes), so that an element of a root is a formula of
+ *           elements of the parameters. Roots are computed in one loop if they have equal sizes and share something;
+ *           roots may also have nothing in common and any sizes (many small tensors, many scalars: one step instead of
+ *           hundreds). A root may be an UPDATE: its formula is then evaluated over the sizes of what is written, in
+ *           place of the updated operand, a parameter that the body does not use otherwise but by a dynamic-slice of
+ *           the same part: then each element is read just before it is written; the code must not take the two for
+ *           different arrays.
  *   kInput  Has reductions, all of one space: what they reduce and what they leave.
- *           rows:    the reduced dimensions are the last ones. What depends on a reduction is full or outer: full values
- *                    are used element by element, outer ones too, or broadcast to full along exactly what is reduced.
- *                    All else is a formula of the parameters, as in kLoop, read at a full, an outer, or any computed
- *                    index. Roots are full or outer. So softmax, layer norm and their gradients are one fusion.
+ *           rows:    the reduced dimensions are the last ones. What depends on a reduction is full or outer: full
+ *                    values are used element by element, outer ones too, or broadcast to full along exactly what is
+ *                    reduced. All else is a formula of the parameters, as in kLoop, read at a full, an outer, or any
+ *                    computed index. Roots are full or outer. So softmax, layer norm and their gradients are one
+ *                    fusion.
  *           columns: other reduced dimensions. What depends on a reduction is outer, used element by element; the rest
  *                    is a formula of the parameters. Roots are outer, or full (what is reduced, written on the way).
  *           A reduction of several operands (arg-max) and one whose computation is any formula of scalars are allowed.

@@ -7,12 +7,15 @@
 
 #include <string.h>
 
-#define GEMM_DEPTH 256         /* terms of a strip */
+#include "ops/native_cpu.h"
+
+#define GEMM_DEPTH 320         /* most terms of a strip */
 #define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
 #define SHORT_DEPTH 64
 #define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
 #define STRIP_BYTES 128        /* of a row of the widest strip */
 #define ROW_UNIT 8
+#define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
 
 typedef struct gemm_range {
@@ -22,9 +25,30 @@ typedef struct gemm_range {
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static inline int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* Terms of the strips of a sum of `depth` terms: about as many in each. */
+static inline int64_t gemm_strip_depth(int64_t depth) {
+  return divide_up(divide_up(depth, divide_up(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
+}
+
 /* As many rows of a as a block holds. */
 static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
-  return BLOCK_BYTES / (least(depth, GEMM_DEPTH) * real_bytes) / ROW_UNIT * ROW_UNIT;
+  return BLOCK_BYTES / (gemm_strip_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
+}
+
+/* Later terms of a sum are added to what is there. */
+static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range, int64_t first) {
+  return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
+}
+
+static int64_t vector_bytes(void) {
+  return native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16;
+}
+
+gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
+  int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
+  return (gemm_strips_t){width, divide_up(job->n, width), gemm_strip_depth(job->k), job->k};
 }
 
 #define TILES_FILE "ops/gemm_tiles.h"
@@ -40,19 +64,47 @@ static part_fn choose_part(bool is_double) {
   return is_double ? f64_narrow_part : f32_narrow_part;
 }
 
+static void pack_f32(const gemm_job_t *job, float *to) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return f32_wide_pack_all(job, to);
+  if (native_width() == NATIVE_MIDDLE) return f32_middle_pack_all(job, to);
+#endif
+  f32_narrow_pack_all(job, to);
+}
+
+static void pack_f64(const gemm_job_t *job, double *to) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE) return f64_wide_pack_all(job, to);
+  if (native_width() == NATIVE_MIDDLE) return f64_middle_pack_all(job, to);
+#endif
+  f64_narrow_pack_all(job, to);
+}
+
+void gemm_pack(const gemm_job_t *job, void *to) {
+  if (job->dtype == HR_F64)
+    pack_f64(job, to);
+  else
+    pack_f32(job, to);
+}
+
+size_t gemm_packed_bytes(const gemm_job_t *job) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  return (size_t)(strips.count * strips.width * job->k) * hr_dtype_bytes(job->dtype);
+}
+
 /* --- sizes --- */
 
 static int64_t parts_of(const gemm_job_t *job) { return hr_dtype_is_complex(job->dtype) ? 2 : 1; }
 static int64_t real_bytes(const gemm_job_t *job) { return (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype)); }
-static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 /* Whether the left matrix is packed: it must be if it has no dense rows or columns, and should where it is used often
- * and its lines are far apart. */
+ * and its lines are far apart; rows only where many of them meet in the caches. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
   int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
   if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
-  return columns >= PACKED_COLUMNS && step * parts_of(job) * real_bytes(job) >= 1024;
+  int64_t step_bytes = step * parts_of(job) * real_bytes(job);
+  return columns >= PACKED_COLUMNS && step_bytes >= 1024 && (job->a_col != 1 || step_bytes % 1024 == 0);
 }
 
 static gemm_range_t whole_range(const gemm_job_t *job) {
@@ -62,7 +114,7 @@ static gemm_range_t whole_range(const gemm_job_t *job) {
 }
 
 size_t gemm_space_bytes(const gemm_job_t *job) {
-  int64_t bytes = real_bytes(job), depth = least(GEMM_DEPTH, job->k * parts_of(job));
+  int64_t bytes = real_bytes(job), depth = gemm_strip_depth(job->k * parts_of(job));
   int64_t block = least(BLOCK_BYTES, divide_up(job->m, ROW_UNIT) * ROW_UNIT * depth * bytes);
   block += block / 8; /* panels do not follow each other closely */
   size_t strips = (size_t)(GEMM_STRIPS * STRIP_BYTES * GEMM_DEPTH);
@@ -97,6 +149,8 @@ static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col
   return cut;
 }
 
+static bool may_cut_sums(const gemm_job_t *job) { return !job->fill && !job->packed_b && job->mode == GEMM_SET; }
+
 #define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
 
 gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
@@ -107,7 +161,7 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * least_cost || (depths > 1 && (job->fill || job->mode != GEMM_SET))) continue;
+        if (cost >= 0.98 * least_cost || (depths > 1 && !may_cut_sums(job))) continue;
         least_cost = cost;
         best = make_cut(job, rows, columns, depths);
       }

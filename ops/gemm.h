@@ -30,6 +30,8 @@ typedef struct gemm_job {
   int64_t b_row, b_col;
   /* Operands whose rows or columns have no one step: where each row and each column starts. NULL: by steps. */
   const int64_t *a_rows, *a_cols, *b_rows, *b_cols;
+  /* If not NULL, what gemm_pack made of b, or the caller in its place: b is not read then. Of real numbers only. */
+  const void *packed_b;
   void *c;
   int64_t c_row; /* columns of c are dense */
 } gemm_job_t;
@@ -50,6 +52,21 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers);
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers);
 /* workers: at most as many as scratch memory is for; may be NULL. */
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch);
+
+/* The right matrix, packed once for many products: strips of columns, side by side, of as many terms as fit, and then of
+ * the next terms. Sizes, type and b of the job count. */
+size_t gemm_packed_bytes(const gemm_job_t *job);
+void gemm_pack(const gemm_job_t *job, void *to);
+/* Where an element goes, for who packs by himself: its neighbours as far as `lanes` columns, a vector's, follow it. */
+typedef struct gemm_strips {
+  int64_t width, count, depth, k; /* columns of a strip; strips; terms of each but the last; of all */
+} gemm_strips_t;
+gemm_strips_t gemm_strips_of(const gemm_job_t *job);
+static inline int64_t gemm_packed_at(const gemm_strips_t *strips, int64_t row, int64_t column) {
+  int64_t first = row / strips->depth * strips->depth, strip = column / strips->width;
+  int64_t depth = strips->k - first < strips->depth ? strips->k - first : strips->depth;
+  return (first * strips->count + strip * depth + row - first) * strips->width + column % strips->width;
+}
 
 /* The whole product on one worker, which is told to `fill`, and its scratch memory. */
 size_t gemm_space_bytes(const gemm_job_t *job);

@@ -6,6 +6,9 @@
  *   TILES_SUMS      vectors of sums that the registers hold: 8 or 16 */
 #include "ops/gemm.h"
 
+#ifndef PREFETCH_ROWS
+#define PREFETCH_ROWS 24 /* rows of b, ahead of their use: as long as a line takes from the last cache */
+#endif
 #define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
 #define TILES_INLINE TILES_TARGET static inline __attribute__((always_inline))
 
@@ -17,9 +20,10 @@ typedef struct TILES_NAME(place) {
   int64_t k, a_row, a_col, b_row, c_row;
 } TILES_NAME(place_t);
 
-/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. */
-TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
-                                   const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. `keep`: NULL, or
+ * where b is packed on the way, for the next rows of a. */
+TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
+                                           const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *keep, TILES_REAL *c) {
   TILES_NAME(acc) sums[8][8] = {0};
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
@@ -29,6 +33,14 @@ TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const T
     TILES_NAME(acc) line[8];
 #pragma GCC unroll 8
     for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
+    if (keep) {
+#pragma GCC unroll 8
+      for (int v = 0; v < vecs; v++) {
+        __builtin_prefetch(b + PREFETCH_ROWS * at->b_row + v * LANES);
+        ((TILES_NAME(vec) *)keep)[v] = line[v];
+      }
+      keep += vecs * LANES;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
       TILES_REAL factor = a[r * at->a_row];
@@ -45,4 +57,9 @@ TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const T
       if (mode == GEMM_SUBTRACT) sums[r][v] = *to - sums[r][v];
       *to = sums[r][v];
     }
+}
+
+TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
+                                   const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
+  TILES_NAME(tile_keeping)(rows, vecs, mode, at, a, b, NULL, c);
 }

@@ -48,17 +48,31 @@ TILES_TARGET static void TILES_NAME(pack_rows)(const gemm_job_t *job, int parts,
   }
 }
 
-/* The same from wherever each element is. */
+/* How many of the places follow each other closely. */
+TILES_INLINE int64_t TILES_NAME(neighbours)(const int64_t *places, int64_t count) {
+  int64_t run = 1;
+  while (run < count && places[run] == places[0] + run) run++;
+  return run;
+}
+
+/* The same from wherever each element is: of neighbours, all rows before the next ones. */
 TILES_TARGET static void TILES_NAME(gather_rows)(const gemm_job_t *job, int parts, int64_t row, int64_t rows,
                                                  int64_t first, int64_t depth, TILES_REAL *to) {
+  enum { FEW = 8 };
   const int64_t *columns = job->a_cols + first / parts;
-  for (int64_t i = row; i < row + rows; i++, to += depth) {
-    const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[i] * parts;
-    if (parts == 1)
-      for (int64_t p = 0; p < depth; p++) to[p] = from[columns[p]];
-    else
-      for (int64_t p = 0; p < depth; p += 2)
-        to[p] = from[2 * columns[p / 2]], to[p + 1] = from[2 * columns[p / 2] + 1];
+  int pair = parts - 1;
+  for (int64_t p = 0, run; p < depth; p += run) {
+    run = TILES_NAME(neighbours)(columns + p / parts, (depth - p) / parts) * parts;
+    bool alone = run < FEW * parts;
+    if (alone) run = least(FEW * parts, depth - p);
+    for (int64_t i = 0; i < rows; i++) {
+      const TILES_REAL *from = (const TILES_REAL *)job->a + job->a_rows[row + i] * parts;
+      TILES_REAL *line = to + i * depth + p;
+      if (!alone)
+        memcpy(line, from + columns[p / parts] * parts, (size_t)run * sizeof *line);
+      else
+        for (int64_t q = 0; q < run; q++) line[q] = from[columns[(p + q) >> pair] * parts + (q & pair)];
+    }
   }
 }
 
@@ -116,17 +130,11 @@ TILES_TARGET static void TILES_NAME(pack_turned)(const TILES_REAL *b, int64_t co
     for (int64_t p = j < whole ? whole_depth : 0; p < depth; p++) to[p * WIDTH + j] = b[j * col + p];
 }
 
-TILES_INLINE bool TILES_NAME(are_neighbours)(const int64_t *places, int64_t count) {
-  for (int64_t j = 1; j < count; j++)
-    if (places[j] != places[0] + j) return false;
-  return true;
-}
-
 /* From wherever each element is. */
 TILES_TARGET static void TILES_NAME(gather_strip)(const gemm_job_t *job, int64_t first, int64_t depth, int64_t column,
                                                   int64_t columns, TILES_REAL *to) {
   const int64_t *places = job->b_cols + column, *rows = job->b_rows + first;
-  bool dense = TILES_NAME(are_neighbours)(places, columns);
+  bool dense = TILES_NAME(neighbours)(places, columns) == columns;
   for (int64_t p = 0; p < depth; p++, to += WIDTH) {
     const TILES_REAL *from = (const TILES_REAL *)job->b + rows[p];
     if (dense && columns == WIDTH)
@@ -204,17 +212,22 @@ TILES_TARGET static void TILES_NAME(gather_strips)(const gemm_job_t *job, int pa
   }
 }
 
-/* Columns [column, column + columns) of terms [first, first + depth), in strips. */
+TILES_INLINE bool TILES_NAME(is_plain)(const gemm_job_t *job, int parts) {
+  return parts == 1 && job->b_col == 1 && !job->b_rows;
+}
+
+/* Columns [column, column + columns) of terms [first, first + depth), in strips. Later: whole strips are packed when
+ * they are multiplied. */
 TILES_TARGET static void TILES_NAME(pack_strips)(const gemm_job_t *job, int parts, int64_t first, int64_t depth,
-                                                 int64_t column, int64_t columns, TILES_REAL *to) {
+                                                 int64_t column, int64_t columns, bool later, TILES_REAL *to) {
   if (job->b_rows) {
     TILES_NAME(gather_strips)(job, parts, first, depth, column, columns, to);
     return;
   }
-  int64_t whole = parts == 1 && job->b_col == 1 ? columns / WIDTH * WIDTH : 0;
+  int64_t whole = TILES_NAME(is_plain)(job, parts) ? columns / WIDTH * WIDTH : 0;
   const TILES_REAL *b =
       (const TILES_REAL *)job->b + (first / parts * job->b_row + column / parts * job->b_col) * parts;
-  if (whole) TILES_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
+  if (whole && !later) TILES_NAME(pack_plain)(b, job->b_row, depth, whole / WIDTH, to);
   for (int64_t j = whole; j < columns; j += WIDTH)
     TILES_NAME(pack_strip)(job, parts, b + j * job->b_col, depth, least(WIDTH, columns - j), to + j * depth);
 }
@@ -257,14 +270,31 @@ TILES_TARGET static void TILES_NAME(edge)(int64_t rows, int64_t columns, gemm_mo
     }
 }
 
+/* Where the columns of a strip are before they are packed; NULL: they have been. */
+typedef struct TILES_NAME(plain) {
+  const TILES_REAL *b;
+  int64_t row;
+} TILES_NAME(plain_t);
+
+/* The first rows of a block pack a whole strip on their way. */
+TILES_TARGET static void TILES_NAME(pack_rows2)(gemm_mode_t mode, const TILES_NAME(place_t) * at,
+                                                const TILES_NAME(plain_t) * plain, const TILES_REAL *a, TILES_REAL *b,
+                                                TILES_REAL *c) {
+  TILES_NAME(place_t) there = *at;
+  there.b_row = plain->row;
+  TILES_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &there, a, plain->b, b, c);
+}
+
 /* Rows of a block against a strip of `columns` columns. */
 TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                           const TILES_NAME(place_t) * at, int64_t panel, const TILES_REAL *a,
-                                           const TILES_REAL *b, TILES_REAL *c) {
+                                           const TILES_NAME(place_t) * at, const TILES_NAME(plain_t) * plain,
+                                           int64_t panel, const TILES_REAL *a, TILES_REAL *b, TILES_REAL *c) {
   bool whole = columns == WIDTH || columns == LANES;
   for (int64_t i = 0; i < rows; i += BLOCK_ROWS, a += panel, c += BLOCK_ROWS * at->c_row) {
     int64_t count = rows - i < BLOCK_ROWS ? rows - i : BLOCK_ROWS;
-    if (columns == WIDTH)
+    if (i == 0 && plain->b)
+      TILES_NAME(pack_rows2)(mode, at, plain, a, b, c);
+    else if (columns == WIDTH)
       TILES_NAME(rows2)(count, mode, at, a, b, c);
     else if (whole)
       TILES_NAME(rows1)(count, mode, at, a, b, c);
@@ -276,35 +306,69 @@ TILES_TARGET static void TILES_NAME(strip)(int64_t rows, int64_t columns, gemm_m
 /* Rows of a block against some strips: all rows of it before the next strip, but where sums are short, and c is most of
  * the traffic, all strips before the next rows, for c to be written in long stretches. */
 TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_mode_t mode,
-                                            const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
-                                            const TILES_REAL *b, TILES_REAL *c) {
+                                            const TILES_NAME(place_t) * at, const TILES_NAME(plain_t) * plain,
+                                            const TILES_NAME(block_t) * block, TILES_REAL *b, TILES_REAL *c) {
   int64_t unit = at->k <= SHORT_DEPTH ? BLOCK_ROWS : rows;
   for (int64_t i = 0; i < rows; i += unit)
-    for (int64_t s = 0; s < columns; s += WIDTH)
-      TILES_NAME(strip)(least(unit, rows - i), least(WIDTH, columns - s), mode, at, block->panel,
+    for (int64_t s = 0; s < columns; s += WIDTH) {
+      bool packs = i == 0 && plain->b && columns - s >= WIDTH;
+      TILES_NAME(plain_t) from = {packs ? plain->b + s : NULL, plain->row};
+      TILES_NAME(strip)(least(unit, rows - i), least(WIDTH, columns - s), mode, at, &from, block->panel,
                         block->data + i / BLOCK_ROWS * block->panel, b + s * at->k, c + i * at->c_row + s);
+    }
+}
+
+/* Rows of a block against all columns of the range, packed in groups that stay in the caches. */
+TILES_TARGET static void TILES_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
+                                             int64_t first, const TILES_NAME(place_t) * at,
+                                             const TILES_NAME(block_t) * block, TILES_REAL *b, TILES_REAL *c) {
+  int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
+  bool later = rows >= BLOCK_ROWS && TILES_NAME(is_plain)(job, parts);
+  const TILES_REAL *from = (const TILES_REAL *)job->b + first * job->b_row + range->column;
+  int64_t width = GEMM_STRIPS * GEMM_DEPTH / at->k * WIDTH;
+  for (int64_t j = 0; j < range->columns; j += width) {
+    int64_t group = least(width, range->columns - j);
+    TILES_NAME(plain_t) plain = {later ? from + j : NULL, job->b_row};
+    TILES_NAME(pack_strips)(job, parts, first, at->k, range->column + j, group, later, b);
+    TILES_NAME(strips)(rows, group, gemm_mode_of(job, range, first), at, &plain, block, b, c + j);
+  }
+}
+
+/* The same where b has been packed. */
+TILES_TARGET static void TILES_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
+                                                    int64_t first, const TILES_NAME(place_t) * at,
+                                                    const TILES_NAME(block_t) * block, TILES_REAL *c) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  TILES_NAME(plain_t) none = {NULL, 0};
+  TILES_REAL *b = (TILES_REAL *)job->packed_b + gemm_packed_at(&strips, first, range->column);
+  TILES_NAME(strips)(rows, range->columns, gemm_mode_of(job, range, first), at, &none, block, b, c);
+}
+
+/* All of the right matrix. */
+TILES_TARGET static void TILES_NAME(pack_all)(const gemm_job_t *job, TILES_REAL *to) {
+  gemm_strips_t strips = gemm_strips_of(job);
+  for (int64_t p = 0; p < job->k; p += strips.depth)
+    TILES_NAME(pack_strips)(job, 1, p, least(strips.depth, job->k - p), 0, job->n, false,
+                            to + gemm_packed_at(&strips, p, 0));
 }
 
 /* A part of the result on one worker: rows, columns and terms as its range says. */
 TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space) {
   enum { SIZE = sizeof(TILES_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t most = gemm_block_rows(range->depth, SIZE);
+  int64_t most = gemm_block_rows(range->depth, SIZE), each = gemm_strip_depth(range->depth);
   TILES_REAL *b = space, *a = b + GEMM_STRIPS * WIDTH * GEMM_DEPTH;
   for (int64_t i = 0; i < range->rows; i += most)
-    for (int64_t p = 0; p < range->depth; p += GEMM_DEPTH) {
-      int64_t rows = least(most, range->rows - i), depth = least(GEMM_DEPTH, range->depth - p);
-      gemm_mode_t mode = job->mode == GEMM_SET && p > 0 ? GEMM_ADD : job->mode;
+    for (int64_t p = 0; p < range->depth; p += each) {
+      int64_t rows = least(most, range->rows - i), depth = least(each, range->depth - p);
       TILES_NAME(block_t) block = TILES_NAME(ready_block)(job, parts, worker, range->packed, range->row + i, rows,
                                                           range->first + p, depth, a);
       TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
       TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
-      int64_t width = GEMM_STRIPS * GEMM_DEPTH / depth * WIDTH;
-      for (int64_t j = 0; j < range->columns; j += width) {
-        int64_t group = least(width, range->columns - j);
-        TILES_NAME(pack_strips)(job, parts, range->first + p, depth, range->column + j, group, b);
-        TILES_NAME(strips)(rows, group, mode, &at, &block, b, c + j);
-      }
+      if (job->packed_b)
+        TILES_NAME(packed_columns)(job, range, rows, range->first + p, &at, &block, c);
+      else
+        TILES_NAME(columns)(job, range, rows, range->first + p, &at, &block, b, c);
     }
 }
 

@@ -105,8 +105,9 @@ hr_status_t infer_convolution(hr_arena_t *arena, const hlo_instr_t *instr, const
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }
 
-hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, const char *rule, const hlo_shape_t *operand,
-                            hr_dtype_t dtype, const hlo_shape_t **out_shape) {
+/* What the window of a verified instruction makes of an operand; `rule` is for sizes that do not fit. */
+static hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, const char *rule,
+                                   const hlo_shape_t *operand, hr_dtype_t dtype, const hlo_shape_t **out_shape) {
   const hlo_window_t *window = hlo_attr_window(instr);
   op_dims_t dims;
   op_dims_of(operand, &dims);

@@ -166,8 +166,6 @@ int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space,
   return factor_all(&r);
 }
 
-int64_t lu_factor_alone(const lu_matrix_t *matrix, void *space) { return lu_factor(NULL, matrix, space, 0); }
-
 void lu_solve_few(hr_dtype_t dtype, lu_triangle_t triangle, bool unit, int64_t n, const void *a, int64_t a_step,
                   int64_t columns, void *x, int64_t x_step) {
   loops_of(dtype).solve(triangle == LU_UPPER, unit, n, a, a_step, columns, x, x_step);

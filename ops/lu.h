@@ -18,9 +18,6 @@ size_t lu_space_bytes(hr_dtype_t dtype, int64_t m);
 /* P A = L U in place, as LAPACK's getrf. `space`: a piece of space_bytes for each of the workers. Returns 0, or the first
  * i (from 1) whose pivot is zero. */
 int64_t lu_factor(hr_workers_t *workers, const lu_matrix_t *matrix, void *space, size_t space_bytes);
-/* The same on one worker, which is given its own piece. */
-int64_t lu_factor_alone(const lu_matrix_t *matrix, void *space);
-
 typedef enum lu_triangle { LU_LOWER, LU_UPPER } lu_triangle_t;
 
 /* x = a^-1 x for a few right-hand sides: a is a triangle of n rows, x has `columns` columns. */

@@ -22,14 +22,25 @@ typedef struct op_native_target {
   void *emitter; /* for the code generator: what it was handed to the planner with */
 } op_native_target_t;
 
+/* Sets of operands, one for each result, as rows of so many words: bit k % 64 of word k / 64 is operand k. */
+static inline int native_reuse_words(int operand_count) { return (operand_count + 63) / 64; }
+static inline bool native_reuses(const uint64_t *reuse, int words, int result, int k) {
+  if (words < 2) return k < 64 && reuse[result] >> k & 1;
+  return k < 64 * words && reuse[result * words + k / 64] >> k % 64 & 1;
+}
+static inline void native_reuse_add(uint64_t *reuse, int words, int result, int k) {
+  reuse[result * words + k / 64] |= UINT64_C(1) << k % 64;
+}
+
 /* What prepare decided. */
 typedef struct op_native_step {
   const void *plan;     /* NULL: declined */
   size_t scratch_bytes; /* undefined at the start of every run; aligned to HR_ALIGNMENT */
-  /* Per result leaf, the operand leaves (bit k: leaf k < 64) whose bytes it may share: in[k] == out[leaf] must then give
-   * the right result, which counts only if this is the operand's last use. NULL: none. In-place ops (an update, a
-   * scatter, a sort) skip the copy when they are equal. */
+  /* Per result leaf, the operand leaves whose bytes it may share: in[k] == out[leaf] must then give the right result,
+   * which counts only if this is the operand's last use. NULL: none. In-place ops (an update, a scatter, a sort) skip
+   * the copy when they are equal. Rows of `reuse_words` words (0: one), see native_reuses. */
   const uint64_t *reuse;
+  int reuse_words;
   double flops, bytes; /* of one run, for traces; 0: unknown */
 } op_native_step_t;
 

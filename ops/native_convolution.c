@@ -164,8 +164,15 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   return is_whole(p);
 }
 
-/* By oneDNN, as the problem that it is. */
-static hr_status_t prepare_library(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+/* One of the ways of computing it, with its plan. */
+typedef struct conv_way {
+  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+  const void *plan;
+} conv_way_t;
+
+/* As the problem that it is: by fewer products, or by oneDNN. */
+static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
+                                   op_native_step_t *out) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
   conv_labels_t l = {.labels = hlo_attr_labels(step->instr), .window = window ? window->dims : NULL};
   conv_problem_t *problem;
@@ -181,14 +188,12 @@ static hr_status_t prepare_library(const op_native_target_t *target, const op_st
   if (!read_problem(&l, problem)) return NULL;
   if (problem->kind != CONV_WEIGHTS) problem->constant_weights = native_constant(step->instr->operands[1]);
   out->flops = problem->flops;
+  way->run = conv_run_winograd;
+  HR_TRY(conv_prepare_winograd(target, problem, out));
+  if (out->plan) return NULL;
+  way->run = conv_run_onednn;
   return conv_prepare_onednn(target, problem, out);
 }
-
-/* The library's way or that by products of matrices, with its plan. */
-typedef struct conv_way {
-  hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
-  const void *plan;
-} conv_way_t;
 
 static double array_bytes(const hlo_shape_t *shape) {
   double bytes = (double)hr_dtype_bytes(shape->dtype);
@@ -205,8 +210,7 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target, 
       hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG))
     return NULL;
   HR_TRY(HR_NEW(target->arena, &way));
-  *way = (conv_way_t){conv_run_onednn, NULL};
-  HR_TRY(prepare_library(target, step, out));
+  HR_TRY(prepare_problem(target, step, way, out));
   if (!out->plan) {
     way->run = conv_run_products;
     HR_TRY(conv_prepare_products(target, step, out));

@@ -46,6 +46,11 @@ static inline conv_role_t conv_role_out(conv_kind_t kind) {
   return kind == CONV_FORWARD ? CONV_DST : kind == CONV_DATA ? CONV_SRC : CONV_WEI;
 }
 
+/* Windows of 3 x 3 over enough channels, in f32 and f64. */
+hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
+                                  op_native_step_t *out);
+hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+
 hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 

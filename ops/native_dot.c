@@ -137,11 +137,34 @@ void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, b
   out_ready->wide_at = native_take(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
+static void swap_dims(dims_group_t *group, int i, int j) {
+  int dim = group->dims[i];
+  group->dims[i] = group->dims[j], group->dims[j] = dim;
+}
+
+/* Terms may be summed in any order: that in which they lie in `by`. */
+static void sort_terms(dims_group_t *by, dims_group_t *other) {
+  for (int i = 1; i < by->count; i++)
+    for (int j = i; j > 0 && by->dims[j - 1] > by->dims[j]; j--) swap_dims(by, j, j - 1), swap_dims(other, j, j - 1);
+}
+
+/* The order of the side whose terms are its innermost dimension: it is read in long stretches then. Where both are,
+ * that of the right side, which is packed for each block of the left one. */
+static void order_terms(const hlo_shape_t *rhs, dot_groups_t *g) {
+  bool by_rhs = false;
+  for (int i = 0; i < g->rhs_contracting.count; i++) by_rhs |= g->rhs_contracting.dims[i] == rhs->rank - 1;
+  if (by_rhs)
+    sort_terms(&g->rhs_contracting, &g->lhs_contracting);
+  else
+    sort_terms(&g->lhs_contracting, &g->rhs_contracting);
+}
+
 static hr_status_t plan_problem(hr_arena_t *arena, const op_step_t *step, dot_problem_t *problem) {
   dot_groups_t g;
   const hlo_shape_t *lhs = step->in_shapes[0], *rhs = step->in_shapes[1];
   HR_TRY(matmul_types_init(step->instr, lhs->dtype, rhs->dtype, step->out_shape->dtype, &problem->types));
   HR_TRY(dot_read_groups(step->instr, lhs, rhs, -1, &g));
+  order_terms(rhs, &g);
   problem->batch = group_size(lhs, &g.lhs_batch), problem->m = group_size(lhs, &g.lhs_free);
   problem->k = group_size(lhs, &g.lhs_contracting), problem->n = group_size(rhs, &g.rhs_free);
   HR_TRY(dot_check_result(step, problem->batch, problem->m, problem->n));

@@ -110,8 +110,10 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
 #define THIN_ROWS 16
+#define FEW_ROWS 3 /* fewer are read faster than b is packed */
 #define TINY 4 /* terms and columns */
 #define SPLIT_PRODUCTS 30000
+#define COLUMN_UNIT 128 /* of a worker's share */
 
 /* False: no form fits. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
@@ -138,6 +140,12 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   return true;
 }
 
+/* Long sums of few columns are shared out by terms, which blocks can be (gemm.h). */
+static bool is_better_by_terms(const op_native_target_t *target, const dot_problem_t *p, dot_loop_t loop) {
+  return target->workers > 1 && loop == LOOP_COLUMNS && p->batch == 1 && p->m >= FEW_ROWS &&
+         p->n <= COLUMN_UNIT && (double)p->m * (double)p->n * (double)p->k > 4 * SPLIT_PRODUCTS;
+}
+
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   const matmul_types_t *t = &problem->types;
   dot_small_t *plan;
@@ -150,13 +158,13 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
-  if (!plan_job(problem, plan, &loop)) return NULL;
+  if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);
   plan->split = target->workers > 1 && each >= SPLIT_PRODUCTS && problem->batch < 2 * target->workers;
   int64_t share = (plan->units + target->workers - 1) / target->workers;
-  plan->unit_grain = loop == LOOP_COLUMNS ? (share + 127) / 128 * 128 : share;
+  plan->unit_grain = loop == LOOP_COLUMNS ? (share + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT : share;
   if (plan->unit_grain < 1) plan->unit_grain = 1;
   out->plan = plan;
   return NULL;

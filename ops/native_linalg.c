@@ -350,32 +350,80 @@ const op_native_t native_triangular_solve = {"triangular-solve", prepare_solve, 
 
 extern const op_kernel_t custom_potrf, custom_trsm;
 
-/* The callee sees columns one after the other: then it means the matrix as the program does. */
-static bool is_by_columns(const hlo_layout_t *layout, int rank) {
-  if (!layout || layout->minor_to_major.count != rank || rank < 2) return false;
+/* The callee sees columns one after the other: then it means the matrix as the program does. What has no columns must
+ * lie as the program sees it. */
+static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, int batch_rank) {
+  int rank = shape->rank, columns = rank == batch_rank + 2;
+  if (!layout) return !columns;
+  if (layout->minor_to_major.count != rank) return false;
   const int64_t *order = layout->minor_to_major.data;
-  if (order[0] != rank - 2 || order[1] != rank - 1) return false;
-  for (int d = 2; d < rank; d++)
-    if (order[d] != rank - 1 - d) return false;
+  for (int d = 0; d < rank; d++) {
+    int place = columns && d < 2 ? 1 - d : d;
+    if (order[d] != rank - 1 - place) return false;
+  }
+  return true;
+}
+
+static bool are_laid_out(const op_step_t *step, int batch_rank) {
+  for (int k = 0; k < step->instr->operand_count; k++)
+    if (!is_laid_out(custom_operand_layout(step->instr, k), step->in_shapes[k], batch_rank)) return false;
+  for (int k = 0; k < custom_result_count(step->out_shape); k++)
+    if (!is_laid_out(custom_result_layout(step->instr, k), custom_result_shape(step->out_shape, k), batch_rank))
+      return false;
   return true;
 }
 
 hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
-                                int operands, const lapack_plan_t **out_plan) {
+                                const lapack_plan_t **out_plan) {
   const void *plan = NULL;
   *out_plan = NULL;
-  if (step->instr->operand_count != operands) return NULL;
-  for (int k = 0; k < operands; k++)
-    if (!is_by_columns(custom_operand_layout(step->instr, k), step->in_shapes[k]->rank)) return NULL;
-  if (!is_by_columns(custom_result_layout(step->instr, 0), step->in_shapes[0]->rank)) return NULL;
+  if (step->instr->operand_count == 0 || step->in_shapes[0]->rank < 2) return NULL;
+  if (!are_laid_out(step, step->in_shapes[0]->rank - 2)) return NULL;
   HR_TRY(kernel->prepare(target->arena, step, &plan));
   if (!((const lapack_plan_t *)plan)->scalars) *out_plan = plan;
   return NULL;
 }
 
+/* --- batches --- */
+
+size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products, size_t matrix_bytes,
+                            size_t worker_bytes, native_matrices_t *out) {
+  *out = (native_matrices_t){.batch = batch, .workers = target->workers};
+  out->apart = batch >= 2 * target->workers || products < 1e5;
+  out->grain = 1 + (int64_t)(100000 / products);
+  out->matrix_bytes = (matrix_bytes + 63) / 64 * 64, out->worker_bytes = (worker_bytes + 63) / 64 * 64;
+  return out->matrix_bytes * (size_t)(out->apart ? target->workers : 1) + out->worker_bytes * (size_t)target->workers;
+}
+
+typedef struct matrices_run {
+  const native_matrices_t *plan;
+  native_matrix_fn fn;
+  const void *context;
+  char *matrices, *spaces;
+} matrices_run_t;
+
+static void run_apart(void *context, int64_t begin, int64_t end, int worker) {
+  const matrices_run_t *r = context;
+  for (int64_t i = begin; i < end; i++)
+    r->fn(r->context, i, NULL, r->matrices + (size_t)worker * r->plan->matrix_bytes,
+          r->spaces + (size_t)worker * r->plan->worker_bytes);
+}
+
+void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *run, native_matrix_fn fn,
+                         const void *context) {
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  matrices_run_t r = {plan, fn, context, run->scratch, run->scratch};
+  r.spaces += plan->matrix_bytes * (size_t)(plan->apart ? plan->workers : 1);
+  if (plan->apart) {
+    hr_workers_for(workers, plan->batch, plan->grain, run_apart, &r);
+    return;
+  }
+  for (int64_t i = 0; i < plan->batch; i++) fn(context, i, workers, r.matrices, r.spaces);
+}
+
 static hr_status_t prepare_potrf(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
-  HR_TRY(native_lapack_check(target, step, &custom_potrf, 1, &lapack));
+  HR_TRY(native_lapack_check(target, step, &custom_potrf, &lapack));
   if (!lapack) return NULL;
   return plan_cholesky(target, step->in_shapes[0], mlir_dict_int(lapack->options, "uplo", 0) == 'L', true, out);
 }
@@ -385,8 +433,8 @@ const op_native_t native_custom_potrf = {"potrf", prepare_potrf, run_cholesky};
 static hr_status_t prepare_trsm(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
   solve_native_t *plan;
-  HR_TRY(native_lapack_check(target, step, &custom_trsm, 2, &lapack));
-  if (!lapack) return NULL;
+  HR_TRY(native_lapack_check(target, step, &custom_trsm, &lapack));
+  if (!lapack || step->instr->operand_count != 2) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   int64_t trans = mlir_dict_int(lapack->options, "trans_x", 0);
   plan->side = mlir_dict_int(lapack->options, "side", 0) == 'L' ? LEFT : RIGHT;

@@ -7,6 +7,8 @@
  *     j1  i i i i    ->    i1  j j j j         written past the caches if the result is larger than they are
  *
  * Each cache line of the operand is read as a whole before the next, and each of the result written as a whole. */
+#include "ops/native_transpose.h"
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -25,7 +27,7 @@ enum {
   GRAIN = 1 << 15 /* bytes that are worth a worker */
 };
 
-typedef struct native_transpose_plan {
+struct native_transpose_plan {
   int element_bytes;         /* of what changes places: an element, or a few that stay together */
   int64_t run_bytes;         /* of runs that stay together, if nothing smaller changes places; else 0 */
   int64_t i_count, i_stride; /* the dimension that is dense in the operand, and its stride in the result, bytes */
@@ -38,7 +40,7 @@ typedef struct native_transpose_plan {
   int64_t bytes;
   bool streams;
   hr_workers_fn copy; /* of some units */
-} native_transpose_plan_t;
+};
 
 typedef struct transpose_job {
   const native_transpose_plan_t *plan;
@@ -220,14 +222,17 @@ static void copy_runs(void *context, int64_t begin, int64_t end, int worker) {
   if (plan->streams) native_stream_end();
 }
 
-static hr_status_t run_transpose(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
-  const native_transpose_plan_t *plan = plan_;
-  transpose_job_t job = {plan, out[0], in[0]};
-  if (plan->bytes == 0) return NULL;
+void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to, const void *from) {
+  transpose_job_t job = {plan, to, from};
+  if (plan->bytes == 0) return;
   if (plan->run_bytes == plan->bytes)
-    native_copy(run->workers, out[0], in[0], plan->bytes);
+    native_copy(workers, to, from, plan->bytes);
   else
-    hr_workers_for(run->workers, plan->units, GRAIN / (plan->bytes / plan->units + 1) + 1, plan->copy, &job);
+    hr_workers_for(workers, plan->units, GRAIN / (plan->bytes / plan->units + 1) + 1, plan->copy, &job);
+}
+
+static hr_status_t run_transpose(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+  native_transpose_run(run->workers, plan, out[0], in[0]);
   return NULL;
 }
 
@@ -239,21 +244,17 @@ typedef struct transpose_dims {
   int64_t dims[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK];
 } transpose_dims_t;
 
-static void list_dims(const op_step_t *step, transpose_dims_t *t) {
-  const hlo_shape_t *in = step->in_shapes[0], *out = step->out_shape;
-  const int64_t *order = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data;
-  int64_t strides[HLO_MAX_RANK];
-  loop_dense_strides(in->rank, in->dims, 1, strides);
+static void list_dims(int rank, const int64_t *dims, const int64_t *strides, transpose_dims_t *t) {
   t->rank = 0;
-  for (int d = 0; d < out->rank; d++) {
-    if (out->dims[d] == 1) continue;
+  for (int d = 0; d < rank; d++) {
+    if (dims[d] == 1) continue;
     int last = t->rank - 1;
-    if (last >= 0 && t->from[last] == strides[order[d]] * out->dims[d]) {
-      t->dims[last] *= out->dims[d];
-      t->from[last] = strides[order[d]];
+    if (last >= 0 && t->from[last] == strides[d] * dims[d]) {
+      t->dims[last] *= dims[d];
+      t->from[last] = strides[d];
     } else {
-      t->dims[t->rank] = out->dims[d];
-      t->from[t->rank++] = strides[order[d]];
+      t->dims[t->rank] = dims[d];
+      t->from[t->rank++] = strides[d];
     }
   }
   loop_dense_strides(t->rank, t->dims, 1, t->to);
@@ -328,25 +329,38 @@ static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_
   plan_outer(plan, t, bytes);
 }
 
-static hr_status_t prepare_transpose(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const uint64_t in_place[] = {1};
+hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,
+                                      const int64_t *strides, const native_transpose_plan_t **out_plan) {
   native_transpose_plan_t *plan;
   transpose_dims_t t;
-  int64_t count, bytes = (int64_t)hr_dtype_bytes(step->out_shape->dtype);
-  HR_TRY(HR_NEW(target->arena, &plan));
-  HR_TRY(hlo_shape_count(step->out_shape, &count));
-  plan->bytes = count * bytes;
+  int64_t bytes = element_bytes;
+  HR_TRY(HR_NEW(arena, &plan));
+  plan->bytes = bytes;
+  for (int d = 0; d < rank; d++) plan->bytes *= dims[d];
   plan->streams = plan->bytes >= NATIVE_STREAM_BYTES;
+  *out_plan = plan;
+  if (plan->bytes == 0) return NULL;
+  list_dims(rank, dims, strides, &t);
+  if (t.rank < 2 || !widen_elements(&t, &bytes) || t.rank < 2)
+    plan_runs(plan, &t, bytes);
+  else
+    plan_squares(plan, &t, bytes);
+  return NULL;
+}
+
+static hr_status_t prepare_transpose(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1};
+  const hlo_shape_t *in = step->in_shapes[0], *shape = step->out_shape;
+  const int64_t *order = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data;
+  const native_transpose_plan_t *plan;
+  int64_t dense[HLO_MAX_RANK], strides[HLO_MAX_RANK];
+  loop_dense_strides(in->rank, in->dims, 1, dense);
+  for (int d = 0; d < shape->rank; d++) strides[d] = dense[order[d]];
+  HR_TRY(native_transpose_plan_new(target->arena, (int)hr_dtype_bytes(shape->dtype), shape->rank, shape->dims, strides,
+                                   &plan));
   out->plan = plan;
   out->bytes = 2.0 * (double)plan->bytes;
-  if (count == 0) return NULL;
-  list_dims(step, &t);
-  if (t.rank < 2 || !widen_elements(&t, &bytes) || t.rank < 2) {
-    plan_runs(plan, &t, bytes);
-    if (plan->run_bytes == plan->bytes) out->reuse = in_place;
-  } else {
-    plan_squares(plan, &t, bytes);
-  }
+  if (plan->bytes > 0 && plan->run_bytes == plan->bytes) out->reuse = in_place;
   return NULL;
 }
 

@@ -52,8 +52,8 @@ typedef struct op_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
-  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
-   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where
+   * out may be in[0] and is no other. May be NULL; not for wide ones. */
   hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   /* Accumulators of a wider type than the elements that travel: widen() starts them from the first member's elements,
@@ -148,8 +148,8 @@ struct op_env {
   void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for
-   * one that needs no waiting. The environment holds `value` and `into` until then, so that nothing is copied. A process
-   * that no process sends to receives zeros. NULL where the engine has none: the op reports UNSUPPORTED. */
+   * one that needs no waiting. The environment holds `value` and `into` until then, so that nothing is copied. A
+   * process that no process sends to receives zeros. NULL where the engine has none: the op reports UNSUPPORTED. */
   hr_status_t (*send)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *value, uint32_t *out_handle);
   hr_status_t (*recv)(op_env_t *env, const hlo_instr_t *instr, hlo_value_t *into, uint32_t *out_handle);
   hr_status_t (*transfer_done)(op_env_t *env, const hlo_instr_t *instr, uint32_t handle);

@@ -29,17 +29,18 @@ hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_opti
   if (unnamed) replicas = options->world_size;
   int64_t wanted;
   if (options->part && !given && !unnamed) widen_grid(options->world_size, &replicas, &partitions);
-  if (__builtin_mul_overflow(replicas, partitions, &wanted) || wanted != options->world_size)
+  if (__builtin_mul_overflow(replicas, partitions, &wanted)) wanted = INT64_MAX;
+  if (wanted != options->world_size)
     return hr_error(HR_USAGE,
                     "%.*s runs on a grid of %ld replicas x %ld partitions, which is not the number of processes, %d: "
-                    "start it with hlorun -n or mpirun -n, or choose --num-replicas and --num-partitions",
-                    HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size);
+                    "start them with hlorun -n %ld (or mpirun), or choose --num-replicas and --num-partitions",
+                    HR_STR_ARGS(module->name), (long)replicas, (long)partitions, options->world_size, (long)wanted);
   *out_grid = (plan_grid_t){(int)replicas, (int)partitions};
   return NULL;
 }
 
-/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step starts
- * (interpreter.run_parallel) have a grid of their own. */
+/* Replica groups can be checked against the grid only now: those of what the entry reaches. Processes that a step
+ * starts (interpreter.run_parallel) have a grid of their own. */
 static hr_status_t check_groups(const hlo_computation_t *computation, plan_grid_t grid, bool part, bool *visited) {
   if (visited[computation->id]) return NULL;
   visited[computation->id] = true;
@@ -145,7 +146,7 @@ static hr_status_t dump_plans(const compiler_options_t *options, const compiled_
 static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers, bool with_code,
                                   bool each_step) {
   flat_options_t flat = {.workers = hr_workers_count(workers)};
-  if (with_code) flat.emitter = &jit_native, flat.loop_emitter = &jit_loop_native, flat.emitter_context = program->jit;
+  if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
   if (!program->flat->is_reference) {
@@ -194,8 +195,8 @@ static hr_status_t prove_alone(const hlo_module_t *module, const compiler_option
   return compiler_prove(&program, 1, grid);
 }
 
-/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do copies
- * for actual sizes, and what they are copies of. */
+/* Programs that meet others keep their communication as it is: each is compiled without a look at the rest. So do
+ * copies for actual sizes, and what they are copies of. */
 static hr_status_t optimise(const compiled_program_t *program, const compiler_options_t *options) {
   bool keep = options->part || options->world_size == 1 || program->can_specialise;
   pass_options_t passes = {.dump_dir = dump_dir(options), .keep_collectives = keep};
@@ -203,7 +204,8 @@ static hr_status_t optimise(const compiled_program_t *program, const compiler_op
 }
 
 static hr_status_t specialise(compiled_program_t *program, const compiler_options_t *options) {
-  program->can_specialise = options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
+  program->can_specialise =
+      options->compiled && !options->part && !options->probe && pass_can_specialise(program->module);
   return program->can_specialise && options->actual ? pass_specialise(program->module, options->actual) : NULL;
 }
 
@@ -248,14 +250,6 @@ hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_o
     compiled_program_deinit(&program);
   else
     *out_program = program;
-  return st;
-}
-
-hr_status_t compile_file(const char *path, const compiler_options_t *options, compiled_program_t *out_program) {
-  hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(path, &bytes));
-  hr_status_t st = compile_bytes(path, bytes, options, out_program);
-  hr_buffer_release(bytes);
   return st;
 }
 

@@ -40,15 +40,14 @@ typedef struct compiled_program {
  * Errors: INVALID, UNSUPPORTED with file:line:column, USAGE for a grid that does not fit, NO_MEMORY. */
 hr_status_t compile_bytes(const char *path, hr_buffer_t *bytes, const compiler_options_t *options,
                           compiled_program_t *out_program);
-hr_status_t compile_file(const char *path, const compiler_options_t *options, compiled_program_t *out_program);
 void compiled_program_deinit(compiled_program_t *program);
 
 /* Replicas and partitions: the options, else the module; a module that names neither runs as one replica a process.
  * Errors: USAGE with the numbers if their product is not the world. */
 hr_status_t compiler_choose_grid(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t *out_grid);
 
-/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved either way runs. The
- * effort is bounded, so that loading stays quick. Errors: DISAGREE with the report. */
+/* Refuses programs whose processes would get stuck, or misuse their channels; what cannot be proved either way runs.
+ * The effort is bounded, so that loading stays quick. Errors: DISAGREE with the report. */
 hr_status_t compiler_prove(const check_program_t *programs, int count, plan_grid_t grid);
 
 #endif

@@ -60,7 +60,7 @@ typedef struct hlorun_client_options {
   uint64_t seed;       /* of the rng op */
   hlorun_engine_t engine; /* of the programs that it loads */
   bool trace;             /* note how long everything takes, for hlorun_client_trace and hlorun_client_explain */
-  size_t trace_events;    /* calls that the timeline keeps, the last ones; 0: 131072 */
+  size_t trace_events;    /* calls and shares of workers that the timeline keeps, the last ones; 0: 131072 */
 } hlorun_client_options_t;
 void hlorun_client_options_init(hlorun_client_options_t *options);
 
@@ -145,7 +145,7 @@ bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int i
 typedef struct hlorun_program_figures {
   size_t struct_size;
   double read_s, passes_s, plan_s, code_s; /* stages of loading; code: kernels chosen and made, addresses planned */
-  uint64_t arena_bytes;                    /* of intermediate values, planned ahead; 0: the reference engine's own way */
+  uint64_t arena_bytes; /* of intermediate values, planned ahead; 0: the reference engine's own way */
   /* Of the compiled engine: steps by what runs them; kernels whose code was made, in how many modules, and how many of
    * these the cache had. */
   uint64_t native_steps, generated_steps, reference_steps, copy_steps, code_kernels, code_modules, code_modules_cached;
@@ -171,6 +171,10 @@ typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
  * they are copied now. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer);
+/* Moves an array to memory that other processes of this machine reach, where there is such memory and the array is not
+ * there yet: what programs exchange step after step need not be copied for them then. Results are there anyway. The
+ * caller's reference is exchanged. */
+hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer);
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer);
 void hlorun_buffer_release(hlorun_buffer_t *buffer);
 const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer);

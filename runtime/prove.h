@@ -1,4 +1,5 @@
-/* The proof for processes that run different programs: each knows its own only, so rank 0 collects them when they meet. */
+/* The proof for processes that run different programs: each knows its own only, so rank 0 collects them when they
+ * meet. */
 #ifndef HLORUN_PROVE_H
 #define HLORUN_PROVE_H
 

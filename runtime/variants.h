@@ -22,8 +22,8 @@ typedef struct variants_options {
 hr_status_t variants_create(const variants_options_t *options, variants_t **out_variants);
 void variants_destroy(variants_t *variants); /* accepts NULL */
 
-/* The machine for these flattened arguments, whose shapes are checked; NULL: the program itself has to run, because some
- * size does not follow from those of the arguments, or there were too many. Good until the next call. */
+/* The machine for these flattened arguments, whose shapes are checked; NULL: the program itself has to run, because
+ * some size does not follow from those of the arguments, or there were too many. Good until the next call. */
 exec_compiled_t *variants_find(variants_t *variants, hlo_value_t *const *args);
 
 typedef struct variants_figures {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps the map of the source true: includes point one way, mpi.h stays in one file, every file is listed in Makefile.am,
-# every unit test has its row, and file names are unique.
+# Keeps the map of the source true: includes point one way, mpi.h stays in one file, every file is listed in
+# Makefile.am, every unit test has its row, and file names are unique.
 set -u
 source_dir=${TEST_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$source_dir" || exit 99

@@ -14,7 +14,8 @@ write_program wrong '  x = f32[3] parameter(0)
   ROOT y = f32[4] add(x, x)'
 write_program sum_all '  x = f32[3] parameter(0)
   ROOT y = f32[3] all-reduce(x), replica_groups={}, to_apply=add'
-sed -i 's/^ENTRY/add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n&/' sum_all.hlo
+sed -i 's/^ENTRY/add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\n&/' \
+  sum_all.hlo
 write_program big '  ROOT x = f64[1000000,1000000,1000000] iota(), iota_dimension=0'
 write_program elided '  ROOT x = f32[100] constant({...})'
 
@@ -54,7 +55,8 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %0 : tensor<?xf32>
 }
 END
-expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json sized.mlir
+expect_exit "stats of a copy" 0 "$hlorun" --engine compiled --input '0=f32[3]{1,2,3}' --repeat 3 --stats stats.json \
+  sized.mlir
 grep -q '"copies": 1,' stats.json && pass || fail "--stats does not count copies for sizes" stats.json
 grep -q '"generated_steps": 1,' stats.json && pass || fail "--stats does not count the steps of the copy" stats.json
 
@@ -63,6 +65,8 @@ for file in 00_read.hlo plan.txt flat.txt; do
   [ -s "dumped/$file" ] && pass || fail "--dump wrote no $file"
 done
 grep -q "arena of" dumped/flat.txt && pass || fail "--dump: no arena in flat.txt" dumped/flat.txt
+expect_exit "dump of a plan" 0 "$hlorun" --stop-after flat --dump planned twice.hlo
+[ -s planned/flat.txt ] && pass || fail "--stop-after flat --dump wrote nothing"
 
 # --- invalid programs: 3, with the place ---
 expect_exit "shape does not fit" 3 "$hlorun" --random-inputs wrong.hlo
@@ -76,6 +80,36 @@ expect_exit "garbage" 3 "$hlorun" garbage.hlo
 expect_exit "too big" 3 "$hlorun" big.hlo && expect_text "too big" "8000000000000000000 bytes"
 
 # --- files: 5 ---
+# Programs that come through pipes, which can be read but once, and as editors of other systems write them.
+expect_exit "standard input" 0 bash -c '"$0" --random-inputs=7 --expect random.npz - <twice.hlo' "$hlorun"
+expect_exit "a pipe" 0 bash -c 'cat twice.hlo | "$0" --random-inputs=7 --expect random.npz /dev/stdin' "$hlorun"
+expect_exit "a pipe that is checked" 0 bash -c 'cat twice.hlo | "$0" check -' "$hlorun"
+expect_exit "standard input of two" 2 "$hlorun" -n 2 --random-inputs -
+expect_text "standard input of two" "only one process has a standard input"
+printf '\xef\xbb\xbf' | cat - twice.hlo >marked.hlo
+sed 's/$/\r/' twice.hlo >returns.hlo
+"$hlorun" convert --to mlir -o plain.mlir twice.hlo
+printf '\xef\xbb\xbf' | cat - plain.mlir >marked.mlir
+cp twice.hlo 'zwei mal ü.hlo'
+for file in marked.hlo returns.hlo marked.mlir 'zwei mal ü.hlo'; do
+  expect_exit "$file" 0 "$hlorun" --random-inputs=7 --expect random.npz "$file"
+done
+
+# Wrong words.
+expect_exit "no such command" 2 "$hlorun" simulate twice.hlo && expect_text "no such command" \
+  "no command or file 'simulate'"
+expect_exit "schedule of nothing" 2 "$hlorun" schedule && expect_text "schedule of nothing" "gen, to-hlo or from-hlo"
+expect_exit "--every alone" 2 "$hlorun" --every 3 twice.hlo && expect_text "--every alone" "--checkpoint"
+expect_exit "too many processes" 2 "$hlorun" -n 100000 twice.hlo && expect_text "too many processes" "1024"
+expect_exit "--probe of nothing" 0 "$hlorun" --random-inputs --probe zzz twice.hlo
+expect_text "--probe of nothing" "no instruction that ran"
+
+# Places for compiled code that are none: the run goes on without, and makes no home.
+expect_exit "--cache, a file" 0 "$hlorun" --random-inputs --cache twice.hlo twice.hlo
+expect_text "--cache, a file" "compiled code is not kept"
+expect_exit "no home" 0 env -u XDG_CACHE_HOME -u HLORUN_CACHE HOME="$work/away" "$hlorun" --random-inputs twice.hlo
+[ ! -e "$work/away" ] && pass || fail "no home: it was made"
+
 expect_exit "no such program" 5 "$hlorun" nothing.hlo && expect_text "no such program" "nothing.hlo"
 expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
 expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo
@@ -84,7 +118,8 @@ expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --o
 expect_exit "without LLVM" 0 env HLORUN_LLVM=/nonexistent "$hlorun" --cache none --input '0=f32[3]{1,2,3}' twice.hlo
 expect_text "without LLVM" "out0 = f32[3] {2, 4, 6}"
 expect_text "without LLVM, a warning" "no code can be generated"
-[ "$(grep -c "no code can be generated" "$work/out")" = 1 ] && pass || fail "more than one warning without LLVM" "$work/out"
+[ "$(grep -c "no code can be generated" "$work/out")" = 1 ] && pass \
+  || fail "more than one warning without LLVM" "$work/out"
 
 # --- processes ---
 leak_check_off

@@ -62,7 +62,29 @@ expect_text() {
   fail "$1" "$work/out"
 }
 
-# add_counts FILE: adds the "N passed, N failed" line that ends a file, as `hlorun test` writes it; false if it has none.
+# write_sum NAME COUNT FACTOR: NAME.hlo makes of f32[COUNT] its sum over all processes (line 11) times FACTOR.
+write_sum() {
+  cat >"$1.hlo" <<EOF
+HloModule $1
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[$2] parameter(0)
+  all = f32[$2] all-reduce(x), replica_groups={}, to_apply=add
+  factor = f32[] constant($3)
+  factors = f32[$2] broadcast(factor), dimensions={}
+  ROOT next = f32[$2] multiply(all, factors)
+}
+EOF
+}
+
+# add_counts FILE: adds the "N passed, N failed" line that ends a file, as `hlorun test` writes it; false if it has
+# none.
 add_counts() {
   local line
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checkpoints: runs that are killed at random moments and gone on with end with the same bits as one that was left alone;
-# also on other numbers of replicas; torn checkpoints are passed over. KILLS=N says how many runs are killed.
+# Checkpoints: runs that are killed at random moments and gone on with end with the same bits as one that was left
+# alone; also on other numbers of replicas; torn checkpoints are passed over. KILLS=N says how many runs are killed.
 set -u
 . "$(dirname "$0")/common.sh"
 cd "$work" || exit 99
@@ -59,7 +59,8 @@ killed() {
   local name=$1 wanted=$2 kills=$3 steps=$4 ranks=$5 pid
   rm -rf kept
   for turn in $(seq "$kills"); do
-    setsid "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo >out 2>&1 </dev/null &
+    setsid "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo >out \
+      2>&1 </dev/null &
     pid=$!
     sleep "$(printf "0.%03d" $((RANDOM % 250 + 200 * ranks)))"
     for _ in $(seq 600); do
@@ -70,10 +71,12 @@ killed() {
     wait "$pid" 2>/dev/null
   done
   if ls -d kept/step-* >/dev/null 2>&1; then pass; else fail "$name: there is a checkpoint" out; fi
-  expect_exit "$name, at last" 0 "$hlorun" -n "$ranks" --steps "$((steps + 1))" "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo
+  expect_exit "$name, at last" 0 "$hlorun" -n "$ranks" --steps "$((steps + 1))" "${carry[@]}" --checkpoint kept \
+    --every 20 --resume train.hlo
   cp -r kept again
   rm -rf "again/step-$(printf %012d "$steps")"
-  expect_exit "$name" 0 "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint again --every 1000 --resume --ulp 0 --expect "$wanted" train.hlo
+  expect_exit "$name" 0 "$hlorun" -n "$ranks" --steps "$steps" "${carry[@]}" --checkpoint again --every 1000 --resume \
+    --ulp 0 --expect "$wanted" train.hlo
   expect_text "$name" "going on after step"
   rm -rf again
 }
@@ -81,7 +84,8 @@ killed "killed" alone.npz "${KILLS:-4}" 2500 1
 killed "killed, two replicas" two.npz 3 1500 2
 if [ -d kept ] && [ -z "$(ls kept | grep writing)" ]; then pass; else fail "half written checkpoints are removed"; fi
 # Who is killed between a new one and the removal leaves one more, until the next.
-expect_exit "another checkpoint" 0 "$hlorun" -n 2 --steps 1540 "${carry[@]}" --checkpoint kept --every 20 --resume train.hlo
+expect_exit "another checkpoint" 0 "$hlorun" -n 2 --steps 1540 "${carry[@]}" --checkpoint kept --every 20 --resume \
+  train.hlo
 if [ "$(ls -d kept/step-* | wc -l)" -le 2 ]; then pass; else fail "old checkpoints are removed"; fi
 
 # Torn and missing files: the newest whole one is used, and what is wrong with the others is said.
@@ -89,12 +93,14 @@ rm -rf kept
 expect_exit "three checkpoints" 0 "$hlorun" --steps 90 "${carry[@]}" --checkpoint kept --every 30 --keep 3 train.hlo
 expect_exit "the end of 100 steps" 0 "$hlorun" --steps 100 "${carry[@]}" -o hundred.npz train.hlo
 truncate -s -100 kept/step-000000000090/rank0.npz
-expect_exit "a torn file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 --expect hundred.npz train.hlo
+expect_exit "a torn file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 \
+  --expect hundred.npz train.hlo
 expect_text "a torn file" "going on after step 60"
 expect_text "a torn file" "its check sum differs"
 rm kept/step-000000000060/rank0.npz
 head -c 30 kept/step-000000000090/manifest >short && mv short kept/step-000000000090/manifest
-expect_exit "a missing file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 --expect hundred.npz train.hlo
+expect_exit "a missing file" 0 "$hlorun" --steps 100 "${carry[@]}" --checkpoint kept --every 1000 --resume --ulp 0 \
+  --expect hundred.npz train.hlo
 expect_text "a missing file" "going on after step 30"
 
 # On another number of replicas, when all have the same: each goes on with the same bits.

@@ -113,16 +113,19 @@ expect_crossed() {
 # --- collectives ---
 
 use two_hosts
-expect_crossed "collectives on 2 hosts" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 4 "$build_dir/tests/mpi/mpi_collectives"
+expect_crossed "collectives on 2 hosts" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 4 \
+  "$build_dir/tests/mpi/mpi_collectives"
 use three_hosts
-expect_crossed "collectives on 3 hosts" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 5 "$build_dir/tests/mpi/mpi_collectives"
+expect_crossed "collectives on 3 hosts" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 5 \
+  "$build_dir/tests/mpi/mpi_collectives"
 
 use two_hosts
 # The same over a bad wire, where the kernel has such.
 for disturbance in 'netem delay 2ms 1ms loss 1%' 'tbf rate 200mbit burst 64kb limit 64kb'; do
   # shellcheck disable=SC2086 # the words are wanted apart
   if tc qdisc add dev "${wire}b" root $disturbance 2>"$work/out"; then
-    expect_crossed "collectives with $disturbance" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 4 "$build_dir/tests/mpi/mpi_collectives"
+    expect_crossed "collectives with $disturbance" 1000000 "$mpirun" -x HLORUN_MODULE_DIR -n 4 \
+      "$build_dir/tests/mpi/mpi_collectives"
     tc qdisc del dev "${wire}b" root
   else
     skip "collectives with $disturbance: $(head -n 1 "$work/out")"
@@ -131,7 +134,8 @@ done
 
 # --- programs ---
 
-expect_crossed "cases" 10000 "$hlorun" test "$examples"/*.hlo "$source_dir"/tests/cases/{all,collective,reduce_scatter,send}*.mlir
+expect_crossed "cases" 10000 "$hlorun" test "$examples"/*.hlo \
+  "$source_dir"/tests/cases/{all,collective,reduce_scatter,send}*.mlir
 expect_crossed "partitioned programs" 50000 "$hlorun" test "$source_dir/tests/corpora/spmd"
 expect_text "an explanation" "0 failed"
 HLORUN_COLL_INFO=1
@@ -153,32 +157,18 @@ expect_crossed "a pipeline of programs" 1000 "$hlorun" -n 4 pipeline/rank*.hlo -
 
 feed=$examples/feed
 for rank in 0 1 2 3; do python3 "$feed/feeder.py" - 3 >"values$rank.feed"; done
-expect_exit "feeds of each process" 0 "$on" a "$hlorun" -n 4 --infeed 'file:values%r.feed' --outfeed 'file:out%r.feed' "$feed/feed.hlo"
+expect_exit "feeds of each process" 0 "$on" a "$hlorun" -n 4 --infeed 'file:values%r.feed' --outfeed 'file:out%r.feed' \
+  "$feed/feed.hlo"
 same=1
 for rank in 1 2 3; do cmp -s out0.feed "out$rank.feed" || same=0; done
 if [ "$same" = 1 ] && [ -s out0.feed ]; then pass; else fail "feeds of each process: all fed out the same"; fi
 
 state=(--carry 0:0 --input '0=f32[3]{1,2,3}')
-cat >grow.hlo <<'END'
-HloModule grow
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT sum = f32[] add(a, b)
-}
-
-ENTRY main {
-  x = f32[3] parameter(0)
-  all = f32[3] all-reduce(x), replica_groups={}, to_apply=add
-  part = f32[] constant(0.2501)
-  parts = f32[3] broadcast(part), dimensions={}
-  ROOT y = f32[3] multiply(all, parts)
-}
-END
+write_sum grow 3 0.2501
 expect_exit "undisturbed" 0 "$on" a "$hlorun" -n 4 --steps 300 "${state[@]}" --output whole.npz grow.hlo
 expect_exit "with checkpoints" 0 "$on" a "$hlorun" -n 4 --steps 200 "${state[@]}" --checkpoint kept --every 50 grow.hlo
-expect_exit "going on" 0 "$on" a "$hlorun" -n 4 --steps 300 "${state[@]}" --checkpoint kept --resume --ulp 0 --expect whole.npz grow.hlo
+expect_exit "going on" 0 "$on" a "$hlorun" -n 4 --steps 300 "${state[@]}" --checkpoint kept --resume --ulp 0 --expect \
+  whole.npz grow.hlo
 expect_text "going on" "going on after step 200"
 
 # --- what goes wrong ---

@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
-# Nothing is lost in conversions that the target can say. fields.hlo holds what the IR can hold: fields.list names the text
-# of each field of runtime/ir/module.h, which must come back from every target. ops.hlo has every op of the op table but
-# those that a target has no op for (below); a program that came back once comes back the same ever after.
+# Nothing is lost in conversions that the target can say. fields.hlo holds what the IR can hold: fields.list names the
+# text of each field of runtime/ir/module.h, which must come back from every target. ops.hlo has every op of the op
+# table but those that a target has no op for (below); a program that came back once comes back the same ever after.
 set -u
 . "$(dirname "$0")/common.sh"
 folder=$source_dir/tests/conversions
 
 # target NAME: file ending and options of a form.
-ending() { case $1 in hlo) echo hlo ;; proto) echo pb ;; wrapped) echo hlo.pb ;; text) echo mlir ;; *) echo mlirbc ;; esac; }
+ending() {
+  case $1 in
+    hlo) echo hlo ;;
+    proto) echo pb ;;
+    wrapped) echo hlo.pb ;;
+    text) echo mlir ;;
+    *) echo mlirbc ;;
+  esac
+}
 options() { case $1 in newest) echo --target-version=latest ;; [0-9]*) echo "--target-version=$1" ;; esac; }
 
 # there_and_back PROGRAM TARGET: $work/TARGET.back.hlo is the program out of the target.
@@ -33,15 +41,22 @@ declared() {
 }
 declared | sort -u >"$work/declared"
 grep -v '^#' "$folder/fields.list" | awk '{ print $1, $2 }' | sort -u >"$work/listed"
-if diff "$work/declared" "$work/listed" >"$work/out"; then pass; else fail "fields.list names every field" "$work/out"; fi
+if diff "$work/declared" "$work/listed" >"$work/out"; then
+  pass
+else
+  fail "fields.list names every field" "$work/out"
+fi
 
 for target in hlo proto wrapped text bytecode newest 1.0.0 0.9.0; do
   there_and_back "$folder/fields.hlo" "$target" || continue
   while read -r struct field text; do
     case "$text" in -|names) continue ;; esac
-    grep -qF -e "${text%%|*}" "$work/$target.back.hlo" || grep -qF -e "${text##*|}" "$work/$target.back.hlo" ||
-      { grep -F -e "${text%%=*}" "$work/$target.back.hlo" >"$work/out"; fail "$struct.$field through $target: $text" "$work/out"; continue; }
-    pass
+    if grep -qF -e "${text%%|*}" -e "${text##*|}" "$work/$target.back.hlo"; then
+      pass
+    else
+      grep -F -e "${text%%=*}" "$work/$target.back.hlo" >"$work/out"
+      fail "$struct.$field through $target: $text" "$work/out"
+    fi
   done < <(grep -v '^#' "$folder/fields.list")
 done
 
@@ -59,10 +74,11 @@ has_op() { grep -qE " $2\(" "$1"; }
 
 cp "$folder/ops.hlo" "$work/ops.hlo"
 for target in hlo proto text bytecode; do there_and_back "$work/ops.hlo" "$target"; done
-if cmp -s "$work/hlo.back.hlo" "$work/proto.back.hlo"; then pass; else
-  diff "$work/hlo.back.hlo" "$work/proto.back.hlo" >"$work/out"; fail "ops.hlo through a proto" "$work/out"; fi
-if cmp -s "$work/text.back.hlo" "$work/bytecode.back.hlo"; then pass; else
-  diff "$work/text.back.hlo" "$work/bytecode.back.hlo" >"$work/out"; fail "ops.hlo through text and bytecode" "$work/out"; fi
+expect_same() { # NAME FILE FILE
+  if diff "$2" "$3" >"$work/out"; then pass; else fail "$1" "$work/out"; fi
+}
+expect_same "ops.hlo through a proto" "$work/hlo.back.hlo" "$work/proto.back.hlo"
+expect_same "ops.hlo through text and bytecode" "$work/text.back.hlo" "$work/bytecode.back.hlo"
 for op in $(names); do
   case " $(echo $dissolved $refused) " in *" $op "*) continue ;; esac
   if has_op "$work/hlo.back.hlo" "$op"; then pass; else fail "ops.hlo has no $op"; continue; fi
@@ -76,7 +92,8 @@ for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u)
     fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") behind StableHLO"; fi
 done
 
-# Artifacts, without the ops that VHLO has no form for. What CHLO says becomes the custom calls that XLA knows, and reads.
+# Artifacts, without the ops that VHLO has no form for. What CHLO says becomes the custom calls that XLA knows, and
+# reads.
 grep -vE '^  (mulhi|ragged-dot|scan) =' "$work/ops.hlo" >"$work/portable.hlo"
 there_and_back "$work/portable.hlo" newest
 expect_exit "calls in an artifact" 0 "$hlorun" convert --to mlir -o "$work/calls.mlir" "$work/newest.mlirbc"

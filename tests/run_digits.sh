@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The digits example: the same losses and weights on 1, 2, 4 and 8 processes, and an accuracy of 95% after a short training.
+# The digits example: the same losses and weights on 1, 2, 4 and 8 processes, and an accuracy of 95% after a short
+# training.
 set -u
 . "$(dirname "$0")/common.sh"
 leak_check_off
@@ -17,7 +18,11 @@ done
 
 # A copy of the program for the actual number of rows runs compiled.
 expect_exit "one process explained" 0 "$hlorun" --explain "${two_epochs[@]}"
-if grep -q "generated code" "$work/out"; then pass; else fail "the compiled engine did not run the training" "$work/out"; fi
+if grep -q "generated code" "$work/out"; then
+  pass
+else
+  fail "the compiled engine did not run the training" "$work/out"
+fi
 
 HLORUN=$hlorun timeout -k 5 300 "$digits/run.sh" "$work/trained" 8 20 >"$work/out" 2>&1 || fail "run.sh" "$work/out"
 for file in weights.npz loss.svg; do

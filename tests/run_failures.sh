@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs that something happens to: interrupted, killed and stopped processes, disks that are full or read-only, files that
-# are missing. Each ends soon, with the exit code that it should have, and leaves neither processes nor files behind.
-# EVERY_SIZE=1 tries all numbers of processes from 1 to 8.
+# Runs that something happens to: interrupted, killed and stopped processes, disks that are full or read-only, files
+# that are missing. Each ends soon, with the exit code that it should have, and leaves neither processes nor files
+# behind. EVERY_SIZE=1 tries all numbers of processes from 1 to 8.
 set -u
 . "$(dirname "$0")/common.sh"
 cd "$work" || exit 99
@@ -10,32 +10,16 @@ mkdir temporary
 TMPDIR=$work/temporary
 export TMPDIR
 
-cat >busy.hlo <<'EOF'
-HloModule busy
-
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT sum = f32[] add(a, b)
-}
-
-ENTRY main {
-  x = f32[4096] parameter(0)
-  all = f32[4096] all-reduce(x), replica_groups={}, to_apply=add
-  low = f32[] constant(0.1)
-  scale = f32[4096] broadcast(low), dimensions={}
-  ROOT next = f32[4096] multiply(all, scale)
-}
-EOF
-sed 's/4096/4095/g' busy.hlo >other.hlo
+write_sum busy 4096 0.1
+write_sum other 4095 0.1
 
 # Processes of a session that are not over.
 living() {
   ps -o stat= -s "$1" | grep -vc '^Z'
 }
 
-# disturbed NAME CODE SIGNAL TARGET RANKS OPTION...: starts a run without end, sends the signal to the whole group, to the
-# command that was started, or to one of its processes, and waits.
+# disturbed NAME CODE SIGNAL TARGET RANKS OPTION...: starts a run without end, sends the signal to the whole group, to
+# the command that was started, or to one of its processes, and waits.
 disturbed() {
   local name="$1, $5 processes" want=$2 signal=$3 target=$4 ranks=$5 pid got=0 began
   shift 5
@@ -62,7 +46,12 @@ disturbed() {
   wait "$pid" 2>/dev/null || got=$?
   echo "exit code $got, want $want" >>out
   if [ "$got" -eq "$want" ]; then pass; else fail "$name" out; fi
-  if [ -z "$(find temporary -type f)" ]; then pass; else find temporary -type f >>out; fail "$name: files are left" out; fi
+  if [ -z "$(find temporary -type f)" ]; then
+    pass
+  else
+    find temporary -type f >>out
+    fail "$name: files are left" out
+  fi
 }
 
 # all_ways RANKS
@@ -116,12 +105,25 @@ mounted=(unshare -m sh -c 'mount -t tmpfs -o "$1" tmpfs disk && shift && exec "$
 if "${mounted[@]}" size=8k true 2>/dev/null; then
   for options in size=8k ro; do
     for ranks in 1 3; do
-      expect_exit "results, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs -o disk/out.npz busy.hlo
-      expect_exit "checkpoints, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs --carry 0:0 \
+      expect_exit "results, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" \
+        --random-inputs -o disk/out.npz busy.hlo
+      expect_exit "checkpoints, $options, $ranks processes" 5 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" \
+        --random-inputs --carry 0:0 \
         --steps 30 --checkpoint disk/kept --every 10 busy.hlo
-      expect_exit "a cache, $options, $ranks processes" 0 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" --random-inputs --cache disk/code busy.hlo
+      expect_exit "a cache, $options, $ranks processes" 0 "${mounted[@]}" "$options" "$hlorun" -n "$ranks" \
+        --random-inputs --cache disk/code busy.hlo
     done
   done
+  # Little room to share over mpirun: the kernel keeps what is shared, and where that cannot be reached (through /proc)
+  # it is said which file is full.
+  if command -v "$mpirun" >/dev/null; then
+    shared=(env HLORUN_MODULE_DIR="$build_dir/.libs" unshare -m
+      sh -c 'mount -t tmpfs -o size=16k tmpfs /dev/shm && eval "$1" && shift && exec "$@"' sh)
+    expect_exit "a full /dev/shm" 0 "${shared[@]}" : "$mpirun" -n 2 "$hlorun" --random-inputs busy.hlo
+    expect_exit "a full /dev/shm and no /proc" 5 "${shared[@]}" 'mount -t tmpfs tmpfs /proc' \
+      "$mpirun" -n 2 "$hlorun" --random-inputs busy.hlo
+    if grep -q "error: .*/dev/shm/hlorun.*No space left" out; then pass; else fail "a full /dev/shm is named" out; fi
+  fi
 else
   skip "disks: nothing can be mounted"
 fi

@@ -29,7 +29,8 @@ EOF
 python3 "$feed/feeder.py" - 3 >values.feed
 head -c 200 values.feed >torn.feed
 head -c 64 /dev/zero >nonsense.feed
-printf '%s\n' "[0.0, 2.0, 4.0, 6.0] [7] [0]" "[8.0, 10.0, 12.0, 14.0] [8] [1]" "[16.0, 18.0, 20.0, 22.0] [9] [2]" >wanted
+printf '%s\n' "[0.0, 2.0, 4.0, 6.0] [7] [0]" "[8.0, 10.0, 12.0, 14.0] [8] [1]" "[16.0, 18.0, 20.0, 22.0] [9] [2]" \
+  >wanted
 
 # expect_fed NAME: what was fed out is in the file `got`.
 expect_fed() {
@@ -39,11 +40,13 @@ expect_fed() {
 # From files, to files.
 for from in values.npz values.feed; do
   rm -f out.feed
-  expect_exit "$from to a file, reference" 0 "$hlorun" --engine reference --infeed "file:$from" --outfeed file:out.feed "$feed/feed.hlo"
+  expect_exit "$from to a file, reference" 0 "$hlorun" --engine reference --infeed "file:$from" --outfeed \
+    file:out.feed "$feed/feed.hlo"
   python3 "$feed/reader.py" out.feed >got
   expect_fed "$from to a file, reference"
   rm -f out.feed
-  expect_exit "$from to a file" 0 "$hlorun" --engine compiled --infeed "file:$from" --outfeed file:out.feed "$feed/feed.hlo"
+  expect_exit "$from to a file" 0 "$hlorun" --engine compiled --infeed "file:$from" --outfeed file:out.feed \
+    "$feed/feed.hlo"
   expect_text "$from to a file" "out0 = f32[] 12"
   python3 "$feed/reader.py" out.feed >got
   expect_fed "$from to a file"
@@ -71,13 +74,16 @@ if [ "$(ls out.npz*)" = out.npz ]; then pass; else fail "into an archive: nothin
 expect_exit "into one array" 2 "$hlorun" --infeed file:values.npz --outfeed file:out.npy "$feed/feed.hlo"
 
 # Commands at both ends; inherited files.
-expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 $feed/reader.py - >got" "$feed/feed.hlo"
+expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 $feed/reader.py - >got" \
+  "$feed/feed.hlo"
 expect_fed "commands"
-expect_exit "open files" 0 sh -c '"$0" --infeed fd:5 --outfeed fd:6 "$1" 5<values.feed 6>out.feed' "$hlorun" "$feed/feed.hlo"
+expect_exit "open files" 0 sh -c '"$0" --infeed fd:5 --outfeed fd:6 "$1" 5<values.feed 6>out.feed' "$hlorun" \
+  "$feed/feed.hlo"
 python3 "$feed/reader.py" out.feed >got
 expect_fed "open files"
 expect_exit "a command that fails" 5 "$hlorun" --infeed "exec:exit 3" --outfeed "file:out.feed" "$feed/feed.hlo"
-expect_exit "a reader that fails" 5 "$hlorun" --infeed file:values.feed --outfeed "exec:cat >/dev/null; exit 3" "$feed/feed.hlo"
+expect_exit "a reader that fails" 5 "$hlorun" --infeed file:values.feed --outfeed "exec:cat >/dev/null; exit 3" \
+  "$feed/feed.hlo"
 
 # Sockets of this user alone.
 python3 "$feed/feeder.py" in.socket 3 &
@@ -116,7 +122,8 @@ python3 -c "$connect" 127.0.0.1 "$((port + 1))" wrong open-sesame &
 feeder=$!
 HLORUN_FEED_SECRET=open-sesame
 export HLORUN_FEED_SECRET
-expect_exit "TCP with a secret" 0 "$hlorun" --timeout 20 --infeed "tcp:0.0.0.0:$((port + 1))" --outfeed file:out.feed "$feed/feed.hlo"
+expect_exit "TCP with a secret" 0 "$hlorun" --timeout 20 --infeed "tcp:0.0.0.0:$((port + 1))" --outfeed file:out.feed \
+  "$feed/feed.hlo"
 unset HLORUN_FEED_SECRET
 wait "$feeder"
 python3 "$feed/reader.py" out.feed >got

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A short, repeatable run of the fuzz targets: every program of the tree as it is, then changed copies of them. Longer runs:
-# configure with --enable-fuzzing CC=clang, then tests/fuzz_hlo_text -max_total_time=SECONDS FOLDER
+# A short, repeatable run of the fuzz targets: every program of the tree as it is, then changed copies of them. Longer
+# runs: configure with --enable-fuzzing CC=clang, then tests/fuzz_hlo_text -max_total_time=SECONDS FOLDER
 set -u
 . "$(dirname "$0")/common.sh"
 

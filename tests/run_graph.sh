@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The picture of `hlorun check --graph X.html` in a real browser: scrolled, zoomed, dragged. Skipped where there is none.
+# The picture of `hlorun check --graph X.html` in a real browser: scrolled, zoomed, dragged. Skipped where there is
+# none.
 set -u
 . "$(dirname "$0")/common.sh"
 

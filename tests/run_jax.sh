@@ -21,7 +21,8 @@ oldest_for() { # PROGRAM
 write() { # PROGRAM FILE OPTIONS...
   local program=$1 file=$2
   shift 2
-  expect_exit "$program to ${file##*/}" 0 "$hlorun" convert "$@" -o "$file" "$program" && echo "$file ${program%.hlo}.npz" >>"$work/list"
+  expect_exit "$program to ${file##*/}" 0 "$hlorun" convert "$@" -o "$file" "$program" \
+    && echo "$file ${program%.hlo}.npz" >>"$work/list"
 }
 
 number=0
@@ -44,7 +45,8 @@ done < <(find "$source_dir/tests/corpora" ${HLORUN_CORPORA:+"$HLORUN_CORPORA/ops
 for form in mlir mlirbc p.mlirbc pb hlo; do
   option=
   [ "$form" != p.mlirbc ] || option=--target-version=$latest
-  expect_exit "fields.hlo to $form" 0 "$hlorun" convert $option -o "$work/fields.$form" "$source_dir/tests/conversions/fields.hlo" &&
+  expect_exit "fields.hlo to $form" 0 "$hlorun" convert $option -o "$work/fields.$form" \
+    "$source_dir/tests/conversions/fields.hlo" &&
     echo "$work/fields.$form" >>"$work/list"
 done
 timeout 900 "$python" "$source_dir/tests/load_in_jax.py" <"$work/list" >"$work/out" 2>&1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Random programs (random_programs.py) mean the same before and after the passes, in the reference engine: exact ones, and
-# those of rarer types, to the bit, those with sums of floats within the usual tolerance. With RANDOM_ENGINE=compiled that
-# engine runs them, and is compared with the reference engine. RANDOM_COUNT programs of each kind, from RANDOM_SEED on;
-# RANDOM_KEEP=FOLDER keeps those that fail.
+# Random programs (random_programs.py) mean the same before and after the passes, in the reference engine: exact ones,
+# and those of rarer types, to the bit, those with sums of floats within the usual tolerance. With
+# RANDOM_ENGINE=compiled that engine runs them, and is compared with the reference engine. RANDOM_COUNT programs of each
+# kind, from RANDOM_SEED on; RANDOM_KEEP=FOLDER keeps those that fail.
 set -u
 . "$(dirname "$0")/common.sh"
 
@@ -13,7 +13,8 @@ compare() {
   local kind=$1 number=$2
   shift 2
   local program=$work/$kind-$number.hlo after=$work/after.hlo want=$work/want.npz
-  python3 "$source_dir/tests/random_programs.py" "$number" "$kind" >"$program" || { fail "random_programs.py $number"; return; }
+  python3 "$source_dir/tests/random_programs.py" "$number" "$kind" >"$program" \
+    || { fail "random_programs.py $number"; return; }
   if ! "$hlorun" run --engine reference "$program" --random-inputs="$number" -o "$want" >"$work/out" 2>&1; then
     fail "$kind program $number does not run" "$work/out"
   elif [ -n "$engine" ]; then
@@ -23,7 +24,9 @@ compare() {
   else
     check "$kind" "$number" "$hlorun" run --engine reference "$after" --random-inputs="$number" --expect "$want" "$@"
   fi
-  if [ "$failed" -ne "$before" ] && [ -n "${RANDOM_KEEP:-}" ]; then mkdir -p "$RANDOM_KEEP" && cp "$program" "$RANDOM_KEEP/"; fi
+  if [ "$failed" -ne "$before" ] && [ -n "${RANDOM_KEEP:-}" ]; then
+    mkdir -p "$RANDOM_KEEP" && cp "$program" "$RANDOM_KEEP/"
+  fi
   rm -f "$program"
 }
 

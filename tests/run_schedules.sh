@@ -43,7 +43,8 @@ check_page() {
       '```') [ -z "$command" ] || {
         # shellcheck disable=SC2086 # the words are wanted apart
         "$hlorun" $command 2>&1 | grep -v ': valid: ' >"$work/printed"
-        diff "$shown" "$work/printed" >"$work/differs" && echo same || { echo "differs: $command"; cat "$work/differs"; }
+        diff "$shown" "$work/printed" >"$work/differs" && echo same \
+          || { echo "differs: $command"; cat "$work/differs"; }
         command=; } ;;
       *) [ -z "$command" ] || printf '%s\n' "$line" >>"$shown" ;;
     esac
@@ -51,10 +52,11 @@ check_page() {
 }
 check_page >"$work/page"
 passed=$((passed + $(grep -c '^same' "$work/page")))
-if grep -q '^differs' "$work/page" || ! grep -q '^same' "$work/page"; then fail "examples/check/README.md" "$work/page"; fi
+if grep -q '^differs' "$work/page" || ! grep -q '^same' "$work/page"; then
+  fail "examples/check/README.md" "$work/page"
+fi
 
 # Several programs: by ranks, and one per rank in order.
-
 
 expect_exit "a rank twice" 2 "$hlorun" check --program "0-1=$page/head_to_head.hlo" --program "1=$page/pipeline.hlo"
 expect_exit "ranks left out" 2 "$hlorun" check --program "1-2=$page/head_to_head.hlo"
@@ -63,7 +65,6 @@ expect_verdict "one program by ranks" deadlock --program "0-1=$page/head_to_head
 # Repairs: the program that is written is sound in any order.
 for stuck in "$page/head_to_head.hlo" "$cases/ring_shift_stuck.hlo"; do
   name=$(basename "$stuck" .hlo)
-  mkdir -p "$work/fixed"
   expect_exit "$name, repaired" 4 "$hlorun" check --fix "$work/fixed" "$stuck"
   expect_text "$name, repaired" "then all orders complete"
   expect_verdict "$name, after the repair" sound --any-order "$work/fixed/$name.hlo"
@@ -72,7 +73,11 @@ done
 # Pictures.
 for form in dot svg html; do
   expect_exit "picture as $form" 4 "$hlorun" check --graph "$work/picture.$form" "$page/head_to_head.hlo"
-  if grep -q "send-done %sent.1" "$work/picture.$form"; then pass; else fail "picture as $form" "$work/picture.$form"; fi
+  if grep -q "send-done %sent.1" "$work/picture.$form"; then
+    pass
+  else
+    fail "picture as $form" "$work/picture.$form"
+  fi
 done
 expect_exit "picture of an unknown form" 2 "$hlorun" check --graph "$work/picture.gif" "$page/head_to_head.hlo"
 
@@ -82,7 +87,8 @@ for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")
   for engine in reference compiled; do
-    expect_exit "run, $name, $engine" 0 "$hlorun" -n "$ranks" --engine "$engine" --timeout 20 --expect "$cases/$name.npz" "$program"
+    expect_exit "run, $name, $engine" 0 "$hlorun" -n "$ranks" --engine "$engine" --timeout 20 --expect \
+      "$cases/$name.npz" "$program"
   done
 done
 leak_check_on
@@ -96,7 +102,8 @@ kill -USR1 "$asked"
 wait "$asked"
 echo "exit code $?" >>"$work/out"
 for text in "rank 0 waits in %sent.1 (send-done), for rank 1 to receive on channel 1" \
-            "rank 1 waits in %sent.2 (send-done), for rank 0 to receive on channel 2" "a cycle of waiting" "exit code 6"; do
+            "rank 1 waits in %sent.2 (send-done), for rank 0 to receive on channel 2" "a cycle of waiting" \
+            "exit code 6"; do
   if grep -qF "$text" "$work/out"; then pass; else fail "asked what it waits for: $text" "$work/out"; fi
 done
 leak_check_on
@@ -106,7 +113,8 @@ leak_check_off
 expect_exit "run, refused" 4 "$hlorun" -n 2 --timeout 20 --random-inputs "$page/head_to_head.hlo"
 expect_text "run, refused" "DEADLOCK"
 expect_exit "run, collectives crossed" 4 "$hlorun" -n 2 --timeout 20 --random-inputs "$page/collectives_crossed.hlo"
-expect_exit "run, collectives in branches" 0 "$hlorun" -n 2 --timeout 20 --random-inputs "$page/collectives_in_branches.hlo"
+expect_exit "run, collectives in branches" 0 "$hlorun" -n 2 --timeout 20 --random-inputs \
+  "$page/collectives_in_branches.hlo"
 leak_check_on
 
 leak_check_off

@@ -75,7 +75,8 @@ expect_text "srun" "out0 = f32[] 7.5"
 export HLORUN_MODULE_DIR=$build_dir/.libs
 expect_exit "collectives" 0 srun -n 4 "$build_dir/tests/mpi/mpi_collectives"
 unset HLORUN_MODULE_DIR
-expect_exit "a task alone" 0 srun -n 1 "$hlorun" --input '0=f32[3]{1,2,3}' --input '1=f32[3]{10,20,30}' "$examples/hello.hlo"
+expect_exit "a task alone" 0 srun -n 1 "$hlorun" --input '0=f32[3]{1,2,3}' --input '1=f32[3]{10,20,30}' \
+  "$examples/hello.hlo"
 expect_exit "-n against srun" 2 srun -n 2 "$hlorun" -n 3 --input "$examples/argmax.npz" "$examples/argmax.hlo"
 
 # The example's script, twice: the second job goes on where the first one stopped.

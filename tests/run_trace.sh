@@ -82,10 +82,43 @@ for engine in reference compiled; do
   expect_count "$engine: every turn" 1000
   expect_exit "$engine: a small ring" 0 env HLORUN_TRACE_EVENTS=64 "$hlorun" --engine $engine --random-inputs \
     --trace trace.json loop.hlo
-  expect_text "$engine: a small ring" "calls are not in the timeline"
+  expect_text "$engine: a small ring" "calls and shares are not in the timeline"
   check_timeline "$engine: what the small ring has" 1 read execution product
   grep -q "earlier calls dropped" trace.json && pass || fail "$engine: the timeline does not say what was dropped"
 done
+
+# Each worker has a row, with its shares inside of the calls that they are of; the shares of a loop add up.
+cat >wide.hlo <<'END'
+HloModule wide
+ENTRY main {
+  a = f32[2048,1024] parameter(0)
+  b = f32[2048,1024] sine(a)
+  c = f32[2048,1024] exponential(b)
+  ROOT d = f32[2048,1024] multiply(c, a)
+}
+END
+expect_exit "workers" 0 "$hlorun" --threads 3 --random-inputs --repeat 20 --trace trace.json --explain wide.hlo
+expect_text "workers: used evenly" "3 workers, busy for"
+expect_exit "workers: one" 0 "$hlorun" --threads 1 --random-inputs --trace one.json --explain wide.hlo
+grep -q "workers, busy for" "$work/out" && fail "workers: one" "$work/out" || pass
+if python3 -c '' 2>/dev/null; then
+  if python3 - >"$work/out" 2>&1 <<'END'
+import json
+events = json.load(open("trace.json"))["traceEvents"]
+rows = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+assert rows == {0: "steps", 1: "worker 0", 2: "worker 1", 3: "worker 2"}, rows
+calls = [e for e in events if e["ph"] == "X" and e["tid"] == 0 and e["cat"] == "generated"]
+shares = [e for e in events if e["ph"] == "X" and e["tid"] and e["cat"] != "loading"]
+assert len(calls) == 20 and shares, (len(calls), len(shares))
+for call in calls:
+    inside = [s for s in shares if call["ts"] <= s["ts"] and s["ts"] + s["dur"] <= call["ts"] + call["dur"] + 0.01]
+    assert {s["name"] for s in inside} == {call["name"]}, inside
+    assert sum(s["args"]["units"] for s in inside) == inside[0]["args"]["of"], inside
+    assert len({s["tid"] for s in inside}) == len(inside), inside
+assert not [e for e in json.load(open("one.json"))["traceEvents"] if e.get("tid", 0)], "rows of one worker"
+END
+  then pass; else fail "workers: rows" "$work/out"; fi
+fi
 
 # What the compiled engine ran, and with what.
 expect_exit "kinds" 0 "$hlorun" --engine compiled --random-inputs --trace trace.json --stats stats.json loop.hlo

@@ -54,8 +54,8 @@ run_branches() {
     -i "1=s32[] $which" "$work/$name.hlo"
 }
 
-# expect_later NAME CODE FILE TEXT... -- COMMAND...: as expect_exit and expect_text, but a few run at a time (mpirun takes
-# a second to end a run that fails); their results are looked at by check_later. FILE is a name of its own.
+# expect_later NAME CODE FILE TEXT... -- COMMAND...: as expect_exit and expect_text, but a few run at a time (mpirun
+# takes a second to end a run that fails); their results are looked at by check_later. FILE is a name of its own.
 later=()
 expect_later() {
   local name=$1 code=$2 file=$work/later.$3
@@ -200,8 +200,8 @@ expect_difference sends_crossed compiled "a cycle of waiting" \
   "rank 0 waits in send $work/sends_crossed.hlo:18: %sending.1, channel 1, for rank 1 to start number 1" \
   "rank 1 waits in recv $work/sends_crossed.hlo:33: %receiving.2, channel 2, for rank 0 to start number 1"
 
-# loop NAME TEXT: writes a loop of as many turns as parameter 1 says, plus parameter 2 times the rank; TEXT makes its new
-# value `y`.
+# loop NAME TEXT: writes a loop of as many turns as parameter 1 says, plus parameter 2 times the rank; TEXT makes its
+# new value `y`.
 loop() {
   cat >"$work/$1.hlo" <<EOF
 HloModule loop

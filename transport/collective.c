@@ -290,4 +290,8 @@ void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner) {
   return groups->shm ? tp_shm_alloc(groups->shm, size_bytes) : NULL;
 }
 
+bool tp_is_shared(const tp_groups_t *groups, const void *memory) {
+  return groups->shm && tp_shm_has(groups->shm, memory);
+}
+
 void tp_free(void *owner, void *memory) { tp_shm_free(owner, memory); }

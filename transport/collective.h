@@ -20,8 +20,8 @@ typedef struct tp_reducer {
   void *context;
   bool in_any_order; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it may be called by any thread, one at a time */
-  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where out
-   * may be in[0] and is no other. May be NULL; not for wide ones. */
+  /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where
+   * out may be in[0] and is no other. May be NULL; not for wide ones. */
   hr_status_t (*combine)(void *context, void *out, const void *const *in, int arrays, int64_t count);
   size_t element_bytes;
   size_t acc_bytes; /* of one accumulator element; 0: accumulators are elements, and the rest is unused */
@@ -33,6 +33,7 @@ typedef struct tp_reducer {
  * best made in it. NULL: there is none (any memory will do). Any thread; it may be freed after tp_close. */
 void *tp_alloc(tp_groups_t *groups, size_t size_bytes, void **out_owner);
 void tp_free(void *owner, void *memory);
+bool tp_is_shared(const tp_groups_t *groups, const void *memory); /* is it of tp_alloc? */
 
 typedef struct tp_block { /* bytes to or from one member */
   void *data;
@@ -55,8 +56,8 @@ hr_status_t tp_all_to_all(tp_group_t *group, const tp_block_t *sends, const tp_b
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request);
 /* Done when every member has started it. */
 hr_status_t tp_barrier(tp_group_t *group, tp_request_t **out_request);
-/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need to call. Those between
- * two ranks meet in the order of the calls, for each stream of its own. */
+/* To rank `to` and from rank `from` of the world (-1: none). Only the two ends of a transfer need to call. Those
+ * between two ranks meet in the order of the calls, for each stream of its own. */
 hr_status_t tp_permute(tp_groups_t *groups, int64_t stream, int to, const tp_block_t *send, int from,
                        const tp_block_t *recv, tp_request_t **out_request);
 

@@ -88,8 +88,8 @@ static inline bool tp_group_spans_machines(const tp_group_t *group) {
 /* Made on the first call; they end with the endpoint. */
 hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups);
 
-/* `stream`: transfers of one stream start in the same order on all members; those of different streams (an instruction's
- * channel id) need not. Errors: INVALID for a rank outside the world or listed twice. */
+/* `stream`: transfers of one stream start in the same order on all members; those of different streams (an
+ * instruction's channel id) need not. Errors: INVALID for a rank outside the world or listed twice. */
 hr_status_t tp_group_get(tp_groups_t *groups, int size, const int *ranks, int64_t stream, tp_group_t **out_group);
 
 #endif

@@ -408,8 +408,6 @@ hr_status_t tp_loop_read(tp_loop_t *loop, int fd, uint64_t offset_bytes, void *d
   return NULL;
 }
 
-bool tp_read_is_done(const tp_read_t *read) { return atomic_load(&read->done); }
-
 hr_status_t tp_read_wait(tp_read_t *read) {
   if (!read) return NULL;
   uv_sem_wait(&read->ended);

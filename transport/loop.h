@@ -1,8 +1,8 @@
 /* The loop: one libuv event loop per process, on a thread of its own, which starts when something first needs it. It
  * delivers timers, signals and bytes from files; sockets of feeds and the progress of transfers join it through
  * tp_loop_uv.
- * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_work_wait, tp_read_wait) not from
- * the loop's own. Callbacks run on the loop thread: they must be short and must not block.
+ * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_work_wait,
+ * tp_read_wait) not from the loop's own. Callbacks run on the loop thread: they must be short and must not block.
  * Errors: UNAVAILABLE with libuv's reason. */
 #ifndef TP_LOOP_H
 #define TP_LOOP_H
@@ -16,8 +16,8 @@
 typedef struct tp_loop tp_loop_t;
 typedef void (*tp_loop_fn)(void *context);
 
-/* Remembers the processors that the calling thread may use, before it is bound to some of them: the loop's thread will be
- * free to use all of them. Returns their number. */
+/* Remembers the processors that the calling thread may use, before it is bound to some of them: the loop's thread will
+ * be free to use all of them. Returns their number. */
 int tp_loop_note_processors(void);
 
 /* The process's loop. The first call starts it; every call is undone by one tp_loop_release, the last of which ends
@@ -57,7 +57,6 @@ typedef struct tp_read tp_read_t;
  * been waited for. */
 hr_status_t tp_loop_read(tp_loop_t *loop, int fd, uint64_t offset_bytes, void *data, size_t size_bytes,
                          tp_read_t **out_read);
-bool tp_read_is_done(const tp_read_t *read);
 /* Waits for the end and frees the read. Errors: UNAVAILABLE also if the file is too short. Accepts NULL. */
 hr_status_t tp_read_wait(tp_read_t *read);
 

@@ -26,8 +26,8 @@ static inline int tp_machines_member(const tp_machines_t *machines, int machine,
   return machines->members[machines->first[machine] + lane];
 }
 
-/* Which lane of a machine looks after a member, of any machine: the work is shared among the lanes. A machine's lanes look
- * after themselves. */
+/* Which lane of a machine looks after a member, of any machine: the work is shared among the lanes. A machine's lanes
+ * look after themselves. */
 static inline int tp_machines_lane_for(const tp_machines_t *machines, int machine, int member) {
   return machines->lane_of[member] % machines->lanes[machine];
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #define CANCEL_REST_NS 20000
 #define CANCEL_POLLS 1000
 #define ABORT_S 2             /* how long a process that gives up later leaves the end of the job to the first one */
+#define SEGMENT_BYTES (UINT64_C(5) << 20) /* that Open MPI takes of /dev/shm for a process */
 #define PUSH_POLLS 64          /* looks of one that waits, after which messages within the machine are pushed on */
 
 struct tp_message {
@@ -251,12 +253,12 @@ static void abort_at_exit(int status, void *context) {
 
 static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   mpi_endpoint_t *self = self_of(endpoint);
-  if (failed) abort_job(endpoint->exit_code);
+  if (failed && !endpoint->speaks_later) abort_job(endpoint->exit_code);
   for (tp_message_t *message; (message = self->free_messages);) {
     self->free_messages = message->next_free;
     self->host->free(message);
   }
-  if (endpoint->out_of_step) {
+  if (endpoint->out_of_step || failed) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);
@@ -269,9 +271,12 @@ static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = 
                                        .send_meeting = mpi_send_meeting, .test = mpi_test,
                                        .probe = mpi_probe, .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
 
+/* Of all ranks of this machine together: mpirun may have given each a few, out of what it has itself. */
 static int processor_count(void) {
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  cpu_set_t own, launcher;
+  if (sched_getaffinity(0, sizeof own, &own)) return 1;
+  if (!sched_getaffinity(getppid(), sizeof launcher, &launcher)) CPU_OR(&own, &own, &launcher);
+  return CPU_COUNT(&own);
 }
 
 static int environment_number(const char *name) {
@@ -286,10 +291,19 @@ static bool direct_copies_work(void) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
 }
 
+/* Where /dev/shm has no room for what Open MPI keeps there for each process, it is told of another folder. */
+static void find_room(int local_size) {
+  struct statvfs shared;
+  const char *temporary = getenv("TMPDIR");
+  if (statvfs("/dev/shm", &shared) || shared.f_bavail * shared.f_frsize > (uint64_t)local_size * SEGMENT_BYTES) return;
+  setenv("OMPI_MCA_btl_vader_backing_directory", temporary && *temporary ? temporary : "/tmp", 0);
+}
+
 /* What Open MPI cannot find out for itself in time. The user's own settings win. */
 static void give_hints(void) {
   int local_size = environment_number("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (local_size > processor_count()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  if (local_size > 1) find_room(local_size);
   if (!direct_copies_work()) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   /* All on one machine: shared memory it is; looking for networks would only take time. */
   if (local_size > 0 && local_size == environment_number("OMPI_COMM_WORLD_SIZE")) setenv("OMPI_MCA_pml", "ob1", 0);

@@ -5,7 +5,7 @@
 
 #include "transport/transport.h"
 
-#define TP_MPI_MODULE_VERSION 6
+#define TP_MPI_MODULE_VERSION 7
 #define TP_MPI_MODULE_ENTRY "tp_mpi_module_open"
 
 typedef struct tp_mpi_host {

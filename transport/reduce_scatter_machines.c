@@ -1,8 +1,9 @@
 /* Reduce-scatter over several machines, for what may be combined in any order. The lanes of a machine share the chunks
- * of the result, wherever these end up: each gets its chunks of all members of its machine, reduces them, and sends what
- * came out to those who want it; they add up one partial result of each machine.
+ * of the result, wherever these end up: each gets its chunks of all members of its machine, reduces them, and sends
+ * what came out to those who want it; they add up one partial result of each machine.
  * Order: within a machine in listed order, then machine by machine.
- * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other machine; 1/lanes of the
+ * Cost:  one all-to-all within the machine; every chunk crosses the network once from each other machine; 1/lanes of
+ * the
  *        machine's arithmetic a rank. */
 #include <string.h>
 
@@ -14,8 +15,8 @@ static size_t chunk_bytes(const tp_request_t *request) {
   return (size_t)request->count * request->reducer.element_bytes;
 }
 
-/* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the machine; and one partial
- * result of each machine. */
+/* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the machine; and one
+ * partial result of each machine. */
 static char *chunk_at(const tp_request_t *request, int place) {
   return request->scratch.data + (size_t)place * chunk_bytes(request);
 }

@@ -57,7 +57,7 @@ struct tp_shm_turn {
   uint32_t number;     /* of the group's transfers */
   bool begun, over;
   bool eager;          /* its note may still be read: it tells its size later */
-  bool in_note;        /* what it gives is in its note */
+  bool in_note;        /* what it gives is in its note, which may be read longer than what lies elsewhere */
   uint64_t base;       /* the group's steps before it */
   uint64_t steps;      /* done by this process */
   uint64_t wanted;     /* what it waits for last */
@@ -65,6 +65,8 @@ struct tp_shm_turn {
   struct tp_shm_staging *stage;
   char *stage_memory;
   int64_t round, rounds; /* the algorithm's */
+  hr_status_t (*work)(tp_shm_turn_t *turn, int member, int64_t piece); /* rounds pieces for each member, */
+  int64_t pieces;        /* so many in all, which any member does; 0: each does its own */
   uint64_t first;        /* step of its first chunk */
   int seen;              /* members that have done seen_steps */
   uint64_t seen_steps;

@@ -231,9 +231,15 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
   if (last) world_free(world);
 }
 
-static const tp_vtable_t self_vtable = {.name = "self", .send = self_send, .recv = self_recv,
-                                        .send_meeting = self_send, .test = self_test,
-                                        .probe = self_probe, .cancel = self_cancel, .rest = self_rest, .close = self_close};
+static const tp_vtable_t self_vtable = {.name = "self",
+                                        .send = self_send,
+                                        .recv = self_recv,
+                                        .send_meeting = self_send,
+                                        .test = self_test,
+                                        .probe = self_probe,
+                                        .cancel = self_cancel,
+                                        .rest = self_rest,
+                                        .close = self_close};
 
 static void rank_init(self_world_t *world, int number) {
   self_rank_t *rank = &world->ranks[number];

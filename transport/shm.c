@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ typedef struct card { /* how a process introduces itself */
   uint64_t number; /* made up by each process: the first one's names the file */
   uint64_t number_at; /* address of the number in its memory */
   int process;
+  cpu_set_t processors; /* that it may use */
 } card_t;
 
 /* The same for all processes that could share memory, and no others: the running kernel, and the file system in which
@@ -52,6 +55,7 @@ static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
   shm->number = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44;
   card_t mine = {.machine = machine_number(shm->groups->endpoint), .number = shm->number,
                  .number_at = (uint64_t)(uintptr_t)&shm->number, .process = getpid()};
+  if (sched_getaffinity(0, sizeof mine.processors, &mine.processors)) CPU_ZERO(&mine.processors);
   HR_TRY(tp_all_gather(shm->groups->world, &mine, sizeof mine, cards, &request));
   return tp_request_wait(request);
 }
@@ -69,6 +73,8 @@ static hr_status_t number_machines(tp_groups_t *groups, const card_t *cards) {
 static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **out_group) {
   tp_endpoint_t *endpoint = shm->groups->endpoint;
   int *ranks;
+  cpu_set_t all;
+  CPU_ZERO(&all);
   HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->local_of));
   HR_TRY(HR_NEW_ARRAY(&shm->arena, endpoint->world_size, &shm->process_of));
   shm->local_size = 0;
@@ -78,8 +84,11 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
     shm->local_of[r] = here ? shm->local_size : -1;
     shm->process_of[r] = cards[r].process;
     if (here) ranks[shm->local_size++] = r;
+    if (here) CPU_OR(&all, &all, &cards[r].processors);
   }
   shm->my_local = shm->local_of[endpoint->rank];
+  bool is_part = shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
+  endpoint->crowded = shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->crowded);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 
@@ -113,11 +122,14 @@ static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card
 
 /* --- the file --- */
 
-static void file_name(const card_t *first, bool elsewhere, char *name, size_t size) {
-  const char *folder = getenv("TMPDIR");
-  if (!elsewhere) folder = "/dev/shm";
-  snprintf(name, size, "%s/hlorun.%d.%016llx", folder ? folder : "/tmp", (int)getuid(),
-           (unsigned long long)first->number);
+/* Where the file is: kept by the kernel, which needs no file system that has room, or else in a folder. */
+typedef enum place { PLACE_MEMORY, PLACE_SHARED_FOLDER, PLACE_TEMPORARY_FOLDER, PLACES } place_t;
+
+static void name_file(tp_shm_t *shm, const card_t *first, place_t place) {
+  const char *temporary = getenv("TMPDIR");
+  const char *const starts[PLACES] = {"", "/dev/shm/", temporary && *temporary ? temporary : "/tmp"};
+  snprintf(shm->name, sizeof shm->name, "%s%shlorun.%d.%016llx", starts[place],
+           place == PLACE_TEMPORARY_FOLDER ? "/" : "", (int)getuid(), (unsigned long long)first->number);
 }
 
 static size_t desks_bytes(const tp_shm_t *shm) {
@@ -139,14 +151,36 @@ static bool make_long(const tp_shm_t *shm) {
   return ftruncate(shm->fd, (off_t)shm->mapped_bytes) == 0 && posix_fallocate(shm->fd, 0, (off_t)desks_bytes(shm)) == 0;
 }
 
-static bool create_file(tp_shm_t *shm, const char *name) {
-  shm->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (shm->fd < 0) return false;
-  if (make_long(shm)) return true;
+/* Never one of the standard streams, which may be closed. */
+static int file_without_name(const char *title) {
+  int fd = memfd_create(title, MFD_CLOEXEC), moved = -1;
+  if (fd < 0) return fd;
+  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return moved;
+}
+
+static void create_file(tp_shm_t *shm, place_t place) {
+  bool is_named = place != PLACE_MEMORY;
+  shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : file_without_name(shm->name);
+  if (shm->fd < 0 || make_long(shm)) return;
   close(shm->fd);
-  unlink(name);
+  if (is_named) unlink(shm->name);
   shm->fd = -1;
-  return false;
+}
+
+/* A file of the first process that has no name is found among those that it has open, where another one may be by now,
+ * or another process. */
+static void open_file(tp_shm_t *shm, const card_t *first, place_t place, int first_fd) {
+  char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
+  if (place != PLACE_MEMORY) {
+    shm->fd = open(shm->name, O_RDWR | O_CLOEXEC);
+    return;
+  }
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", first->process, first_fd);
+  snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", shm->name);
+  ssize_t size = readlink(path, found, sizeof found - 1);
+  if (size > 0 && !strcmp(found, wanted)) shm->fd = open(path, O_RDWR | O_CLOEXEC);
 }
 
 static bool map_file(tp_shm_t *shm) {
@@ -159,28 +193,32 @@ static bool map_file(tp_shm_t *shm) {
   return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
 }
 
+static hr_status_t tell_all(tp_group_t *group, int mine, int *answers) {
+  tp_request_t *request;
+  HR_TRY(tp_all_gather(group, &mine, sizeof mine, answers, &request));
+  return tp_request_wait(request);
+}
+
 /* Did everybody of `group` say yes? */
 static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
-  tp_request_t *request;
-  char answer = mine, answers[group->size];
-  HR_TRY(tp_all_gather(group, &answer, 1, answers, &request));
-  HR_TRY(tp_request_wait(request));
+  int answers[group->size];
+  HR_TRY(tell_all(group, mine, answers));
   *out_all = true;
   for (int k = 0; k < group->size; k++) *out_all = *out_all && answers[k];
   return NULL;
 }
 
 /* The first process makes the file, the others open it; then its name is not needed any more. */
-static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool elsewhere,
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, place_t place,
                               bool *out_shared) {
-  char name[512];
-  bool is_first = shm->my_local == 0, made = true;
-  file_name(first, elsewhere, name, sizeof name);
-  if (is_first) made = create_file(shm, name);
-  HR_TRY(all_agree(locals, made, &made));
-  if (made && !is_first) shm->fd = open(name, O_RDWR | O_CLOEXEC);
-  HR_TRY(all_agree(locals, made && shm->fd >= 0 && map_file(shm), out_shared));
-  if (is_first && made) unlink(name);
+  bool is_first = shm->my_local == 0;
+  int fds[locals->size];
+  name_file(shm, first, place);
+  if (is_first) create_file(shm, place);
+  HR_TRY(tell_all(locals, shm->fd, fds));
+  if (fds[0] >= 0 && !is_first) open_file(shm, first, place, fds[0]);
+  HR_TRY(all_agree(locals, shm->fd >= 0 && map_file(shm), out_shared));
+  if (is_first && shm->fd >= 0 && place != PLACE_MEMORY) unlink(shm->name);
   return NULL;
 }
 
@@ -193,10 +231,12 @@ static void unmap(tp_shm_t *shm) {
 
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
   reckon(shm, shm->local_size);
-  HR_TRY(share_file(shm, locals, first, false, out_shared));
-  if (*out_shared) return NULL;
-  unmap(shm);
-  return share_file(shm, locals, first, true, out_shared);
+  for (place_t place = 0; place < PLACES; place++) {
+    HR_TRY(share_file(shm, locals, first, place, out_shared));
+    if (*out_shared) return NULL;
+    unmap(shm);
+  }
+  return NULL;
 }
 
 /* --- life --- */
@@ -248,17 +288,8 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
 
 /* --- with a file that is inherited --- */
 
-/* Never one of the standard streams, which may be closed. */
-static int file_without_name(void) {
-  int fd = memfd_create("hlorun", MFD_CLOEXEC), moved = -1;
-  if (fd < 0) return fd;
-  moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  close(fd);
-  return moved;
-}
-
 hr_status_t tp_shm_file_new(int local_size, int *out_fd) {
-  tp_shm_t shm = {.fd = file_without_name()};
+  tp_shm_t shm = {.fd = file_without_name("hlorun")};
   reckon(&shm, local_size);
   if (shm.fd >= 0 && make_long(&shm)) {
     *out_fd = shm.fd;
@@ -340,12 +371,13 @@ static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
   return (tp_shm_block_t *)(shm->base + desks_bytes(shm) + number * shm->block_bytes);
 }
 
-/* Entries are never given back, so whoever asks first makes it, and the others find it. */
+/* Entries are never given back, so whoever asks first makes it, and the others find it. A file system may be full. */
 tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
   key |= 1;
   for (uint64_t i = 0; i < BLOCKS; i++) {
     tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
     uint64_t found = 0;
+    if (posix_fallocate(shm->fd, (char *)block - shm->base, (off_t)shm->block_bytes)) return NULL;
     if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
   }
   return NULL;
@@ -355,6 +387,12 @@ void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
   void *memory = tp_shm_heap_alloc(shm->heap, size_bytes);
   if (memory) tp_shm_hold(shm);
   return memory;
+}
+
+hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
+  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: %s%s%s",
+                  shm->name[0] == '/' ? shm->name : "", shm->name[0] == '/' ? ": " : "",
+                  strerror(tp_shm_heap_error(shm->heap)));
 }
 
 void tp_shm_free(tp_shm_t *shm, void *memory) {

@@ -1,5 +1,5 @@
-/* Memory that the processes of one machine share. A file in /dev/shm (or $TMPDIR), which has no name any more once all
- * have mapped it: a desk of every process, a table of blocks, in which the members of a group tell each other how far
+/* Memory that the processes of one machine share. A file without a name, kept by the kernel (or in /dev/shm, or $TMPDIR,
+ * where processes may not reach each other's open files): a desk of every process, a table of blocks, in which the members of a group tell each other how far
  * they are, and a heap of every process, which it alone allocates from and all read. Blocks and heaps take up memory
  * only where they are used. A process holds a lock on its byte of the file as long as it lives: the others find out
  * that way that it is gone.
@@ -20,6 +20,7 @@ typedef struct tp_shm_note {
   uint64_t place;      /* of its staging memory */
   uint64_t in, out;    /* places of its arrays, */
   bool is_shared;      /* if they are in shared memory */
+  bool is_offered;     /* and others may do this member's share of the work */
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
@@ -36,6 +37,9 @@ typedef struct tp_shm_line {
 
 typedef struct tp_shm_block {
   _Alignas(64) _Atomic uint64_t key; /* 0: free */
+  /* Of the transfer whose number is in the upper half: pieces of work that were taken, and that are done. */
+  _Alignas(64) _Atomic uint64_t taken;
+  _Alignas(64) _Atomic uint64_t done;
   tp_shm_line_t lines[];
 } tp_shm_block_t;
 
@@ -52,6 +56,7 @@ typedef struct tp_shm {
   tp_groups_t *groups; /* NULL: nobody has asked for them yet */
   hr_arena_t arena;
   int fd;
+  char name[512]; /* of the file: a path, or what the kernel calls it; "" if it is inherited */
   uint64_t number; /* made up; others read it to find out whether they can */
   char *base;
   size_t mapped_bytes, block_bytes;
@@ -83,6 +88,7 @@ tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key);
 /* Memory that every process of this machine can read, aligned to pages. NULL: there is no more. Any thread; it may be
  * freed after tp_shm_close too. */
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes);
+hr_status_t tp_shm_used_up(const tp_shm_t *shm); /* says why it was NULL: NO_MEMORY */
 void tp_shm_free(tp_shm_t *shm, void *memory); /* accepts NULL */
 /* Is this memory of tp_shm_alloc, by this process? */
 bool tp_shm_has(const tp_shm_t *shm, const void *memory);

@@ -50,6 +50,8 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
 
 #define SPREAD_BYTES ((size_t)16 << 10) /* read at a time, and written to all */
 
+static bool gives(const tp_shm_turn_t *turn, bool is_offered) { return is_offered || streams(turn); }
+
 static void take_all(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
   for (int i = 0; i < size; i++) {
@@ -58,26 +60,25 @@ static void take_all(tp_shm_turn_t *turn) {
   }
 }
 
-/* Nobody reads another's bytes here: they may lie anywhere. */
-static void give_all(tp_shm_turn_t *turn) {
-  int size = turn->group->size, mine = turn->group->mine;
-  size_t at = (size_t)mine * turn->size_bytes;
-  for (size_t done = 0; done < turn->size_bytes; done += SPREAD_BYTES) {
-    size_t left = turn->size_bytes - done, bytes = left < SPREAD_BYTES ? left : SPREAD_BYTES;
-    for (int i = 0; i < size; i++)
-      tp_shm_copy(tp_shm_out(turn, (mine + i) % size) + at + done, turn->request->in + done, bytes, true);
-  }
+/* What this member gives itself nobody else reads: it may lie anywhere. */
+static void give_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
+  int size = turn->group->size;
+  const char *in = member == turn->group->mine ? turn->request->in : tp_shm_in(turn, member);
+  size_t at = (size_t)member * turn->size_bytes, start = (size_t)piece * SPREAD_BYTES, left = turn->size_bytes - start;
+  for (int i = 0; i < size; i++)
+    tp_shm_copy(tp_shm_out(turn, (member + i) % size) + at + start, in + start,
+                left < SPREAD_BYTES ? left : SPREAD_BYTES, streams(turn));
 }
 
-static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
-  if (turn->steps == 1) {
-    if (streams(turn))
-      give_all(turn);
-    else
-      take_all(turn);
-    tp_shm_did(turn);
-  }
-  *out_done = tp_shm_all_did(turn, 2);
+static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+  return gives(turn, is_offered) ? (int64_t)((turn->size_bytes + SPREAD_BYTES - 1) / SPREAD_BYTES) : 1;
+}
+
+static hr_status_t move_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
+  if (gives(turn, turn->pieces > 0))
+    give_piece(turn, member, piece);
+  else
+    take_all(turn);
   return NULL;
 }
 
@@ -125,13 +126,19 @@ static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
 
 /* --- both --- */
 
+/* This member's bytes where others reach them, once it has told its places; NULL: nowhere. */
+static const char *reachable_in(const tp_shm_turn_t *turn) {
+  int mine = turn->group->mine;
+  return tp_shm_note(turn, mine)->in ? tp_shm_in(turn, mine) : NULL;
+}
+
 /* What others are to read and cannot reach goes to its place in the result first, where it belongs anyway. */
 static bool tell_places(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
   const tp_shm_t *shm = turn->group->shm;
-  if (streams(turn)) return tp_shm_tell(turn, NULL, request->out);
-  if (tp_shm_has(shm, request->in) || !tp_shm_has(shm, request->out))
-    return tp_shm_tell(turn, request->in, request->out);
+  bool has_in = tp_shm_has(shm, request->in);
+  if (has_in || streams(turn)) return tp_shm_tell(turn, has_in ? request->in : NULL, request->out);
+  if (!tp_shm_has(shm, request->out)) return tp_shm_tell(turn, request->in, request->out);
   place_own(turn);
   return tp_shm_tell(turn, place_of(request, turn->group->mine), request->out);
 }
@@ -141,12 +148,13 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
     HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
     copy_in(turn);
   }
+  tp_shm_offer(turn, streams(turn), reachable_in(turn), turn->request->out);
   tp_shm_did(turn);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, step_arrays, step_chunks};
+  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, pieces, move_piece, step_chunks};
   return tp_shm_meet(turn, &ways, out_done);
 }
 

@@ -157,6 +157,7 @@ static hr_status_t reduce_block(tp_shm_turn_t *turn, size_t offset, int64_t coun
   int size = turn->group->size;
   size_t bytes = (size_t)count * request->reducer.element_bytes;
   bool around = tp_shm_streams(turn->size_bytes, size);
+  hr_assert(size > 1);
   char *sums = sums_at(turn, offset, around);
   const char *in[size];
   for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + offset;
@@ -168,25 +169,24 @@ static hr_status_t reduce_block(tp_shm_turn_t *turn, size_t offset, int64_t coun
   return NULL;
 }
 
-static hr_status_t reduce_arrays(tp_shm_turn_t *turn) {
-  size_t each = turn->request->reducer.element_bytes;
-  span_t slice = slice_of(turn->request, turn->request->count, turn->group->mine);
-  int64_t most = (int64_t)(SPREAD_BYTES / each);
-  if (most < 1) most = 1;
-  for (int64_t done = 0; done < slice.count; done += most) {
-    int64_t count = slice.count - done < most ? slice.count - done : most;
-    HR_TRY(reduce_block(turn, (size_t)(slice.start + done) * each, count));
-  }
-  return NULL;
+/* Elements of a piece of a member's slice. */
+static int64_t piece_count(const tp_shm_turn_t *turn) {
+  int64_t most = (int64_t)(SPREAD_BYTES / turn->request->reducer.element_bytes);
+  return most < 1 ? 1 : most;
 }
 
-static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
-  if (turn->steps == 1) {
-    HR_TRY(reduce_arrays(turn));
-    tp_shm_did(turn);
-  }
-  *out_done = tp_shm_all_did(turn, 2);
-  return NULL;
+static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+  (void)is_offered;
+  int64_t longest = slice_of(turn->request, turn->request->count, 0).count, most = piece_count(turn);
+  return (longest + most - 1) / most;
+}
+
+static hr_status_t reduce_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
+  span_t slice = slice_of(turn->request, turn->request->count, member);
+  int64_t most = piece_count(turn), left = slice.count - piece * most;
+  if (left <= 0) return NULL;
+  size_t offset = (size_t)(slice.start + piece * most) * turn->request->reducer.element_bytes;
+  return reduce_block(turn, offset, left < most ? left : most);
 }
 
 /* --- both --- */
@@ -209,12 +209,14 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
     HR_TRY(tp_shm_stage(turn, 4 * staged_bytes(request), &turn->stage_memory));
     copy_in(turn);
   }
+  bool streams = tp_shm_streams(turn->size_bytes, turn->group->size);
+  tp_shm_offer(turn, streams, tp_shm_in(turn, turn->group->mine), tp_shm_out(turn, turn->group->mine));
   tp_shm_did(turn);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, step_arrays, step_chunks};
+  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
   return tp_shm_meet(turn, &ways, out_done);
 }
 

@@ -12,14 +12,15 @@
 
 #define SECTIONS_OF ((size_t)4 << 20) /* every rank's arrays may have other sizes, but sections are the same */
 
-typedef struct sizes { /* in a note: sizes, then places if there is room */
+typedef struct sizes { /* in a note: sizes, then the places of what is sent and of what is received, if there is room */
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
-#define MOST_WITH_PLACES 120
+#define MOST_WITH_PLACES 80
 
-static size_t tables_bytes(int members) { return sizeof(sizes_t) + 2 * (size_t)members * sizeof(uint64_t); }
+static size_t tables_bytes(int members) { return sizeof(sizes_t) + 3 * (size_t)members * sizeof(uint64_t); }
 static uint64_t *places_of(sizes_t *sizes, int members) { return sizes->to + members; }
+static uint64_t *targets_of(sizes_t *sizes, int members) { return sizes->to + 2 * members; }
 
 /* Of each member's staging memory: one for every receiver, twice. */
 static size_t section_bytes(const tp_request_t *request) {
@@ -143,25 +144,32 @@ static bool tell_places(tp_shm_turn_t *turn) {
   return true;
 }
 
-static void take_all(tp_shm_turn_t *turn) {
-  int size = turn->group->size, mine = turn->group->mine;
-  bool streams = received_streams(turn);
-  for (int i = 1; i < size; i++) {
-    int k = (mine + i) % size;
+/* Where others may put what this member receives; false: they may not. */
+static bool tell_targets(tp_shm_turn_t *turn) {
+  const tp_shm_t *shm = turn->group->shm;
+  uint64_t *targets = targets_of(sizes_of(turn, turn->group->mine), turn->group->size);
+  for (int k = 0; k < turn->group->size; k++) {
     const tp_block_t *block = &turn->request->recvs[k];
-    if (block->size_bytes)
-      tp_shm_copy(block->data, tp_shm_at(turn->group->shm, places_of(sizes_of(turn, k), size)[mine]),
-                  block->size_bytes, streams);
+    if (block->size_bytes && !tp_shm_has(shm, block->data)) return false;
+    targets[k] = block->size_bytes ? tp_shm_place(shm, block->data) : 0;
   }
+  return true;
 }
 
-/* A note may be read until the transfer after the next one, an array only until this one is over. */
-static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
-  if (turn->steps == 1) {
-    take_all(turn);
-    tp_shm_did(turn);
-  }
-  *out_done = turn->in_note || tp_shm_all_did(turn, 2);
+static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+  (void)is_offered;
+  return turn->group->size;
+}
+
+/* What a member receives from another one. */
+static hr_status_t take_block(tp_shm_turn_t *turn, int member, int64_t piece) {
+  int size = turn->group->size, mine = turn->group->mine, from = (int)((member + piece) % size);
+  tp_shm_t *shm = turn->group->shm;
+  size_t bytes = sizes_of(turn, from)->to[member];
+  if (from == member || !bytes) return NULL;
+  char *to = member == mine ? turn->request->recvs[from].data
+                            : tp_shm_at(shm, targets_of(sizes_of(turn, member), size)[from]);
+  tp_shm_copy(to, tp_shm_at(shm, places_of(sizes_of(turn, from), size)[member]), bytes, received_streams(turn));
   return NULL;
 }
 
@@ -171,7 +179,10 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
   bool has_places = turn->group->size <= MOST_WITH_PLACES;
   turn->in_note = has_places && tell_in_note(turn);
   bool is_shared = turn->in_note || (has_places && tell_places(turn));
-  tp_shm_note(turn, turn->group->mine)->is_shared = is_shared;
+  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  note->is_shared = is_shared;
+  note->is_offered = turn->request->groups->endpoint->crowded && is_shared && !turn->in_note &&
+                     !received_streams(turn) && tell_targets(turn);
   tell_sizes(turn);
   if (!is_shared) {
     HR_TRY(new_stage(turn));
@@ -182,7 +193,7 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, read_sizes, step_arrays, step_chunks};
+  static const tp_shm_ways_t ways = {tell, read_sizes, pieces, take_block, step_chunks};
   return tp_shm_meet(turn, &ways, out_done);
 }
 

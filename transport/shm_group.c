@@ -30,6 +30,7 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   void *memory;
   HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
   tp_shm_group_t *group = memory;
+  group->block = block;
   group->shm = shm, group->size = size, group->ranks = ranks, group->mine = -1;
   for (int k = 0; k < size; k++) {
     group->lines[k] = &block->lines[k];
@@ -122,12 +123,33 @@ bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
   return true;
 }
 
+/* Counting begins anew with every transfer, which needs all members and
+ * so cannot begin before all have left the one before. */
+bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
+  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)turn->number << 32, piece;
+  do {
+    piece = was >> 32 == turn->number ? was & UINT32_MAX : 0;
+    if (piece == (uint64_t)most) return false;
+  } while (!atomic_compare_exchange_weak(counter, &was, number | (piece + 1)));
+  *out_piece = (int64_t)piece;
+  return true;
+}
+
+bool tp_shm_is_all_done(const tp_shm_turn_t *turn) {
+  uint64_t done = atomic_load_explicit(&turn->group->block->done, memory_order_acquire);
+  return done >> 32 == turn->number && (int64_t)(done & UINT32_MAX) >= turn->pieces;
+}
+
+/* Is it, or its work, done as far as this one waits for it? */
+static bool has_done(const tp_shm_turn_t *turn, int member) {
+  return turn->pieces ? tp_shm_is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
+}
+
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
 static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
   const tp_shm_group_t *group = turn->group;
   for (int k = 0; k < group->size; k++)
-    if (!has_counted(group, k, turn->wanted) && !tp_shm_lives(group->shm, group->ranks[k]) &&
-        !has_counted(group, k, turn->wanted))
+    if (!has_done(turn, k) && !tp_shm_lives(group->shm, group->ranks[k]) && !has_done(turn, k))
       return tp_shm_gone(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
 }
@@ -203,20 +225,62 @@ hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn) {
 bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
   const tp_shm_t *shm = turn->group->shm;
   tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  note->is_offered = false;
   note->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
   note->in = in ? tp_shm_place(shm, in) : 0;
   note->out = out ? tp_shm_place(shm, out) : 0;
   return note->is_shared;
 }
 
+void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out) {
+  const tp_shm_t *shm = turn->group->shm;
+  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  bool is_crowded = turn->request->groups->endpoint->crowded;
+  note->is_offered = is_crowded && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
+  if (!note->is_offered) return;
+  note->in = tp_shm_place(shm, in);
+  note->out = tp_shm_place(shm, out);
+}
+
+static hr_status_t do_own_share(tp_shm_turn_t *turn, bool *out_done) {
+  for (; turn->steps == 1 && turn->round < turn->rounds; turn->round++)
+    HR_TRY(turn->work(turn, turn->group->mine, turn->round));
+  if (turn->steps == 1) tp_shm_did(turn);
+  *out_done = turn->in_note || tp_shm_all_did(turn, 2);
+  return NULL;
+}
+
+static hr_status_t do_any_share(tp_shm_turn_t *turn, bool *out_done) {
+  int64_t piece, last;
+  tp_shm_block_t *block = turn->group->block;
+  while (tp_shm_count_piece(turn, &block->taken, turn->pieces, &piece)) {
+    HR_TRY(turn->work(turn, (int)(piece / turn->rounds), piece % turn->rounds));
+    tp_shm_count_piece(turn, &block->done, turn->pieces, &last);
+    turn->request->groups->moves++;
+  }
+  *out_done = tp_shm_is_all_done(turn);
+  return NULL;
+}
+
+static void share_work(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool is_offered) {
+  turn->rounds = ways->pieces(turn, is_offered);
+  turn->pieces = is_offered ? turn->rounds * turn->group->size : 0;
+  turn->work = ways->work;
+  turn->step = turn->pieces ? do_any_share : do_own_share;
+}
+
 hr_status_t tp_shm_meet(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool *out_done) {
   if (!turn->steps) HR_TRY(ways->tell(turn));
   if (!tp_shm_all_did(turn, 1)) return NULL;
   HR_TRY(ways->check_sizes(turn));
-  int shared = 0, size = turn->group->size;
-  for (int k = 0; k < size; k++) shared += tp_shm_note(turn, k)->is_shared;
+  int shared = 0, offered = 0, size = turn->group->size;
+  for (int k = 0; k < size; k++) {
+    shared += tp_shm_note(turn, k)->is_shared;
+    offered += tp_shm_note(turn, k)->is_offered;
+  }
   turn->first = shared > 0 && shared < size;
-  turn->step = shared == size ? ways->arrays : ways->chunks;
+  turn->step = ways->chunks;
+  if (shared == size) share_work(turn, ways, offered == size);
   return turn->step(turn, out_done);
 }
 
@@ -235,7 +299,7 @@ static hr_status_t new_stage(tp_shm_t *shm, size_t size_bytes, struct tp_shm_sta
   stage->memory = tp_shm_alloc(shm, size_bytes);
   if (!stage->memory) {
     hr_free(stage);
-    return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
+    return tp_shm_used_up(shm);
   }
   stage->size_bytes = size_bytes;
   stage->next = shm->staging;

@@ -17,6 +17,7 @@ typedef struct tp_shm_group {
   uint64_t known;           /* of a pipe: steps of the receiver when the sender looked last */
   uint32_t next_turn, turn; /* transfers started, and over */
   bool broken;              /* one was given up */
+  tp_shm_block_t *block;
   tp_shm_line_t *lines[];   /* of the members */
 } tp_shm_group_t;
 
@@ -62,6 +63,10 @@ static inline void tp_shm_did(tp_shm_turn_t *turn) {
   turn->request->groups->moves++;
   atomic_store_explicit(&group->lines[group->mine]->count, ++group->count, memory_order_release);
 }
+/* Counts one more of a block's pieces, of at most so many, and says which one it was; false: there are no more. */
+bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece);
+/* Are all pieces done? */
+bool tp_shm_is_all_done(const tp_shm_turn_t *turn);
 /* The last step, of having read what others have in their staging memory: they may use it again. */
 static inline hr_status_t tp_shm_leave(tp_shm_turn_t *turn) {
   tp_shm_did(turn);
@@ -87,12 +92,20 @@ static inline char *tp_shm_out(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->out);
 }
 
+/* Where processes compete for processors, those that wait would have to run once more each: others may do this member's
+ * share, which reads and writes these, if they are shared. After tp_shm_tell. Where so much memory is written that it
+ * goes around the caches that is little, and each would have to map what all others have. */
+void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out);
+
 /* How members go on once all have told where their arrays are: who has its arrays elsewhere begins with its first chunk
  * at once, in `tell`, so that everybody's is there after the first step. */
 typedef struct tp_shm_ways {
   hr_status_t (*tell)(tp_shm_turn_t *turn); /* this member's part of the first step; ends with tp_shm_did */
   hr_status_t (*check_sizes)(tp_shm_turn_t *turn);
-  hr_status_t (*arrays)(tp_shm_turn_t *turn, bool *out_done); /* where the arrays of all are shared */
+  /* Where the arrays of all are shared, each member has a share of the work, of so many pieces. If all have offered theirs,
+   * whoever has a processor does the next piece, until all are done; else each does its own. */
+  int64_t (*pieces)(const tp_shm_turn_t *turn, bool is_offered);
+  hr_status_t (*work)(tp_shm_turn_t *turn, int member, int64_t piece);
   hr_status_t (*chunks)(tp_shm_turn_t *turn, bool *out_done); /* through staged chunks */
 } tp_shm_ways_t;
 

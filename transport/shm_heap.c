@@ -1,5 +1,6 @@
 #include "transport/shm_heap.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct tp_shm_heap {
   int fd;
   char *base, *start;
   uint64_t size_bytes, file_bytes; /* the second: as far as the file has memory */
+  int error;
   pthread_mutex_t lock;
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
@@ -46,9 +48,10 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
 static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
   uint64_t grown = (end + GROWTH - 1) / GROWTH * GROWTH;
-  if (grown > heap->size_bytes) return false;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
-  if (posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes))) return false;
+  bool fits = grown <= heap->size_bytes;
+  heap->error = fits ? posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)) : ENOMEM;
+  if (heap->error) return false;
   heap->file_bytes = grown;
   return true;
 }
@@ -93,6 +96,8 @@ void *tp_shm_heap_alloc(tp_shm_heap_t *heap, size_t size_bytes) {
   pthread_mutex_unlock(&heap->lock);
   return memory;
 }
+
+int tp_shm_heap_error(const tp_shm_heap_t *heap) { return heap->error; }
 
 static void join_with_next(tp_shm_heap_t *heap, size_t i) {
   piece_t *pieces = heap->pieces.data;

@@ -15,6 +15,7 @@ struct tp_shm;
 bool tp_shm_heap_create(int fd, char *base, char *start, uint64_t size_bytes, tp_shm_heap_t **out_heap);
 void tp_shm_heap_destroy(tp_shm_heap_t *heap); /* accepts NULL */
 void *tp_shm_heap_alloc(tp_shm_heap_t *heap, size_t size_bytes);
+int tp_shm_heap_error(const tp_shm_heap_t *heap); /* the errno that a NULL last had */
 void tp_shm_heap_free(tp_shm_heap_t *heap, void *memory); /* accepts NULL */
 
 void tp_shm_staging_destroy(struct tp_shm *shm); /* of shm_group.c */

@@ -106,13 +106,9 @@ static void *new_piece(mail_t *mail, size_t size_bytes) {
   return piece;
 }
 
-static hr_status_t no_memory(void) {
-  return hr_error(HR_NO_MEMORY, "the processes of this machine have no more memory to share: is /dev/shm full?");
-}
-
 static hr_status_t make_letters(mail_t *mail) {
   letter_t *letters = new_piece(mail, LETTERS_AT_ONCE * sizeof *letters);
-  if (!letters) return no_memory();
+  if (!letters) return tp_shm_used_up(mail->shm);
   for (int i = LETTERS_AT_ONCE; i-- > 0;) letter_free(mail, &letters[i]);
   return NULL;
 }
@@ -354,7 +350,7 @@ static hr_status_t fill_letter(mail_t *mail, tp_message_t *message, letter_t *le
   letter->way = mail->shm->reads_directly || message->peer == mail->endpoint.rank ? PRIVATE : BESIDE;
   letter->place = (uint64_t)(uintptr_t)data;
   if (letter->way == PRIVATE) return NULL;
-  if (!mail->beside) return no_memory();
+  if (!mail->beside) return tp_shm_used_up(mail->shm);
   return mail->beside->vtable->send(mail->beside, message->peer, message->tag, data, size, &message->beside);
 }
 

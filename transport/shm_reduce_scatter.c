@@ -95,17 +95,30 @@ static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
   }
 }
 
-static hr_status_t step_arrays(tp_shm_turn_t *turn, bool *out_done) {
+/* --- arrays --- */
+
+#define PIECE_BYTES ((size_t)64 << 10)
+
+static int64_t piece_count(const tp_request_t *request) {
+  int64_t most = (int64_t)(PIECE_BYTES / request->reducer.element_bytes);
+  return most < 1 ? 1 : most;
+}
+
+static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+  (void)is_offered;
+  int64_t most = piece_count(turn->request);
+  return (turn->request->count + most - 1) / most;
+}
+
+static hr_status_t reduce_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
   tp_request_t *request = turn->request;
   int size = turn->group->size;
+  int64_t most = piece_count(request), left = request->count - piece * most;
+  size_t at = (size_t)(piece * most) * request->reducer.element_bytes;
   const char *in[size];
-  for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + (size_t)turn->group->mine * turn->size_bytes;
-  if (turn->steps == 1) {
-    HR_TRY(tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data));
-    tp_shm_did(turn);
-  }
-  *out_done = tp_shm_all_did(turn, 2); /* nobody reads this array any more */
-  return NULL;
+  char *out = member == turn->group->mine ? request->out : tp_shm_out(turn, member);
+  for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + (size_t)member * turn->size_bytes + at;
+  return tp_shm_reduce(&request->reducer, size, in, left < most ? left : most, out + at, request->scratch.data);
 }
 
 static hr_status_t tell(tp_shm_turn_t *turn) {
@@ -114,12 +127,14 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
     HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
     copy_in(turn);
   }
+  int size = turn->group->size;
+  tp_shm_offer(turn, tp_shm_streams((size_t)size * turn->size_bytes, size), turn->request->in, turn->request->out);
   tp_shm_did(turn);
   return NULL;
 }
 
 static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, step_arrays, step_chunks};
+  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
   return tp_shm_meet(turn, &ways, out_done);
 }
 

@@ -48,10 +48,12 @@ struct tp_endpoint {
   int rank, world_size;
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
-  bool crowded;        /* more ranks than processors here: spinning would take the time of the rank that is waited for */
+  bool crowded; /* more ranks than processors here: spinning would take the time of the rank that is waited for. The
+                 * same on all ranks of a machine that share memory */
   bool one_thread;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
   struct tp_shm *memory; /* that it came with, shared with all other ranks; NULL: none */
+  bool speaks_later;   /* who closes it as failed has yet to say why: over MPI the job ends when the process does */
   bool out_of_step;    /* a transfer failed or was given up: peers may wait for what will never come */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */
@@ -67,8 +69,8 @@ struct tp_endpoint {
 hr_status_t tp_mpi_open(tp_endpoint_t **out_endpoint);
 /* The world that a launcher started: over MPI, or over shared memory alone (launched.h). */
 hr_status_t tp_world_open(tp_endpoint_t **out_endpoint);
-/* World size that the launcher (mpirun, srun, hlorun -n) gave this process by environment variables; 0: no launcher. Does not
- * touch MPI. */
+/* World size that the launcher (mpirun, srun, hlorun -n) gave this process by environment variables; 0: no launcher.
+ * Does not touch MPI. */
 int tp_launcher_world_size(void);
 int tp_launcher_rank(void); /* 0 without a launcher */
 /* All ranks inside one process, a thread each: fills endpoints[0 .. world_size-1]. Waits sleep; nothing polls. */
@@ -77,11 +79,12 @@ hr_status_t tp_self_open(int world_size, tp_endpoint_t **endpoints);
 hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
 
 /* Measures every algorithm of collectives that the ranks of the world can use, `seconds` for each and each size, and
- * writes the table by which later runs choose (transport/tuning.h) on rank 0: to `path`, NULL being the usual place, which
- * *out_path then names as long as the endpoint lives. All ranks call it together, as the first thing. */
+ * writes the table by which later runs choose (transport/tuning.h) on rank 0: to `path`, NULL being the usual place,
+ * which *out_path then names as long as the endpoint lives. All ranks call it together, as the first thing. */
 hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path);
 
-/* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none does. */
+/* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none
+ * does. */
 void tp_delay_starts(uint32_t most_ms);
 
 /* Ends an endpoint and what belongs to it; accepts NULL. `failed` as in tp_vtable_t; the job then ends with

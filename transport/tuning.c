@@ -35,11 +35,13 @@ static bool find_collective(const char *name, tp_collective_t *out_collective) {
 static hr_status_t add_line(tp_tuning_t *tuning, const char *line, int number) {
   row_t row;
   char collective[24], rest;
-  int found = sscanf(line, "%23s %23s %d %lf %lf %c", collective, row.algorithm, &row.ranks, &row.bytes, &row.us, &rest);
+  int found =
+      sscanf(line, "%23s %23s %d %lf %lf %c", collective, row.algorithm, &row.ranks, &row.bytes, &row.us, &rest);
   if (found <= 0 || collective[0] == '#') return NULL;
   if (found != 5 || row.us <= 0 || row.bytes <= 0 || !find_collective(collective, &row.collective))
-    return hr_error(HR_INVALID, "tuning table, line %d: found \"%s\", want COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS",
-                    number, line);
+    return hr_error(HR_INVALID,
+                    "tuning table, line %d: found \"%s\", want COLLECTIVE ALGORITHM RANKS BYTES MICROSECONDS", number,
+                    line);
   HR_VEC_PUSH(&tuning->rows, row);
   return NULL;
 }

@@ -11,7 +11,7 @@
 #include "topo/topo.h"
 #include "transport/loop.h"
 
-#define TRACE_EVENTS 131072 /* 3 MiB */
+#define TRACE_EVENTS 131072 /* 6 MiB */
 
 static double now_s(void) {
   struct timespec now;
@@ -72,7 +72,8 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
                                                       .bind = binds[options->bind],
                                                       .local_rank = endpoint->local_rank,
-                                                      .local_size = endpoint->local_size});
+                                                      .local_size = endpoint->local_size,
+                                                      .trace = client->trace});
   client->comm.processors = tp_loop_note_processors();
   client->comm.groups->notes_times = client->trace != NULL;
   client->comm.count_workers = exec_pool_count;
@@ -85,8 +86,8 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
   return NULL;
 }
 
-/* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it, and
- * is spared the look at the machine. */
+/* Puts the calling thread, which will compute, on this process's share of the machine. A process alone has all of it,
+ * and is spared the look at the machine. */
 static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bind) {
   if (endpoint->world_size == 1 || bind == HLORUN_BIND_NONE) return NULL;
   topo_share_t *share;
@@ -102,8 +103,30 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
   if (!st) st = client_over(options, endpoint, out_client);
+  endpoint->speaks_later = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
+}
+
+static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value, hlo_value_t **out_value) {
+  hr_buffer_t *bytes = NULL;
+  *out_value = NULL;
+  HR_TRY(exec_comm_shared_memory(&client->comm, hlo_value_bytes(value), &bytes));
+  if (!bytes) return NULL;
+  hr_status_t st = hlo_value_over(value->dtype, value->rank, value->dims, bytes, 0, out_value);
+  hr_buffer_release(bytes);
+  if (!st) memcpy((*out_value)->data, value->data, hlo_value_bytes(value));
+  return st;
+}
+
+hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
+  hlo_value_t *shared;
+  if (!(*buffer)->data || exec_comm_reaches(&client->comm, (*buffer)->data)) return NULL;
+  HR_TRY(share_array(client, *buffer, &shared));
+  if (!shared) return NULL;
+  hlo_value_release(*buffer);
+  *buffer = shared;
+  return NULL;
 }
 
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,

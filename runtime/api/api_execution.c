@@ -18,7 +18,9 @@ struct hlorun_execution {
 
 static hr_status_t wrong_argument(const hlorun_program_t *program, int index, const hlo_value_t *arg) {
   char text[HLO_SHAPE_TEXT];
-  hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN, .rank = arg ? arg->rank : 0, .dims = arg ? arg->dims : NULL};
+  hlo_shape_t found = {.dtype = arg ? arg->dtype : HR_TOKEN,
+                       .rank = arg ? arg->rank : 0,
+                       .dims = arg ? arg->dims : NULL};
   return hr_error(HR_USAGE, "argument %d (%s) is %s, the program wants %s", index, program->param_names[index],
                   arg ? hlo_shape_text(&found, text) : "missing", program->param_shapes[index]);
 }
@@ -37,7 +39,8 @@ static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffe
 }
 
 /* One value per entry parameter out of the flattened arguments, whose references are taken over. */
-static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves, hlo_value_t **params) {
+static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_buffer_t **leaves,
+                                       hlo_value_t **params) {
   const hlo_module_t *module = program->compiled.module;
   hr_status_t st = NULL;
   int leaf = 0;

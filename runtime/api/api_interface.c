@@ -45,7 +45,9 @@ int hlorun_program_num_partitions(const hlorun_program_t *program) {
 }
 int hlorun_program_param_count(const hlorun_program_t *program) { return program->param_count; }
 int hlorun_program_result_count(const hlorun_program_t *program) { return program->result_count; }
-const char *hlorun_program_param_name(const hlorun_program_t *program, int index) { return program->param_names[index]; }
+const char *hlorun_program_param_name(const hlorun_program_t *program, int index) {
+  return program->param_names[index];
+}
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index) {
   return program->param_shapes[index];
 }

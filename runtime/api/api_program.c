@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "exec/agree.h"
 #include "exec/agree_groups.h"
+#include "exec/step_trace.h"
 #include "ops/custom_host.h"
 #include "prove.h"
 
@@ -105,12 +106,24 @@ static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { retur
 static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled, uint64_t begin_ns) {
   const char *const names[] = {"read", "passes", "plan", "code"};
   double took_s[] = {compiled->read_s, compiled->passes_s, compiled->plan_s, compiled->code_s};
-  for (size_t i = 0; trace && i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     uint64_t took_ns = (uint64_t)(1e9 * took_s[i]);
     HR_TRY(hr_trace_stage_add(trace, names[i], begin_ns, took_ns));
     begin_ns += took_ns;
   }
   return NULL;
+}
+
+/* What workers do meanwhile is making code. */
+static hr_status_t compile_traced(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
+                                  const compiler_options_t *compiler) {
+  hr_trace_t *trace = program->client->trace;
+  uint64_t begin_ns = hr_trace_now_ns();
+  if (!trace) return compile_bytes(name, bytes, compiler, &program->compiled);
+  HR_TRY(exec_trace_plain(trace, "code", HR_TRACE_STAGE, &trace->current));
+  hr_status_t st = compile_bytes(name, bytes, compiler, &program->compiled);
+  trace->current = NULL;
+  return st ? st : trace_loading(trace, &program->compiled, begin_ns);
 }
 
 static const char *probe_of(const hlorun_program_options_t *options) {
@@ -139,9 +152,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .workers_context = &program->client->pool,
                                  .may_open_early = program->client->options.threads != 1 &&
                                                    program->client->endpoint->world_size == 1};
-  uint64_t begin_ns = hr_trace_now_ns();
-  HR_TRY(compile_bytes(name, bytes, &compiler, &program->compiled));
-  HR_TRY(trace_loading(program->client->trace, &program->compiled, begin_ns));
+  HR_TRY(compile_traced(program, name, bytes, &compiler));
   HR_TRY(api_program_describe(program));
   HR_TRY(meet_peers(program, options->mpmd, options->unproved));
   if (options->verify_comm) HR_TRY(make_verify(program));

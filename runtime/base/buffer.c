@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,52 @@ done:
   return st;
 }
 
+/* What streams gave, until the process ends. */
+typedef struct stream {
+  char *path;
+  hr_buffer_t *bytes;
+  struct stream *next;
+} stream_t;
+
+static stream_t *streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static stream_t *find_stream(const char *path) {
+  stream_t *stream = streams;
+  while (stream && strcmp(stream->path, path) != 0) stream = stream->next;
+  return stream;
+}
+
+static hr_status_t add_stream(int fd, const char *path, stream_t **out_stream) {
+  void *memory;
+  size_t size = strlen(path) + 1;
+  HR_TRY(hr_alloc(sizeof(stream_t) + size, &memory));
+  stream_t *stream = memory;
+  hr_status_t st = read_stream(fd, path, &stream->bytes);
+  if (st) {
+    hr_free(stream);
+    return st;
+  }
+  stream->path = memcpy(stream + 1, path, size);
+  stream->next = streams;
+  *out_stream = streams = stream;
+  return NULL;
+}
+
+static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer) {
+  pthread_mutex_lock(&streams_lock);
+  stream_t *stream = find_stream(path);
+  hr_status_t st = stream ? NULL : add_stream(fd, path, &stream);
+  if (!st) *out_buffer = hr_buffer_retain(stream->bytes);
+  pthread_mutex_unlock(&streams_lock);
+  return st;
+}
+
 static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
   if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
   if (S_ISDIR(info.st_mode)) return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)) return read_once(fd, path, out_buffer);
   if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(fd, path, out_buffer);
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
@@ -99,7 +142,8 @@ static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffe
 }
 
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool is_standard_input = strcmp(path, "-") == 0;
+  int fd = is_standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return hr_error(HR_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
   hr_status_t st = map_or_read(fd, path, out_buffer);
   close(fd);

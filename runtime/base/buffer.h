@@ -17,7 +17,8 @@ hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer);
 /* Memory of somebody else, given back with free_fn (NULL: nothing to do) when the last holder lets go. */
 hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buffer_free_fn free_fn, void *context,
                            hr_buffer_t **out_buffer);
-/* A whole file, mapped read-only where possible. Errors: UNAVAILABLE with the path. */
+/* A whole file, mapped read-only where possible; "-" is standard input. What a pipe or a terminal gives can be read but
+ * once: it is kept, and found again under the same path. Thread: any. Errors: UNAVAILABLE with the path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
 /* Copies bytes out of a buffer that need not be read again soon: pages of a mapped file leave memory as they are
  * copied, so that a large file is not there twice. */

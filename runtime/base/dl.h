@@ -16,8 +16,8 @@ typedef enum hr_library {
 /* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol that is missing. */
 hr_status_t hr_dl_symbol(hr_library_t library, const char *symbol, void **out_address);
 
-/* Opens a module of hlorun's own, such as "transport_mpi.so": from the folder HLORUN_MODULE_DIR, from where a build or an
- * installation has it beside the executable, or from where this build installs it. `flags` as of dlopen.
+/* Opens a module of hlorun's own, such as "transport_mpi.so": from the folder HLORUN_MODULE_DIR, from where a build or
+ * an installation has it beside the executable, or from where this build installs it. `flags` as of dlopen.
  * Errors: UNAVAILABLE with the paths that were tried. */
 hr_status_t hr_dl_module(const char *file, int flags, void **out_module);
 

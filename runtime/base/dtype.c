@@ -181,7 +181,8 @@ static inline uint16_t f32_to_f16(float value) {
 __attribute__((target("avx,f16c"))) static int64_t f16_vectors_to_f32(const uint16_t *from, float *to, int64_t count) {
   int64_t i = 0;
   if (!__builtin_cpu_supports("f16c")) return 0;
-  for (; i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
+  for (; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i))));
   return i;
 }
 

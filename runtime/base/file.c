@@ -117,6 +117,11 @@ hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status) {
   return status;
 }
 
+hr_status_t hr_folder_make(const char *path) {
+  if (mkdir(path, 0777) == 0 || errno == EEXIST) return NULL;
+  return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", path, strerror(errno));
+}
+
 hr_status_t hr_file_write_all(const char *path, const void *bytes, size_t size_bytes) {
   hr_file_writer_t *writer = NULL;
   HR_TRY(hr_file_create(path, &writer));

@@ -20,4 +20,7 @@ hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status);
 /* All at once. */
 hr_status_t hr_file_write_all(const char *path, const void *bytes, size_t size_bytes);
 
+/* Makes a folder in one that is there; fine if it is there already. */
+hr_status_t hr_folder_make(const char *path);
+
 #endif

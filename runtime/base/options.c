@@ -152,7 +152,7 @@ static hr_status_t parse_int(const option_info_t *info, hr_option_given_t *given
   uint64_t highest = info->kind == HR_OPTION_KIND_SEED ? UINT64_MAX : INT32_MAX;
   if (!hr_parse_u64(given->text, &given->integer) || given->integer < lowest || given->integer > highest)
     return hr_error(HR_USAGE, "--%s: '%s' is not a whole number of %d or more%s", info->name, given->text, (int)lowest,
-                    highest == INT32_MAX ? " (and less than 2^31)" : "");
+                    highest == INT32_MAX ? " (and less than 2^31)" : " (and less than 2^64)");
   return NULL;
 }
 

@@ -47,6 +47,25 @@ hr_status_t hr_trace_subjects_new(hr_trace_t *trace, int count, hr_trace_subject
   return NULL;
 }
 
+hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers) {
+  HR_TRY(HR_NEW_ARRAY(&trace->arena, workers, &trace->busy_ns));
+  trace->workers = workers;
+  return NULL;
+}
+
+void hr_trace_shares_add(hr_trace_t *trace, const hr_trace_share_t *shares, int workers, int64_t units) {
+  hr_trace_subject_t *subject = trace->current;
+  if (!subject) return;
+  for (int w = 0; w < workers; w++) {
+    if (!shares[w].units) continue;
+    trace->ring[trace->added++ & trace->mask] =
+        (hr_trace_event_t){subject, shares[w].begin_ns, shares[w].took_ns, shares[w].units, units, w};
+    if (w) subject->helped_ns += shares[w].took_ns;
+    if (w && hr_trace_is_kernel(subject)) trace->busy_ns[w] += shares[w].took_ns;
+  }
+  subject->idle_ns += hr_trace_now_ns() - (shares[0].begin_ns + shares[0].took_ns);
+}
+
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns) {
   hr_trace_subject_t *subject;
   hr_trace_stage_t *stage;
@@ -56,7 +75,7 @@ hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t beg
   subject->kind = HR_TRACE_STAGE;
   subject->calls = 1;
   subject->total_ns = took_ns;
-  stage->event = (hr_trace_event_t){subject, begin_ns, took_ns};
+  stage->event = (hr_trace_event_t){.subject = subject, .begin_ns = begin_ns, .took_ns = took_ns};
   stage->next = trace->stages;
   trace->stages = stage;
   return NULL;
@@ -121,22 +140,44 @@ static void print_transfer(hr_text_t *text, const hr_trace_event_t *event, int p
   }
 }
 
+/* The bytes are the share's part of the call's, as if each of its loops went over all of them. */
+static void add_share(hr_text_t *text, const hr_trace_event_t *event) {
+  if (!event->of) return;
+  double part = (double)event->units / (double)event->of;
+  hr_text_printf(text, ",\"units\":%lld,\"of\":%lld", (long long)event->units, (long long)event->of);
+  if (event->subject->bytes > 0) hr_text_printf(text, ",\"bytes\":%.0f", part * event->subject->bytes);
+}
+
 /* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
 static void print_event(hr_text_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns) {
   const hr_trace_subject_t *subject = event->subject;
   hr_text_add_str(text, "{\"name\":");
   add_quoted(text, subject->name);
   add_member(text, "cat", hr_trace_kind_name(subject->kind));
-  hr_text_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
-                 ((double)event->begin_ns - (double)zero_ns) * 1e-3, (double)event->took_ns * 1e-3,
-                 hr_trace_kind_name(subject->kind));
+  hr_text_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
+                 event->of ? event->worker + 1 : 0, ((double)event->begin_ns - (double)zero_ns) * 1e-3,
+                 (double)event->took_ns * 1e-3, hr_trace_kind_name(subject->kind));
   add_member(text, "op", subject->op);
   add_member(text, "kernel", subject->kernel);
   add_member(text, "computation", subject->place);
   add_member(text, "why", subject->reason);
-  add_rate(text, "GFLOP/s", subject->flops, event->took_ns);
-  add_rate(text, "GB/s", subject->bytes, event->took_ns);
+  add_share(text, event);
+  add_rate(text, "GFLOP/s", event->of ? 0 : subject->flops, event->took_ns);
+  add_rate(text, "GB/s", event->of ? 0 : subject->bytes, event->took_ns);
   hr_text_add_str(text, "}},\n");
+}
+
+/* The row of the calls is 0, and that of a worker one more than its number. */
+static void print_rows(hr_text_t *text, const hr_trace_t *trace, int pid) {
+  for (int row = 0; trace->workers && row <= trace->workers; row++) {
+    hr_text_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    if (row)
+      hr_text_printf(text, "\"args\":{\"name\":\"worker %d\"}},\n", row - 1);
+    else
+      hr_text_add_str(text, "\"args\":{\"name\":\"steps\"}},\n");
+    hr_text_printf(text, "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    hr_text_printf(text, "\"args\":{\"sort_index\":%d}},\n", row);
+  }
 }
 
 void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
@@ -148,6 +189,7 @@ void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t 
     hr_text_printf(text, "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
                          "\"args\":{\"labels\":\"%llu earlier calls dropped\"}},\n",
                    pid, (unsigned long long)hr_trace_dropped(trace));
+  print_rows(text, trace, pid);
   for (const hr_trace_stage_t *stage = trace->stages; stage; stage = stage->next)
     print_event(text, &stage->event, pid, zero_ns);
   for (uint64_t i = hr_trace_dropped(trace); i < trace->added; i++) {

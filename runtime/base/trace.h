@@ -1,12 +1,13 @@
-/* Where time goes: how often each step of a program ran and how long that took, and a ring of the last calls, for a
- * timeline that chrome://tracing and ui.perfetto.dev show.
+/* Where time goes: how often each step of a program ran and how long that took, what each worker had of it, and a ring
+ * of the last calls and shares, for a timeline that chrome://tracing and ui.perfetto.dev show.
  *
  *   hr_trace_subjects_new(trace, step_count, &subjects);    once; then their names and kinds
- *   uint64_t begin = hr_trace_now_ns();
- *   ...
+ *   uint64_t begin = hr_trace_begin(trace, &subjects[step]);
+ *   ...                                                     workers that it engages note their shares
  *   hr_trace_add(trace, &subjects[step], begin);
  *
- * Cost: two looks at the clock and a few stores a call, about 50 ns; nothing is allocated.
+ * Cost: two looks at the clock and a few stores a call, about 50 ns, and as much on each worker that has a share;
+ * nothing is allocated.
  * Units: nanoseconds of the monotonic clock, which all processes of a machine share.
  * Thread: one at a time. */
 #ifndef HR_BASE_TRACE_H
@@ -41,11 +42,21 @@ typedef struct hr_trace_subject {
   double flops, bytes; /* of one call; 0: unknown */
   uint64_t same;       /* equal for those that run equal kernels */
   uint64_t calls, total_ns;
+  uint64_t helped_ns; /* of total_ns: other workers were busy for it, all of them together */
+  uint64_t idle_ns;   /* of total_ns: the caller waited for them */
 } hr_trace_subject_t;
+
+/* What one worker did of a loop that workers shared. */
+typedef struct hr_trace_share {
+  uint64_t begin_ns, took_ns;
+  int64_t units; /* of the loop; 0: it came too late */
+} hr_trace_share_t;
 
 typedef struct hr_trace_event {
   const hr_trace_subject_t *subject;
   uint64_t begin_ns, took_ns;
+  int64_t units, of; /* a worker's share: units of the loop's `of`; 0 of 0: a call */
+  int worker;
 } hr_trace_event_t;
 
 typedef struct hr_trace_block {
@@ -67,13 +78,20 @@ struct hr_trace {
   hr_trace_event_t *ring;
   uint64_t mask;  /* of the ring, whose places are a power of two */
   uint64_t added; /* to the ring */
+  hr_trace_subject_t *current; /* what runs, for shares; NULL: nothing that they are noted of */
+  int workers;                 /* that may have shares; 0: none said so */
+  uint64_t *busy_ns;           /* per worker but the caller, 0: in kernels */
 };
 
-/* `events`: calls that the timeline keeps, the last ones, rounded up to a power of two. Errors: NO_MEMORY. */
+/* `events`: calls and shares that the timeline keeps, the last ones, rounded up to a power of two.
+ * Errors: NO_MEMORY. */
 hr_status_t hr_trace_create(size_t events, hr_trace_t **out_trace);
 void hr_trace_destroy(hr_trace_t *trace); /* accepts NULL */
 /* Cleared, and with texts "". They live as long as the trace. */
 hr_status_t hr_trace_subjects_new(hr_trace_t *trace, int count, hr_trace_subject_t **out_subjects);
+
+/* There will be shares of that many workers; the caller is worker 0. Errors: NO_MEMORY. */
+hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers);
 
 /* A stage of loading; `name` lives as long as the trace. */
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns);
@@ -84,23 +102,35 @@ static inline uint64_t hr_trace_now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* What is noted now, and when it began. */
+static inline uint64_t hr_trace_begin(hr_trace_t *trace, hr_trace_subject_t *subject) {
+  trace->current = subject;
+  return hr_trace_now_ns();
+}
+
 static inline void hr_trace_note(hr_trace_t *trace, hr_trace_subject_t *subject, uint64_t begin_ns, uint64_t took_ns) {
   subject->calls++;
   subject->total_ns += took_ns;
-  trace->ring[trace->added++ & trace->mask] = (hr_trace_event_t){subject, begin_ns, took_ns};
+  trace->ring[trace->added++ & trace->mask] = (hr_trace_event_t){subject, begin_ns, took_ns, 0, 0, 0};
 }
 
 /* A call that began then and ends now. */
 static inline void hr_trace_add(hr_trace_t *trace, hr_trace_subject_t *subject, uint64_t begin_ns) {
   hr_trace_note(trace, subject, begin_ns, hr_trace_now_ns() - begin_ns);
+  if (trace->current == subject) trace->current = NULL;
 }
+
+/* A loop of `units` units that the workers had these shares of; it is over now, and the caller is worker 0. */
+void hr_trace_shares_add(hr_trace_t *trace, const hr_trace_share_t *shares, int workers, int64_t units);
 
 /* When the oldest thing that is still known began; now if there is nothing. */
 uint64_t hr_trace_first_ns(const hr_trace_t *trace);
-uint64_t hr_trace_dropped(const hr_trace_t *trace); /* calls that the ring had no place for */
-/* The calls as members of a JSON list, each with a comma behind it, as process `pid`. `zero_ns` is the time 0 of the
- * timeline. */
+uint64_t hr_trace_dropped(const hr_trace_t *trace); /* calls and shares that the ring had no place for */
+/* The calls as members of a JSON list, each with a comma behind it, as process `pid`: a row of the calls, and one for
+ * the shares of each worker. `zero_ns` is the time 0 of the timeline. */
 void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns);
 const char *hr_trace_kind_name(hr_trace_kind_t kind);
+/* What the arithmetic is done by, as opposed to what waits for it or has it inside. */
+static inline bool hr_trace_is_kernel(const hr_trace_subject_t *subject) { return subject->kind <= HR_TRACE_COPY; }
 
 #endif

@@ -11,22 +11,27 @@
 #define SPINS 4000       /* about 20 us of pauses before a worker goes to sleep */
 #define CHUNKS_A_WORKER 4
 
+/* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the door closed. */
+#define OPEN (1u << 31)
+
 typedef struct region {
   hr_workers_fn fn;
   void *context;
   int64_t count, chunk;
+  int64_t units; /* that `count` stands for */
 } region_t;
 
 struct hr_workers {
   hr_workers_options_t options;
   pthread_t *threads;
+  hr_trace_share_t *shares; /* of the region, each written by its worker; NULL: no trace */
   int started;
   region_t region;
   bool busy; /* inside a region: the caller's thread alone reads and writes it */
   _Alignas(64) atomic_uint generation; /* of regions; odd and even alike; futex */
   atomic_uint sleepers;
   _Alignas(64) atomic_int_least64_t next; /* first unit that nobody has taken */
-  _Alignas(64) atomic_uint running;       /* workers still inside the region; futex */
+  _Alignas(64) atomic_uint door;          /* OPEN while workers may join the region, and how many have; futex */
   atomic_bool stopping;
 };
 
@@ -63,14 +68,48 @@ static unsigned await_change(const hr_workers_t *workers, atomic_uint *word, uns
   return now;
 }
 
-static void take_chunks(hr_workers_t *workers, int worker) {
+/* Returns how much of the region's count this worker did. */
+static int64_t take_chunks(hr_workers_t *workers, int worker) {
   const region_t *region = &workers->region;
-  for (;;) {
+  for (int64_t done = 0;;) {
     int64_t begin = atomic_fetch_add_explicit(&workers->next, region->chunk, memory_order_relaxed);
-    if (begin >= region->count) return;
-    int64_t left = region->count - begin;
-    region->fn(region->context, begin, begin + (left < region->chunk ? left : region->chunk), worker);
+    if (begin >= region->count) return done;
+    int64_t left = region->count - begin, count = left < region->chunk ? left : region->chunk;
+    region->fn(region->context, begin, begin + count, worker);
+    done += count;
   }
+}
+
+static void take_share(hr_workers_t *workers, int worker) {
+  const region_t *region = &workers->region;
+  if (!workers->shares) {
+    take_chunks(workers, worker);
+    return;
+  }
+  uint64_t begin_ns = hr_trace_now_ns();
+  int64_t done = take_chunks(workers, worker);
+  if (!done && worker) return; /* it may have had a share before; the caller's tells when it began to wait */
+  int64_t units = done == region->count ? region->units : region->units / region->count * done;
+  workers->shares[worker] = (hr_trace_share_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
+}
+
+static bool join_region(hr_workers_t *workers) {
+  unsigned door = atomic_load_explicit(&workers->door, memory_order_relaxed);
+  while (door & OPEN)
+    if (atomic_compare_exchange_weak_explicit(&workers->door, &door, door + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return true;
+  return false;
+}
+
+static void leave_region(hr_workers_t *workers) {
+  if (atomic_fetch_sub_explicit(&workers->door, 1, memory_order_release) == 1) futex_wake_all(&workers->door);
+}
+
+/* No unit is left that nobody has taken: nobody may join any more, and those who have are waited for. */
+static void close_region(hr_workers_t *workers) {
+  unsigned left = atomic_fetch_and_explicit(&workers->door, ~OPEN, memory_order_acquire) & ~OPEN;
+  while (left) left = await_change(workers, &workers->door, left, NULL);
 }
 
 static void *worker_main(void *argument) {
@@ -83,14 +122,37 @@ static void *worker_main(void *argument) {
   for (;;) {
     seen = await_change(workers, &workers->generation, seen, &workers->sleepers);
     if (atomic_load(&workers->stopping)) return NULL;
-    take_chunks(workers, start.worker);
-    if (atomic_fetch_sub_explicit(&workers->running, 1, memory_order_acq_rel) == 1) futex_wake_all(&workers->running);
+    if (!join_region(workers)) continue;
+    take_share(workers, start.worker);
+    leave_region(workers);
   }
 }
 
 static void next_generation(hr_workers_t *workers) {
   atomic_fetch_add(&workers->generation, 1);
   if (atomic_load(&workers->sleepers)) futex_wake_all(&workers->generation);
+}
+
+static hr_status_t start_threads(hr_workers_t *workers) {
+  for (int w = 1; w < workers->options.count; w++) {
+    void *memory;
+    HR_TRY(hr_alloc(sizeof(worker_start_t), &memory));
+    *(worker_start_t *)memory = (worker_start_t){workers, w};
+    if (pthread_create(&workers->threads[w], NULL, worker_main, memory)) {
+      hr_free(memory);
+      return hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w, workers->options.count);
+    }
+    workers->started++;
+  }
+  return NULL;
+}
+
+static hr_status_t note_shares(hr_workers_t *workers) {
+  void *memory;
+  if (!workers->options.trace) return NULL;
+  HR_TRY(hr_alloc_zeroed((size_t)workers->options.count * sizeof *workers->shares, &memory));
+  workers->shares = memory;
+  return hr_trace_workers_set(workers->options.trace, workers->options.count);
 }
 
 hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t **out_workers) {
@@ -101,19 +163,8 @@ hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t 
   workers->options = *options;
   hr_status_t st = hr_alloc_zeroed((size_t)options->count * sizeof(pthread_t), &memory);
   workers->threads = st ? NULL : memory;
-  for (int w = 1; w < options->count && !st; w++) {
-    worker_start_t *start;
-    if ((st = hr_alloc(sizeof *start, &memory))) break;
-    start = memory;
-    *start = (worker_start_t){workers, w};
-    int failed = pthread_create(&workers->threads[w], NULL, worker_main, start);
-    if (failed) {
-      hr_free(start);
-      st = hr_error(HR_UNAVAILABLE, "thread %d of %d could not be started", w, options->count);
-    } else {
-      workers->started++;
-    }
-  }
+  if (!st) st = note_shares(workers);
+  if (!st) st = start_threads(workers);
   if (st)
     hr_workers_destroy(workers);
   else
@@ -127,6 +178,7 @@ void hr_workers_destroy(hr_workers_t *workers) {
   next_generation(workers);
   for (int w = 1; w <= workers->started; w++) pthread_join(workers->threads[w], NULL);
   hr_free(workers->threads);
+  hr_free(workers->shares);
   hr_free(workers);
 }
 
@@ -137,11 +189,13 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   workers->busy = true;
   is_inside = true;
   atomic_store_explicit(&workers->next, 0, memory_order_relaxed);
-  atomic_store(&workers->running, (unsigned)workers->started);
+  for (int w = 0; workers->shares && w < workers->options.count; w++) workers->shares[w].units = 0;
+  atomic_store_explicit(&workers->door, OPEN, memory_order_release);
   next_generation(workers);
-  take_chunks(workers, 0);
-  for (unsigned left; (left = atomic_load_explicit(&workers->running, memory_order_acquire));)
-    await_change(workers, &workers->running, left, NULL);
+  take_share(workers, 0);
+  close_region(workers);
+  if (workers->shares)
+    hr_trace_shares_add(workers->options.trace, workers->shares, workers->options.count, region->units);
   is_inside = false;
   workers->busy = false;
 }
@@ -158,7 +212,7 @@ void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_work
   }
   int64_t chunk = (count + (int64_t)workers->options.count * CHUNKS_A_WORKER - 1) /
                   ((int64_t)workers->options.count * CHUNKS_A_WORKER);
-  run_region(workers, &(region_t){fn, context, count, chunk < grain ? grain : chunk});
+  run_region(workers, &(region_t){fn, context, count, chunk < grain ? grain : chunk, count});
 }
 
 typedef struct split {
@@ -185,5 +239,5 @@ void hr_workers_split(hr_workers_t *workers, int64_t count, int64_t grain, hr_wo
   int64_t parts = grain > 0 ? (count + grain - 1) / grain : count;
   if (parts > workers->options.count) parts = workers->options.count;
   split_t split = {fn, context, count, (int)parts};
-  run_region(workers, &(region_t){run_part, &split, parts, 1});
+  run_region(workers, &(region_t){run_part, &split, parts, 1, count});
 }

@@ -8,15 +8,18 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/trace.h"
 
 typedef struct hr_workers hr_workers_t;
 
 typedef struct hr_workers_options {
   int count;     /* workers, the caller included; at least 1 */
   bool may_spin; /* false where processes outnumber cores: waiting then gives the core away at once */
-  /* Called once by every thread of the pool that is not the caller, with its number from 1, to pin itself. May be NULL. */
+  /* Called once by every thread of the pool that is not the caller, with its number from 1, to pin itself. NULL:
+   * none. */
   void (*started)(void *context, int worker);
   void *context;
+  hr_trace_t *trace; /* notes what each worker had of each loop; outlives the pool; NULL: nothing is noted */
 } hr_workers_options_t;
 
 hr_status_t hr_workers_create(const hr_workers_options_t *options, hr_workers_t **out_workers);

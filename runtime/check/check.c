@@ -245,7 +245,6 @@ void check_result_destroy(check_result_t *result) {
 }
 
 check_verdict_t check_result_verdict(const check_result_t *result) { return result->verdict; }
-const char *check_result_headline(const check_result_t *result) { return result->headline; }
 
 const char *check_verdict_name(check_verdict_t verdict) {
   static const char *const names[] = {"SOUND", "DEADLOCK", "MISUSE", "UNPROVED"};

@@ -49,8 +49,6 @@ void check_result_destroy(check_result_t *result); /* accepts NULL */
 
 check_verdict_t check_result_verdict(const check_result_t *result);
 const char *check_verdict_name(check_verdict_t verdict);
-/* The verdict in one line, without a newline. Lives as long as the result. */
-const char *check_result_headline(const check_result_t *result);
 /* The whole report: the verdict; who waits for whom, the cycle first; how the run gets there. */
 void check_report(hr_text_t *text, const check_result_t *result);
 /* A picture: a lane for each process, an arrow for each message, the cycle in red. */

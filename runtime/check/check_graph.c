@@ -128,59 +128,63 @@ static void add_svg(hr_text_t *text, const picture_t *picture) {
 
 /* --- HTML --- */
 
+static const char page_begin[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hlorun check</title>\n"
+    "<style>\nhtml, body { margin: 0; height: 100%; overflow: hidden }\n"
+    "#view { position: absolute; inset: 0; overflow: auto; cursor: grab; background: #fff }\n"
+    "#bar { position: fixed; right: 12px; top: 10px; z-index: 1; font: 13px sans-serif }\n"
+    "#bar button { min-width: 2em; padding: 3px 8px }\n</style></head>\n<body>\n"
+    "<div id=\"bar\"><button id=\"out\">&minus;</button> <button id=\"in\">+</button> "
+    "<button id=\"one\">1:1</button> <button id=\"fit\">fit</button> <span id=\"scale\"></span></div>\n"
+    "<div id=\"view\">\n";
+
 /* The picture is moved by dragging and by the wheel, and zoomed by the wheel with Ctrl held, by + and -, and by 0. */
+static const char page_end[] =
+    "</div>\n<script>\n"
+    "const view = document.getElementById('view'), svg = view.querySelector('svg');\n"
+    "const width = svg.width.baseVal.value, height = svg.height.baseVal.value;\n"
+    "let scale = 1, held = null;\n"
+    "function zoom(to, x, y) {\n"
+    "  to = Math.min(8, Math.max(0.02, to));\n"
+    "  const px = (view.scrollLeft + x) / scale, py = (view.scrollTop + y) / scale;\n"
+    "  scale = to;\n"
+    "  svg.setAttribute('width', width * scale);\n"
+    "  svg.setAttribute('height', height * scale);\n"
+    "  view.scrollLeft = px * scale - x;\n"
+    "  view.scrollTop = py * scale - y;\n"
+    "  document.getElementById('scale').textContent = Math.round(100 * scale) + '%';\n"
+    "}\n"
+    "function middle(to) { zoom(to, view.clientWidth / 2, view.clientHeight / 2); }\n"
+    "function fit() { zoom(Math.min(view.clientWidth / width, view.clientHeight / height), 0, 0); }\n"
+    "view.addEventListener('wheel', e => {\n"
+    "  if (!e.ctrlKey) return;\n"
+    "  e.preventDefault();\n"
+    "  zoom(scale * Math.exp(-e.deltaY / 400), e.clientX, e.clientY);\n"
+    "}, {passive: false});\n"
+    "view.addEventListener('pointerdown', e => {\n"
+    "  held = [e.clientX + view.scrollLeft, e.clientY + view.scrollTop];\n"
+    "  view.setPointerCapture(e.pointerId);\n"
+    "});\n"
+    "view.addEventListener('pointermove', e => {\n"
+    "  if (held) { view.scrollLeft = held[0] - e.clientX; view.scrollTop = held[1] - e.clientY; }\n"
+    "});\n"
+    "view.addEventListener('pointerup', () => { held = null; });\n"
+    "document.getElementById('in').onclick = () => middle(scale * 1.25);\n"
+    "document.getElementById('out').onclick = () => middle(scale / 1.25);\n"
+    "document.getElementById('one').onclick = () => middle(1);\n"
+    "document.getElementById('fit').onclick = fit;\n"
+    "addEventListener('keydown', e => {\n"
+    "  if (e.key == '+') middle(scale * 1.25);\n"
+    "  if (e.key == '-') middle(scale / 1.25);\n"
+    "  if (e.key == '0') middle(1);\n"
+    "});\n"
+    "middle(1);\n"
+    "</script>\n</body></html>\n";
+
 static void add_html(hr_text_t *text, const picture_t *picture) {
-  hr_text_add_str(text,
-                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hlorun check</title>\n"
-                  "<style>\nhtml, body { margin: 0; height: 100%; overflow: hidden }\n"
-                  "#view { position: absolute; inset: 0; overflow: auto; cursor: grab; background: #fff }\n"
-                  "#bar { position: fixed; right: 12px; top: 10px; z-index: 1; font: 13px sans-serif }\n"
-                  "#bar button { min-width: 2em; padding: 3px 8px }\n</style></head>\n<body>\n"
-                  "<div id=\"bar\"><button id=\"out\">&minus;</button> <button id=\"in\">+</button> "
-                  "<button id=\"one\">1:1</button> <button id=\"fit\">fit</button> <span id=\"scale\"></span></div>\n"
-                  "<div id=\"view\">\n");
+  hr_text_add_str(text, page_begin);
   add_svg(text, picture);
-  hr_text_add_str(text,
-                  "</div>\n<script>\n"
-                  "const view = document.getElementById('view'), svg = view.querySelector('svg');\n"
-                  "const width = svg.width.baseVal.value, height = svg.height.baseVal.value;\n"
-                  "let scale = 1, held = null;\n"
-                  "function zoom(to, x, y) {\n"
-                  "  to = Math.min(8, Math.max(0.02, to));\n"
-                  "  const px = (view.scrollLeft + x) / scale, py = (view.scrollTop + y) / scale;\n"
-                  "  scale = to;\n"
-                  "  svg.setAttribute('width', width * scale);\n"
-                  "  svg.setAttribute('height', height * scale);\n"
-                  "  view.scrollLeft = px * scale - x;\n"
-                  "  view.scrollTop = py * scale - y;\n"
-                  "  document.getElementById('scale').textContent = Math.round(100 * scale) + '%';\n"
-                  "}\n"
-                  "function middle(to) { zoom(to, view.clientWidth / 2, view.clientHeight / 2); }\n"
-                  "function fit() { zoom(Math.min(view.clientWidth / width, view.clientHeight / height), 0, 0); }\n"
-                  "view.addEventListener('wheel', e => {\n"
-                  "  if (!e.ctrlKey) return;\n"
-                  "  e.preventDefault();\n"
-                  "  zoom(scale * Math.exp(-e.deltaY / 400), e.clientX, e.clientY);\n"
-                  "}, {passive: false});\n"
-                  "view.addEventListener('pointerdown', e => {\n"
-                  "  held = [e.clientX + view.scrollLeft, e.clientY + view.scrollTop];\n"
-                  "  view.setPointerCapture(e.pointerId);\n"
-                  "});\n"
-                  "view.addEventListener('pointermove', e => {\n"
-                  "  if (held) { view.scrollLeft = held[0] - e.clientX; view.scrollTop = held[1] - e.clientY; }\n"
-                  "});\n"
-                  "view.addEventListener('pointerup', () => { held = null; });\n"
-                  "document.getElementById('in').onclick = () => middle(scale * 1.25);\n"
-                  "document.getElementById('out').onclick = () => middle(scale / 1.25);\n"
-                  "document.getElementById('one').onclick = () => middle(1);\n"
-                  "document.getElementById('fit').onclick = fit;\n"
-                  "addEventListener('keydown', e => {\n"
-                  "  if (e.key == '+') middle(scale * 1.25);\n"
-                  "  if (e.key == '-') middle(scale / 1.25);\n"
-                  "  if (e.key == '0') middle(1);\n"
-                  "});\n"
-                  "middle(1);\n"
-                  "</script>\n</body></html>\n");
+  hr_text_add_str(text, page_end);
 }
 
 /* --- Graphviz --- */

@@ -14,7 +14,8 @@ bool check_is_communication(const hlo_instr_t *instr) {
   return !hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER);
 }
 
-bool check_is_transfer_done(const hlo_instr_t *instr) {
+/* The second half of a send or recv. */
+static bool check_is_transfer_done(const hlo_instr_t *instr) {
   return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) && check_is_communication(instr);
 }
 

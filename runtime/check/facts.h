@@ -29,8 +29,6 @@ static inline uint64_t check_need_bit(int64_t element) {
 hr_status_t check_facts_init(hr_arena_t *arena, const hlo_module_t *module, bool any_order, check_facts_t *facts);
 /* A transfer or a collective that other processes take part in, or the second half of one. */
 bool check_is_communication(const hlo_instr_t *instr);
-/* The second half of a send or recv. */
-bool check_is_transfer_done(const hlo_instr_t *instr);
 /* It, or what it calls. */
 bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr);
 /* Must `a` come before `b`, both communicating instructions of one computation? */

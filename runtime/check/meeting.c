@@ -19,8 +19,8 @@ void check_meetings_deinit(check_meetings_t *meetings) {
   hr_arena_deinit(&meetings->arena);
 }
 
-hr_status_t check_link_of(check_meetings_t *meetings, int64_t channel, uint32_t list, int from, int to,
-                          check_link_t **out_link) {
+static hr_status_t check_link_of(check_meetings_t *meetings, int64_t channel, uint32_t list, int from, int to,
+                                 check_link_t **out_link) {
   check_link_key_t key = {channel, list, from, to, 0};
   check_link_t *link = hr_map_get(&meetings->links, (hr_str_t){(const char *)&key, sizeof key});
   *out_link = link;
@@ -33,8 +33,8 @@ hr_status_t check_link_of(check_meetings_t *meetings, int64_t channel, uint32_t 
   return hr_map_put(&meetings->links, (hr_str_t){(const char *)&link->key, sizeof link->key}, link, NULL);
 }
 
-hr_status_t check_gather_of(check_meetings_t *meetings, const check_group_t *group, int64_t channel,
-                            check_gather_t **out_gather) {
+static hr_status_t check_gather_of(check_meetings_t *meetings, const check_group_t *group, int64_t channel,
+                                   check_gather_t **out_gather) {
   check_gather_key_t key = {group->id, 0, channel};
   check_gather_t *gather = hr_map_get(&meetings->gathers, (hr_str_t){(const char *)&key, sizeof key});
   *out_gather = gather;
@@ -49,7 +49,7 @@ hr_status_t check_gather_of(check_meetings_t *meetings, const check_group_t *gro
   return hr_map_put(&meetings->gathers, (hr_str_t){(const char *)&gather->key, sizeof gather->key}, gather, NULL);
 }
 
-int check_member_index(const check_group_t *group, int rank) {
+static int check_member_index(const check_group_t *group, int rank) {
   int low = 0, high = group->size - 1;
   while (low < high) {
     int middle = (low + high) / 2;

@@ -56,11 +56,6 @@ typedef struct check_meetings {
 
 void check_meetings_init(check_meetings_t *meetings);
 void check_meetings_deinit(check_meetings_t *meetings);
-hr_status_t check_link_of(check_meetings_t *meetings, int64_t channel, uint32_t list, int from, int to,
-                          check_link_t **out_link);
-hr_status_t check_gather_of(check_meetings_t *meetings, const check_group_t *group, int64_t channel,
-                            check_gather_t **out_gather);
-int check_member_index(const check_group_t *group, int rank);
 
 /* Counts a start, and compares it with its partner or with the first that came: a difference is misuse. */
 hr_status_t check_link_start(check_result_t *result, check_link_t *link, int side, int rank,

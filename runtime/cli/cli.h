@@ -26,6 +26,8 @@ hr_status_t cli_help(hr_command_t command);
 /* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went away. */
 hr_status_t cli_print(const hr_text_t *text);
 
+/* The code generator and the passes ask variables: those are set as the options say. */
+void cli_choose_variables(const hr_options_t *options);
 /* The options that shape a client: --threads, --bind, --timeout, --seed. */
 struct hlorun_client_options;
 hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client_options *out_options);

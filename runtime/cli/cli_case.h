@@ -29,7 +29,8 @@ typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
 cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step);
 
-/* Does the text hold check ops, or calls of them, or say that it should be refused, or how StableHLO's tools test it? */
+/* Does the text hold check ops, or calls of them, or say that it should be refused, or how StableHLO's tools test
+ * it? */
 bool cli_case_checks_itself(hr_str_t text);
 /* Runs every module of such a file. Errors: MISMATCH for a check that fails; *out_of_step as above. */
 hr_status_t cli_case_run_checks(hlorun_client_t *client, const cli_case_t *one, bool *out_of_step);

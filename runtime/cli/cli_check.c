@@ -238,6 +238,7 @@ static void suggest(hr_text_t *text, const programs_t *programs, const check_fix
 
 static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const programs_t *programs,
                                const check_program_t *list, const check_fix_t *fix) {
+  HR_TRY(hr_folder_make(folder));
   for (size_t i = 0; i < programs->count; i++) {
     const char *slash = strrchr(programs->data[i].path, '/'), *path;
     check_fix_t here = *fix;

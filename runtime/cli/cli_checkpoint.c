@@ -57,10 +57,6 @@ static hr_status_t failed(const char *path, const char *what) {
   return hr_error(HR_UNAVAILABLE, "%s: %s: %s", path, what, strerror(errno));
 }
 
-static hr_status_t make_folder(const char *path) {
-  return mkdir(path, 0777) && errno != EEXIST ? failed(path, "cannot be made") : NULL;
-}
-
 /* --- a worker writes this process's part --- */
 
 static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_writer_t *writer, uint64_t *out_hash) {
@@ -151,8 +147,8 @@ static hr_status_t write_checkpoint(const cli_checkpoint_t *checkpoint) {
   path_t folder;
   hr_arena_t arena;
   writing_folder(checkpoint, folder);
-  HR_TRY(make_folder(checkpoint->folder));
-  HR_TRY(make_folder(folder));
+  HR_TRY(hr_folder_make(checkpoint->folder));
+  HR_TRY(hr_folder_make(folder));
   HR_TRY(write_own(checkpoint, folder));
   if (checkpoint->rank) return NULL;
   hr_arena_init(&arena);
@@ -356,7 +352,7 @@ static hr_status_t check_usage(const cli_checkpoint_options_t *options) {
 static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
-  HR_TRY(make_folder(checkpoint->folder));
+  HR_TRY(hr_folder_make(checkpoint->folder));
   if (checkpoint->rank == 0) HR_TRY(lock_folder(checkpoint));
   if (checkpoint->rank == 0) remove_halves(checkpoint->folder);
   HR_TRY(hr_alloc_zeroed(checkpoint->from.carry->count * sizeof(hlo_value_t *), &values));
@@ -364,12 +360,20 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   return tp_loop_acquire(&checkpoint->loop);
 }
 
+/* Options that say nothing without --checkpoint. */
+static hr_status_t check_unused(const hr_options_t *options) {
+  static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_EVERY, HR_OPTION_KEEP};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (hr_option_is_given(options, ids[i]))
+      return hr_error(HR_USAGE, "--%s is about checkpoints: say with --checkpoint where they are",
+                      hr_option_name(ids[i]));
+  return NULL;
+}
+
 hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options, cli_checkpoint_t **out_checkpoint) {
   const char *folder = hr_option_text(options->options, HR_OPTION_CHECKPOINT);
   *out_checkpoint = NULL;
-  if (!folder && hr_option_is_given(options->options, HR_OPTION_RESUME))
-    return hr_error(HR_USAGE, "--resume goes on from a checkpoint: say with --checkpoint where they are");
-  if (!folder) return NULL;
+  if (!folder) return check_unused(options->options);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;

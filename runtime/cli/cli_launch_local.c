@@ -18,6 +18,7 @@
 #include "transport/launched.h"
 
 #define EXIT_NOT_STARTED 5
+#define MOST_PROCESSES 1024 /* of a machine: they have memory for each pair of them */
 #define LOOK_MS 50
 #define END_MS 2000  /* how long the others may take to end when one has failed, */
 #define LAST_MS 1000 /* and once they were told to */
@@ -179,6 +180,9 @@ hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
   launch_t launch = {.count = processes, .failed_rank = -1};
   char **words, own_file[PATH_MAX];
   int fd = -1;
+  if (processes > MOST_PROCESSES)
+    return hr_error(HR_USAGE, "-n %d: one machine starts %d processes at most; mpirun starts them on several",
+                    processes, MOST_PROCESSES);
   hr_arena_init(&arena);
   cli_verdict_open(false);
   hr_status_t st = HR_NEW_ARRAY(&arena, processes, &launch.pids);

@@ -96,7 +96,8 @@ static hr_status_t print_types(hr_text_t *text, hlo_opcode_t op) {
 
 /* What the compiled engine has for an op, best first; all of it stands on the reference engine. */
 static const char *engine_of(hlo_opcode_t op) {
-  if (op_natives[op]->prepare) return op_emits[op] > EMIT_NONE && op_emits[op] < EMIT_STRUCTURE ? "native, code" : "native";
+  if (op_natives[op]->prepare)
+    return op_emits[op] > EMIT_NONE && op_emits[op] < EMIT_STRUCTURE ? "native, code" : "native";
   if (op_emits[op] == EMIT_STRUCTURE) return "plan";
   return op_emits[op] != EMIT_NONE ? "code" : "reference";
 }
@@ -111,7 +112,8 @@ hr_status_t cli_list_ops(void) {
     const hlo_op_info_t *info = &hlo_op_table[op];
     bool typed = info->traits & OP_ELEMENTWISE;
     hr_text_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
-                   *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0, engine_of((hlo_opcode_t)op));
+                   *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0,
+                   engine_of((hlo_opcode_t)op));
     if (typed) st = print_types(&text, (hlo_opcode_t)op);
     hr_text_add_char(&text, '\n');
   }

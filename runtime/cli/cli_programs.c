@@ -86,5 +86,8 @@ hr_status_t cli_programs_choose(const hr_options_t *options, int rank, int world
     return hr_error(HR_USAGE, "found %d programs (%s, %s, ...) for %d process%s: want one for all, or one for each",
                     programs, options->operands.data[0], options->operands.data[1], world, world > 1 ? "es" : "");
   *out_path = options->operands.data[programs > 1 ? rank : 0];
+  if (world > 1 && strcmp(*out_path, "-") == 0)
+    return hr_error(HR_USAGE, "only one process has a standard input: %d processes want their program in a file",
+                    world);
   return NULL;
 }

@@ -17,7 +17,8 @@ double cli_now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double cli_value_mean(const hlo_value_t *value) {
+/* The mean of an array's elements, as a number. */
+static double cli_value_mean(const hlo_value_t *value) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int parts = hr_dtype_is_complex(value->dtype) ? 2 : 1;
   size_t bytes = hr_dtype_bytes(part);

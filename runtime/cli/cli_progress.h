@@ -31,8 +31,6 @@ hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value
 /* Leaves the line of the bar. */
 void cli_progress_end(cli_progress_t *progress);
 
-/* The mean of an array's elements, as a number. */
-double cli_value_mean(const hlo_value_t *value);
 double cli_now_s(void);
 
 #endif

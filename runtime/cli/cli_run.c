@@ -71,8 +71,7 @@ static hr_status_t check_usage(const hr_options_t *options) {
   return check_writable(options, HR_OPTION_CURVE);
 }
 
-/* The code generator and the passes ask variables; options win over them. */
-static void choose_variables(const hr_options_t *options) {
+void cli_choose_variables(const hr_options_t *options) {
   const char *folder = hr_option_text(options, HR_OPTION_CACHE), *combine = hr_option_text(options, HR_OPTION_COMBINE);
   const char *dump = hr_option_text(options, HR_OPTION_DUMP);
   if (folder) setenv("HLORUN_CACHE", *folder ? folder : "none", 1);
@@ -84,7 +83,7 @@ hr_status_t cli_client_options(const hr_options_t *options, struct hlorun_client
   static const hlorun_bind_t binds[] = {HLORUN_BIND_CORE, HLORUN_BIND_NUMA, HLORUN_BIND_NONE};
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   hlorun_client_options_init(out_options);
-  choose_variables(options);
+  cli_choose_variables(options);
   out_options->threads = (int)hr_option_int(options, HR_OPTION_THREADS, 0);
   out_options->bind = binds[hr_option_int(options, HR_OPTION_BIND, 0)];
   out_options->timeout_s = hr_option_real(options, HR_OPTION_TIMEOUT, 0);
@@ -168,7 +167,10 @@ static hr_status_t prepare(run_t *run) {
   HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
   cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
-  return cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values);
+  HR_TRY(cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values));
+  for (int k = 0; k < run->interface.param_count; k++)
+    if (run->values[k]) HR_TRY(hlorun_buffer_share(run->client, &run->values[k]));
+  return NULL;
 }
 
 /* A run that has all its steps behind it has nothing to show: its last results are not in the checkpoint. */
@@ -274,11 +276,12 @@ static hr_status_t draw_curve(run_t *run, const char *path) {
 static void print_summary(const run_t *run) {
   if (run->rank || !hr_option_is_given(run->options, HR_OPTION_VERBOSE)) return;
   cli_figures_t f = cli_stats_figures(&run->stats);
-  fprintf(stderr, "%d processes as %d replicas of %d partitions; loaded in %.3g s\n", run->world,
-          hlorun_program_num_replicas(run->program), hlorun_program_num_partitions(run->program), f.compile_s);
-  fprintf(stderr, "%llu executions: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at most\n",
-          (unsigned long long)f.executions, f.first_s, f.best_s, f.median_s, f.steps_per_s,
-          (double)f.peak_rss_bytes / (1 << 20));
+  fprintf(stderr, "%d process%s as %d replicas of %d partitions; loaded in %.3g s\n", run->world,
+          run->world == 1 ? "" : "es", hlorun_program_num_replicas(run->program),
+          hlorun_program_num_partitions(run->program), f.compile_s);
+  fprintf(stderr, "%llu execution%s: first %.3g s, best %.3g s, median %.3g s; %.3g a second; %.1f MiB at most\n",
+          (unsigned long long)f.executions, f.executions == 1 ? "" : "s", f.first_s, f.best_s, f.median_s,
+          f.steps_per_s, (double)f.peak_rss_bytes / (1 << 20));
 }
 
 /* Each part is agreed upon, so that a failure in one process ends all of them. */

@@ -2,9 +2,7 @@
  *   gen KIND [-o DIR|FILE]      a pattern: programs with what they must compute, or its text
  *   to-hlo FILE [-o DIR|FILE]   a text as programs, one per rank
  *   from-hlo PROGRAM... [-o FILE] */
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -49,8 +47,7 @@ static hr_status_t write_program(const char *path, schedule_t *schedule, int ran
 /* rank000.hlo, rank001.hlo, ...: in the order of the ranks for the shell, too. */
 static hr_status_t write_programs(const char *folder, schedule_t *schedule) {
   char name[32], path[PATH_SIZE];
-  if (mkdir(folder, 0777) && errno != EEXIST)
-    return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", folder, strerror(errno));
+  HR_TRY(hr_folder_make(folder));
   for (int rank = 0; rank < schedule->rank_count; rank++) {
     snprintf(name, sizeof name, "rank%03d.hlo", rank);
     HR_TRY(path_in(folder, name, path));
@@ -183,7 +180,9 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments) {
     hr_status_t (*run)(const hr_options_t *options);
   } ways[] = {{"gen", generate}, {"to-hlo", to_hlo}, {"from-hlo", from_hlo}};
   const hr_options_t *options = &arguments->options;
-  const char *word = options->operands.count ? options->operands.data[0] : "";
+  if (!options->operands.count)
+    return hr_error(HR_USAGE, "schedule wants gen, to-hlo or from-hlo; see hlorun schedule --help");
+  const char *word = options->operands.data[0];
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
     if (!strcmp(word, ways[i].name)) return ways[i].run(options);
   return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help", word);

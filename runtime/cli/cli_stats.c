@@ -109,7 +109,7 @@ static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
   return all;
 }
 
-void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count) {
+static void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count) {
   cli_figures_t all = slowest(ranks, count);
   hr_text_add_str(text, "{\n");
   print_figures(text, &all, "  ");

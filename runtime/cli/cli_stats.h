@@ -27,6 +27,5 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats);
 /* Collective: rank 0 writes the JSON file. What is told in all: the slowest process's times, the largest memory, the
  * first one's counts of steps and code. */
 hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path);
-void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count);
 
 #endif

@@ -111,6 +111,7 @@ hr_status_t cli_stop(const hr_options_t *options) {
   hr_buffer_t *bytes;
   hlo_module_t *module = NULL;
   HR_TRY(check_stage(stage));
+  cli_choose_variables(options);
   if (options->operands.count != 1)
     return hr_error(HR_USAGE, "--stop-after takes one program, found %zu", options->operands.count);
   path = options->operands.data[0];

@@ -39,7 +39,8 @@ static hr_status_t warn_of_dropped(hlorun_client_t *client) {
   hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, dropped);
   for (int r = 0; r < world; r++) all += dropped[r];
   if (!st && all && hlorun_client_rank(client) == 0)
-    fprintf(stderr, "--trace: the first %llu calls are not in the timeline (HLORUN_TRACE_EVENTS=N keeps more)\n",
+    fprintf(stderr,
+            "--trace: the first %llu calls and shares are not in the timeline (HLORUN_TRACE_EVENTS=N keeps more)\n",
             (unsigned long long)all);
   hr_free(dropped);
   return st;

@@ -22,7 +22,8 @@ static const struct command {
   hr_status_t (*run)(const cli_arguments_t *arguments);
 } commands[] = {
     {"run", "[run] [options] PROGRAM", "run a program on the grid", HR_COMMAND_RUN, cli_run},
-    {"check", "check [options] PROGRAM...", "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK, cli_check},
+    {"check", "check [options] PROGRAM...",
+     "verify programs and prove that their communication completes; runs nothing", HR_COMMAND_CHECK, cli_check},
     {"test", "test [options] DIR|FILE...", "run cases: programs with their arrays beside them", HR_COMMAND_TEST,
      cli_test},
     {"convert", "convert [options] PROGRAM", "write a program in another form", HR_COMMAND_CONVERT, cli_convert},
@@ -36,7 +37,8 @@ static const struct command {
 static void print_commands(hr_text_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     hr_text_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage, commands[i].help);
-  hr_text_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n");
+  hr_text_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
+                        "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
 hr_status_t cli_help(hr_command_t command) {
@@ -130,7 +132,8 @@ static hr_status_t run_command(const struct command *command, const cli_argument
   if (hr_option_is_given(options, HR_OPTION_TUNE)) return cli_tune(arguments);
   if (hr_option_is_given(options, HR_OPTION_PRINT_TOPOLOGY)) {
     bool several = hr_option_is_given(options, HR_OPTION_PROCESSES);
-    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1)) : topo_print(stdout);
+    return several ? topo_print_shares(stdout, (int)hr_option_int(options, HR_OPTION_PROCESSES, 1))
+                   : topo_print(stdout);
   }
   return command->run(arguments);
 }
@@ -141,7 +144,8 @@ static hr_status_t check_first_word(const char *word) {
   if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0) return NULL;
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
   const char *nearest = hr_nearest_name(word, names, COMMAND_COUNT);
-  return nearest ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest) : NULL;
+  return nearest ? hr_error(HR_USAGE, "there is no command or file '%s'; nearest: %s", word, nearest)
+                 : hr_error(HR_USAGE, "there is no command or file '%s'; see hlorun --help", word);
 }
 
 static hr_status_t dispatch(int argc, char **argv) {

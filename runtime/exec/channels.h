@@ -21,7 +21,8 @@ typedef struct exec_channels_options {
  * data whose size is not known ahead. */
 hr_status_t exec_channels_create(const exec_channels_options_t *options, exec_channels_t **out_channels);
 void exec_channels_destroy(exec_channels_t *channels); /* accepts NULL; nothing may be under way */
-/* The other end of a send or recv of the program, and its number among the routes between the two; false: it has none. */
+/* The other end of a send or recv of the program, and its number among the routes between the two; false: it has
+ * none. */
 bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer, uint32_t *out_number);
 void exec_channels_attach(op_env_t *env, exec_channels_t *channels);
 /* After each execution: waits for transfers whose end the program did not ask for; gives them up if it failed. Joins

@@ -110,8 +110,7 @@ static void free_shared(void *owner, void *data, size_t size_bytes) {
   tp_free(owner, data);
 }
 
-static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer) {
-  exec_comm_t *comm = env->comm;
+hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer) {
   void *owner, *memory = size_bytes < LEAST_SHARED_BYTES ? NULL : tp_alloc(comm->groups, size_bytes, &owner);
   *out_buffer = NULL;
   if (!memory) return NULL;
@@ -119,6 +118,12 @@ static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t *
   if (st) tp_free(owner, memory);
   return st;
 }
+
+static hr_status_t shared_memory(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer) {
+  return exec_comm_shared_memory(env->comm, size_bytes, out_buffer);
+}
+
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory) { return tp_is_shared(comm->groups, memory); }
 
 static void give_up(op_env_t *env, op_request_t *request) {
   (void)env;

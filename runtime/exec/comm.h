@@ -29,6 +29,11 @@ void exec_comm_deinit(exec_comm_t *comm);
 /* Fills in the collective functions of an environment. Signature of exec_machine_options_t.attach_comm. */
 hr_status_t exec_comm_attach(op_env_t *env, void *comm);
 
+/* Memory that other processes of this machine reach; NULL: there is none, or so little is asked for that copying it is as
+ * fast. Any thread. */
+hr_status_t exec_comm_shared_memory(exec_comm_t *comm, size_t size_bytes, hr_buffer_t **out_buffer);
+bool exec_comm_reaches(const exec_comm_t *comm, const void *memory); /* is it there? */
+
 /* For clients, outside of programs; they wait. All ranks call these together: */
 hr_status_t exec_comm_barrier(exec_comm_t *comm);
 /* Collects `size_bytes` of every rank in rank 0's `out` (ignored elsewhere). */

@@ -77,9 +77,11 @@ static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t
 }
 
 static __attribute__((noinline)) hr_status_t run_traced(exec_compiled_t *machine, run_step_t *step) {
-  uint64_t begin = hr_trace_now_ns();
+  hr_trace_t *trace = machine->options.machine.trace;
+  hr_trace_subject_t *subject = &machine->subjects[step - machine->steps];
+  uint64_t begin = hr_trace_begin(trace, subject);
   hr_status_t st = run_one(machine, step);
-  hr_trace_add(machine->options.machine.trace, &machine->subjects[step - machine->steps], begin);
+  hr_trace_add(trace, subject, begin);
   return st;
 }
 

@@ -12,14 +12,16 @@ typedef struct group {
   hr_trace_subject_t *const *members;
   int count;
   double calls, ns, flops, bytes; /* of all calls together */
+  double worked_ns;               /* by all workers */
 } group_t;
 
 typedef struct totals {
   double run_ns, runs, kernel_ns, wait_ns;
+  double idle_ns; /* of kernel_ns: the first worker waited for the others */
 } totals_t;
 
 static bool is_kernel(const hr_trace_subject_t *subject) {
-  return subject->kind <= HR_TRACE_COPY && subject->calls;
+  return hr_trace_is_kernel(subject) && subject->calls;
 }
 
 /* --- collecting --- */
@@ -43,7 +45,7 @@ static totals_t add_up(const hr_trace_t *trace) {
     for (int i = 0; i < block->count; i++) {
       const hr_trace_subject_t *subject = &block->subjects[i];
       double ns = (double)subject->total_ns;
-      if (is_kernel(subject)) totals.kernel_ns += ns;
+      if (is_kernel(subject)) totals.kernel_ns += ns, totals.idle_ns += (double)subject->idle_ns;
       if (subject->kind == HR_TRACE_WAIT) totals.wait_ns += ns;
       if (subject->kind == HR_TRACE_RUN) totals.run_ns += ns, totals.runs += (double)subject->calls;
     }
@@ -76,6 +78,7 @@ static int make_groups(hr_trace_subject_t *const *list, int count, group_t *grou
     group->count++;
     group->calls += calls;
     group->ns += (double)list[i]->total_ns;
+    group->worked_ns += (double)list[i]->total_ns + (double)list[i]->helped_ns - (double)list[i]->idle_ns;
     group->flops += list[i]->flops * calls;
     group->bytes += list[i]->bytes * calls;
   }
@@ -95,6 +98,7 @@ static void print_rate(hr_text_t *text, double amount, double ns, double peak) {
 static void print_figures(hr_text_t *text, const group_t *group, double all_ns, const exec_peak_t *peak) {
   hr_text_printf(text, "%5.1f%% %9.0f %10.3f %10.2f", all_ns > 0 ? 100 * group->ns / all_ns : 0, group->calls,
                  group->ns * 1e-6, group->calls > 0 ? group->ns * 1e-3 / group->calls : 0);
+  hr_text_printf(text, group->ns > 0 ? " %7.1f" : "       -", group->worked_ns / group->ns);
   print_rate(text, group->bytes, group->ns, peak->bytes_per_s);
   print_rate(text, group->flops, group->ns, peak->flops);
 }
@@ -123,29 +127,47 @@ static void print_others(hr_text_t *text, const group_t *groups, int count, doub
   for (int g = SHOWN; g < count; g++) {
     others.calls += groups[g].calls;
     others.ns += groups[g].ns;
+    others.worked_ns += groups[g].worked_ns;
   }
   if (count <= SHOWN) return;
   print_figures(text, &others, all_ns, peak);
   hr_text_printf(text, "  others: %d kernels\n", count - SHOWN);
 }
 
-static void print_heading(hr_text_t *text, const totals_t *totals, const exec_peak_t *peak) {
+/* How evenly the workers had the kernels' work. */
+static void print_workers(hr_text_t *text, const hr_trace_t *trace, const totals_t *totals) {
+  double least = totals->kernel_ns - totals->idle_ns, most = least, sum = least;
+  if (trace->workers < 2 || totals->kernel_ns <= 0) return;
+  for (int w = 1; w < trace->workers; w++) {
+    double busy_ns = (double)trace->busy_ns[w];
+    if (busy_ns < least) least = busy_ns;
+    if (busy_ns > most) most = busy_ns;
+    sum += busy_ns;
+  }
+  double percent = 100 / totals->kernel_ns;
+  hr_text_printf(text, "%d workers, busy for %.0f%% of the kernels' time: the least %.0f%%, the most %.0f%%\n",
+                 trace->workers, percent * sum / trace->workers, percent * least, percent * most);
+}
+
+static void print_heading(hr_text_t *text, const hr_trace_t *trace, const totals_t *totals, const exec_peak_t *peak) {
   hr_text_printf(text, "%.0f execution%s in %.3f ms, %.3f ms of it in kernels; ", totals->runs,
                  totals->runs == 1 ? "" : "s", totals->run_ns * 1e-6, totals->kernel_ns * 1e-6);
   hr_text_printf(text, "this machine now: %.1f GB/s, %.1f GFLOP/s\n", peak->bytes_per_s * 1e-9, peak->flops * 1e-9);
   if (totals->wait_ns > 0) hr_text_printf(text, "waiting for peers: %.3f ms\n", totals->wait_ns * 1e-6);
-  hr_text_printf(text, "%6s %9s %10s %10s %8s %5s %8s %5s  %s\n", "time", "calls", "ms", "us/call", "GB/s", "peak",
-                 "GFLOP/s", "peak", "kernel (op): instructions");
+  print_workers(text, trace, totals);
+  hr_text_printf(text, "%6s %9s %10s %10s %7s %8s %5s %8s %5s  %s\n", "time", "calls", "ms", "us/call", "workers",
+                 "GB/s", "peak", "GFLOP/s", "peak", "kernel (op): instructions");
 }
 
 static void print_table(hr_text_t *text, const hr_trace_t *trace, const exec_peak_t *peak, group_t *groups, int count) {
   totals_t totals = add_up(trace);
   double all_ns = totals.run_ns > totals.kernel_ns ? totals.run_ns : totals.kernel_ns;
   qsort(groups, (size_t)count, sizeof *groups, by_time);
-  print_heading(text, &totals, peak);
+  print_heading(text, trace, &totals, peak);
   for (int g = 0; g < count && g < SHOWN; g++) print_group(text, &groups[g], all_ns, peak);
   print_others(text, groups, count, all_ns, peak);
-  group_t between = {.ns = all_ns - totals.kernel_ns, .calls = totals.runs};
+  double between_ns = all_ns - totals.kernel_ns;
+  group_t between = {.ns = between_ns, .worked_ns = between_ns, .calls = totals.runs};
   print_figures(text, &between, all_ns, peak);
   hr_text_add_str(text, "  between kernels\n");
 }

@@ -2,7 +2,8 @@
  *
  *   stream    := [secret] value*            it ends with the end of the file or connection, between two values
  *   secret    := "HLK1" u32 size, bytes     only over TCP from other machines, from whoever connects
- *   value     := "HLF1" u32 leaves, leaf*   what one infeed takes or one outfeed gives: a tuple flattened, without tokens
+ *   value     := "HLF1" u32 leaves, leaf*   what one infeed takes or one outfeed gives: a tuple flattened, without
+ *                                           tokens
  *   leaf      := name[16] u32 rank, u32 zero, i64 size[rank], data, 0 to 7 zero bytes up to a multiple of 8
  *   name      := element type as HLO spells it ("f32", "bf16", "pred"), filled up with zero bytes
  *   data      := the elements in row-major order; types narrower than a byte take one byte an element
@@ -31,7 +32,8 @@ typedef struct feed_shapes {
   const feed_shape_t *list;
 } feed_shapes_t;
 
-/* All of `size_bytes`, or an error. *out_end (may be NULL: an error then) is set if the stream ends before the first. */
+/* All of `size_bytes`, or an error. *out_end (may be NULL: an error then) is set if the stream ends before the
+ * first. */
 hr_status_t feed_read(feed_io_t *io, void *into, size_t size_bytes, bool *out_end);
 hr_status_t feed_write(feed_io_t *io, const void *from, size_t size_bytes);
 

@@ -117,7 +117,8 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on it. */
+/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on
+ * it. */
 static hr_status_t check_fits(const exec_machine_t *machine, const hlo_instr_t *instr, const hlo_value_t *value) {
   char text[HLO_SHAPE_TEXT];
   if (!machine->plan->has_dynamic_sizes || hlo_value_fits(value, instr->shape)) return NULL;
@@ -168,9 +169,10 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   const plan_step_t *step = &body->steps[s];
   if (machine->is_inside) return run_step(machine, step, slots);
   machine->is_inside = !hlo_op_is(step->op.instr->op, OP_CONTROL);
-  uint64_t begin = hr_trace_now_ns();
+  hr_trace_subject_t *subject = &machine->subjects[body->computation->id][s];
+  uint64_t begin = hr_trace_begin(machine->options.trace, subject);
   hr_status_t st = run_step(machine, step, slots);
-  hr_trace_add(machine->options.trace, &machine->subjects[body->computation->id][s], begin);
+  hr_trace_add(machine->options.trace, subject, begin);
   machine->is_inside = false;
   return st;
 }

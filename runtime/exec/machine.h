@@ -36,7 +36,8 @@ typedef struct exec_machine_options {
 } exec_machine_options_t;
 
 /* Thread: one at a time. The plan must outlive the machine. */
-hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options, exec_machine_t **out_machine);
+hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t *options,
+                                exec_machine_t **out_machine);
 void exec_machine_destroy(exec_machine_t *machine); /* accepts NULL */
 /* Runs the entry. Takes the references of `args` away (a holder of the only reference lets the program overwrite the
  * value); *out_value is a new reference. Random state persists from run to run. */

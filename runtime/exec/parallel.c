@@ -131,7 +131,8 @@ static hr_status_t join_cell(parallel_grid_t *grid, cell_t *cell, hr_status_t st
     until.tv_nsec += LOOK_MS * 1000000L;
     if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
     if (!pthread_timedjoin_np(cell->thread, NULL, &until)) return st;
-    if (!st) st = outer->interrupted ? outer->interrupted(outer->interrupted_context) : exec_cancel_check(outer->cancel);
+    if (!st)
+      st = outer->interrupted ? outer->interrupted(outer->interrupted_context) : exec_cancel_check(outer->cancel);
     if (st) cancel_all(grid, "the grid was interrupted");
   }
 }

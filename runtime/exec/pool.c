@@ -4,6 +4,7 @@
 
 void exec_pool_init(exec_pool_t *pool, exec_pool_options_t options) {
   *pool = (exec_pool_t){.options = options};
+  topo_begin();
   pthread_mutex_init(&pool->mutex, NULL);
 }
 
@@ -46,7 +47,8 @@ static hr_status_t start(exec_pool_t *pool) {
                                   .may_spin = count <= topo_share_cores(pool->share) &&
                                               pool->options.local_size <= cores / count,
                                   .started = bind_worker,
-                                  .context = pool};
+                                  .context = pool,
+                                  .trace = pool->options.trace};
   HR_TRY(hr_workers_create(&options, &pool->workers));
   return topo_share_bind(pool->share, 0, pool->options.bind);
 }

@@ -13,6 +13,7 @@ typedef struct exec_pool_options {
   int threads; /* 0: the cores of the share */
   topo_bind_t bind;
   int local_rank, local_size; /* among the processes of this machine */
+  hr_trace_t *trace;          /* notes the shares of workers; outlives the pool; may be NULL */
 } exec_pool_options_t;
 
 typedef struct exec_pool {

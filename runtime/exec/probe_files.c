@@ -5,8 +5,9 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "read/npy.h"
@@ -40,8 +41,7 @@ static hr_status_t open_index(exec_probe_files_t *files, const char *folder) {
   char path[PATH_SIZE];
   if (strlen(folder) >= sizeof files->folder) return hr_error(HR_USAGE, "the folder's name is too long");
   snprintf(files->folder, sizeof files->folder, "%s", folder);
-  if (mkdir(folder, 0777) && errno != EEXIST)
-    return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", folder, strerror(errno));
+  HR_TRY(hr_folder_make(folder));
   name_file(files, "index", ".csv", path);
   files->index = fopen(path, "w");
   return files->index ? NULL : hr_error(HR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
@@ -68,6 +68,8 @@ hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int r
 
 void exec_probe_files_close(exec_probe_files_t *files) {
   if (!files) return;
+  if (files->index && !files->count && files->rank <= 0)
+    hr_log(HR_LOG_EXEC, HR_LOG_WARN, "--probe: no instruction that ran has a name that matches");
   if (files->index) fclose(files->index);
   regfree(&files->regex);
   pthread_mutex_destroy(&files->mutex);
@@ -106,7 +108,8 @@ static hr_status_t add_line(exec_probe_files_t *files, hr_str_t id, const hlo_va
   make_line(&line, id, value, path);
   hr_status_t st = hr_text_finish(&line);
   bool written = !st && fwrite(line.data, 1, line.size, files->index) == line.size && fflush(files->index) == 0;
-  if (!st && !written) st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
+  if (!st && !written)
+    st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
   hr_text_deinit(&line);
   return st;
 }

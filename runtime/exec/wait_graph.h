@@ -9,10 +9,11 @@
 
 /* Asks for the report, which rank 0 prints to standard error when it waits next. From any thread of any rank. */
 void exec_wait_ask(exec_comm_t *comm);
-/* Called again and again while the process waits, by the thread that does. Errors: DEADLINE on rank 0 when another process
- * has waited too long, with the report. */
+/* Called again and again while the process waits, by the thread that does. Errors: DEADLINE on rank 0 when another
+ * process has waited too long, with the report. */
 hr_status_t exec_wait_poll(exec_comm_t *comm);
-/* The failure of a process that has waited too long, with what it waits for; on rank 0 with the report. Called as exec_wait_poll. */
+/* The failure of a process that has waited too long, with what it waits for; on rank 0 with the report. Called as
+ * exec_wait_poll. */
 hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s);
 /* Before the endpoint ends. One that gave up goes on answering for a second: its end may be that of all. */
 void exec_wait_end(exec_comm_t *comm);

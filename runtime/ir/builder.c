@@ -80,7 +80,8 @@ static hlo_instr_t *sizes_of(hlo_builder_t *builder, hlo_instr_t *x) {
     builder->status = hlo_shape_array(&builder->computation->module->arena, HR_S32, 1, &(int64_t){1}, &one);
   for (int64_t d = 0; d < x->shape->rank && !builder->status; d++) {
     hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &d);
-    sizes[d] = hlo_build_reshape(builder, hlo_build(builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL), one);
+    sizes[d] =
+        hlo_build_reshape(builder, hlo_build(builder, HLO_GET_DIMENSION_SIZE, NULL, 1, &x, 1, &attr, 0, NULL), one);
   }
   if (builder->status || x->shape->rank == 1) return builder->status ? NULL : sizes[0];
   hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &first);

@@ -50,7 +50,8 @@ static bool is_braces(hr_str_t s) {
   return false;
 }
 
-void hlo_print_string_or_braces(hr_text_t *text, hr_str_t string) {
+/* A string, or as it is if it is a whole brace dictionary. */
+static void hlo_print_string_or_braces(hr_text_t *text, hr_str_t string) {
   if (is_braces(string))
     hr_text_add(text, string.data, string.size);
   else
@@ -62,7 +63,8 @@ void hlo_print_name(hr_text_t *text, hr_str_t name, hlo_print_style_t style) {
   hr_text_add(text, name.data, name.size);
 }
 
-void hlo_print_pairs(hr_text_t *text, const hlo_name_values_t *pairs) {
+/* Without braces. */
+static void hlo_print_pairs(hr_text_t *text, const hlo_name_values_t *pairs) {
   for (int i = 0; i < pairs->count; i++) {
     hr_text_printf(text, "%s%.*s=", i ? "," : "", HR_STR_ARGS(pairs->items[i].name));
     hlo_print_string_or_braces(text, pairs->items[i].value);

@@ -10,9 +10,6 @@ void hlo_print_accuracy(hr_text_t *text, const hlo_instr_t *instr);
 void hlo_print_aliasing(hr_text_t *text, const hlo_aliasing_t *aliasing, bool with_kind); /* without outer braces */
 /* A double, or a float, as short as reads back. */
 void hlo_print_double(hr_text_t *text, double value);
-/* A string, or as it is if it is a whole brace dictionary. */
-void hlo_print_string_or_braces(hr_text_t *text, hr_str_t string);
-void hlo_print_pairs(hr_text_t *text, const hlo_name_values_t *pairs); /* without braces */
 void hlo_print_typed_literal(hr_text_t *text, const hlo_value_t *value);
 /* %name in the long style, name in the short one. */
 void hlo_print_name(hr_text_t *text, hr_str_t name, hlo_print_style_t style);

@@ -32,7 +32,8 @@ hr_status_t hlo_shard_of(const hlo_sharding_t *sharding, int rank, const int64_t
   for (int d = 0; d < rank; d++) {
     int64_t parts = hlo_shard_parts(sharding, d), index = 0;
     if (parts < 1 || dims[d] % parts)
-      return hr_error(HR_INVALID, "dimension %d of size %ld does not divide into %ld shards", d, (long)dims[d], (long)parts);
+      return hr_error(HR_INVALID, "dimension %d of size %ld does not divide into %ld shards", d, (long)dims[d],
+                      (long)parts);
     for (int i = 0; parts > 1 && i < sharding->dims[d].axes.count; i++) {
       const hlo_axis_ref_t *ref = &sharding->dims[d].axes.refs[i];
       index = index * ref_size(&sharding->mesh, ref) + coordinate(&sharding->mesh, ref, device);
@@ -57,14 +58,16 @@ static void skip_blanks(sdy_text_t *text) {
 static bool take(sdy_text_t *text, const char *word) {
   skip_blanks(text);
   size_t size = hr_str_from(word).size;
-  if ((size_t)(text->end - text->at) < size || !hr_str_equal((hr_str_t){text->at, size}, hr_str_from(word))) return false;
+  if ((size_t)(text->end - text->at) < size || !hr_str_equal((hr_str_t){text->at, size}, hr_str_from(word)))
+    return false;
   text->at += size;
   return true;
 }
 
 static hr_status_t want(sdy_text_t *text, const char *word) {
   if (take(text, word)) return NULL;
-  return hr_error(HR_INVALID, "a Shardy attribute has \"%.20s\", want \"%s\"", text->at < text->end ? text->at : "", word);
+  return hr_error(HR_INVALID, "a Shardy attribute has \"%.20s\", want \"%s\"", text->at < text->end ? text->at : "",
+                  word);
 }
 
 static bool is_name_char(char c) {
@@ -209,7 +212,8 @@ static hr_status_t take_sharding(sdy_text_t *text, const hlo_named_mesh_t *meshe
   HR_TRY(want(text, ","));
   HR_TRY(want(text, "["));
   for (bool more = !take(text, "]"); more; sharding->dim_count++) {
-    if (sharding->dim_count == HLO_MAX_RANK) return hr_error(HR_INVALID, "a sharding of more than %d dimensions", HLO_MAX_RANK);
+    if (sharding->dim_count == HLO_MAX_RANK)
+      return hr_error(HR_INVALID, "a sharding of more than %d dimensions", HLO_MAX_RANK);
     HR_TRY(take_dim(text, mesh, &dims[sharding->dim_count]));
     more = take(text, ",");
     if (!more) HR_TRY(want(text, "]"));

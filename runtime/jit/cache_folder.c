@@ -24,14 +24,16 @@ static const char *variable(const char *name) {
   return text && *text ? text : NULL;
 }
 
-/* NULL: nowhere. */
+static const char *asked_for(const char *given) { return given && *given ? given : variable("HLORUN_CACHE"); }
+
+/* NULL: nowhere. A home that is not there is not made. */
 static char *choose_path(const char *given) {
-  const char *base;
+  const char *base, *asked = asked_for(given);
   char *path = NULL;
-  if (!given || !*given) given = variable("HLORUN_CACHE");
-  if (given) return strcmp(given, "none") == 0 ? NULL : strdup(given);
+  if (asked) return strcmp(asked, "none") == 0 ? NULL : strdup(asked);
   if ((base = variable("XDG_CACHE_HOME")) && *base == '/') return asprintf(&path, "%s/hlorun", base) < 0 ? NULL : path;
-  if ((base = variable("HOME"))) return asprintf(&path, "%s/.cache/hlorun", base) < 0 ? NULL : path;
+  if ((base = variable("HOME")) && *base == '/' && access(base, F_OK) == 0)
+    return asprintf(&path, "%s/.cache/hlorun", base) < 0 ? NULL : path;
   return NULL;
 }
 
@@ -52,7 +54,8 @@ int cache_folder_open(const char *given, char **out_path) {
   make_folders(path);
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0 || fstat(folder, &info)) {
-    hr_log(HR_LOG_JIT, HR_LOG_INFO, "compiled code is not kept: %s: %s", path, strerror(errno));
+    hr_log(HR_LOG_JIT, asked_for(given) ? HR_LOG_WARN : HR_LOG_INFO, "compiled code is not kept: %s: %s", path,
+           strerror(errno));
   } else if (!cache_is_private(&info)) {
     hr_log(HR_LOG_JIT, HR_LOG_WARN, "compiled code is not kept: %s belongs to another user, or others may write to it",
            path);

@@ -36,7 +36,7 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
   for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
-    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL;
+    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL, node->pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
@@ -301,6 +301,10 @@ static LLVMValueRef first_pointer(jit_emit_t *emit, LLVMValueRef array, LLVMType
   return index->constant ? llvm()->BuildGEP2(emit->code->builder, element, pointer, &distance, 1, "") : pointer;
 }
 
+LLVMValueRef jit_emit_address(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index) {
+  return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
+}
+
 static LLVMValueRef spread_pointers(jit_emit_t *emit, LLVMValueRef array, LLVMTypeRef element,
                                     const jit_expr_t *index) {
   LLVMValueRef offsets = lane_expr(emit, index, lane_index_type(emit, index));
@@ -472,35 +476,6 @@ static void masked_store(jit_emit_t *emit, const char *name, LLVMValueRef value,
   LLVMValueRef alignment = llvm()->ConstInt(llvm()->Int32TypeInContext(emit->code->context), align, false);
   LLVMValueRef arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
   jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
-}
-
-/* Vector number q of the lanes of all values in turn: two are joined, then one more at a time. */
-static LLVMValueRef interleave(jit_emit_t *emit, int count, LLVMValueRef *values, int q) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  LLVMValueRef lanes[JIT_MAX_LANES], joined = values[0];
-  for (int k = 1; k < count; k++) {
-    for (int i = 0; i < emit->lanes; i++) {
-      int at = q * emit->lanes + i, of = at % count, lane = at / count;
-      int from = of == k ? emit->lanes + lane : k == 1 && of == 0 ? lane : i;
-      lanes[i] = llvm()->ConstInt(i32, (uint64_t)from, false);
-    }
-    LLVMValueRef order = llvm()->ConstVector(lanes, (unsigned)emit->lanes);
-    joined = llvm()->BuildShuffleVector(emit->code->builder, joined, values[k], order, "");
-  }
-  return joined;
-}
-
-void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
-                          LLVMValueRef *values) {
-  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
-  LLVMValueRef first = first_pointer(emit, array, element, index), stored[JIT_MAX_SHORT];
-  jit_emit_at(emit, emit->level);
-  for (int k = 0; k < count; k++) stored[k] = jit_to_memory(emit->code, dtype, values[k]);
-  for (int q = 0; q < count; q++) {
-    LLVMValueRef place = element_pointer(emit, first, element, jit_emit_i64(emit, q * emit->lanes));
-    LLVMValueRef store = llvm()->BuildStore(emit->code->builder, interleave(emit, count, stored, q), place);
-    llvm()->SetAlignment(store, (unsigned)hr_dtype_bytes(dtype));
-  }
 }
 
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,

@@ -8,10 +8,13 @@
 #define JIT_EMIT_H
 
 #include "jit/code.h"
+#include "jit/element.h"
 #include "jit/formula.h"
 
 #define JIT_MAX_CARRIES 64
+#define JIT_MAX_LANES 64
 #define JIT_MAX_SHORT 4 /* values that are written out inside of the lanes */
+#define JIT_MAX_INTERLEAVED 16
 
 /* A small array whose elements are in registers: as they are in memory, a scalar or a vector. */
 typedef struct jit_register {
@@ -109,10 +112,9 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
 void jit_emit_store(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                     bool streams);
 
-/* Writes element k of lane l of values[k] at `index` + count * l + k, in lanes that all exist. */
-void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
-                          LLVMValueRef *values);
-/* The same of root `number`, which may be in registers. */
+/* The address of lane 0's element. The builder is left anywhere. */
+LLVMValueRef jit_emit_address(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index);
+/* Writes elements of root `number`, which may be in registers, as jit_emit_store. */
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
                    bool streams);
 /* Elements of buffer `number`, which is in registers, as jit_emit_load reads them: lanes that there is no element for
@@ -127,9 +129,19 @@ bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int
 /* Both of two conditions of one type; either may be NULL. */
 LLVMValueRef jit_emit_both(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b);
 
-/* --- what is known of lanes while code is made (emit_lanes.c) --- */
+/* --- scalars side by side (emit_packs.c) --- */
 
-#define JIT_MAX_LANES 64
+typedef struct jit_pack {
+  int count, lanes; /* lanes: a power of 2 */
+  jit_node_t *nodes[JIT_MAX_LANES];
+} jit_pack_t;
+
+/* For a kernel all of whose nodes may be written at once, and that has no lanes. */
+hr_status_t jit_emit_find_packs(jit_emit_t *emit);
+/* The values of the node's whole pack. The builder is left anywhere. */
+LLVMValueRef jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op);
+
+/* --- what is known of lanes while code is made (emit_lanes.c) --- */
 
 /* Lane k's value of an index is lane 0's plus offsets[k]. False: that is not known. */
 bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]);
@@ -146,6 +158,19 @@ LLVMValueRef jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, i
 bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes);
 /* Reads from an address on, at known offsets of which the least is 0, by whole vectors that are put in order. */
 LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef first, const int64_t *offsets);
+
+/* --- lanes that are rows (emit_turn.c) --- */
+
+/* Rows and lanes change places: `count`, a power of two, of both. */
+void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count);
+/* Writes lane l of values[k] at `index` + count * l + k, in lanes that all exist. At most JIT_MAX_INTERLEAVED. */
+void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
+                          LLVMValueRef *values);
+/* Finds loads that read neighbouring elements of each lane's row, where lanes are values of variable `var`: they are read
+ * together if that is less. */
+hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes);
+/* As jit_emit_t.given, of nodes that jit_bands_find found. */
+LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Memory of the function's own. The builder is left anywhere. */
 LLVMValueRef jit_emit_room(jit_emit_t *emit, int64_t size_bytes);

@@ -4,6 +4,7 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
+#define FETCH_AHEAD 2048
 #define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
@@ -34,9 +35,10 @@ static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
   if (chosen) return chosen;
   jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
+  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
+  if (node->pack) return jit_emit_pack(emit, node, &op);
   for (int k = 0; k < node->arg_count; k++)
     args[k] = in_lanes ? jit_emit_lanes(emit, node->args[k]) : jit_emit_node(emit, node->args[k]);
-  op.shared = emit->op_counts[node->op] > SHARED_ABOVE;
   if (node->arg_count == 2) op.safe_divisor = is_safe_divisor(node->args[1]);
   jit_emit_at(emit, jit_emit_depth(emit, node->vars));
   if (node->op == HLO_AND && node->dtype == HR_PRED) return jit_emit_both(emit, args[0], args[1]);
@@ -56,6 +58,17 @@ static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t
   *place = jit_emit_both(emit, *place, value);
 }
 
+/* Asks for what is FETCH_AHEAD bytes further on: it need not exist. */
+static void fetch_ahead(jit_emit_t *emit, LLVMValueRef array, const jit_node_t *node) {
+  jit_code_t *code = emit->code;
+  LLVMValueRef address = jit_emit_address(emit, array, node->dtype, node->expr), ahead = jit_emit_i64(emit, FETCH_AHEAD);
+  LLVMTypeRef pointer = llvm()->TypeOf(address), i32 = llvm()->Int32TypeInContext(code->context);
+  jit_emit_at(emit, emit->level);
+  address = llvm()->BuildGEP2(code->builder, llvm()->Int8TypeInContext(code->context), address, &ahead, 1, "");
+  LLVMValueRef arguments[] = {address, jit_int(i32, 0), jit_int(i32, 3), jit_int(i32, 1)}; /* to read, near, data */
+  jit_intrinsic_of(code, "llvm.prefetch", &pointer, 1, arguments, 4);
+}
+
 static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
   jit_guard_t guard = {NULL, NULL};
   int depth = jit_emit_depth(emit, node->vars);
@@ -66,6 +79,7 @@ static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
   } else {
     if (node->guard) add_guard(emit, node->guard, depth, &guard);
     LLVMValueRef array = jit_emit_in(emit, node->number);
+    if (node->is_fetched && emit->lanes > 1) fetch_ahead(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }

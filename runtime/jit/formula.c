@@ -227,22 +227,11 @@ static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr
 
 /* --- short sums ------------------------------------------------------------------------------------------------ */
 
-#define SHORT_SUM 4
-
 static int64_t terms_of(const hlo_instr_t *reduce) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   int64_t terms = 1;
   for (int64_t i = 0; i < dims.count; i++) terms *= reduce->operands[0]->shape->dims[dims.data[i]];
   return terms;
-}
-
-bool jit_formula_is_short_sum(const hlo_instr_t *reduce) {
-  int64_t terms = terms_of(reduce);
-  for (int k = 0; k < reduce->operand_count; k++) {
-    hr_dtype_t dtype = reduce->operands[k]->shape->dtype;
-    if (hr_dtype_is_float(dtype) && dtype != HR_F32 && dtype != HR_F64) return false;
-  }
-  return terms > 0 && terms <= SHORT_SUM;
 }
 
 /* The index of term number `term` of a result. */
@@ -287,63 +276,10 @@ static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr
   return values[number];
 }
 
-/* --- loops ----------------------------------------------------------------------------------------------------- */
-
-int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr) {
-  if (!formula->callers || instr->op != HLO_GET_TUPLE_ELEMENT) return -1;
-  const hlo_instr_t *tuple = instr->operands[0];
-  bool is_state = tuple->op == HLO_PARAMETER && (tuple->parent == formula->body || tuple->parent == formula->condition);
-  return is_state ? (int)hlo_attr_int(instr, HLO_ATTR_INDEX) : -1;
-}
-
-/* Where a computation is called from: one place only, so that its instructions mean one thing. */
-static bool enter_computation(jit_formula_t *formula, const hlo_instr_t *caller) {
-  const hlo_instr_t **known = &formula->callers[caller->called[0]->id];
-  if (!*known) *known = caller;
-  if (*known != caller && !formula->failed)
-    keep_failure(formula, hlo_unsupported(caller, "a computation is called from two places in a loop"));
-  return *known == caller;
-}
-
-static const hlo_instr_t *caller_of(const jit_formula_t *formula, const hlo_instr_t *parameter) {
-  return formula->callers ? formula->callers[parameter->parent->id] : NULL;
-}
-
-const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t *instr, int *number) {
-  while (formula->callers) {
-    bool is_call = instr->op == HLO_FUSION || instr->op == HLO_CALL;
-    if (is_call && enter_computation(formula, instr)) {
-      instr = instr->called[0]->root;
-    } else if (instr->op == HLO_TUPLE) {
-      instr = instr->operands[*number], *number = 0;
-    } else if (instr->op == HLO_PARAMETER && caller_of(formula, instr)) {
-      instr = caller_of(formula, instr)->operands[hlo_parameter_number(instr)];
-    } else if (instr->op == HLO_GET_TUPLE_ELEMENT && jit_formula_carry(formula, instr) < 0 && !formula->failed) {
-      *number = (int)hlo_attr_int(instr, HLO_ATTR_INDEX);
-      instr = instr->operands[0];
-    } else {
-      return instr;
-    }
-  }
-  return instr;
-}
-
-static jit_node_t *carry_at(jit_formula_t *formula, int k, const hlo_shape_t *shape, jit_index_t index,
-                            jit_node_t *guard) {
-  if (count_of(shape) == 1) return jit_formula_leaf(formula, NULL, k, shape->dtype, 1u << JIT_UNIT_LOOP);
-  jit_node_t node = {.kind = JIT_LOAD, .dtype = shape->dtype, .guard = guard, .number = buffer_of(formula, k, NULL)};
-  if (k < 64 && formula->changing >> k & 1) node.vars = 1u << JIT_UNIT_LOOP;
-  node.expr = jit_index_linear(formula, shape, index);
-  return jit_node_make(formula, &node);
-}
+/* --- any instruction ------------------------------------------------------------------------------------------- */
 
 static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
                               jit_node_t *guard) {
-  if (formula->callers) {
-    instr = jit_formula_resolve(formula, instr, &number);
-    int carry = jit_formula_carry(formula, instr);
-    if (carry >= 0) return carry_at(formula, carry, instr->shape, index, guard);
-  }
   switch (op_emits[instr->op]) {
     case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
     case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);

@@ -35,9 +35,12 @@ struct jit_node {
   jit_node_t *next, *next_made; /* in the table; in order of making, operands first */
   /* Of the code generator. */
   void *value, *lanes_value, *square;
+  struct jit_band *band; /* LOAD: read with its neighbours (emit_turn.c) */
   unsigned epoch, lanes_epoch, square_epoch;
-  int uses, pass, first_pass, slot;
+  int uses, pass, first_pass, slot, height;
+  struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
+  bool is_fetched;   /* LOAD: what comes next in memory is asked for ahead */
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
@@ -69,12 +72,6 @@ typedef struct jit_formula {
   const hlo_computation_t *body;
   const jit_expr_t *outer;       /* kInput: the index at which reductions are given */
   bool writes_sums_out;          /* kInput of few terms as a kLoop: reductions are formulas of all their terms */
-  /* Of loops (while), else NULL: instructions that call computations, by the computations' numbers, and what is
-   * carried: the parameter of condition and body is a tuple of scalars, which are LEAFs without an instruction, and
-   * arrays. */
-  const hlo_instr_t **callers;
-  const hlo_computation_t *condition;
-  uint64_t changing;             /* bit k: array k is written */
   int buffer_count;              /* arrays that are read, in the order of their first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
@@ -95,15 +92,8 @@ jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int
 /* Results of a computation of scalars. */
 void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,
                        int result_count, jit_node_t **out_results);
-/* Has a reduction so few terms, of types whose sums are rounded at every step, that it may be a formula of them? */
-bool jit_formula_is_short_sum(const hlo_instr_t *reduce);
 /* Where an update writes element `index` of what is written, in the whole array. */
 const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index);
-/* What an instruction stands for, through calls, fusions, tuples and their elements; of reductions *number is their
- * result's. */
-const hlo_instr_t *jit_formula_resolve(jit_formula_t *formula, const hlo_instr_t *instr, int *number);
-/* Is it an element of what a loop carries? Its number, or -1. */
-int jit_formula_carry(const jit_formula_t *formula, const hlo_instr_t *instr);
 /* A value that the code generator provides: number and instr name it. */
 jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
                              uint32_t vars);

@@ -35,13 +35,10 @@ void jit_destroy(jit_t *jit);
 extern const op_native_t jit_native;
 /* A number that plans of jit_native of the same kernels share. */
 uint64_t jit_plan_hash(const void *plan);
-/* The kernel for loops (while) over scalars, and over arrays of which an iteration updates parts: one function, with the
- * scalars in registers. */
-extern const op_native_t jit_loop_native;
 /* The kernel of loops that jit_find_regions found. */
 extern const op_native_t jit_region_native;
 static inline bool jit_is_generated(const op_native_t *native) {
-  return native == &jit_native || native == &jit_loop_native || native == &jit_region_native;
+  return native == &jit_native || native == &jit_region_native;
 }
 /* Loops of the plan whose bodies have small kernels become one function each, step by step; before jit_finish. The plan
  * must live as long as the code. Errors: NO_MEMORY. */

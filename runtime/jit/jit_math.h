@@ -24,6 +24,9 @@ bool jit_math_knows(hlo_opcode_t op);
  *         better; either way the builder stays in its block. */
 LLVMValueRef jit_math_emit(jit_code_t *code, hlo_opcode_t op, LLVMValueRef x, LLVMValueRef y);
 
+/* The larger (`most`) or smaller one of two numbers, -0 below +0; anything if one of them is not a number. */
+LLVMValueRef jit_math_extreme_number(jit_code_t *code, LLVMValueRef x, LLVMValueRef y, bool most);
+
 /* How much `op` costs on one element, in units of an addition of the same type: for the plan's choice between computing
  * again and keeping, and between one worker and all. */
 double jit_math_cost(hlo_opcode_t op, bool is_f64);

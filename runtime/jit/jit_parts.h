@@ -50,8 +50,6 @@ typedef struct jit_plan {
 /* The kernel of a part: one that was asked for before, or a new one. *out_buffers: the part's arrays. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
                         int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
-/* Names a loop. */
-hr_status_t jit_loop_key(const hlo_instr_t *loop, jit_key_t *out_key);
 /* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body);
 

@@ -54,27 +54,30 @@ static bool is_shared(const jit_plan_t *plan, const hlo_instr_t *instr, int call
   return false;
 }
 
-static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse) {
+static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64_t *reuse, int words) {
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
-    for (int r = 0; r < call->kernel->root_count; r++)
-      for (int k = 0; k < call->kernel->buffer_count && k < 64; k++) {
-        int leaf = call->in[k];
-        if (!(call->kernel->reuse[r] >> k & 1) || leaf < 0 || leaf >= 64 || is_shared(plan, instr, c, leaf)) continue;
-        reuse[call->out[r]] |= (uint64_t)1 << leaf;
-      }
+    const jit_kernel_t *kernel = call->kernel;
+    for (int k = 0; k < kernel->buffer_count; k++) {
+      int leaf = call->in[k];
+      if (leaf < 0 || is_shared(plan, instr, c, leaf)) continue;
+      for (int r = 0; r < kernel->root_count; r++)
+        if (native_reuses(kernel->reuse, native_reuse_words(kernel->buffer_count), r, k))
+          native_reuse_add(reuse, words, call->out[r], leaf);
+    }
   }
 }
 
 /* Updates write over their first operand. */
-static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse) {
+static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse, int words) {
   for (int r = 0, leaf = 0; r < form->root_count; leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
     const hlo_instr_t *root = form->roots[r];
     if (op_emits[root->op] != EMIT_UPDATE) continue;
     int from = (int)hlo_parameter_number(root->operands[0]);
     size_t bytes = (size_t)fusion_count(root->shape) * hr_dtype_bytes(root->shape->dtype);
     plan->copies[plan->copy_count++] = (jit_copy_t){from, leaf, bytes};
-    if (from < 64) reuse[leaf] = (uint64_t)1 << from;
+    memset(&reuse[leaf * words], 0, (size_t)words * sizeof *reuse);
+    native_reuse_add(reuse, words, leaf, from);
   }
 }
 
@@ -124,20 +127,21 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   fusion_form_t form;
   jit_plan_t *plan;
   uint64_t *reuse;
+  int words = native_reuse_words(instr->operand_count);
   size_t scratch_bytes = 0;
   bool declined = false;
   HR_TRY(fusion_form_find(target->arena, body, &form));
   if (form.space.kind == FUSION_NONE) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  HR_TRY(HR_NEW_ARRAY(target->arena, hlo_shape_leaf_count(instr->shape), &reuse));
+  HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
   HR_TRY(plan_calls(target->emitter, target->arena, body, &form, plan, &scratch_bytes, &declined));
   if (declined) return NULL;
-  allow_reuse(plan, instr, reuse);
-  plan_copies(plan, &form, reuse);
+  allow_reuse(plan, instr, reuse, words);
+  plan_copies(plan, &form, reuse, words);
   plan->is_direct = is_direct(plan, instr);
-  *out =
-      (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .bytes = bytes_of(instr->shape)};
+  *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .reuse_words = words,
+                            .bytes = bytes_of(instr->shape)};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
   return NULL;
 }

@@ -8,10 +8,9 @@
 #include "jit/kernel_reduce.h"
 
 #define SIMPLE_COST 3.0 /* of an op, in additions */
-#define SHORT_SUMS 64 /* results that are worth lanes of their own */
 #define SIMPLE_REDUCED 6.0 /* of one whose results are reduced: a division, an exponential */
-#define NARROW_FULL_ROW 6
-#define NARROW_ROWS_LEAST 64
+#define SHORT_SUM 4
+#define RESULTS_LEAST 64 /* that are worth lanes of their own */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 
@@ -56,6 +55,41 @@ void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64])
   snprintf(name, 64, "%s_%d", kernel->name, phase);
 }
 
+/* How a buffer is read. */
+typedef struct reads {
+  const jit_expr_t *at; /* the index of all loads; NULL: there are several, or none */
+  size_t bytes;         /* of an element */
+  int last;             /* pass that uses them, plus 1 */
+  bool is_met;
+} reads_t;
+
+static void see_load(const jit_node_t *node, reads_t *reads) {
+  size_t bytes = hr_dtype_bytes(node->dtype);
+  if (!reads->is_met) *reads = (reads_t){.at = node->expr, .bytes = bytes, .is_met = true};
+  if (node->expr != reads->at || node->guard || bytes != reads->bytes) reads->at = NULL;
+  if (node->uses > reads->last) reads->last = node->uses;
+}
+
+static bool may_replace(const reads_t *reads, const jit_root_t *root) {
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->place) return false;
+  bool is_over = !root->is_full || reads->last <= root->value->pass + 1;
+  return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
+}
+
+hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
+  const jit_formula_t *formula = kernel->formula;
+  int words = native_reuse_words(formula->buffer_count);
+  reads_t *reads;
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, formula->buffer_count + 1, &reads));
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->reuse));
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
+  for (int k = 0; k < formula->buffer_count; k++)
+    for (int r = 0; formula->buffers[k].param >= 0 && r < kernel->root_count; r++)
+      if (may_replace(&reads[k], &kernel->roots[r])) native_reuse_add(kernel->reuse, words, r, k);
+  return NULL;
+}
+
 /* --- planning -------------------------------------------------------------------------------------------------- */
 
 static hr_status_t take_roots(jit_kernel_t *kernel, int part) {
@@ -83,33 +117,18 @@ static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer
 /* What is needed when the formula is gone. */
 static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
   const jit_formula_t *formula = kernel->formula;
-  uint64_t *reuse = kernel->reuse;
+  const uint64_t *reuse = kernel->reuse;
   kernel->buffer_count = formula->buffer_count;
+  int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->root_count, &kernel->reuse));
+  HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
   for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
-  for (int r = 0; reuse && r < kernel->root_count; r++) kernel->reuse[r] = reuse[r];
+  if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
   return NULL;
 }
 
-/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes, too. */
-static bool has_short_sums(const jit_kernel_t *kernel) {
-  int64_t results = fusion_count(hlo_shape_leaf(kernel->roots[0].instr->shape, kernel->roots[0].number));
-  if (results < SHORT_SUMS) return false;
-  for (size_t i = 0; i < kernel->body->instrs.count; i++) {
-    const hlo_instr_t *instr = kernel->body->instrs.data[i];
-    if (instr->op == HLO_REDUCE && (instr->operand_count > 2 || !jit_formula_is_short_sum(instr))) return false;
-  }
-  for (int r = 0; r < kernel->root_count; r++) {
-    const hlo_instr_t *root = kernel->roots[r].instr;
-    if (root->op == HLO_DYNAMIC_UPDATE_SLICE) return false;
-    if (fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) != results) return false;
-  }
-  return kernel->form.space.reduced != 0;
-}
-
-/* Every reduction that the body has, by one that code applies to f32 or wider. */
-static bool can_write_out(const jit_kernel_t *kernel) {
+/* Is every reduction that the body has one by code that applies to f32 or wider? */
+static bool knows_reductions(const jit_kernel_t *kernel) {
   jit_reducer_t reducer;
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
@@ -121,21 +140,25 @@ static bool can_write_out(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Rows of few elements: lanes are rows. Where elements are written, too, they go out one by one. */
-static bool has_narrow_rows(const jit_kernel_t *kernel) {
+/* Many results of few terms each: lanes are results, and what is computed of the sums is in lanes, too. Of rows also
+ * the elements may be results. */
+static bool can_write_out(const jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  int64_t most = JIT_NARROW_ROW;
-  for (int r = 0; r < kernel->root_count; r++)
-    if (fusion_count(hlo_shape_leaf(kernel->roots[r].instr->shape, kernel->roots[r].number)) != space->outer_count)
-      most = NARROW_FULL_ROW;
-  return space->rank == 2 && space->sizes[1] <= most && space->outer_count >= NARROW_ROWS_LEAST &&
-         can_write_out(kernel);
+  int64_t most = kernel->has_rows && space->rank == 2 ? JIT_NARROW_ROW : SHORT_SUM;
+  if (!space->reduced || space->outer_count < RESULTS_LEAST || space->full_count > most * space->outer_count) return false;
+  for (int r = 0; r < kernel->root_count; r++) {
+    const hlo_instr_t *root = kernel->roots[r].instr;
+    bool is_outer = fusion_count(hlo_shape_leaf(root->shape, kernel->roots[r].number)) == space->outer_count;
+    if (root->op == HLO_DYNAMIC_UPDATE_SLICE || (!is_outer && !kernel->has_rows)) return false;
+  }
+  return knows_reductions(kernel);
 }
 
 /* UNSUPPORTED: the kernel is as before. */
-static hr_status_t plan_narrow_rows(jit_kernel_t *kernel) {
+static hr_status_t plan_written_out(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
-  kernel->written_out = kernel->form.space.sizes[1];
+  const fusion_space_t *space = &kernel->form.space;
+  kernel->written_out = space->full_count / space->outer_count;
   kernel->form.space.kind = FUSION_LOOP;
   hr_status_t st = jit_loop_plan(kernel);
   if (hr_status_code(st) != HR_UNSUPPORTED) return st;
@@ -148,13 +171,8 @@ static hr_status_t plan_narrow_rows(jit_kernel_t *kernel) {
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
-  kernel->has_short_sums = has_short_sums(kernel);
-  if (kernel->has_short_sums) {
-    kernel->form.space.kind = FUSION_LOOP;
-    return jit_loop_plan(kernel);
-  }
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
-  hr_status_t st = kernel->has_rows && has_narrow_rows(kernel) ? plan_narrow_rows(kernel) : NULL;
+  hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
   if (kernel->form.space.kind == FUSION_LOOP) return st;
   hr_status_release(st);
   if (kernel->has_rows) return jit_rows_plan(kernel);
@@ -183,7 +201,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
 bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
-  if (kernel->loop || kernel->region) return false;
+  if (kernel->region) return false;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
@@ -193,7 +211,6 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
 
 static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {
   if (kernel->region) return jit_region_write(kernel, code);
-  if (kernel->loop) return jit_while_write(kernel, code);
   if (kernel->form.space.kind == FUSION_LOOP) return jit_loop_write(kernel, code);
   return kernel->has_rows ? jit_rows_write(kernel, code) : jit_columns_write(kernel, code);
 }

@@ -10,9 +10,10 @@
 #include "jit/emit_kernel.h"
 #include "jit/object_cache.h"
 #include "ops/fusion_form.h"
+#include "ops/native.h"
 
 #define JIT_MAX_PHASES 16
-#define JIT_NARROW_ROW 16 /* elements of a row that is written out */
+#define JIT_NARROW_ROW JIT_MAX_INTERLEAVED /* elements of a row that is written out */
 
 typedef void (*jit_kernel_fn)(void *const *in, void *const *out, void *scratch, int64_t begin, int64_t end);
 
@@ -56,7 +57,7 @@ struct jit_kernel {
   jit_nest_t within; /* kInput: of what is reduced */
   int lanes, vectors; /* kLoop: vectors of an iteration of the innermost loop */
   int64_t block;     /* values of the innermost variable in a unit; 0: all */
-  int64_t written_out; /* kLoop made of rows of so few elements; 0: none */
+  int64_t written_out; /* kLoop made of a kInput whose results have so few terms; 0: none */
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int phase_count;
@@ -65,15 +66,12 @@ struct jit_kernel {
   size_t worker_bytes;
   int buffer_count;
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
-  uint64_t *reuse;   /* by root: buffers (bit k) whose bytes it may have */
+  uint64_t *reuse;   /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
   double node_work;  /* how long its code takes to make: nodes */
   struct jit_reduce *reduce; /* kInput: of kernel_reduce.h */
-  const hlo_instr_t *loop;   /* a while, whole: of kernel_while.c */
-  struct jit_while *whole;
   struct jit_region *region; /* steps of a loop as one function: of region.h */
   int uses;                  /* plans that run it by itself; none: its code is only part of others' */
   int writers;               /* functions that have its code */
-  bool has_short_sums; /* a kLoop of what was a kInput */
   bool has_rows, has_tiles, is_declined, is_ready;
   bool is_gone; /* no function was made of it, and its formula is freed */
   jit_kernel_t *next;
@@ -131,15 +129,11 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
 int64_t jit_nest_count(const jit_nest_t *nest);
 
-/* A while as one function: in[k] is buffer k, out[k] leaf k of what it carries, which it begins from and leaves there;
- * at most end - begin iterations; the first int64 of scratch is then 1 if the loop is over, else 0. */
-hr_status_t jit_while_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_instr_t *loop, jit_kernel_t *kernel,
-                           jit_buffer_list_t *out_buffers);
-hr_status_t jit_while_write(jit_kernel_t *kernel, jit_code_t *code);
-
 /* A region (region.h). */
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code);
 
+/* Finds the buffers that each root may take the place of: what is read at its own index only, and in no later pass. */
+hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel);
 /* Lanes that suit the types of a formula. */
 int jit_kernel_lanes(const jit_kernel_t *kernel);
 /* Does every op of the formula have code? */

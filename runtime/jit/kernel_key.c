@@ -116,15 +116,6 @@ static void finish(const key_text_t *key, jit_key_t *out_key) {
   out_key->low = hr_hash_bytes(key->words.data, bytes, 0xbb67ae8584caa73bu);
 }
 
-hr_status_t jit_loop_key(const hlo_instr_t *loop, jit_key_t *out_key) {
-  key_text_t key = {.count = 0};
-  hr_status_t st = add_shape(&key, loop->shape);
-  for (int c = 0; c < loop->called_count && !st; c++) st = add_computation(&key, loop->called[c]);
-  if (!st) finish(&key, out_key);
-  HR_VEC_FREE(&key.words);
-  return st;
-}
-
 hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
                            const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};

@@ -7,7 +7,11 @@
 #define NODES_MAX 6000
 #define WRITTEN_OUT_MAX 240 /* with reductions written out */
 #define UNITS_WANTED 64
+#define BLOCK_MOST 65536
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
+#define FETCHED_BYTES ((int64_t)16 << 20) /* arrays of this size come from memory */
+#define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
+#define FETCHED_APART 1024 /* bytes */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
@@ -44,7 +48,7 @@ static hr_status_t build(jit_kernel_t *kernel) {
   HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
   int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
   HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
-  kernel->formula->writes_sums_out = kernel->written_out || kernel->has_short_sums;
+  kernel->formula->writes_sums_out = kernel->written_out > 0;
   const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++)
     if (kernel->written_out)
@@ -100,6 +104,7 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
+/* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int64_t units = 1, inner = nest->rank ? nest->sizes[inner_of(kernel)] : 1;
@@ -108,32 +113,10 @@ static void choose_units(jit_kernel_t *kernel) {
   int64_t least = 16 * kernel->lanes * kernel->vectors;
   kernel->block = (inner + blocks - 1) / blocks;
   kernel->block = (kernel->block + least - 1) / least * least;
-  if (kernel->block > 65536) kernel->block = 65536;
+  if (kernel->block > BLOCK_MOST) kernel->block = BLOCK_MOST / least * least;
   if (blocks == 1 || kernel->block >= inner) kernel->block = 0;
   if (kernel->block) units *= (inner + kernel->block - 1) / kernel->block;
   kernel->phases[0].units = units;
-}
-
-static bool is_reused_by(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_LOAD || node->number != buffer) continue;
-    if (node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
-      return false;
-  }
-  return true;
-}
-
-/* A root may take the place of what is read at its own index only. */
-static hr_status_t find_reuse(jit_kernel_t *kernel) {
-  const jit_formula_t *formula = kernel->formula;
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
-  for (int r = 0; r < kernel->root_count; r++) {
-    if (kernel->roots[r].instr->op == HLO_DYNAMIC_UPDATE_SLICE) continue;
-    for (int k = 0; k < formula->buffer_count && k < 64; k++)
-      if (formula->buffers[k].param >= 0 && is_reused_by(kernel, k, &kernel->roots[r]))
-        kernel->reuse[r] |= (uint64_t)1 << k;
-  }
-  return NULL;
 }
 
 /* Is every vector that is written aligned? A block of a single loop is a multiple of vectors. */
@@ -156,9 +139,46 @@ static void find_streams(jit_kernel_t *kernel) {
   }
 }
 
+/* What is not reduced. */
+static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
+  nest->rank = 0;
+  for (int d = 0; d < space->rank; d++)
+    if (!(space->reduced >> d & 1)) nest->sizes[nest->rank++] = space->sizes[d];
+}
+
+/* Is it a load from a large array by short lines that lie apart, which processors are slow to foresee? */
+static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
+  const jit_formula_t *formula = kernel->formula;
+  int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
+  if (node->kind != JIT_LOAD || formula->buffers[node->number].param < 0 || size * bytes > RUN_MOST) return false;
+  if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_bent(&formula->exprs, node->expr, var)) return false;
+  const hlo_shape_t *whole = kernel->body->params.data[formula->buffers[node->number].param]->shape;
+  return jit_expr_factor(node->expr, var - 1) > size && fusion_count(whole) * bytes >= FETCHED_BYTES;
+}
+
+/* Is it read near to where another load reads ahead? */
+static bool is_fetched(jit_formula_t *formula, const jit_node_t *node) {
+  int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
+  for (const jit_node_t *other = formula->first_made; other != node; other = other->next_made) {
+    int64_t apart = other->is_fetched ? node->expr->constant - other->expr->constant : 0;
+    if (!other->is_fetched || other->number != node->number || apart > reach || apart < -reach) continue;
+    if (jit_expr_affine(&formula->exprs, other->expr, 1, apart) == node->expr) return true;
+  }
+  return false;
+}
+
+static void find_fetched(jit_kernel_t *kernel) {
+  int var = inner_of(kernel);
+  if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
+  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+    if (jumps_far(kernel, node, var)) node->is_fetched = !is_fetched(kernel->formula, node);
+}
+
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
-  jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
-  if (kernel->written_out) kernel->nest = (jit_nest_t){.rank = 1, .sizes = {kernel->form.space.outer_count}};
+  if (kernel->written_out)
+    outer_nest(&kernel->form.space, &kernel->nest);
+  else
+    jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
   int64_t count = jit_nest_count(&kernel->nest);
   if (!count) return hr_error(HR_UNSUPPORTED, "no elements");
   HR_TRY(choose_nest(kernel));
@@ -166,12 +186,14 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_unrolled(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
+  if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   choose_units(kernel);
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
-  return find_reuse(kernel);
+  find_fetched(kernel);
+  return jit_kernel_find_reuse(kernel);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
@@ -180,8 +202,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->written_out;
-  bool is_line = emit->lanes > 1 && !emit->mask && count <= JIT_MAX_SHORT &&
-                 jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
+  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
   LLVMValueRef values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
   if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
@@ -327,11 +348,13 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
-  if (kernel->has_tiles) emit.given = jit_tile_given, emit.given_context = kernel;
-  if (kernel->nest.rank)
+  emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
+  if (kernel->nest.rank) {
     write_units(&emit, kernel);
-  else
+  } else {
+    HR_TRY(jit_emit_find_packs(&emit));
     write_roots(&emit, kernel, 0);
+  }
   jit_emit_end(&emit);
   return jit_formula_take_failure(kernel->formula);
 }

@@ -28,6 +28,7 @@ typedef struct jit_reduce {
   int unroll;                     /* columns: rows that are taken at once, by the last variable within; 0: none */
   int saved_count;                /* nodes kept from pass to pass, in memory of the worker */
   size_t saved_bytes;             /* of each, rounded */
+  int64_t group;                  /* rows: so many together in each pass; 1: one after the other */
   int64_t element_bytes;          /* of the widest type in memory of the kernel's own */
 } jit_reduce_t;
 

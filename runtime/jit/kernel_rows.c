@@ -2,7 +2,9 @@
  *
  * Many rows: a unit is a row, which stays in the cache while passes go over it:
  *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
- * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again.
+ * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again. Short rows
+ * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
+ * reductions are in memory of the worker, too, then.
  *
  * Few long rows: a unit of phase 2p is a block of a row, whose partial results go to memory that all share; phase 2p +
  * 1 combines them in the order of the blocks, so that the bits do not depend on the workers. */
@@ -14,9 +16,12 @@
 #define ROWS_WANTED 8          /* fewer are cut into blocks */
 #define BLOCK_LEAST 16384      /* elements of a block */
 #define BLOCKS_MOST 64
-#define EXPENSIVE 5.0          /* additions that are sooner done than a value is stored and read */
+#define EXPENSIVE 3.0          /* additions that are sooner done than a value is stored and read */
 #define CHEAP 6.0              /* additions for an element that are sooner done than its sum is ready */
 #define STREAM_BYTES ((int64_t)64 << 20)
+#define GROUP_MOST 16          /* rows */
+#define GROUP_ELEMENTS 4096    /* of its rows, which stay in the first cache */
+#define GROUP_LOOP (JIT_MAX_LOOPS - 2)
 
 typedef struct rows {
   jit_kernel_t *kernel;
@@ -24,6 +29,7 @@ typedef struct rows {
   int unroll;
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
+  LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
 } rows_t;
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
@@ -87,35 +93,24 @@ static void split_rows(jit_kernel_t *kernel) {
   kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count * reduce->element_bytes);
 }
 
+/* Of the worker, for each row of a group: what is saved, and results of reductions. */
+static size_t row_bytes(const jit_reduce_t *reduce) {
+  size_t results = reduce->group > 1 ? (size_t)(reduce->leaf_count * reduce->element_bytes) : 0;
+  results = (results + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  return reduce->saved_bytes * (size_t)reduce->saved_count + results;
+}
+
 static void whole_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   kernel->phase_count = 1;
   kernel->phases[0].units = reduce->outer_count;
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
+  reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
+  if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
+  if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;
   if (reduce->pass_count > 1) find_saved(kernel);
   reduce->saved_bytes = ((size_t)(reduce->within_count * reduce->element_bytes) + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
-  kernel->worker_bytes = reduce->saved_bytes * (size_t)reduce->saved_count;
-}
-
-/* Is an array read only where the root is written, and not in a later pass? */
-static bool may_replace(const jit_kernel_t *kernel, int buffer, const jit_root_t *root) {
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_LOAD || node->number != buffer) continue;
-    bool later = root->is_full && node->uses > root->value->pass + 1;
-    if (later || node->expr != root->place || node->guard || hr_dtype_bytes(node->dtype) != hr_dtype_bytes(root->dtype))
-      return false;
-  }
-  return true;
-}
-
-static hr_status_t find_reuse(jit_kernel_t *kernel) {
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count, &kernel->reuse));
-  if (kernel->phase_count > 1 || kernel->reduce->pass_count > 1) return NULL;
-  for (int r = 0; r < kernel->root_count; r++)
-    for (int k = 0; k < kernel->formula->buffer_count && k < 64; k++)
-      if (kernel->formula->buffers[k].param >= 0 && may_replace(kernel, k, &kernel->roots[r]))
-        kernel->reuse[r] |= (uint64_t)1 << k;
-  return NULL;
+  kernel->worker_bytes = row_bytes(reduce) * (size_t)reduce->group;
 }
 
 static void find_streams(jit_kernel_t *kernel) {
@@ -142,16 +137,32 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   else
     whole_rows(kernel);
   find_streams(kernel);
-  return find_reuse(kernel);
+  return kernel->phase_count > 1 || reduce->pass_count > 1 ? NULL : jit_kernel_find_reuse(kernel);
 }
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, int slot) {
-  LLVMTypeRef byte = llvm()->Int8TypeInContext(emit->code->context);
-  LLVMValueRef offset = jit_emit_i64(emit, (int64_t)rows->reduce->saved_bytes * slot);
-  jit_emit_at(emit, 0);
-  return llvm()->BuildInBoundsGEP2(emit->code->builder, byte, emit->scratch, &offset, 1, "");
+/* A place in the worker's memory for the row. */
+static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef offset = jit_emit_i64(emit, (int64_t)at_bytes);
+  jit_emit_at(emit, rows->number ? emit->depths[JIT_UNIT_LOOP] : 0);
+  if (rows->number) {
+    LLVMValueRef row = llvm()->BuildMul(b, rows->number, jit_emit_i64(emit, (int64_t)row_bytes(rows->reduce)), "");
+    offset = llvm()->BuildAdd(b, row, offset, "");
+  }
+  return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), emit->scratch, &offset, 1, "");
+}
+
+static LLVMValueRef saved_place(jit_emit_t *emit, const rows_t *rows, int slot) {
+  return row_memory(emit, rows, rows->reduce->saved_bytes * (size_t)slot);
+}
+
+/* Where a result of a reduction waits for later passes. */
+static LLVMValueRef result_place(jit_emit_t *emit, const rows_t *rows, int leaf) {
+  const jit_reduce_t *reduce = rows->reduce;
+  return row_memory(emit, rows, reduce->saved_bytes * (size_t)reduce->saved_count +
+                                    (size_t)(leaf * reduce->element_bytes));
 }
 
 /* Registers of narrow types are saved as they are. */
@@ -171,20 +182,26 @@ static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValue
   return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), array, &index, 1, "");
 }
 
+/* A result of a reduction that is in memory. */
+static LLVMValueRef load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node, int leaf) {
+  int level = emit->level;
+  emit->level = jit_emit_depth(emit, node->vars);
+  LLVMValueRef place = rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, jit_register_type(emit->code, node->dtype), place, "");
+  emit->level = level;
+  return value;
+}
+
 static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->given_context;
   if (node->kind == JIT_LEAF) {
     const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
-    if (!rows->is_split || reduction->values[node->number]) return reduction->values[node->number];
-    int level = emit->level;
-    emit->level = jit_emit_depth(emit, node->vars);
-    LLVMValueRef place = shared_place(emit, rows, NULL, reduction->first_leaf + node->number);
-    LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, jit_register_type(emit->code, node->dtype), place, "");
-    emit->level = level;
-    return value;
+    LLVMValueRef value = reduction->values[node->number];
+    return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
   }
   if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
-  LLVMValueRef array = row_memory(emit, rows, node->slot);
+  LLVMValueRef array = saved_place(emit, rows, node->slot);
   return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
                        jit_emit_depth(emit, node->vars));
 }
@@ -208,7 +225,7 @@ static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->formula->first_made; node; node = node->next_made) {
     if (node->slot < 0 || node->first_pass != emit->pass) continue;
     LLVMValueRef value = jit_emit_lanes(emit, node);
-    jit_emit_store(emit, row_memory(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
+    jit_emit_store(emit, saved_place(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
                    false);
   }
 }
@@ -344,20 +361,33 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
   }
 }
 
+static void forget_values(jit_reduce_t *reduce) {
+  for (int i = 0; i < reduce->reduction_count; i++)
+    memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
+}
+
 /* --- whole rows ------------------------------------------------------------------------------------------------ */
 
-static void write_row(jit_emit_t *emit, rows_t *rows) {
-  jit_reduce_t *reduce = rows->reduce;
-  for (int pass = 0; pass < reduce->pass_count; pass++) {
-    write_pass(emit, rows, pass, NULL);
-    for (int i = 0; i < reduce->reduction_count; i++) {
-      LLVMValueRef values[JIT_MAX_RESULTS];
-      if (reduce->reductions[i].pass != pass) continue;
-      fold_carries(emit, rows, i, values);
-      finish_reduction(emit, &reduce->reductions[i], values);
-    }
-    emit->carry_count = 0;
+static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
+  for (int k = 0; k < reduction->reducer.count; k++) {
+    LLVMValueRef place = result_place(emit, rows, reduction->first_leaf + k);
+    jit_emit_at(emit, emit->level);
+    llvm()->BuildStore(emit->code->builder, reduction->values[k], place);
   }
+}
+
+static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
+  jit_reduce_t *reduce = rows->reduce;
+  write_pass(emit, rows, pass, NULL);
+  for (int i = 0; i < reduce->reduction_count; i++) {
+    LLVMValueRef values[JIT_MAX_RESULTS];
+    if (reduce->reductions[i].pass != pass) continue;
+    fold_carries(emit, rows, i, values);
+    finish_reduction(emit, &reduce->reductions[i], values);
+    if (rows->number && pass + 1 < reduce->pass_count) keep_results(emit, rows, &reduce->reductions[i]);
+  }
+  emit->carry_count = 0;
+  if (pass + 1 < reduce->pass_count) return;
   emit->pass = reduce->pass_count;
   store_outer(emit, rows->kernel);
 }
@@ -366,9 +396,32 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
   jit_unit_enter(emit, kernel, loop.variable, kernel->nest.rank);
-  write_row(emit, rows);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_row_pass(emit, rows, pass);
   for (int v = 0; v < kernel->nest.rank; v++) jit_level_leave(emit);
   jit_units_end(emit, &loop);
+}
+
+static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef from, LLVMValueRef to) {
+  jit_loop_t loop;
+  jit_loop_begin(emit, JIT_UNIT_LOOP, from, &loop);
+  jit_emit_at(emit, emit->level);
+  rows->number = llvm()->BuildSub(emit->code->builder, loop.variable, from, "");
+  forget_values(rows->reduce);
+  jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
+  write_row_pass(emit, rows, pass);
+  for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
+  jit_loop_end(emit, &loop, to, 1);
+}
+
+static void write_groups(rows_t *rows, jit_emit_t *emit) {
+  jit_loop_t loop;
+  LLVMValueRef size = jit_emit_i64(emit, rows->reduce->group);
+  jit_loop_begin(emit, GROUP_LOOP, emit->begin, &loop);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef end = llvm()->BuildAdd(emit->code->builder, loop.variable, size, "");
+  end = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, emit->end}, 2);
+  for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_group_pass(emit, rows, pass, loop.variable, end);
+  jit_loop_end(emit, &loop, emit->end, rows->reduce->group);
 }
 
 /* --- rows in blocks -------------------------------------------------------------------------------------------- */
@@ -406,7 +459,7 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
   jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
   emit->carry_count = count;
   memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
-  jit_loop_begin(emit, JIT_MAX_LOOPS - 2, jit_emit_i64(emit, 0), &loop);
+  jit_loop_begin(emit, GROUP_LOOP, jit_emit_i64(emit, 0), &loop);
   for (int k = 0; k < count; k++) {
     LLVMValueRef place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
     x[k] = llvm()->BuildLoad2(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place, "");
@@ -434,11 +487,6 @@ static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_units_end(emit, &loop);
 }
 
-static void forget_values(jit_reduce_t *reduce) {
-  for (int i = 0; i < reduce->reduction_count; i++)
-    memset(reduce->reductions[i].values, 0, sizeof reduce->reductions[i].values);
-}
-
 hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
   rows_t rows = {.kernel = kernel, .reduce = kernel->reduce, .is_split = kernel->phase_count > 1};
   for (int phase = 0; phase < kernel->phase_count; phase++) {
@@ -448,7 +496,9 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
     HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count + 1));
     emit.given = given, emit.given_context = &rows;
     forget_values(rows.reduce);
-    if (!rows.is_split)
+    if (!rows.is_split && kernel->reduce->group > 1)
+      write_groups(&rows, &emit);
+    else if (!rows.is_split)
       write_rows(kernel, &rows, &emit);
     else if (phase % 2 == 0)
       write_block(&emit, &rows, phase / 2);

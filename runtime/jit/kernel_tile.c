@@ -4,26 +4,6 @@
 #include "jit/element.h"
 #include "jit/kernel.h"
 
-/* Rows and lanes change places: one bit of their numbers after the other. */
-static void turn(jit_code_t *code, LLVMValueRef *rows, int count) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  for (int bit = 1; bit < count; bit *= 2) {
-    LLVMValueRef low[64], high[64];
-    for (int lane = 0; lane < count; lane++) {
-      low[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane - bit : lane), false);
-      high[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane : lane + bit), false);
-    }
-    LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)count),
-                 take_high = llvm()->ConstVector(high, (unsigned)count);
-    for (int row = 0; row < count; row++) {
-      if (row & bit) continue;
-      LLVMValueRef a = rows[row], b = rows[row + bit];
-      rows[row] = llvm()->BuildShuffleVector(code->builder, a, b, take_low, "");
-      rows[row + bit] = llvm()->BuildShuffleVector(code->builder, a, b, take_high, "");
-    }
-  }
-}
-
 static LLVMValueRef vector_at(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef index) {
   return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
 }
@@ -44,7 +24,7 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
         llvm()->BuildLoad2(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)), "");
     llvm()->SetAlignment(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
   }
-  turn(code, rows, count);
+  jit_emit_turned(code, rows, count);
   for (int row = 0; row < count; row++)
     llvm()->BuildStore(code->builder, rows[row],
                        vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));

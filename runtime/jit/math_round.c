@@ -24,15 +24,19 @@ value_t jit_emit_sign(jit_code_t *c, value_t x) {
 
 value_t jit_emit_is_finite(jit_code_t *c, value_t x) { return is_less_k(c, magnitude(c, x), INFINITY); }
 
-/* One comparison each way agrees but for -0 and +0, whose bits are combined. A sum is not a number if x or y is none. */
-static value_t extreme(jit_code_t *c, value_t x, value_t y, bool most) {
+/* One comparison each way agrees but for -0 and +0, whose bits are combined. */
+value_t jit_math_extreme_number(jit_code_t *c, value_t x, value_t y, bool most) {
   value_t extreme = math_extreme(c, x, y, most);
-  if (!extreme) {
-    LLVMRealPredicate is = most ? LLVMRealOGT : LLVMRealOLT;
-    value_t one = bits_of(c, choose(c, compare(c, is, x, y), x, y));
-    value_t other = bits_of(c, choose(c, compare(c, is, y, x), y, x));
-    extreme = from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
-  }
+  if (extreme) return extreme;
+  LLVMRealPredicate is = most ? LLVMRealOGT : LLVMRealOLT;
+  value_t one = bits_of(c, choose(c, compare(c, is, x, y), x, y));
+  value_t other = bits_of(c, choose(c, compare(c, is, y, x), y, x));
+  return from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
+}
+
+/* A sum is not a number if x or y is none. */
+static value_t extreme(jit_code_t *c, value_t x, value_t y, bool most) {
+  value_t extreme = jit_math_extreme_number(c, x, y, most);
   return choose(c, compare(c, LLVMRealUNO, x, y), add(c, x, y), extreme);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "jit/element.h"
+#include "jit/jit_math.h"
 #include "ops/emit.h"
 
 /* --- what is known of a computation ---------------------------------------------------------------------------- */
@@ -53,8 +54,6 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
   *out_reducer = reducer;
   return true;
 }
-
-double jit_reducer_cost(const jit_reducer_t *reducer) { return (double)reducer->computation->instrs.count * 0.7; }
 
 /* --- identities ------------------------------------------------------------------------------------------------ */
 
@@ -107,6 +106,11 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
 
 static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
   hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[0]].compute;
+  LLVMValueRef nothing = identity(code, reducer->op, reducer->dtypes[0]);
+  if (accs[0] == jit_element_splat(code, dtype, jit_element_lanes(dtype, x[0]), nothing)) {
+    accs[0] = x[0];
+    return;
+  }
   jit_element_op_t op = {.op = reducer->op, .from = dtype, .to = dtype};
   accs[0] = jit_element_emit(code, &op, (LLVMValueRef[]){accs[0], x[0]});
 }
@@ -193,11 +197,30 @@ static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes
   }
 }
 
+/* Is it the larger or smaller one of floats? */
+static bool is_extreme(const jit_reducer_t *reducer) {
+  bool is_one = reducer->op == HLO_MAXIMUM || reducer->op == HLO_MINIMUM;
+  return reducer->is_plain && is_one && hr_dtype_is_float(reducer->dtypes[0]);
+}
+
+/* What is not a number is looked for once, so that each step is about numbers only. */
+static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+  LLVMValueRef acc = accs[0];
+  LLVMTypeRef type = jit_scalar_type(llvm()->TypeOf(acc));
+  LLVMValueRef is_none = llvm()->BuildFCmp(code->builder, LLVMRealUNO, acc, acc, "");
+  is_none = jit_intrinsic(code, "llvm.vector.reduce.or", llvm()->TypeOf(is_none), &is_none, 1);
+  for (int by = lanes / 2; by >= 1; by /= 2)
+    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by), reducer->op == HLO_MAXIMUM);
+  accs[0] = llvm()->BuildSelect(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc), "");
+}
+
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   bool is_whole = (lanes & (lanes - 1)) == 0;
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
-  if (is_whole)
+  if (is_whole && lanes > 1 && is_extreme(reducer))
+    fold_extreme(code, reducer, lanes, accs);
+  else if (is_whole)
     fold_whole(code, reducer, lanes, accs);
   else
     fold_halves(code, reducer, lanes, accs);

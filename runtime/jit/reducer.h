@@ -26,6 +26,5 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs);
 /* Scalars or vectors: the initial values come in where accumulators began with an identity, then rounding. */
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs);
-double jit_reducer_cost(const jit_reducer_t *reducer);
 
 #endif

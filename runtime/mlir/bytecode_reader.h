@@ -133,12 +133,6 @@ hr_status_t bytecode_quant_type(bytecode_reader_t *, bytecode_cursor_t *, uint64
 hr_status_t bytecode_stablehlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
 hr_status_t bytecode_vhlo_type(bytecode_reader_t *, bytecode_cursor_t *, uint64_t, const mlir_type_t **);
 
-/* Pieces that several dialects use. */
-hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind, mlir_type_t **out_type);
-/* list of svar sizes, then the element type. */
-hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type);
-hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool per_axis,
-                                  const mlir_type_t **out_type);
 /* type and number of an integer or float attribute */
 hr_status_t bytecode_take_integer(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
 hr_status_t bytecode_take_float(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const mlir_attr_t **out_attr);
@@ -155,10 +149,6 @@ hr_status_t bytecode_take_text(bytecode_reader_t *reader, bytecode_cursor_t *cur
 hr_status_t bytecode_take_location(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code,
                                    const mlir_attr_t **out_attr);
 hr_status_t bytecode_unknown_attr(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code);
-hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *dialect,
-                               const bytecode_enum_t *row, const mlir_attr_t **out_attr);
-hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const bytecode_struct_t *row,
-                                 const mlir_attr_t **out_attr);
 
 /* --- operations --- */
 /* Attributes of an op from its property blob (bytecode_properties.c). */

@@ -5,8 +5,8 @@
 #include "mlir/bytecode_reader.h"
 #include "mlir/mlir_parser.h"
 
-hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *dialect,
-                               const bytecode_enum_t *row, const mlir_attr_t **out_attr) {
+static hr_status_t bytecode_take_enum(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *dialect,
+                                      const bytecode_enum_t *row, const mlir_attr_t **out_attr) {
   uint64_t number;
   HR_TRY(bytecode_take_var(reader, cursor, &number));
   if (number >= sizeof row->words / sizeof *row->words || !row->words[number])
@@ -92,8 +92,8 @@ static bool has_new_fields(const bytecode_struct_t *row) {
 }
 
 /* Old writers leave out the fields that came later: if those do not fit, the others may. */
-hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const bytecode_struct_t *row,
-                                 const mlir_attr_t **out_attr) {
+static hr_status_t bytecode_take_struct(bytecode_reader_t *reader, bytecode_cursor_t *cursor,
+                                        const bytecode_struct_t *row, const mlir_attr_t **out_attr) {
   bytecode_cursor_t start = *cursor;
   hr_status_t st = take_fields(reader, cursor, row, true, out_attr);
   if (!st || !has_new_fields(row)) return st;

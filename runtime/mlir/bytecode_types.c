@@ -4,7 +4,7 @@
 #include "mlir/bytecode_reader.h"
 #include "mlir/mlir_parser.h"
 
-hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind, mlir_type_t **out_type) {
+static hr_status_t bytecode_new_type(bytecode_reader_t *reader, mlir_type_kind_t kind, mlir_type_t **out_type) {
   HR_TRY(HR_NEW(reader->arena, out_type));
   (*out_type)->kind = kind;
   return NULL;
@@ -59,7 +59,8 @@ static hr_status_t take_element(bytecode_reader_t *reader, bytecode_cursor_t *cu
   return is_element(type->element) ? NULL : bytecode_error(reader, cursor, "elements of a type that has none");
 }
 
-hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type) {
+/* A list of svar sizes, then the element type. */
+static hr_status_t bytecode_take_shape(bytecode_reader_t *reader, bytecode_cursor_t *cursor, mlir_type_t *type) {
   HR_TRY(take_dims(reader, cursor, type));
   return take_element(reader, cursor, type);
 }
@@ -260,8 +261,8 @@ static hr_status_t take_scales(bytecode_reader_t *reader, bytecode_cursor_t *cur
   return NULL;
 }
 
-hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool per_axis,
-                                  const mlir_type_t **out_type) {
+static hr_status_t bytecode_take_uniform(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool per_axis,
+                                         const mlir_type_t **out_type) {
   mlir_quant_t *quant;
   uint64_t axis;
   HR_TRY(new_quant(reader, MLIR_QUANT_UNIFORM, &quant, out_type));

@@ -93,7 +93,8 @@ static bool contents_equal(const mlir_attr_t *a, const mlir_attr_t *b) {
 
 /* Bytes of the elements that `data` holds; 0 for attributes without elements. */
 static size_t data_bytes(const mlir_attr_t *attr) {
-  const mlir_type_t *element = attr->kind == MLIR_ATTR_DENSE_ARRAY ? attr->type : attr->type ? attr->type->element : NULL;
+  bool is_element = attr->kind == MLIR_ATTR_DENSE_ARRAY || !attr->type;
+  const mlir_type_t *element = is_element ? attr->type : attr->type->element;
   return attr->data ? (size_t)attr->element_count * mlir_element_bytes(element) : 0;
 }
 

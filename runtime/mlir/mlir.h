@@ -1,5 +1,5 @@
-/* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR text, bytecode and portable
- * artifacts (VHLO) become this tree; StableHLO, CHLO, check and the rest are only names in it. The importer
+/* MLIR as it is written: a tree of generic operations with attributes, types and regions. MLIR text, bytecode and
+ * portable artifacts (VHLO) become this tree; StableHLO, CHLO, check and the rest are only names in it. The importer
  * (read/stablehlo.h) turns it into the IR, the exporter (mlir/export.h) makes it from the IR, and the writers print it.
  * Everything lives in one arena. Attributes and types are immutable and may be shared.
  * Source: MLIR language reference; bytecode format; StableHLO's VHLO dialect. */
@@ -104,11 +104,12 @@ typedef struct mlir_named_attr {
 
 struct mlir_attr {
   mlir_attr_kind_t kind;
-  const mlir_type_t *type; /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element type; TYPE: the type */
+  /* INTEGER, FLOAT, STRING (may be NULL), DENSE, SPARSE; DENSE_ARRAY: element type; TYPE: the type */
+  const mlir_type_t *type;
   int64_t integer;         /* BOOL, INTEGER (sign-extended, or zero-extended for unsigned types) */
   double number;           /* FLOAT, exact for types up to f64 */
   uint64_t bits;           /* FLOAT: its pattern */
-  hr_str_t text;           /* STRING; SYMBOL: root name; OPAQUE: text without '#'; ENUM: the value's word; STRUCT: mnemonic */
+  hr_str_t text; /* STRING; SYMBOL: root name; OPAQUE: text without '#'; ENUM: the value's word; STRUCT: mnemonic */
   hr_str_t dialect;        /* ENUM, STRUCT: "stablehlo", "chlo", "sdy", ... */
   hr_str_t enum_name;      /* ENUM: "precision" */
   int count;               /* ARRAY; DICT and STRUCT: fields; SYMBOL: nested names */

@@ -33,7 +33,8 @@ static hr_status_t parse_number(mlir_parser_t *parser, const mlir_attr_t **out_a
 }
 
 /* Value and pattern of a FLOAT attribute; an integer token is the pattern in hexadecimal. No type means f64. */
-hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative, mlir_attr_t *attr) {
+hr_status_t mlir_finish_float(hr_arena_t *arena, bool is_pattern, const char *digits, bool negative,
+                              mlir_attr_t *attr) {
   if (!attr->type) {
     mlir_type_t *f64;
     HR_TRY(HR_NEW(arena, &f64));

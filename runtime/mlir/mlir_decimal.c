@@ -1,6 +1,6 @@
 /* Decimal digits of floats as MLIR prints them. The number is written as an integer N times a power of ten; of a long N
- * the last decimal digits are dropped first, by a bound from its size in bits, and the rest is rounded to as many digits
- * as are wanted. So the last digit is not always the nearest one, and cannot be had from printf. */
+ * the last decimal digits are dropped first, by a bound from its size in bits, and the rest is rounded to as many
+ * digits as are wanted. So the last digit is not always the nearest one, and cannot be had from printf. */
 #include <math.h>
 #include <string.h>
 

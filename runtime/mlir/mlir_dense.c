@@ -83,7 +83,8 @@ static hr_status_t read_scalar(element_reader_t *reader) {
   HR_TRY(mlir_take_if(parser, '-', &negative));
   const mlir_token_t *token = mlir_peek(parser);
   if (token->kind == MLIR_TOKEN_WORD && scalar->kind == MLIR_TYPE_INTEGER && scalar->width == 1) {
-    if (!hr_str_is(token->text, "true") && !hr_str_is(token->text, "false")) return mlir_expected(parser, "true or false");
+    if (!hr_str_is(token->text, "true") && !hr_str_is(token->text, "false"))
+      return mlir_expected(parser, "true or false");
     store_scalar(reader, hr_str_is(token->text, "true"));
   } else if (token->kind != MLIR_TOKEN_INTEGER && token->kind != MLIR_TOKEN_FLOAT) {
     return mlir_expected(parser, "an element");
@@ -342,7 +343,8 @@ hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t *
   HR_TRY(mlir_take_word(parser, "dense_resource"));
   HR_TRY(mlir_take(parser, '<'));
   const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING) return mlir_expected(parser, "the key of a resource");
+  if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING)
+    return mlir_expected(parser, "the key of a resource");
   attr->resource = token->text;
   HR_TRY(mlir_lexer_next(&parser->lexer));
   HR_TRY(mlir_take(parser, '>'));
@@ -355,7 +357,8 @@ hr_status_t mlir_parse_dense_resource(mlir_parser_t *parser, const mlir_attr_t *
 
 static hr_status_t parse_resource(mlir_parser_t *parser, bool keep) {
   const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING) return mlir_expected(parser, "the key of a resource");
+  if (token->kind != MLIR_TOKEN_WORD && token->kind != MLIR_TOKEN_STRING)
+    return mlir_expected(parser, "the key of a resource");
   hr_str_t key = token->text;
   HR_TRY(mlir_lexer_next(&parser->lexer));
   HR_TRY(mlir_take(parser, ':'));

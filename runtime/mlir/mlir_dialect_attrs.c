@@ -38,7 +38,8 @@ static hr_status_t parse_sub_axis(mlir_parser_t *parser, const mlir_attr_t **out
   return mlir_make_struct(parser->arena, HR_STR("stablehlo"), HR_STR("sub_axis_info"), 2, fields, out_attr);
 }
 
-static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic, const mlir_attr_t **out_attr);
+static hr_status_t parse_struct_body(mlir_parser_t *parser, hr_str_t dialect, hr_str_t mnemonic,
+                                     const mlir_attr_t **out_attr);
 
 /* [<name = "x", size = 2>, ...]: the axes of a mesh, as StableHLO prints them */
 static hr_status_t parse_mesh_axes(mlir_parser_t *parser, const mlir_attr_t **out_attr) {
@@ -61,7 +62,8 @@ done:
 
 static hr_status_t parse_field_value(mlir_parser_t *parser, hr_str_t name, const mlir_attr_t **out_attr) {
   if (hr_str_is(name, "sub_axis_info")) return parse_sub_axis(parser, out_attr);
-  if (hr_str_is(name, "axes")) return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr) : mlir_parse_attr(parser, out_attr);
+  if (hr_str_is(name, "axes"))
+    return first_in_list(parser) == '<' ? parse_mesh_axes(parser, out_attr) : mlir_parse_attr(parser, out_attr);
   return at_int_list(parser) ? mlir_parse_int_list(parser, out_attr) : mlir_parse_attr(parser, out_attr);
 }
 
@@ -99,7 +101,8 @@ static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char secon
     } else {
       int64_t number;
       HR_TRY(mlir_take_integer(parser, &number));
-      if (number < 0 || number >= HLO_MAX_RANK || spatial[number] >= 0) return mlir_expected(parser, "each spatial number once");
+      if (number < 0 || number >= HLO_MAX_RANK || spatial[number] >= 0)
+        return mlir_expected(parser, "each spatial number once");
       spatial[number] = position;
       count++;
     }

@@ -187,7 +187,8 @@ static hr_status_t lex_punct(mlir_lexer_t *lexer) {
     case '!': return lex_suffix(lexer, MLIR_TOKEN_BANG);
     case '@': return lex_symbol(lexer);
   }
-  if (!*lexer->at || !strchr(":,=(){}[]<>?*+-/|#", *lexer->at)) return lex_error(lexer, "a character that MLIR does not use");
+  if (!*lexer->at || !strchr(":,=(){}[]<>?*+-/|#", *lexer->at))
+    return lex_error(lexer, "a character that MLIR does not use");
   lexer->token.kind = MLIR_TOKEN_PUNCT;
   lexer->token.punct = *lexer->at++;
   return NULL;

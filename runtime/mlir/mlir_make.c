@@ -63,7 +63,8 @@ hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type, cons
   return NULL;
 }
 
-hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *const *items, const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *const *items,
+                            const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   void *copy;
   HR_TRY(new_attr(arena, MLIR_ATTR_ARRAY, &attr));
@@ -114,7 +115,8 @@ static hr_status_t copy_fields(hr_arena_t *arena, mlir_attr_t *attr, int count, 
   return NULL;
 }
 
-hr_status_t mlir_make_dict(hr_arena_t *arena, int count, const mlir_named_attr_t *fields, const mlir_attr_t **out_attr) {
+hr_status_t mlir_make_dict(hr_arena_t *arena, int count, const mlir_named_attr_t *fields,
+                           const mlir_attr_t **out_attr) {
   mlir_attr_t *attr;
   HR_TRY(new_attr(arena, MLIR_ATTR_DICT, &attr));
   HR_TRY(copy_fields(arena, attr, count, fields));

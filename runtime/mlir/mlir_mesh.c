@@ -113,7 +113,8 @@ static hr_status_t make_single(hr_arena_t *arena, hlo_groups_t *groups) {
   return NULL;
 }
 
-hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena, const mlir_attr_t *attr, hlo_groups_t *groups) {
+hr_status_t mlir_mesh_groups(const mlir_module_t *module, hr_arena_t *arena, const mlir_attr_t *attr,
+                             hlo_groups_t *groups) {
   const mlir_attr_t *mesh, *axes = mlir_attr_field(attr, "axes");
   hlo_axis_ref_t *list;
   HR_TRY(find_mesh(module, mlir_attr_field(attr, "mesh"), &mesh));

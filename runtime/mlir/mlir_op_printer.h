@@ -29,7 +29,6 @@ int64_t mlir_first_segment(const mlir_op_t *op, const char *name);
 
 /* --- pieces (mlir_print_ops.c) --- */
 void mlir_print_op(op_printer_t *printer, const mlir_op_t *op);
-void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op);
 void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values);
 void mlir_start_line(op_printer_t *printer);
 /* The op's name; inside a function "func." goes without saying. */

@@ -20,9 +20,6 @@ typedef struct mlir_arg { /* of a block; the name may be empty */
 hr_status_t mlir_parse_use(mlir_parser_t *parser, mlir_use_t *out_use);
 /* "%a, %b" as long as values follow commas; the caller frees the list. */
 hr_status_t mlir_parse_uses(mlir_parser_t *parser, mlir_uses_t *uses);
-/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
-hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places);
-hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count);
 
 /* The operands' types, where they are known already, against those that the op is written with. */
 hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op, const mlir_type_t *function);
@@ -30,7 +27,8 @@ hr_status_t mlir_check_operand_type(mlir_parser_t *parser, const mlir_op_t *op, 
 hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_uses_t *uses);
 hr_status_t mlir_set_results(mlir_parser_t *parser, mlir_op_t *op, int count, const mlir_type_t *const *types);
 /* Sorts attributes into inherent and discardable ones. Both may be NULL. */
-hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties, const mlir_attr_t *dict);
+hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
+                           const mlir_attr_t *dict);
 hr_status_t mlir_set_regions(mlir_parser_t *parser, mlir_op_t *op, int count, mlir_region_t *const *regions);
 
 /* "{ ... }"; the entry block has these arguments if arg_count is not 0, else those of its label. */

@@ -62,7 +62,8 @@ hr_status_t mlir_take_integer(mlir_parser_t *parser, int64_t *out_value) {
   char digits[32];
   HR_TRY(mlir_take_if(parser, '-', &negative));
   const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_INTEGER || token->text.size >= sizeof digits) return mlir_expected(parser, "an integer");
+  if (token->kind != MLIR_TOKEN_INTEGER || token->text.size >= sizeof digits)
+    return mlir_expected(parser, "an integer");
   memcpy(digits, token->text.data, token->text.size);
   digits[token->text.size] = 0;
   errno = 0;
@@ -122,7 +123,7 @@ static hr_status_t declare_name(mlir_parser_t *parser, hr_str_t name, mlir_name_
   return hr_map_put(&parser->scope->names, name, *out_name, NULL);
 }
 
-hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
+static hr_status_t mlir_define_values(mlir_parser_t *parser, hr_str_t name, mlir_value_t *values, int count) {
   mlir_name_t *known = hr_map_get(&parser->scope->names, name);
   if (known && known->values) {
     hr_pos_t pos = mlir_lexer_pos(&parser->lexer);
@@ -145,7 +146,8 @@ static hr_status_t fill_use(const pending_use_t *use) {
   return NULL;
 }
 
-hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places) {
+/* Finds what uses stand for, now or, for values defined later, at the end of the region. */
+static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places) {
   for (int i = 0; i < count; i++) {
     mlir_name_t *name = find_name(parser->scope, uses[i].name);
     if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
@@ -264,7 +266,8 @@ static hr_status_t parse_labelled_blocks(mlir_parser_t *parser, mlir_region_t *r
   return NULL;
 }
 
-static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count, const mlir_arg_t *args) {
+static hr_status_t parse_region_body(mlir_parser_t *parser, mlir_region_t *region, int arg_count,
+                                     const mlir_arg_t *args) {
   HR_TRY(mlir_take(parser, '{'));
   if (mlir_at(parser, '}') && !arg_count) return mlir_take(parser, '}');
   mlir_block_t *entry;
@@ -320,7 +323,8 @@ static hr_status_t name_results(mlir_parser_t *parser, const result_names_t *nam
   int named = 0;
   for (size_t i = 0; i < names->count; i++) {
     result_name_t name = names->data[i];
-    if (named + name.count > op->result_count) return mlir_error(parser->module, op, "it has %d results, more are named", op->result_count);
+    if (named + name.count > op->result_count)
+      return mlir_error(parser->module, op, "it has %d results, more are named", op->result_count);
     HR_TRY(mlir_define_values(parser, name.name, op->results + named, name.count));
     named += name.count;
   }
@@ -366,8 +370,10 @@ hr_status_t mlir_check_operand_types(mlir_parser_t *parser, const mlir_op_t *op,
   return NULL;
 }
 
-hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties, const mlir_attr_t *dict) {
-  int total = (properties ? properties->count : 0) + (dict ? dict->count : 0), inherent = properties ? properties->count : 0;
+hr_status_t mlir_set_attrs(mlir_parser_t *parser, mlir_op_t *op, const mlir_attr_t *properties,
+                           const mlir_attr_t *dict) {
+  int total = (properties ? properties->count : 0) + (dict ? dict->count : 0),
+      inherent = properties ? properties->count : 0;
   mlir_named_attr_t *attrs, *extras;
   HR_TRY(HR_NEW_ARRAY(parser->arena, total, &attrs));
   HR_TRY(HR_NEW_ARRAY(parser->arena, total, &extras));

@@ -89,8 +89,8 @@ hr_status_t mlir_find_alias(mlir_parser_t *parser, hr_str_t name, const mlir_att
 /* Is it an alias of a location, as MLIR prints them? Then its definition is "loc(...)" behind the '='. */
 bool mlir_is_location_alias(const mlir_parser_t *parser, hr_str_t name);
 hr_status_t mlir_define_location(mlir_parser_t *parser, hr_str_t name);
-/* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1 packed or not, one byte per
- * narrow element, one element for a splat). */
+/* Fills in the data of a DENSE attribute from raw little-endian bytes as MLIR stores them (i1 packed or not, one byte
+ * per narrow element, one element for a splat). */
 hr_status_t mlir_dense_from_bytes(hr_arena_t *arena, const mlir_type_t *type, const void *bytes, size_t size,
                                   mlir_attr_t *attr);
 hr_status_t mlir_finish_resources(mlir_parser_t *parser);
@@ -104,7 +104,8 @@ hr_status_t mlir_make_i64(hr_arena_t *arena, int64_t value, const mlir_attr_t **
 hr_status_t mlir_make_string(hr_arena_t *arena, hr_str_t text, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_symbol(hr_arena_t *arena, hr_str_t root, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_type_attr(hr_arena_t *arena, const mlir_type_t *type, const mlir_attr_t **out_attr);
-hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *const *items, const mlir_attr_t **out_attr);
+hr_status_t mlir_make_array(hr_arena_t *arena, int count, const mlir_attr_t *const *items,
+                            const mlir_attr_t **out_attr);
 hr_status_t mlir_make_ints(hr_arena_t *arena, int64_t count, const int64_t *values, const mlir_attr_t **out_attr);
 hr_status_t mlir_make_enum(hr_arena_t *arena, const char *dialect, const char *enum_name, hr_str_t word,
                            const mlir_attr_t **out_attr);

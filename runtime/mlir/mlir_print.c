@@ -382,7 +382,8 @@ void mlir_print_ints(hr_text_t *text, const mlir_attr_t *attr) {
 }
 
 /* [b, 0, 1, f] from the positions of two letters and the spatial dimensions. */
-static void print_conv_side(hr_text_t *text, const mlir_attr_t *attr, const char *const names[3], const char letters[2]) {
+static void print_conv_side(hr_text_t *text, const mlir_attr_t *attr, const char *const names[3],
+                            const char letters[2]) {
   const mlir_attr_t *first = mlir_attr_field(attr, names[0]), *second = mlir_attr_field(attr, names[1]),
                     *spatial = mlir_attr_field(attr, names[2]);
   int64_t rank = spatial ? spatial->element_count + 2 : 2;
@@ -401,7 +402,8 @@ void mlir_print_conv_dims(hr_text_t *text, const mlir_attr_t *attr) {
   static const char *const input[] = {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"};
   static const char *const kernel[] = {"kernel_input_feature_dimension", "kernel_output_feature_dimension",
                                        "kernel_spatial_dimensions"};
-  static const char *const output[] = {"output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"};
+  static const char *const output[] = {"output_batch_dimension", "output_feature_dimension",
+                                       "output_spatial_dimensions"};
   print_conv_side(text, attr, input, "bf");
   hr_text_add_char(text, 'x');
   print_conv_side(text, attr, kernel, "io");
@@ -425,7 +427,8 @@ static void print_bounds(hr_text_t *text, const mlir_attr_t *attr) {
 static bool is_left_out(const mlir_attr_t *attr, const mlir_attr_t *value) {
   static const char *const sparse[] = {"dot", "gather", "scatter", "ragged_dot", "result_accuracy"};
   bool lists = value->kind == MLIR_ATTR_DENSE_ARRAY && !value->element_count;
-  bool zero = value->kind == MLIR_ATTR_INTEGER ? value->integer == 0 : value->kind == MLIR_ATTR_FLOAT && value->number == 0;
+  bool zero =
+      value->kind == MLIR_ATTR_INTEGER ? value->integer == 0 : value->kind == MLIR_ATTR_FLOAT && value->number == 0;
   for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++)
     if (hr_str_is(attr->text, sparse[i])) return lists || zero;
   return false;
@@ -513,7 +516,8 @@ static void print_number(hr_text_t *text, const mlir_attr_t *attr, bool typed) {
 static bool has_default_type(const mlir_attr_t *attr) {
   const mlir_type_t *type = attr->type;
   if (!type) return false;
-  if (attr->kind == MLIR_ATTR_INTEGER) return type->kind == MLIR_TYPE_INTEGER && type->width == 64 && type->signedness == MLIR_SIGNLESS;
+  if (attr->kind == MLIR_ATTR_INTEGER)
+    return type->kind == MLIR_TYPE_INTEGER && type->width == 64 && type->signedness == MLIR_SIGNLESS;
   return attr->kind == MLIR_ATTR_FLOAT && hr_str_is(type->name, "f64") && isfinite(attr->number);
 }
 

@@ -1,5 +1,5 @@
-/* Forms of ops that no row of mlir_forms.def can say. Each function prints an op behind its results, or says that the op
- * is not as its form wants it. */
+/* Forms of ops that no row of mlir_forms.def can say. Each function prints an op behind its results, or says that the
+ * op is not as its form wants it. */
 #include <string.h>
 
 #include "mlir/mlir_op_printer.h"
@@ -375,7 +375,8 @@ static void print_reducer(op_printer_t *printer, const mlir_op_t *op) {
 
 static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_op_t *applied = applied_op(op);
-  if (applied && printer->locations && applied->location != op->location) applied = NULL; /* the form has no place for it */
+  if (applied && printer->locations && applied->location != op->location)
+    applied = NULL; /* the form has no place for it */
   int pairs = op->operand_count / 2;
   add(printer, "stablehlo.reduce");
   for (int i = 0; i < pairs; i++) {

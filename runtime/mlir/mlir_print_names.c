@@ -1,6 +1,6 @@
 /* Names of values as MLIR's own printer chooses them. All values of a region are named before those of the regions
- * inside it, which go on counting where it stopped; sister regions count alike. Some ops suggest names ("%cst"); one that
- * is taken gets a number behind it, and these numbers are one series for all names.
+ * inside it, which go on counting where it stopped; sister regions count alike. Some ops suggest names ("%cst"); one
+ * that is taken gets a number behind it, and these numbers are one series for all names.
  * A name is kept as one number in mlir_value_t.mapped: its base and, if there is one, the number behind it. */
 #include "mlir/mlir_op_printer.h"
 

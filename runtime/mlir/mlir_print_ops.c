@@ -279,7 +279,7 @@ static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t
 }
 
 /* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
-void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
+static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
   hr_text_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
   mlir_print_uses(printer, op->operand_count, op->operands);
   hr_text_add_char(printer->text, ')');

@@ -66,7 +66,8 @@ bool mlir_at_type(const mlir_parser_t *parser) {
 /* The 'x' behind a dimension is glued to what follows: "x5xf32" is one word to the lexer. */
 static hr_status_t take_x(mlir_parser_t *parser) {
   const mlir_token_t *token = mlir_peek(parser);
-  if (token->kind != MLIR_TOKEN_WORD || token->text.data[0] != 'x') return mlir_expected(parser, "'x' behind a dimension");
+  if (token->kind != MLIR_TOKEN_WORD || token->text.data[0] != 'x')
+    return mlir_expected(parser, "'x' behind a dimension");
   return mlir_lexer_restart_at(&parser->lexer, token->start + 1);
 }
 
@@ -358,7 +359,8 @@ static hr_status_t parse_bang(mlir_parser_t *parser, const mlir_type_t **out_typ
     HR_TRY(parse_type_list(parser, '>', &type->result_count, &type->results));
     return mlir_take(parser, '>');
   }
-  if (!memchr(name.data, '.', name.size) && !mlir_at(parser, '<')) return mlir_expected(parser, "a type alias that is defined");
+  if (!memchr(name.data, '.', name.size) && !mlir_at(parser, '<'))
+    return mlir_expected(parser, "a type alias that is defined");
   type->kind = MLIR_TYPE_OPAQUE;
   type->name = name;
   if (!mlir_at(parser, '<')) return NULL;

@@ -98,8 +98,8 @@ const vhlo_row_t *vhlo_find(hr_str_t wire_name); /* NULL: not known */
 /* The form that an op of StableHLO or func has in a version of the format; NULL: none. */
 const vhlo_row_t *vhlo_find_for(hr_str_t name, int version);
 
-/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in place; the first of the
- * others, which must be expanded by going through the IR; NULL: there is none. */
+/* Portable artifacts have no CHLO. Some of its ops become custom calls that JAX and XLA know, in place; the first of
+ * the others, which must be expanded by going through the IR; NULL: there is none. */
 hr_status_t vhlo_replace_chlo(mlir_module_t *module);
 const mlir_op_t *vhlo_find_chlo(const mlir_module_t *module);
 

@@ -140,7 +140,8 @@ void fuse_take_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_
 
 /* --- order --- */
 
-uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+/* The number of the node that computes an operand. */
+static uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   const fuse_cluster_t *home = graph->nodes[instr->id].home;
   return home ? home->id : instr->id;
 }
@@ -274,7 +275,8 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
   from->first = NULL;
 }
 
-const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
+/* The value behind reshapes and copies, which is the same bytes. */
+static const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
   while (op_emits[instr->op] == EMIT_INDEX && fusion_keeps_order(instr)) instr = instr->operands[0];
   return instr;
 }

@@ -91,10 +91,6 @@ bool fuse_bring_together(fuse_graph_t *graph, uint32_t from, uint32_t to, bool d
 /* Makes all members of `from` members of `to` as well; the caller derives roles. Both have been brought together. */
 void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to);
 
-/* The number of the node that computes an operand. */
-uint32_t fuse_node_of(const fuse_graph_t *graph, const hlo_instr_t *instr);
-/* The value behind reshapes and copies, which is the same bytes. */
-const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr);
 /* Does an update in the cluster write over what `instr`, evaluated at `role`, reads, otherwise than ops/emit.h allows?
  */
 bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role);

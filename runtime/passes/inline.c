@@ -65,7 +65,8 @@ static bool has_calls(const hlo_computation_t *computation) {
  * Callees come first, so what is put in has no calls any more but those that must stay. */
 hr_status_t pass_inline_calls(hlo_module_t *module, bool *out_changed) {
   int64_t left = MOST_ADDED, *context = &left;
-  for (size_t c = 0; c < module->computations.count; c++) left += 4 * (int64_t)module->computations.data[c]->instrs.count;
+  for (size_t c = 0; c < module->computations.count; c++)
+    left += 4 * (int64_t)module->computations.data[c]->instrs.count;
   for (size_t c = 0; c < module->computations.count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     if (!has_calls(computation)) continue;

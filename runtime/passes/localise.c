@@ -32,7 +32,8 @@ static bool same_cut(const hlo_sharding_t *a, const hlo_sharding_t *b) {
     hlo_axes_t left = a && d < a->dim_count ? a->dims[d].axes : (hlo_axes_t){0, NULL};
     hlo_axes_t right = b && d < b->dim_count ? b->dims[d].axes : (hlo_axes_t){0, NULL};
     if (hlo_shard_parts(a, d) == 1 && hlo_shard_parts(b, d) == 1) continue;
-    if (left.count != right.count || memcmp(left.refs, right.refs, (size_t)left.count * sizeof *left.refs)) return false;
+    if (left.count != right.count || memcmp(left.refs, right.refs, (size_t)left.count * sizeof *left.refs))
+      return false;
   }
   return true;
 }
@@ -204,7 +205,8 @@ static hr_status_t find_markers(localiser_t *pass, bool **out_marked) {
 }
 
 static bool is_marked(const hlo_instr_t *call, const void *context) {
-  return call->op == HLO_CALL && ((const bool *)context)[call->called[0]->id] && !hlo_attr_bool(call, HLO_ATTR_IS_COMPOSITE);
+  return call->op == HLO_CALL && ((const bool *)context)[call->called[0]->id] &&
+         !hlo_attr_bool(call, HLO_ATTR_IS_COMPOSITE);
 }
 
 static int64_t largest_mesh(const localiser_t *pass) {

@@ -27,7 +27,8 @@ hlo_instr_t *loop_init_known(const loop_t *loop, int k);
 /* Is it a constant, or so easily made of constants, that a body better has its own? */
 bool loop_is_easy(const hlo_instr_t *instr);
 
-/* Element `index` goes up by `step` each turn, from `start`, and alone decides that the loop ends after `trips` turns */
+/* Element `index` goes up by `step` each turn, from `start`, and alone decides that the loop ends after `trips`
+ * turns */
 typedef struct loop_counter {
   int index;
   int64_t start, step, trips;

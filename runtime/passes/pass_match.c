@@ -81,20 +81,17 @@ static bool never_minus_zero(const hlo_instr_t *instr, int depth) {
   }
 }
 
-bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
-
-int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values) {
-  while (instr->op == HLO_RESHAPE) instr = instr->operands[0];
-  int64_t splat, count = hlo_shape_is_array(instr->shape) ? pass_count(instr->shape) : -1;
-  if (count < 0 || count > most || !hr_dtype_is_integer(instr->shape->dtype)) return -1;
-  if (instr->op == HLO_BROADCAST && pass_splat_int(instr, &splat)) {
-    for (int64_t i = 0; i < count; i++) out_values[i] = splat;
-    return (int)count;
+bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr) {
+  switch (op) {
+    case HLO_ADD: return pass_is_number(instr, 0) || pass_is_number(instr, -0.0);
+    case HLO_MULTIPLY: return pass_is_number(instr, 1);
+    case HLO_MAXIMUM: return pass_is_lowest(instr);
+    case HLO_MINIMUM: return pass_is_highest(instr);
+    default: return false;
   }
-  if (instr->op != HLO_CONSTANT || !instr->literal) return -1;
-  for (int64_t i = 0; i < count; i++) out_values[i] = hlo_value_int_at(instr->literal, i);
-  return (int)count;
 }
+
+bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(instr, 4); }
 
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
   const hlo_instr_t *root = body->root;

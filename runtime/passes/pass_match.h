@@ -14,12 +14,12 @@ bool pass_is_number(const hlo_instr_t *instr, double number);
 /* All elements are the least (greatest) of their type, infinities included. */
 bool pass_is_lowest(const hlo_instr_t *instr);
 bool pass_is_highest(const hlo_instr_t *instr);
+/* Is it what `op` gives other operands back with, but for the sign of a zero? Of sums, products and extremes. */
+bool pass_is_neutral(hlo_opcode_t op, const hlo_instr_t *instr);
 
 /* Is no element -0? Then adding +0 changes nothing. A quick look: "no" may be wrong. */
 bool pass_never_minus_zero(const hlo_instr_t *instr);
 
-/* The integers of a constant of any rank, at most `most` of them; -1: it is none. */
-int pass_constant_ints(const hlo_instr_t *instr, int most, int64_t *out_values);
 static inline bool pass_is_scalar_constant(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT && instr->literal && hlo_shape_is_scalar(instr->shape);
 }

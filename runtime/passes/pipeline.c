@@ -1,9 +1,7 @@
 #include "passes/pipeline.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -108,8 +106,7 @@ static int end_of_group(int first) {
 
 hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options) {
   pipeline_t pipeline = {.module = module, .options = options, .verify = options->verify || always_verify()};
-  if (options->dump_dir && mkdir(options->dump_dir, 0777) && errno != EEXIST)
-    return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", options->dump_dir, strerror(errno));
+  if (options->dump_dir) HR_TRY(hr_folder_make(options->dump_dir));
   HR_TRY(dump(&pipeline, "read"));
   for (int i = 0; i < PASS_COUNT && !pipeline.stopped; i = end_of_group(i))
     if (passes[i].when != PEERS || !options->keep_collectives) HR_TRY(run_group(&pipeline, i, end_of_group(i)));

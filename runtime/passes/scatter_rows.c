@@ -1,5 +1,5 @@
-/* A scatter of one number into each row of an array of equal numbers, as the gradient of picking one element of each row
- * is written (the loss of a classifier), becomes a choice by position:
+/* A scatter of one number into each row of an array of equal numbers, as the gradient of picking one element of each
+ * row is written (the loss of a classifier), becomes a choice by position:
  *
  *   scatter(zeros[B,K], index[B], v[B])   ->   select(iota == index, 0 + v, zeros)
  *

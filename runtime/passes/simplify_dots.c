@@ -239,8 +239,8 @@ static bool was_integer(const hlo_instr_t *x) {
 }
 
 /* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with what is around them.
- * Not those of whole numbers, such as the colors of an image: their sums are whole, or just below, by how each product is
- * rounded, and many a program cuts off what follows the point. */
+ * Not those of whole numbers, such as the colors of an image: their sums are whole, or just below, by how each product
+ * is rounded, and many a program cuts off what follows the point. */
 static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   read_sides(dot, sides);

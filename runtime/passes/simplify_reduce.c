@@ -63,13 +63,7 @@ static bool same_kind(const hlo_instr_t *outer, const hlo_instr_t *inner) {
   if (inner->operand_count != 2 || !pass_body_is_binary(outer->called[0], &a) ||
       !pass_body_is_binary(inner->called[0], &b) || a != b)
     return false;
-  switch (a) {
-    case HLO_ADD: return pass_is_number(init, 0) || pass_is_number(init, -0.0);
-    case HLO_MULTIPLY: return pass_is_number(init, 1);
-    case HLO_MAXIMUM: return pass_is_lowest(init);
-    case HLO_MINIMUM: return pass_is_highest(init);
-    default: return false;
-  }
+  return pass_is_neutral(a, init);
 }
 
 static hlo_instr_t *of_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

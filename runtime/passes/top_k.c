@@ -4,8 +4,8 @@
  *   custom-call ApproxTopK (x, iota)    is topk (x)
  *   slice [0:k] of sort (x, iota)       is an element of topk (x), if all uses of the sort are such slices
  *
- * Rows are along the last dimension. Sorts that are not stable may put equal elements in any order, so the order of topk
- * will do. */
+ * Rows are along the last dimension. Sorts that are not stable may put equal elements in any order, so the order of
+ * topk will do. */
 #include "ops/custom_call.h"
 #include "passes/passes.h"
 #include "passes/pass_rewrite.h"

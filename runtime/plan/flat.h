@@ -50,6 +50,7 @@ typedef struct flat_step {
   const flat_ref_t *in;
   flat_ref_t *out;
   const uint64_t *reuse;     /* per result leaf: operand leaves whose bytes it may have; NULL: none */
+  int reuse_words;           /* as op_native_step_t has it */
   const op_native_t *native; /* NATIVE */
   const void *plan;
   flat_ref_t scratch; /* buffer -1: none */
@@ -114,7 +115,6 @@ typedef struct flat_plan {
 typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
-  const op_native_t *loop_emitter; /* generated code for a while, whole; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
 } flat_options_t;
 

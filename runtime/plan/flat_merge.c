@@ -37,7 +37,7 @@ static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step,
   if (!step->reuse) return false;
   for (int k = 0; k < step->in_count; k++) {
     if (step->in[k].buffer < 0 || root_of(builder, step->in[k].buffer) != buffer) continue;
-    if (k >= 64 || !(step->reuse[leaf] >> k & 1) || step->in[k].offset_bytes) return false;
+    if (!native_reuses(step->reuse, step->reuse_words, leaf, k) || step->in[k].offset_bytes) return false;
   }
   return true;
 }
@@ -99,10 +99,10 @@ static bool is_taken(const flat_builder_t *builder, const flat_step_t *step, int
 static void merge_step(flat_builder_t *builder, int number) {
   const flat_step_t *step = &builder->steps.data[number];
   for (int leaf = 0; leaf < step->out_count && step->reuse; leaf++) {
-    if (step->out[leaf].buffer < 0 || !step->reuse[leaf]) continue;
+    if (step->out[leaf].buffer < 0) continue;
     int result = root_of(builder, step->out[leaf].buffer);
-    for (int k = 0; k < step->in_count && k < 64; k++) {
-      if (!(step->reuse[leaf] >> k & 1) || step->in[k].buffer < 0) continue;
+    for (int k = 0; k < step->in_count; k++) {
+      if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k)) continue;
       int operand = root_of(builder, step->in[k].buffer);
       if (!can_merge(builder, number, leaf, operand, result) || is_taken(builder, step, operand)) continue;
       flat_merge(builder, result, operand);

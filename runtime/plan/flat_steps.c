@@ -93,7 +93,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   step->kind = FLAT_NATIVE;
   step->native = native;
   step->plan = prepared.plan;
-  step->reuse = prepared.reuse;
+  step->reuse = prepared.reuse, step->reuse_words = prepared.reuse_words;
   step->flops = prepared.flops;
   step->bytes = prepared.bytes;
   if (!prepared.scratch_bytes) return NULL;
@@ -109,7 +109,7 @@ static bool is_small_turn(const flat_builder_t *builder, const hlo_instr_t *inst
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
   if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
-  if (instr->op == HLO_WHILE) return ask(builder, builder->options->loop_emitter, step);
+  if (instr->op == HLO_WHILE) return NULL;
   const op_native_t *emitter = op_can_emit(instr) ? builder->options->emitter : NULL;
   if (is_small_turn(builder, instr)) HR_TRY(ask(builder, emitter, step));
   HR_TRY(ask(builder, op_natives[instr->op], step));

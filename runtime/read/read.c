@@ -28,14 +28,25 @@ static hr_str_t first_words(hr_str_t text) {
 
 /* MLIR text begins with an alias, a generic operation, or an operation of a module; HLO text never does. */
 static bool is_mlir_text(hr_str_t text) {
-  static const char *const starts[] = {"module", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh", "func.func"};
+  static const char *const starts[] = {"module", "func.func", "#", "!", "\"", "builtin.module", "sdy.mesh"};
   text = first_words(text);
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
     size_t size = strlen(starts[i]);
-    if (text.size > size && !memcmp(text.data, starts[i], size) && !(i == 0 && strchr("_-.0123456789", text.data[size])))
+    if (text.size > size && !memcmp(text.data, starts[i], size) &&
+        !(i == 0 && strchr("_-.0123456789", text.data[size])))
       return true;
   }
   return false;
+}
+
+/* What some editors put before a text, to say that it is UTF-8. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+static hr_source_t source_of(const char *path, const hr_buffer_t *bytes) {
+  hr_source_t source = {path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  size_t mark = strlen(BYTE_ORDER_MARK);
+  if (source.size_bytes < mark || memcmp(source.text, BYTE_ORDER_MARK, mark) != 0) return source;
+  return (hr_source_t){path, source.text + mark, source.size_bytes - mark};
 }
 
 static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, const hlo_sharding_t **out_sharding) {
@@ -66,7 +77,7 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
   module->source_buffer = hr_buffer_retain(bytes);
   hr_status_t st = hr_arena_cstr(&module->arena, hr_str_from(path), &kept_path);
   if (!st) {
-    module->source = (hr_source_t){kept_path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
+    module->source = source_of(kept_path, bytes);
     hr_str_t text = {module->source.text, module->source.size_bytes};
     if (mlir_is_bytecode(text.data, text.size))
       st = read_mlir(module, mlir_read_bytecode);
@@ -85,13 +96,15 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
 static hr_status_t read_tree_into(mlir_module_t *tree, const char *path, hr_buffer_t *bytes) {
   const char *kept_path;
   HR_TRY(hr_arena_cstr(&tree->arena, hr_str_from(path), &kept_path));
-  tree->source = (hr_source_t){kept_path, hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  tree->source = source_of(kept_path, bytes);
   tree->source_buffer = hr_buffer_retain(bytes);
-  return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree) : mlir_parse_module(tree);
+  return mlir_is_bytecode(tree->source.text, tree->source.size_bytes) ? mlir_read_bytecode(tree)
+                                                                      : mlir_parse_module(tree);
 }
 
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree) {
-  hr_str_t text = {hr_buffer_data(bytes), hr_buffer_size(bytes)};
+  hr_source_t source = source_of(path, bytes);
+  hr_str_t text = {source.text, source.size_bytes};
   mlir_module_t *tree;
   *out_tree = NULL;
   if (!mlir_is_bytecode(text.data, text.size) && !is_mlir_text(text)) return NULL;

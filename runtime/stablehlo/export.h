@@ -109,8 +109,6 @@ const mlir_attr_t *export_matrix(exporter_t *exporter, int64_t rows, int64_t col
 const mlir_attr_t *export_elements(exporter_t *exporter, const hlo_value_t *value);
 const mlir_attr_t *export_struct(exporter_t *exporter, const char *dialect, const char *mnemonic,
                                  const export_attrs_t *fields);
-/* The word of an enumeration's value as StableHLO spells it; empty if it has none. */
-hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value);
 const mlir_attr_t *export_enum(exporter_t *exporter, const char *enum_name, hr_str_t word);
 /* An MLIR attribute in text form, such as "{a = 1 : i64}"; NULL without a failure if it is none. */
 const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text);

@@ -126,7 +126,8 @@ const mlir_attr_t *export_parsed(exporter_t *exporter, hr_str_t text) {
 
 /* --- attributes of rows --- */
 
-hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value) {
+/* The word of an enumeration's value as StableHLO spells it; empty if it has none. */
+static hr_str_t export_word(exporter_t *exporter, hlo_enum_id_t id, int64_t value) {
   const char *text = value >= 0 && value < hlo_enum_table[id].count ? hlo_enum_table[id].texts[value] : "";
   if (!strncmp(text, "rng_", 4)) text += 4;
   hr_str_t word = export_text(exporter, hr_str_from(text));

@@ -377,9 +377,10 @@ hr_status_t stablehlo_export(const hlo_module_t *from, mlir_module_t *to) {
   exporter_t exporter = {.from = from, .to = to, .arena = &to->arena};
   export_module(&exporter);
   if (exporter.lost_orders)
-    hr_log(HR_LOG_READ, HR_LOG_WARN, "the control predecessors of %d instructions are left out, for StableHLO has no op "
-           "for them; the first is %.*s, a %s", exporter.lost_orders, HR_STR_ARGS(exporter.first_lost->name),
-           hlo_op_name(exporter.first_lost->op));
+    hr_log(HR_LOG_READ, HR_LOG_WARN,
+           "the control predecessors of %d instructions are left out, for StableHLO has no op "
+           "for them; the first is %.*s, a %s",
+           exporter.lost_orders, HR_STR_ARGS(exporter.first_lost->name), hlo_op_name(exporter.first_lost->op));
   hr_map_deinit(&exporter.symbols);
   HR_VEC_FREE(&exporter.pending);
   return exporter.status;

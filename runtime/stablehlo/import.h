@@ -108,8 +108,8 @@ hr_status_t import_field_ints(import_scope_t *scope, const mlir_op_t *op, const 
                               hr_ints_t *out_ints);
 int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *field);
 /* Value of an enumerated attribute whose words are those of ops/enums.def, perhaps with a prefix; -1: absent. */
-hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id, const char *prefix,
-                        int *out_value);
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id,
+                        const char *prefix, int *out_value);
 /* A growing list of HLO attributes for one instruction. */
 typedef struct import_attrs {
   hlo_attr_t items[24];
@@ -123,7 +123,8 @@ hr_status_t import_add_field_ints(import_scope_t *scope, import_attrs_t *attrs, 
 hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
 /* comparison_direction and compare_type. */
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
-/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL: the op's attribute. */
+/* dimension_numbers and what else gathers, convolutions and their dynamic kin share; padding NULL: the op's
+ * attribute. */
 hr_status_t import_gather_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op);
 hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
                                        const hr_ints_t *padding);

@@ -61,7 +61,8 @@ hr_status_t import_ints_of(import_scope_t *scope, const mlir_attr_t *attr, hr_in
   for (int i = 0; listed && i < attr->count; i++) listed = is_number(attr->items[i]);
   if (!elements && !listed) return import_error(scope, scope->importer->at, "want a list of integers");
   int64_t count = elements ? element_total(attr) : attr->count;
-  if (count > 1 << 24) return import_error(scope, scope->importer->at, "a list of %ld integers, want fewer", (long)count);
+  if (count > 1 << 24)
+    return import_error(scope, scope->importer->at, "a list of %ld integers, want fewer", (long)count);
   int64_t *values;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &values));
   for (int64_t i = 0; i < count; i++) values[i] = elements ? element_at(attr, elements, i) : attr->items[i]->integer;
@@ -101,15 +102,16 @@ int64_t import_field_int(const mlir_op_t *op, const char *attr, const char *fiel
   return is_number(value) ? value->integer : 0;
 }
 
-hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id, const char *prefix,
-                        int *out_value) {
+hr_status_t import_enum(import_scope_t *scope, const mlir_op_t *op, const char *name, hlo_enum_id_t id,
+                        const char *prefix, int *out_value) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);
   *out_value = -1;
   if (!attr) return NULL;
   const char *word;
   HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s%.*s", prefix, HR_STR_ARGS(attr->text)));
   *out_value = hlo_enum_find(id, hr_str_from(word));
-  return *out_value < 0 ? import_error(scope, op, "%s is %.*s, which does not exist", name, HR_STR_ARGS(attr->text)) : NULL;
+  return *out_value < 0 ? import_error(scope, op, "%s is %.*s, which does not exist", name, HR_STR_ARGS(attr->text))
+                        : NULL;
 }
 
 static hlo_attr_t attr_of_ints(hlo_attr_key_t key, hr_ints_t ints) {
@@ -143,7 +145,8 @@ hr_status_t import_add_precision(import_scope_t *scope, import_attrs_t *attrs, c
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, config->count, &values));
   for (int i = 0; i < config->count; i++) {
     int value = hlo_enum_find(HLO_ENUM_PRECISION, config->items[i]->text);
-    if (value < 0) return import_error(scope, op, "the precision %.*s does not exist", HR_STR_ARGS(config->items[i]->text));
+    if (value < 0)
+      return import_error(scope, op, "the precision %.*s does not exist", HR_STR_ARGS(config->items[i]->text));
     values[i] = value;
     sum += value;
   }

@@ -49,7 +49,8 @@ static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, con
   for (int d = 0; d < from->rank; d++) places[d] = place_of(from, joint->rank, map, d);
   if (joint->sizes) {
     hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, from->rank, places);
-    *x = hlo_build(&scope->builder, HLO_DYNAMIC_BROADCAST, to, 2, (hlo_instr_t *[]){*x, joint->sizes}, 1, &attr, 0, NULL);
+    *x = hlo_build(&scope->builder, HLO_DYNAMIC_BROADCAST, to, 2, (hlo_instr_t *[]){*x, joint->sizes}, 1, &attr, 0,
+                   NULL);
     return hlo_builder_finish(&scope->builder);
   }
   return import_broadcast_to(scope, op, *x, to, (hr_ints_t){places, from->rank}, x);

@@ -3,7 +3,8 @@
 #include "stablehlo/import.h"
 
 /* Rows of a dense matrix of ids; -1 pads short rows. */
-static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups) {
+static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr,
+                                  hlo_groups_t *groups) {
   hr_ints_t ids;
   hr_ints_t *lists;
   if (attr->type->rank != 2) return import_error(scope, op, "replica_groups of rank %d, want 2", attr->type->rank);
@@ -19,7 +20,8 @@ static hr_status_t groups_of_rows(import_scope_t *scope, const mlir_op_t *op, co
   return NULL;
 }
 
-static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr, hlo_groups_t *groups) {
+static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op, const mlir_attr_t *attr,
+                                  hlo_groups_t *groups) {
   hr_status_t st = mlir_mesh_groups(scope->importer->from, scope->importer->arena, attr, groups);
   if (!st || hr_status_code(st) != HR_INVALID) return st;
   hr_status_t placed = import_error(scope, op, "%s", hr_status_message(st));
@@ -27,27 +29,31 @@ static hr_status_t groups_of_mesh(import_scope_t *scope, const mlir_op_t *op, co
   return placed;
 }
 
-static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op, const mlir_attr_t *attr) {
+static hr_status_t add_groups(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
+                              const mlir_attr_t *attr) {
   hlo_groups_t *groups;
   HR_TRY(HR_NEW(scope->importer->arena, &groups));
   bool is_mesh = attr && attr->kind == MLIR_ATTR_STRUCT;
   if (attr && !is_mesh && attr->kind != MLIR_ATTR_DENSE)
-    return import_error(scope, op, "replica_groups in a form other than dense<...> or #stablehlo.replica_group_mesh_axes<...>");
+    return import_error(scope, op,
+                        "replica_groups in a form other than dense<...> or #stablehlo.replica_group_mesh_axes<...>");
   if (attr) HR_TRY(is_mesh ? groups_of_mesh(scope, op, attr, groups) : groups_of_rows(scope, op, attr, groups));
   import_add(attrs, (hlo_attr_t){.key = HLO_ATTR_REPLICA_GROUPS, .groups = groups});
   return NULL;
 }
 
-static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op, bool with_groups) {
+static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op,
+                                    bool with_groups) {
   int64_t channel = import_field_int(op, "channel_handle", "handle");
   if (channel > 0) import_add(attrs, hlo_attr_of_int(HLO_ATTR_CHANNEL_ID, channel));
   if (with_groups) HR_TRY(add_groups(scope, attrs, op, mlir_op_attr(op, "replica_groups")));
-  if (import_bool(op, "use_global_device_ids", false)) import_add(attrs, hlo_attr_of_bool(HLO_ATTR_USE_GLOBAL_DEVICE_IDS, true));
+  if (import_bool(op, "use_global_device_ids", false))
+    import_add(attrs, hlo_attr_of_bool(HLO_ATTR_USE_GLOBAL_DEVICE_IDS, true));
   return NULL;
 }
 
-static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row, import_attrs_t *attrs,
-                                     bool with_body) {
+static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
+                                     import_attrs_t *attrs, bool with_body) {
   hlo_instr_t **operands;
   hlo_computation_t *body = NULL;
   const hlo_shape_t *shape;
@@ -140,7 +146,8 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
     HR_TRY(HR_NEW_ARRAY(scope->importer->arena, x->shape->rank, &dims));
     int64_t size = x->shape->dims[split] / count;
     for (int d = 0; d < x->shape->rank; d++)
-      dims[d] = d == split ? (hlo_slice_dim_t){i * size, (i + 1) * size, 1} : (hlo_slice_dim_t){0, x->shape->dims[d], 1};
+      dims[d] =
+          d == split ? (hlo_slice_dim_t){i * size, (i + 1) * size, 1} : (hlo_slice_dim_t){0, x->shape->dims[d], 1};
     *slice = (hlo_slice_t){x->shape->rank, dims};
     hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = slice};
     parts[i] = hlo_build(&scope->builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
@@ -155,19 +162,23 @@ static hr_status_t move_chunks(import_scope_t *scope, hlo_instr_t *x, int64_t sp
 static hr_status_t check_all_to_all(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t *shape, int64_t split,
                                     int64_t concat, int64_t count) {
   if (split < 0 || split >= shape->rank)
-    return import_error(scope, op, "split_dimension %ld, want a value from 0 to below %d (all_to_all C1)", (long)split, shape->rank);
+    return import_error(scope, op, "split_dimension %ld, want a value from 0 to below %d (all_to_all C1)", (long)split,
+                        shape->rank);
   if (count < 1 || count > MAX_SPLIT)
-    return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)", (long)count, MAX_SPLIT);
+    return import_error(scope, op, "split_count %ld, want a value from 1 to %d (all_to_all C4)", (long)count,
+                        MAX_SPLIT);
   if (shape->dims[split] % count)
     return import_error(scope, op, "size %ld in dimension %ld, want a multiple of split_count, %ld (all_to_all C2)",
                         (long)shape->dims[split], (long)split, (long)count);
   if (concat < 0 || concat >= shape->rank)
-    return import_error(scope, op, "concat_dimension %ld, want a value from 0 to below %d (all_to_all C3)", (long)concat, shape->rank);
+    return import_error(scope, op, "concat_dimension %ld, want a value from 0 to below %d (all_to_all C3)",
+                        (long)concat, shape->rank);
   return NULL;
 }
 
 /* HLO has no split_count: it is the size of the groups. */
-static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op, const import_attrs_t *attrs, int64_t count) {
+static hr_status_t check_split_count(import_scope_t *scope, const mlir_op_t *op, const import_attrs_t *attrs,
+                                     int64_t count) {
   for (int i = 0; i < attrs->count; i++) {
     const hlo_groups_t *groups = attrs->items[i].key == HLO_ATTR_REPLICA_GROUPS ? attrs->items[i].groups : NULL;
     for (int64_t g = 0; groups && g < groups->groups.count; g++)
@@ -212,5 +223,6 @@ hr_status_t import_cross_replica_sum(import_scope_t *scope, mlir_op_t *op, const
   body->root = hlo_build_binary(&inside, HLO_ADD, a, b);
   HR_TRY(hlo_builder_finish(&inside));
   import_add(&attrs, hlo_attr_of_called(HLO_ATTR_TO_APPLY, 1));
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 1, &body));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, x->shape, 1, &x, attrs.count, attrs.items, 1, &body));
 }

@@ -42,7 +42,8 @@ static hr_status_t add_algorithm(import_scope_t *scope, import_attrs_t *attrs, c
   HR_TRY(check_algorithm(scope, op, algorithm));
   const char *word;
   hr_str_t left = lhs->type->name, sum = acc->type->name;
-  HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left), HR_STR_ARGS(left), HR_STR_ARGS(sum)));
+  HR_TRY(hr_arena_printf(scope->importer->arena, &word, "dot_%.*s_%.*s_%.*s", HR_STR_ARGS(left), HR_STR_ARGS(left),
+                         HR_STR_ARGS(sum)));
   if (left.size > 2 && left.data[0] == 'f' && left.data[1] == '8') word = "dot_any_f8_any_f8_f32";
   if (products->integer != 1)
     HR_TRY(hr_arena_printf(scope->importer->arena, &word, "%s_x%ld", word, (long)products->integer));
@@ -57,9 +58,11 @@ hr_status_t import_dot_general(import_scope_t *scope, mlir_op_t *op, const impor
   static const char *const numbers = "dot_dimension_numbers";
   import_attrs_t attrs = {.count = 0};
   HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_BATCH_DIMS, op, numbers, "lhs_batching_dimensions"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_CONTRACTING_DIMS, op, numbers, "lhs_contracting_dimensions"));
+  HR_TRY(
+      import_add_field_ints(scope, &attrs, HLO_ATTR_LHS_CONTRACTING_DIMS, op, numbers, "lhs_contracting_dimensions"));
   HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_BATCH_DIMS, op, numbers, "rhs_batching_dimensions"));
-  HR_TRY(import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_CONTRACTING_DIMS, op, numbers, "rhs_contracting_dimensions"));
+  HR_TRY(
+      import_add_field_ints(scope, &attrs, HLO_ATTR_RHS_CONTRACTING_DIMS, op, numbers, "rhs_contracting_dimensions"));
   HR_TRY(import_add_precision(scope, &attrs, op));
   HR_TRY(add_algorithm(scope, &attrs, op));
   return build_from_operands(scope, op, row->op, &attrs, 0, NULL);
@@ -140,7 +143,8 @@ static hr_status_t kernel_window(import_scope_t *scope, const mlir_op_t *op, con
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, rank, &sizes));
   for (int64_t d = 0; d < rank; d++) {
     int64_t at = labels->rhs_spatial[d];
-    if (at < 0 || at >= kernel->rank) return import_error(scope, op, "the kernel has no dimension %ld (convolution C16)", (long)at);
+    if (at < 0 || at >= kernel->rank)
+      return import_error(scope, op, "the kernel has no dimension %ld (convolution C16)", (long)at);
     sizes[d] = kernel->dims[at] == HLO_UNBOUNDED ? 1 : kernel->dims[at];
   }
   fields.size = (hr_ints_t){sizes, rank};

@@ -168,7 +168,8 @@ static hr_status_t check_selector(import_scope_t *scope, const mlir_op_t *op, hr
   char text[HLO_SHAPE_TEXT];
   const hlo_shape_t *shape = import_operand(op, 0)->shape;
   if (shape->rank == 0 && shape->dtype == dtype) return NULL;
-  return import_error(scope, op, "operand 0 is %s, want %s[] (%s I1)", hlo_shape_text(shape, text), hr_dtype_name(dtype), label);
+  return import_error(scope, op, "operand 0 is %s, want %s[] (%s I1)", hlo_shape_text(shape, text),
+                      hr_dtype_name(dtype), label);
 }
 
 hr_status_t import_if(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -222,11 +223,13 @@ hr_status_t import_infeed(import_scope_t *scope, mlir_op_t *op, const import_row
   hlo_attr_t config = hlo_attr_of_str(HLO_ATTR_INFEED_CONFIG, import_str(op, "infeed_config"));
   HR_TRY(data_shape(scope, op, &data));
   HR_TRY(pair_shape(scope, data, false, &shape));
-  return unpack_data(scope, op, hlo_build(&scope->builder, row->op, shape, 1, &token, config.text.size != 0, &config, 0, NULL));
+  return unpack_data(scope, op,
+                     hlo_build(&scope->builder, row->op, shape, 1, &token, config.text.size != 0, &config, 0, NULL));
 }
 
 /* Operands but the last as one value. */
-static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **out_data, hlo_instr_t **out_token) {
+static hr_status_t pack_data(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t **out_data,
+                             hlo_instr_t **out_token) {
   hlo_instr_t **operands;
   int count = op->operand_count - 1;
   if (count < 0) return import_error(scope, op, "want a token as the last operand");
@@ -320,7 +323,8 @@ hr_status_t import_recv(import_scope_t *scope, mlir_op_t *op, const import_row_t
   HR_TRY(pair_shape(scope, data, true, &started));
   HR_TRY(pair_shape(scope, data, false, &done));
   hlo_instr_t *start = hlo_build(&scope->builder, row->op, started, 1, &token, attrs.count, attrs.items, 0, NULL);
-  return unpack_data(scope, op, hlo_build(&scope->builder, HLO_RECV_DONE, done, 1, &start, attrs.count, attrs.items, 0, NULL));
+  return unpack_data(scope, op,
+                     hlo_build(&scope->builder, HLO_RECV_DONE, done, 1, &start, attrs.count, attrs.items, 0, NULL));
 }
 
 /* --- custom calls --- */
@@ -345,7 +349,8 @@ static hr_status_t layout_shapes(import_scope_t *scope, const mlir_op_t *op, con
     HR_TRY(HR_NEW(scope->importer->arena, &layout));
     HR_TRY(import_ints_of(scope, layouts->items[i], &layout->minor_to_major));
     if (layout->minor_to_major.count != from[i]->rank)
-      return import_error(scope, op, "a layout of %ld dimensions for rank %d", (long)layout->minor_to_major.count, from[i]->rank);
+      return import_error(scope, op, "a layout of %ld dimensions for rank %d", (long)layout->minor_to_major.count,
+                          from[i]->rank);
     if (!is_permutation(layout->minor_to_major))
       return import_error(scope, op, "layout %d is no permutation of its dimensions", i);
     HR_TRY(hlo_shape_with_layout(scope->importer->arena, from[i], layout, &to[i]));
@@ -368,7 +373,8 @@ static hr_status_t add_operand_layouts(import_scope_t *scope, import_attrs_t *at
 }
 
 /* A layout for each result, or for each element of a result that is a tuple. */
-static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_op_t *op, const hlo_shape_t **out_shape) {
+static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_op_t *op,
+                                             const hlo_shape_t **out_shape) {
   const mlir_attr_t *layouts = mlir_op_attr(op, "result_layouts");
   const hlo_shape_t **shapes, *result;
   HR_TRY(import_results_shape(scope, op, &result));
@@ -444,7 +450,8 @@ static hr_status_t import_called(import_scope_t *scope, const mlir_op_t *op, imp
   const mlir_attr_t *list = mlir_op_attr(op, "called_computations");
   *out_count = list ? list->count : 0;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, *out_count, out_called));
-  for (int i = 0; i < *out_count; i++) HR_TRY(import_function_named(scope, op, list->items[i]->text, &(*out_called)[i]));
+  for (int i = 0; i < *out_count; i++)
+    HR_TRY(import_function_named(scope, op, list->items[i]->text, &(*out_called)[i]));
   if (*out_count) import_add(attrs, hlo_attr_of_called(HLO_ATTR_CALLED_COMPUTATIONS, *out_count));
   return NULL;
 }
@@ -469,7 +476,8 @@ hr_status_t import_custom_call(import_scope_t *scope, mlir_op_t *op, const impor
   HR_TRY(add_aliases(scope, &attrs, op));
   int64_t version = import_int(op, "api_version", HLO_API_VERSION_ORIGINAL);
   if (version < 0 || version >= HLO_API_VERSION_COUNT) return import_error(scope, op, "api_version %ld", (long)version);
-  if (version > HLO_API_VERSION_ORIGINAL) import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CUSTOM_CALL_API_VERSION, version));
+  if (version > HLO_API_VERSION_ORIGINAL)
+    import_add(&attrs, hlo_attr_of_int(HLO_ATTR_CUSTOM_CALL_API_VERSION, version));
   HR_TRY(import_called(scope, op, &attrs, &called, &called_count));
   return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, op->operand_count, operands,
                                                  attrs.count, attrs.items, called_count, called));

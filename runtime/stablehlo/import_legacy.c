@@ -1,4 +1,5 @@
-/* Ops that have no single HLO op of the same meaning: Einstein sums, torch_index_select; and asynchronous collectives. */
+/* Ops that have no single HLO op of the same meaning: Einstein sums, torch_index_select; and asynchronous
+ * collectives. */
 #include <string.h>
 
 #include "stablehlo/import.h"
@@ -46,7 +47,8 @@ static int hidden_dims(const char *at, const char *end, int rank) {
   return dots && rank > 0 ? rank : 0;
 }
 
-static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype, hlo_computation_t **out_sum) {
+static hr_status_t sum_computation(import_scope_t *scope, const mlir_op_t *op, hr_dtype_t dtype,
+                                   hlo_computation_t **out_sum) {
   const char *name;
   HR_TRY(hr_arena_printf(scope->importer->arena, &name, "sum_%d", scope->importer->body_count++));
   HR_TRY(hlo_computation_add(scope->importer->module, hr_str_from(name), out_sum));
@@ -103,17 +105,20 @@ static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t
     if (place_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
 }
 
-static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs, const product_dims_t *dims) {
+static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs,
+                                  const product_dims_t *dims) {
   hlo_builder_t *builder = &scope->builder;
-  hlo_attr_t attrs[4] = {hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, dims->batch_count, dims->batch[0]),
-                         hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[0]),
-                         hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, dims->batch_count, dims->batch[1]),
-                         hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[1])};
+  hlo_attr_t attrs[4] = {
+      hlo_attr_of_ints(builder, HLO_ATTR_LHS_BATCH_DIMS, dims->batch_count, dims->batch[0]),
+      hlo_attr_of_ints(builder, HLO_ATTR_LHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[0]),
+      hlo_attr_of_ints(builder, HLO_ATTR_RHS_BATCH_DIMS, dims->batch_count, dims->batch[1]),
+      hlo_attr_of_ints(builder, HLO_ATTR_RHS_CONTRACTING_DIMS, dims->contracting_count, dims->contracting[1])};
   return hlo_build(builder, HLO_DOT, NULL, 2, (hlo_instr_t *[]){lhs, rhs}, 4, attrs, 0, NULL);
 }
 
 /* Puts the dimensions labelled `have` into the order of `want`. */
-static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x, const labels_t *have, const labels_t *want) {
+static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x, const labels_t *have,
+                           const labels_t *want) {
   int64_t order[HLO_MAX_RANK];
   if (have->count != want->count) return import_error(scope, op, "its result has labels that no operand has");
   for (int d = 0; d < want->count; d++) {
@@ -148,10 +153,13 @@ static hr_status_t einsum(import_scope_t *scope, mlir_op_t *op, int operand_coun
   for (int k = 0; k < operand_count; k++) {
     HR_TRY(take_term(scope, op, &at, end, hidden, &labels[k]));
     if (labels[k].count != x[k]->shape->rank)
-      return import_error(scope, op, "einsum_config names %d dimensions of operand %d, which has %d", labels[k].count, k, x[k]->shape->rank);
-    if (k + 1 < operand_count && (at >= end || *at++ != ',')) return import_error(scope, op, "einsum_config wants ',' between operands");
+      return import_error(scope, op, "einsum_config names %d dimensions of operand %d, which has %d", labels[k].count,
+                          k, x[k]->shape->rank);
+    if (k + 1 < operand_count && (at >= end || *at++ != ','))
+      return import_error(scope, op, "einsum_config wants ',' between operands");
   }
-  if (end - at < 2 || memcmp(at, "->", 2)) return import_error(scope, op, "einsum_config wants '->' behind its operands");
+  if (end - at < 2 || memcmp(at, "->", 2))
+    return import_error(scope, op, "einsum_config wants '->' behind its operands");
   at += 2;
   HR_TRY(take_term(scope, op, &at, end, hidden, &out));
   for (int k = 0; k < operand_count; k++) HR_TRY(sum_lonely(scope, op, &labels[1 - k], &out, &labels[k], &x[k]));
@@ -177,7 +185,9 @@ hr_status_t import_torch_index_select(import_scope_t *scope, mlir_op_t *op, cons
   int offset_count = 0;
   HR_TRY(import_result_shape(scope, op, 0, &shape));
   bool fits = batch >= 0 && batch <= dim && dim < from->rank && batch <= index->rank;
-  if (!fits) return import_error(scope, op, "dim %ld and batch_dims %ld do not fit ranks %d and %d", (long)dim, (long)batch, from->rank, index->rank);
+  if (!fits)
+    return import_error(scope, op, "dim %ld and batch_dims %ld do not fit ranks %d and %d", (long)dim, (long)batch,
+                        from->rank, index->rank);
   for (int d = 0; d < from->rank; d++) {
     bool taken = d < batch || d == dim;
     sizes[d] = taken ? 1 : from->dims[d];
@@ -218,5 +228,6 @@ hr_status_t import_async_start(import_scope_t *scope, mlir_op_t *op, const impor
 hr_status_t import_async_done(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *start = import_operand(op, 0);
   if (start->op != HLO_ASYNC_START) return import_error(scope, op, "its operand is not what an async_start gave");
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, start->shape->elements[1], 1, &start, 0, NULL, 0, NULL));
+  return import_set_results(
+      scope, op, hlo_build(&scope->builder, row->op, start->shape->elements[1], 1, &start, 0, NULL, 0, NULL));
 }

@@ -216,7 +216,8 @@ static hr_status_t check_returned(import_scope_t *scope, const mlir_op_t *functi
   const mlir_type_t *type = function_type(function);
   if (!type) return NULL;
   if (type->result_count != terminator->operand_count)
-    return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count, type->result_count);
+    return import_error(scope, terminator, "%d values are returned, want %d", terminator->operand_count,
+                        type->result_count);
   for (int i = 0; i < type->result_count; i++)
     HR_TRY(check_same_type(scope, terminator, "value", i, type->results[i], terminator->operands[i]->type));
   return NULL;
@@ -324,10 +325,12 @@ static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op, im
 }
 
 /* Makes a captured constant again inside a body. */
-static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value, import_scope_t *body) {
+static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value,
+                                 import_scope_t *body) {
   const hlo_instr_t *outside = value->mapped;
   if (!outside || outside->op != HLO_CONSTANT)
-    return import_error(scope, op, "its region uses a value from outside that is not a constant, which has no form in HLO");
+    return import_error(scope, op,
+                        "its region uses a value from outside that is not a constant, which has no form in HLO");
   value->mapped = hlo_build_constant(&body->builder, hlo_value_retain(outside->literal));
   return NULL;
 }
@@ -461,7 +464,8 @@ static const mlir_op_t *find_entry(const mlir_block_t *block) {
   return count == 1 ? only : first_public;
 }
 
-/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor leaves the choice open. */
+/* Donations: tf.aliasing_output names the result that takes over an argument, jax.buffer_donor leaves the choice
+ * open. */
 static hr_status_t import_donations(importer_t *importer, const mlir_op_t *entry) {
   const mlir_attr_t *args = mlir_op_attr(entry, "arg_attrs");
   const mlir_type_t *type = mlir_op_attr(entry, "function_type") ? mlir_op_attr(entry, "function_type")->type : NULL;

@@ -1,5 +1,5 @@
-/* Notes: what the exporter keeps in frontend attributes "hlo.*" because StableHLO has no word for it; see export_note.c.
- * Notes that do not fit the program (another tool may have changed it) are passed over. */
+/* Notes: what the exporter keeps in frontend attributes "hlo.*" because StableHLO has no word for it; see
+ * export_note.c. Notes that do not fit the program (another tool may have changed it) are passed over. */
 #include <string.h>
 
 #include "stablehlo/import.h"

@@ -2,7 +2,8 @@
 #include "stablehlo/import.h"
 
 /* One instruction with the op's operands, the given attributes and the declared result. */
-static hr_status_t import_with(import_scope_t *scope, mlir_op_t *op, const import_row_t *row, const import_attrs_t *attrs) {
+static hr_status_t import_with(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
+                               const import_attrs_t *attrs) {
   hlo_instr_t **operands;
   const hlo_shape_t *shape;
   HR_TRY(import_operands(scope, op, &operands));
@@ -108,7 +109,8 @@ hr_status_t import_slice(import_scope_t *scope, mlir_op_t *op, const import_row_
     return import_error(scope, op, "start_indices, limit_indices and strides differ in length (slice C2)");
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, starts.count, &dims));
   HR_TRY(HR_NEW(scope->importer->arena, &slice));
-  for (int64_t d = 0; d < starts.count; d++) dims[d] = (hlo_slice_dim_t){starts.data[d], limits.data[d], strides.data[d]};
+  for (int64_t d = 0; d < starts.count; d++)
+    dims[d] = (hlo_slice_dim_t){starts.data[d], limits.data[d], strides.data[d]};
   *slice = (hlo_slice_t){(int)starts.count, dims};
   attrs.items[0] = (hlo_attr_t){.key = HLO_ATTR_SLICE, .slice = slice};
   return import_with(scope, op, row, &attrs);
@@ -143,7 +145,8 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
                                 hr_ints_t map, hlo_instr_t **out_x) {
   const hlo_shape_t *squeezed;
   if (map.count != x->shape->rank)
-    return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)", (long)map.count, x->shape->rank);
+    return import_error(scope, op, "%ld broadcast_dimensions for rank %d (broadcast_in_dim C2)", (long)map.count,
+                        x->shape->rank);
   int64_t dims[HLO_MAX_RANK], kept[HLO_MAX_RANK];
   int count = 0;
   uint64_t taken = 0;
@@ -151,7 +154,9 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
     int64_t to = map.data[d];
     /* Sizes of 1 vanish below, and the verifier does not see theirs. */
     if (to >= 0 && to < shape->rank && taken >> to & 1)
-      return import_error(scope, op, "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)", (long)to);
+      return import_error(scope, op,
+                          "broadcast_dimensions lists %ld twice, want each at most once (broadcast_in_dim C4)",
+                          (long)to);
     if (to >= 0 && to < shape->rank) taken |= UINT64_C(1) << to;
     bool stretched = x->shape->dims[d] == 1 && to >= 0 && to < shape->rank && shape->dims[to] != 1;
     if (stretched) continue;
@@ -194,7 +199,8 @@ hr_status_t import_broadcast(import_scope_t *scope, mlir_op_t *op, const import_
       return import_error(scope, op, "the result's dimension %ld has size %ld, and broadcast_sizes says %ld", (long)d,
                           (long)shape->dims[d], (long)sizes.data[d]);
   for (int d = 0; d < x->shape->rank; d++) map[d] = sizes.count + d;
-  return import_set_results(scope, op, hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
+  return import_set_results(scope, op,
+                            hlo_build_broadcast(&scope->builder, x, shape, (hr_ints_t){map, x->shape->rank}));
 }
 
 hr_status_t import_add_compare(import_scope_t *scope, import_attrs_t *attrs, const mlir_op_t *op) {
@@ -284,7 +290,8 @@ hr_status_t import_rng(import_scope_t *scope, mlir_op_t *op, const import_row_t 
   if (op->operand_count < 2 || !word) return import_error(scope, op, "want two bounds and a distribution");
   HR_TRY(import_enum(scope, op, "rng_distribution", HLO_ENUM_DISTRIBUTION, "rng_", &distribution));
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_DISTRIBUTION, distribution));
-  return import_set_results(scope, op, hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
+  return import_set_results(scope, op,
+                            hlo_build(&scope->builder, row->op, shape, 2, operands, attrs.count, attrs.items, 0, NULL));
 }
 
 hr_status_t import_rng_bit_generator(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {

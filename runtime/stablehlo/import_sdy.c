@@ -46,7 +46,8 @@ static hr_status_t build_marker(import_scope_t *scope, const marker_t *marker, i
   return NULL;
 }
 
-static hr_status_t parameters_shape(import_scope_t *scope, const hlo_computation_t *body, const hlo_shape_t **out_shape) {
+static hr_status_t parameters_shape(import_scope_t *scope, const hlo_computation_t *body,
+                                    const hlo_shape_t **out_shape) {
   int count = (int)body->params.count;
   const hlo_shape_t **shapes;
   if (count == 1) {
@@ -65,7 +66,8 @@ hr_status_t import_manual_computation(import_scope_t *scope, mlir_op_t *op, cons
   const hlo_shape_t *local, *global;
   hr_str_t axes = import_str(op, "manual_axes");
   HR_TRY(import_body(scope, op, 0, &body));
-  if ((int)body->params.count != op->operand_count) return import_error(scope, op, "its body has %zu arguments", body->params.count);
+  if ((int)body->params.count != op->operand_count)
+    return import_error(scope, op, "its body has %zu arguments", body->params.count);
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(parameters_shape(scope, body, &local));
   HR_TRY(import_results_shape(scope, op, &global));
@@ -154,7 +156,8 @@ hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *functio
   const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
   import_note_t note = {.op = HLO_OPCODE_COUNT};
-  HR_TRY(import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
+  HR_TRY(
+      import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
   bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE, has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
   if (!param || (!sharding && !has_sdy && !has_frontend && !replication)) return NULL;
   HR_TRY(import_own_extra(importer, param, &extra));

@@ -93,7 +93,8 @@ hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hl
 
 static void repeat_element(char *data, size_t each, int64_t count) {
   size_t total = each * (size_t)count;
-  for (size_t done = each; done < total; done *= 2) memcpy(data + done, data, done < total - done ? done : total - done);
+  for (size_t done = each; done < total; done *= 2)
+    memcpy(data + done, data, done < total - done ? done : total - done);
 }
 
 /* Elements that lie in the file as values want them are used where they are. */
@@ -103,9 +104,11 @@ static bool usable_in_place(const mlir_attr_t *attr) {
 
 hr_status_t import_literal(importer_t *importer, const mlir_attr_t *attr, hlo_value_t **out_value) {
   const hlo_shape_t *shape;
-  if (attr->kind != MLIR_ATTR_DENSE || !attr->type) return mlir_error(importer->from, importer->at, "want elements such as dense<1.0>");
+  if (attr->kind != MLIR_ATTR_DENSE || !attr->type)
+    return mlir_error(importer->from, importer->at, "want elements such as dense<1.0>");
   if (!attr->data)
-    return mlir_error(importer->from, importer->at, "the elements of resource %.*s are not in the file", HR_STR_ARGS(attr->resource));
+    return mlir_error(importer->from, importer->at, "the elements of resource %.*s are not in the file",
+                      HR_STR_ARGS(attr->resource));
   HR_TRY(import_shape(importer, attr->type, &shape));
   if (usable_in_place(attr)) {
     size_t offset = (size_t)((const char *)attr->data - (const char *)hr_buffer_data(attr->buffer));
@@ -129,7 +132,8 @@ hr_status_t import_operands(import_scope_t *scope, const mlir_op_t *op, hlo_inst
 }
 
 hr_status_t import_result_shape(import_scope_t *scope, const mlir_op_t *op, int index, const hlo_shape_t **out_shape) {
-  if (index >= op->result_count) return import_error(scope, op, "%d results, want more than %d", op->result_count, index);
+  if (index >= op->result_count)
+    return import_error(scope, op, "%d results, want more than %d", op->result_count, index);
   return import_shape(scope->importer, op->results[index].type, out_shape);
 }
 

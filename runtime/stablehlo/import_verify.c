@@ -26,12 +26,15 @@ static hr_status_t verify_signed(import_scope_t *scope, const mlir_op_t *op, con
   const mlir_type_t *element = operand_type(op, 0)->element;
   bool is_unsigned = element && element->kind == MLIR_TYPE_INTEGER && element->signedness == MLIR_UNSIGNED;
   if (!is_unsigned) return NULL;
-  return import_error(scope, op, "operand 0 has elements of type ui%d, want signed integers, floats or complex numbers (%s)",
+  return import_error(scope, op,
+                      "operand 0 has elements of type ui%d, want signed integers, floats or complex numbers (%s)",
                       element->width, label);
 }
 
 static hr_status_t verify_abs(import_scope_t *scope, const mlir_op_t *op) { return verify_signed(scope, op, "abs I1"); }
-static hr_status_t verify_sign(import_scope_t *scope, const mlir_op_t *op) { return verify_signed(scope, op, "sign I1"); }
+static hr_status_t verify_sign(import_scope_t *scope, const mlir_op_t *op) {
+  return verify_signed(scope, op, "sign I1");
+}
 
 /* Sizes without a bound come of the dynamic forms of these ops alone. */
 static hr_status_t verify_sized(import_scope_t *scope, const mlir_op_t *op) {

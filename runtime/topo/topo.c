@@ -1,6 +1,7 @@
 #include "topo/topo.h"
 
 #include <hwloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,16 +20,22 @@ struct topo_share {
 /* --- the machine --- */
 
 /* hwloc's plugins look for displays, accelerators and XML files, with libraries that take longer to open than all the
- * rest takes to examine. */
-static int start_without_plugins(hwloc_topology_t *out_topology) {
+ * rest takes to examine. hwloc looks for them while there is no topology: this one stays. */
+static void start_without_plugins(void) {
+  static hwloc_topology_t first;
   bool chosen = getenv("HWLOC_PLUGINS_PATH");
   if (!chosen) setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
-  int failed = hwloc_topology_init(out_topology);
+  if (hwloc_topology_init(&first)) first = NULL;
   if (!chosen) unsetenv("HWLOC_PLUGINS_PATH");
-  return failed;
 }
 
-/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the rest. */
+void topo_begin(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, start_without_plugins);
+}
+
+/* Linux tells all that is wanted; hwloc's own asking would visit every processor. Caches take as long as all the
+ * rest. */
 static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
   unsigned long flags = 0;
 #if HWLOC_API_VERSION >= 0x00020800
@@ -43,7 +50,8 @@ static void ask_for_little(hwloc_topology_t topology, bool with_caches) {
 
 static hr_status_t load_machine(bool with_caches, hwloc_topology_t *out_topology, hwloc_cpuset_t *out_allowed) {
   hwloc_topology_t topology;
-  if (start_without_plugins(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
+  topo_begin();
+  if (hwloc_topology_init(&topology)) return hr_error(HR_UNAVAILABLE, "hwloc cannot start");
   ask_for_little(topology, with_caches);
   if (hwloc_topology_load(topology)) {
     hwloc_topology_destroy(topology);

@@ -13,6 +13,10 @@ typedef enum topo_bind {
 
 typedef struct topo_share topo_share_t;
 
+/* What the others do first, and it changes the process's environment for a moment: to be called while no other thread
+ * reads that. Later calls do nothing. */
+void topo_begin(void);
+
 /* The cores of one of `local_size` ranks on this machine: its part of the cores that this process may use (control
  * group, taskset, what the launcher bound it to). Neighbouring ranks get neighbouring cores; with more ranks than cores
  * several ranks have the same one. Errors: UNAVAILABLE if the machine cannot be examined. */

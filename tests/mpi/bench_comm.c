@@ -4,6 +4,7 @@
  *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo;
  *                                 default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
+ *   bench_comm --least BYTES --most BYTES ...      only sizes between them
  * Arrays lie in shared memory, where programs make theirs; those of "all-reduce-copy" and the like elsewhere. MPI's are
  * never in shared memory, but for its own. */
 #include <mpi.h>
@@ -224,8 +225,11 @@ int main(int argc, char **argv) {
   static const size_t sizes[] = {4, 256, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
   bench_t bench;
   tp_endpoint_t *endpoint;
-  double seconds = 0.3;
-  if (argc > 2 && !strcmp(argv[1], "--seconds")) seconds = atof(argv[2]), argc -= 2, argv += 2;
+  double seconds = 0.3, least = 0, most = MOST_BYTES;
+  for (; argc > 2 && !strncmp(argv[1], "--", 2); argc -= 2, argv += 2) {
+    char which = argv[1][2];
+    *(which == 's' ? &seconds : which == 'l' ? &least : &most) = atof(argv[2]);
+  }
   hr_status_t st = open_bench(&bench, &endpoint);
   if (st) {
     hr_status_print(stderr, st);
@@ -233,6 +237,7 @@ int main(int argc, char **argv) {
   }
   for (size_t c = 0; c < sizeof contests / sizeof *contests; c++)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && is_wanted(contests[c].name, argc - 1, argv + 1); i++) {
+      if ((double)sizes[i] < least || (double)sizes[i] > most) continue;
       bench.bytes = sizes[i] < 4 * (size_t)bench.ranks && c ? 4 * (size_t)bench.ranks : sizes[i];
       compare(&bench, c, seconds);
     }

@@ -124,7 +124,7 @@ static inline hlo_value_t *fixture_argument(const flat_fixture_t *f, int p) {
   return value;
 }
 
-#define FIXTURE_MAX 16
+#define FIXTURE_MAX 160
 
 /* The reference engine's results. */
 static inline void fixture_expect(flat_fixture_t *f, hlo_value_t **out_results) {

@@ -25,7 +25,6 @@ typedef struct jit_driver {
   bool small_numbers;  /* no specials, nothing huge: for sums */
   double ulp;          /* steps that floats may differ by */
   double tolerance;    /* or a part of the largest number: for sums */
-  bool is_loop;        /* the entry is a while over a tuple of its parameters */
   int declined;        /* programs without code, counted */
 } jit_driver_t;
 
@@ -186,8 +185,7 @@ static inline bool jit_run_case(jit_case_t *c, const op_native_step_t *step, hr_
   }
   void *scratch = jit_guarded(&c->arena, step->scratch_bytes);
   op_env_t env = {.num_replicas = 1, .num_partitions = 1, .check_cancelled = jit_never};
-  const op_native_t *native = c->driver->is_loop ? &jit_loop_native : &jit_native;
-  CHECK_OK(native->run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env}, step->plan, in, out));
+  CHECK_OK(jit_native.run(&(op_native_run_t){.workers = workers, .scratch = scratch, .env = &env}, step->plan, in, out));
   fine = jit_guard_holds(scratch, step->scratch_bytes);
   for (int leaf = 0; leaf < leaves; leaf++) {
     const hlo_value_t *want = hlo_value_leaf(c->want, leaf);
@@ -206,10 +204,9 @@ static inline bool jit_compile_and_run(jit_case_t *c) {
     CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = c->driver->workers}, &workers));
   CHECK_OK(jit_create(&(jit_options_t){.workers = workers, .dump_to = getenv("JIT_DUMP")}, &jit));
   op_native_target_t target = {.arena = &c->arena, .workers = hr_workers_count(workers), .emitter = jit};
-  const hlo_instr_t *instr = c->driver->is_loop ? c->module->entry->root : &c->fusion;
-  const op_native_t *native = c->driver->is_loop ? &jit_loop_native : &jit_native;
+  const hlo_instr_t *instr = &c->fusion;
   op_step_t op_step = {.instr = instr, .out_shape = instr->shape};
-  CHECK_OK(native->prepare(&target, &op_step, &step));
+  CHECK_OK(jit_native.prepare(&target, &op_step, &step));
   if (!step.plan) {
     c->driver->declined++;
   } else {

@@ -143,8 +143,8 @@ static inline double native_tolerance(hr_dtype_t dtype) {
  * message, if they differ; *declined counts the kernels that would not. */
 static inline bool native_agrees_on(native_env_t *env, const hlo_instr_t *instr, hlo_value_t *const *values,
                                     int *declined) {
-  hlo_value_t *want = NULL, *got[4];
-  void *in[8], *out[4];
+  hlo_value_t *want = NULL, *got[6];
+  void *in[8], *out[6];
   native_kernel_t kernel;
   bool fine = true;
   int leaves = hlo_shape_leaf_count(instr->shape);

@@ -117,6 +117,29 @@ static void functions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
+/* Functions of several scalars are computed in lanes, those of one height at a time. */
+static void scalars_side_by_side(void) {
+  static const char *const types[] = {"f32", "f64", "bf16"};
+  jit_driver_t driver = {.seed = 3, .workers = 1, .ulp = 3};
+  for (int t = 0; t < COUNT(types); t++)
+    for (int count = 1; count < 40; count += 6) {
+      hr_text_t text;
+      hr_text_init(&text);
+      const char *type = types[t];
+      hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[%d] parameter(0)\n", type, count);
+      for (int k = 0; k < count; k++)
+        hr_text_printf(&text, "i%d = %s[1] slice(a), slice={[%d:%d]} x%d = %s[] reshape(i%d)\n"
+                              "y%d = %s[] sine(x%d) z%d = %s[] logistic(x%d)\n",
+                       k, type, k, k + 1, k, type, k, k, type, k, k, type, k);
+      for (int k = 0; k < count; k++)
+        hr_text_printf(&text, "r%d = %s[] atan2(y%d, z%d) r%d = %s[] tan(x%d)\n", 2 * k, type, k, (k + 1) % count,
+                       2 * k + 1, type, k);
+      add_tuple(&text, 2 * count);
+      check_text(&driver, &text);
+    }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
 /* Parts may be small beside each other, and are good to a little of the larger one then. Those that are neither finite nor
  * moderate are the library's to the bit. */
 static void complex_functions(void) {
@@ -390,46 +413,6 @@ static void reductions(void) {
     }
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------------ */
-
-static const char *const loop_programs[] = {
-    "cond { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(300)\n"
-    "ROOT c = pred[] compare(i, n), direction=LT }\n"
-    "body { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 x = f32[] get-tuple-element(s), "
-    "index=1\n"
-    "o = s32[] constant(1) j = s32[] add(i, o) h = f32[] constant(0.99) y = f32[] multiply(x, h) k = f32[] convert(i)\n"
-    "z = f32[] add(y, k) ROOT r = (s32[], f32[]) tuple(j, z) }\n"
-    "ENTRY e { i = s32[] parameter(0) x = f32[] parameter(1) t = (s32[], f32[]) tuple(i, x)\n"
-    "ROOT w = (s32[], f32[]) while(t), condition=cond, body=body }\n",
-    "cond { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] "
-    "constant(40)\n"
-    "ROOT c = pred[] compare(i, n), direction=LT }\n"
-    "body { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-    "a = f32[40] get-tuple-element(s), index=1 b = f32[40,7] get-tuple-element(s), index=2\n"
-    "x = f32[] get-tuple-element(s), index=3 z = s32[] constant(0) l = f32[1] dynamic-slice(a, i), "
-    "dynamic_slice_sizes={1}\n"
-    "m = f32[] reshape(l) y = f32[] add(x, m) v = f32[7] broadcast(y), dimensions={} k = f32[7] iota(), "
-    "iota_dimension=0\n"
-    "u = f32[7] multiply(v, k) q = f32[1,7] reshape(u) d = f32[40,7] dynamic-update-slice(b, q, i, z)\n"
-    "o = s32[] constant(1) j = s32[] add(i, o) f = f32[1] reshape(y) g = f32[40] dynamic-update-slice(a, f, j)\n"
-    "ROOT r = (s32[], f32[40], f32[40,7], f32[]) tuple(j, g, d, y) }\n"
-    "ENTRY e { i = s32[] parameter(0) a = f32[40] parameter(1) b = f32[40,7] parameter(2) x = f32[] parameter(3)\n"
-    "t = (s32[], f32[40], f32[40,7], f32[]) tuple(i, a, b, x)\n"
-    "ROOT w = (s32[], f32[40], f32[40,7], f32[]) while(t), condition=cond, body=body }\n",
-};
-
-static void loops(void) {
-  for (int i = 0; i < COUNT(loop_programs); i++)
-    for (int round = 0; round < 2; round++) {
-      char text[3072];
-      jit_driver_t driver = {
-          .seed = (uint64_t)i, .workers = 1, .in_place = round == 1, .small_numbers = true, .is_loop = true};
-      snprintf(text, sizeof text, "HloModule t\n%s", loop_programs[i]);
-      CHECK(&driver, text);
-      CU_ASSERT_EQUAL(driver.declined, 0);
-    }
-}
-
 /* --- random fusions --------------------------------------------------------------------------------------------- */
 
 typedef struct maker {
@@ -559,7 +542,9 @@ static void random_fusions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
-CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions}, {"functions of complex numbers", complex_functions},
+CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
+                           {"scalars side by side", scalars_side_by_side},
+                           {"functions of complex numbers", complex_functions},
                            {"arrays of complex numbers", complex_arrays}, {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
-                           {"loops", loops}, {"random fusions", random_fusions}, CU_TEST_INFO_NULL};
+                           {"random fusions", random_fusions}, CU_TEST_INFO_NULL};

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/unit/native_driver.h"
@@ -232,6 +233,39 @@ static void larger_ones(void) {
   native_env_deinit(&env);
 }
 
+/* Windows of 3 x 3 over many channels are done by fewer products. One place in some of them is infinite. */
+static void fewer_products(void) {
+  static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
+  for (int i = 0; i < 40; i++) {
+    native_env_t env;
+    uint64_t seed = 70 + (uint64_t)i;
+    int declined = 0;
+    conv_case_t c = {.types = &both[i % 2], .spatial = 2, .batch = 1 + native_pick(&seed, 3), .feature_groups = 1,
+                     .batch_groups = 1, .features = 16 + native_pick(&seed, 60), .out_features = 16 + native_pick(&seed, 60)};
+    native_env_init(&env, 1 + i % 3);
+    for (int d = 0; d < 2; d++) {
+      c.in[d] = 14 + native_pick(&seed, 12);
+      c.window[d] = (hlo_window_dim_t){3, 1, native_pick(&seed, 4) - 1, native_pick(&seed, 3), 1, 1, i % 5 == 0};
+    }
+    const hlo_instr_t *conv = make_conv(&env, &seed, &c);
+    hlo_value_t *values[2];
+    for (int k = 0; k < 2; k++) {
+      values[k] = kernel_value(c.types->lhs, 4, conv->operands[k]->shape->dims, NULL);
+      native_fill(&seed, values[k]);
+    }
+    int64_t at = native_pick(&seed, values[0]->count);
+    if (i % 3 == 1) ((hlo_instr_t *)conv)->operands[1]->op = HLO_CONSTANT;
+    conv->operands[1]->literal = i % 3 == 1 ? values[1] : NULL;
+    if (i % 8 == 2) ((float *)values[0]->data)[at] = INFINITY;
+    if (i % 8 == 3) ((double *)values[0]->data)[at] = -INFINITY;
+    bool fine = native_agrees_on(&env, conv, values, &declined);
+    if (!fine) print_case(&c, 70 + (uint64_t)i);
+    CU_ASSERT_TRUE(fine && !declined);
+    for (int k = 0; k < 2; k++) hlo_value_release(values[k]);
+    native_env_deinit(&env);
+  }
+}
+
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
@@ -239,4 +273,5 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"many workers", many_workers},
                                           {"constant weights", constant_weights},
                                           {"larger ones", larger_ones},
+                                          {"fewer products", fewer_products},
                                           CU_TEST_INFO_NULL};

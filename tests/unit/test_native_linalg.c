@@ -130,10 +130,63 @@ static void factors(void) {
   }
 }
 
+/* A call of LAPACK on matrices by columns: its results, operands and options as given. */
+static void check_lapack(int workers, const char *a, const char *b, const char *results, const char *operands,
+                         char letter, const char *name, const char *options, double diagonal) {
+  char what[1024];
+  snprintf(what, sizeof what,
+           "%s custom-call(a%s), custom_call_target=\"lapack_%c%s_ffi\", operand_layout_constraints={%s}, "
+           "api_version=API_VERSION_TYPED_FFI, backend_config={%s}",
+           results, b[0] ? ", b" : "", letter, name, operands, options);
+  check(workers, a, b[0] ? b : "f32[]", what, diagonal);
+}
+
+static void reflectors(void) {
+  static const int sizes[][3] = {{7, 6, 6},    {3, 40, 17},  {2, 17, 40},  {1, 300, 300},
+                                 {1, 1, 9},    {2, 150, 260}, {1, 600, 100}, {300, 3, 3}};
+  static const char letters[] = "sdcz";
+  char shape[64], columns[80], tau[64], results[256], operands[256];
+  for (int i = 0; i < 32; i++) {
+    const int *size = sizes[i / 4], fewer = size[1] < size[2] ? size[1] : size[2];
+    snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[i % 4], size[0], size[1], size[2]);
+    snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
+    snprintf(tau, sizeof tau, "%s[%d,%d]", types[i % 4], size[0], fewer);
+    snprintf(results, sizeof results, "(%s, %s{1,0})", columns, tau);
+    check_lapack(1 + i % 3, shape, "", results, columns, letters[i % 4], "geqrf", "", 9);
+    if (fewer != size[2] || fewer > 20) continue; /* of any vectors, products of many grow without bound */
+    snprintf(operands, sizeof operands, "%s, %s{1,0}", columns, tau);
+    check_lapack(1 + i % 3, shape, tau, columns, operands, letters[i % 4], i % 4 < 2 ? "orgqr" : "ungqr", "", 9);
+  }
+}
+
+static void eigenvalues(void) {
+  static const int sizes[][2] = {{3, 2}, {40, 7}, {2, 45}, {1, 150}};
+  static const char letters[] = "sdcz";
+  char shape[64], results[256], columns[80], name[8];
+  for (int i = 0; i < 32; i++) {
+    const int *size = sizes[i / 4 % 4];
+    int dtype = i % 4, batch = size[0], n = size[1];
+    const char *real = types[dtype % 2];
+    if (n > 2 && dtype % 2 == 0) continue; /* vectors of neighbouring values differ more than floats should */
+    snprintf(shape, sizeof shape, "%s[%d,%d,%d]", types[dtype], batch, n, n);
+    snprintf(columns, sizeof columns, "%s{1,2,0}", shape);
+    snprintf(name, sizeof name, dtype < 2 ? "sy%s" : "he%s", i < 16 ? "evd" : "trd");
+    if (i < 16)
+      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, s32[%d]{0})", columns, real, batch, n, batch);
+    else
+      snprintf(results, sizeof results, "(%s, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, %s[%d,%d]{1,0}, s32[%d]{0})", columns,
+               real, batch, n, real, batch, n - 1, types[dtype], batch, n - 1, batch);
+    check_lapack(1 + i % 3, shape, "", results, columns, letters[dtype], name,
+                 i < 16 ? "mode = 86 : ui8, uplo = 76 : ui8" : "uplo = 76 : ui8", 9);
+  }
+}
+
 CU_TestInfo suite_native_linalg[] = {{"cholesky of all types", cholesky_of_all_types},
                                      {"cholesky in blocks", cholesky_in_blocks},
                                      {"what has no factor is NaN", what_has_no_factor_is_nan},
                                      {"triangular solves", solves},
                                      {"custom calls", custom_calls},
                                      {"factors with pivots", factors},
+                                     {"reflectors", reflectors},
+                                     {"eigenvalues", eigenvalues},
                                      CU_TEST_INFO_NULL};

@@ -112,6 +112,70 @@ static void test_memory_and_calls(void) {
         "  p = f32[300] get-tuple-element(w), index=1 ROOT r = (f32[300]) tuple(p) }", 0);
 }
 
+/* Arrays of which a turn reads one element and writes a row. */
+static void test_rows(void) {
+  agree("HloModule m\n"
+        "body { s = (s32[], f32[40], f32[40,7], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+        "  a = f32[40] get-tuple-element(s), index=1 b = f32[40,7] get-tuple-element(s), index=2\n"
+        "  x = f32[] get-tuple-element(s), index=3 z = s32[] constant(0)\n"
+        "  l = f32[1] dynamic-slice(a, i), dynamic_slice_sizes={1} m = f32[] reshape(l) y = f32[] add(x, m)\n"
+        "  v = f32[7] broadcast(y), dimensions={} k = f32[7] iota(), iota_dimension=0 u = f32[7] multiply(v, k)\n"
+        "  q = f32[1,7] reshape(u) d = f32[40,7] dynamic-update-slice(b, q, i, z)\n"
+        "  o = s32[] constant(1) j = s32[] add(i, o) f = f32[1] reshape(y) g = f32[40] dynamic-update-slice(a, f, j)\n"
+        "  ROOT r = (s32[], f32[40], f32[40,7], f32[]) tuple(j, g, d, y) }\n"
+        COUNTS("(s32[], f32[40], f32[40,7], f32[])", "40")
+        "ENTRY e { i = s32[] constant(0) a = f32[40] parameter(0) b = f32[40,7] parameter(1) x = f32[] parameter(2)\n"
+        "  t = (s32[], f32[40], f32[40,7], f32[]) tuple(i, a, b, x)\n"
+        "  ROOT w = (s32[], f32[40], f32[40,7], f32[]) while(t), condition=cond, body=body }", 0);
+}
+
+/* Pairs of a number and an array. */
+static void print_pairs(hr_text_t *text, const char *type, int count) {
+  hr_text_printf(text, "HloModule m\nbody { s = %s parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+                       "  o = s32[] constant(1) j = s32[] add(i, o)\n", type);
+  for (int k = 0; k < count; k++)
+    hr_text_printf(text, "  x%d = f32[] get-tuple-element(s), index=%d a%d = f32[9] get-tuple-element(s), index=%d\n"
+                         "  g%d = f32[] negate(x%d) r%d = f32[1] reshape(g%d)\n"
+                         "  d%d = f32[9] dynamic-update-slice(a%d, r%d, i)\n",
+                   k, 2 * k + 1, k, 2 * k + 2, k, k, k, k, k, k, k);
+  for (int k = 0; k < count; k++) hr_text_printf(text, "  y%d = f32[] subtract(x%d, g%d)\n", k, k, (k + 1) % count);
+  hr_text_printf(text, "  ROOT t = %s tuple(j", type);
+  for (int k = 0; k < count; k++) hr_text_printf(text, ", y%d, d%d", k, k);
+  hr_text_printf(text, ") }\n" COUNTS("%s", "9") "ENTRY e { z = s32[] constant(0)\n", type);
+  for (int k = 0; k < count; k++)
+    hr_text_printf(text, "  x%d = f32[] parameter(%d) a%d = f32[9] parameter(%d)\n", k, 2 * k, k, 2 * k + 1);
+  hr_text_printf(text, "  t = %s tuple(z", type);
+  for (int k = 0; k < count; k++) hr_text_printf(text, ", x%d, a%d", k, k);
+  hr_text_printf(text, ")\n  ROOT w = %s while(t), condition=cond, body=body }", type);
+}
+
+static int copies_in_loops(const flat_plan_t *flat, size_t size_bytes) {
+  int count = 0;
+  for (int s = 0; s < flat->step_count; s++)
+    for (int k = s + 1; flat->steps[s].native == &jit_region_native && k < flat->steps[s].end; k++)
+      count += flat->steps[k].kind == FLAT_COPY && flat->steps[k].copy_bytes == size_bytes;
+  return count;
+}
+
+/* More arrays than a word has bits, each of which is updated in place. */
+static void test_pairs(void) {
+  hr_text_t type, text;
+  region_fixture_t r;
+  hr_text_init(&type), hr_text_init(&text);
+  hr_text_printf(&type, "(s32[]");
+  for (int k = 0; k < 70; k++) hr_text_printf(&type, ", f32[], f32[9]");
+  hr_text_printf(&type, ")");
+  CHECK_OK(hr_text_finish(&type));
+  print_pairs(&text, type.data, 70);
+  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(open_fixture(text.data, NULL, &r));
+  CU_ASSERT_EQUAL(count_regions(&r), 1);
+  CU_ASSERT_EQUAL(copies_in_loops(r.f.flat, 36), 0);
+  for (int run = 0; run < 4; run++) fixture_compare(&r.f, run & 1);
+  close_fixture(&r);
+  hr_text_deinit(&type), hr_text_deinit(&text);
+}
+
 static void test_cancelling(void) {
   static exec_cancel_t cancel;
   region_fixture_t r;
@@ -135,5 +199,7 @@ static void test_cancelling(void) {
 CU_TestInfo suite_region[] = {{"small arrays are in registers", test_registers},
                               {"loops and choices inside", test_jumps},
                               {"arrays in memory, and calls", test_memory_and_calls},
+                              {"rows of arrays", test_rows},
+                              {"many numbers and arrays", test_pairs},
                               {"a loop without end is cancelled", test_cancelling},
                               CU_TEST_INFO_NULL};

@@ -87,9 +87,45 @@ static void test_table(void) {
   CHECK_OK(exec_explain_print(&text, trace, &peak));
   CHECK_OK(hr_text_finish(&text));
   CU_ASSERT_EQUAL(count_of(&text, "  kernel (op): n0 n1\n"), 1);
-  CU_ASSERT_EQUAL(count_of(&text, "2      2.000    1000.00      0.1    0%"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "2      2.000    1000.00     1.0      0.1    0%"), 1);
   CU_ASSERT_EQUAL(count_of(&text, "  kernel (op): n"), 30);
   CU_ASSERT_EQUAL(count_of(&text, "others: 9 kernels"), 1);
+  hr_text_deinit(&text);
+  hr_trace_destroy(trace);
+}
+
+/* A call of 100 ns that worker 1 has a share of; worker 2 comes too late. */
+static hr_trace_t *make_shared_call(void) {
+  hr_trace_subject_t *subject;
+  hr_trace_t *trace = make_trace(8, 1, &subject);
+  fill(subject, "step", 0, 4000);
+  CHECK_OK(hr_trace_workers_set(trace, 3));
+  uint64_t begin = hr_trace_begin(trace, subject);
+  hr_trace_share_t shares[] = {{begin, 60, 1}, {begin + 10, 80, 3}, {begin + 90, 0, 0}};
+  hr_trace_shares_add(trace, shares, 3, 4);
+  subject->idle_ns = 30;
+  hr_trace_note(trace, subject, begin, 100);
+  trace->current = NULL;
+  hr_trace_shares_add(trace, shares, 3, 4);
+  return trace;
+}
+
+/* Each worker's shares are a row, and what nobody is told of is not noted. */
+static void test_shares(void) {
+  hr_trace_t *trace = make_shared_call();
+  exec_peak_t peak = {.bytes_per_s = 100e9, .flops = 1e12};
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_trace_print(&text, trace, 0, 0);
+  CHECK_OK(exec_explain_print(&text, trace, &peak));
+  CHECK_OK(hr_text_finish(&text));
+  CU_ASSERT_EQUAL(count_of(&text, "\"name\":\"step\""), 3);
+  CU_ASSERT_EQUAL(count_of(&text, "\"tid\":1,\"args\":{\"name\":\"worker 0\"}"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"units\":1,\"of\":4,\"bytes\":1000}"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"units\":3,\"of\":4,\"bytes\":3000}"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "\"tid\":2,\"ts\""), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "3 workers, busy for 50% of the kernels' time: the least 0%, the most 80%"), 1);
+  CU_ASSERT_EQUAL(count_of(&text, "     1.5     40.0   40%"), 1);
   hr_text_deinit(&text);
   hr_trace_destroy(trace);
 }
@@ -104,5 +140,6 @@ static void test_peak(void) {
 CU_TestInfo suite_trace[] = {{"ring", test_ring},
                              {"quoting", test_quoting},
                              {"table", test_table},
+                             {"shares", test_shares},
                              {"peak", test_peak},
                              CU_TEST_INFO_NULL};

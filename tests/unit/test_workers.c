@@ -69,6 +69,28 @@ static void test_regions_nest(void) {
   hr_workers_destroy(pool);
 }
 
+/* What the workers have of a loop is all of it; loops outside of what is traced leave nothing. */
+static void test_shares_are_noted(void) {
+  hr_trace_t *trace;
+  hr_trace_subject_t *subject;
+  hr_workers_t *pool;
+  CHECK_OK(hr_trace_create(64, &trace));
+  CHECK_OK(hr_trace_subjects_new(trace, 1, &subject));
+  CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = 3, .trace = trace}, &pool));
+  tally_t tally = {.workers = 3};
+  hr_workers_for(pool, 50, 1, count_units, &tally);
+  CU_ASSERT_EQUAL(trace->added, 0);
+  uint64_t begin = hr_trace_begin(trace, subject);
+  hr_workers_for(pool, 50, 1, count_units, &tally);
+  int64_t units = 0;
+  for (uint64_t i = 0; i < trace->added; i++) units += trace->ring[i].units;
+  CU_ASSERT_EQUAL(units, 50);
+  hr_trace_add(trace, subject, begin);
+  CU_ASSERT_TRUE(subject->idle_ns <= subject->total_ns);
+  hr_workers_destroy(pool);
+  hr_trace_destroy(trace);
+}
+
 static void test_no_pool(void) {
   tally_t tally = {.workers = 1};
   hr_workers_for(NULL, 10, 1, count_units, &tally);
@@ -79,6 +101,7 @@ static void test_no_pool(void) {
 CU_TestInfo suite_workers[] = {
     {"units are done once", test_units_are_done_once},
     {"regions nest", test_regions_nest},
+    {"shares are noted", test_shares_are_noted},
     {"no pool", test_no_pool},
     CU_TEST_INFO_NULL,
 };

@@ -1,0 +1,371 @@
+/* Convolutions with windows of 3 x 3 and without steps, by fewer products: results in tiles of 4 x 4 are made of 6 x 6
+ * places, brought to 36 points where a convolution is one product for each (Winograd's and Toom's way). 36 products take
+ * the place of 144, for some sums before and after.
+ *
+ *   weights   at the points once for all tiles, packed as the right sides of 36 products of matrices
+ *   block     some tiles, on one worker: their places at the points, 36 products [tiles][in] x [in][out], results
+ *
+ * Places outside are read from a line of zeros, and results outside go to a line that nobody reads. Errors are a few
+ * times those of plain sums, relative to the largest places of a tile. What is not finite would spread over a tile: where
+ * results are not, the tile is computed as it is defined. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include <string.h>
+
+#include "ops/gemm.h"
+#include "ops/native_convolution.h"
+#include "ops/native_transpose.h"
+
+enum { SIDE = 6, KEPT = 4, POINTS = SIDE * SIDE };
+
+#define A1 0.625 /* the points, their squares */
+#define A2 (A1 * A1)
+#define B1 1.5
+#define B2 (B1 * B1)
+
+#define LEAST_CHANNELS 16 /* as many as a vector has at most */
+
+/* Weights as the program has them, and how they are packed. Steps in elements. */
+typedef struct winograd_weights {
+  const void *data;
+  int64_t in_channels, out_channels, columns; /* columns: output channels, padded */
+  int64_t in_step, out_step, places[9];
+  gemm_strips_t strips;
+  int64_t plane; /* elements of a point's packed weights */
+} winograd_weights_t;
+
+#define TILES_FILE "ops/winograd_tiles.h"
+#include "ops/each_width.h"
+
+typedef struct winograd_loops {
+  void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane, void *points);
+  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
+  void (*pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end, void *packed);
+  void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
+} winograd_loops_t;
+
+#define LOOPS_OF_TYPE(name) {name##_tile_at_points, name##_tile_from_points, name##_pack_weights, name##_place_directly}
+#define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
+
+static const winograd_loops_t *choose_loops(bool is_double) {
+#if NATIVE_HAS_WIDTHS
+  static const winograd_loops_t wide[2] = LOOPS_OF(wide), middle[2] = LOOPS_OF(middle);
+  if (native_width() == NATIVE_WIDE) return &wide[is_double];
+  if (native_width() == NATIVE_MIDDLE) return &middle[is_double];
+#endif
+  static const winograd_loops_t narrow[2] = LOOPS_OF(narrow);
+  return &narrow[is_double];
+}
+
+/* The input or the result. Where channels are not innermost it is brought into that order before, or out of it after. */
+typedef struct winograd_array {
+  conv_array_t as_read;
+  const native_transpose_plan_t *order; /* NULL: it is as it must be */
+  size_t at;
+} winograd_array_t;
+
+typedef struct winograd {
+  const conv_problem_t *problem;
+  winograd_array_t src, dst;
+  const winograd_loops_t *loops;
+  int workers;
+  int64_t element_bytes, rows, columns; /* tiles of an image */
+  int64_t tiles, unit, blocks;          /* tiles in all and of a block */
+  gemm_job_t job;                       /* of a point of a block, without addresses */
+  int64_t in_plane, out_plane;          /* elements of a point of a block */
+  winograd_weights_t weights;           /* without address */
+  const void *packed;                   /* weights that are known */
+  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
+  size_t in_at, out_at, zeros_at, spare_at, gemm_at; /* in a space */
+} winograd_t;
+
+typedef struct winograd_run {
+  const winograd_t *plan;
+  winograd_weights_t weights;
+  const char *src;
+  char *dst, *packed, *spaces;
+} winograd_run_t;
+
+/* --- running --- */
+
+static void pack_channels(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_run_t *r = context;
+  (void)worker;
+  r->plan->loops->pack_weights(&r->weights, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, r->packed);
+}
+
+/* A tile by its number: an image, and its first result there. */
+typedef struct winograd_place {
+  int64_t image, y, x;
+} winograd_place_t;
+
+static winograd_place_t place_of(const winograd_t *plan, int64_t tile) {
+  int64_t image = tile / (plan->rows * plan->columns), at = tile % (plan->rows * plan->columns);
+  return (winograd_place_t){image, at / plan->columns * KEPT, at % plan->columns * KEPT};
+}
+
+/* The places that a tile sees. */
+static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros, const void **in) {
+  const conv_problem_t *p = r->plan->problem;
+  const conv_array_t *src = &r->plan->src.as_read;
+  winograd_place_t at = place_of(r->plan, tile);
+  int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
+  const char *row = r->src + (src->start + at.image * src->outer + y * src->spatial[0] + x * src->spatial[1]) * bytes;
+  for (int i = 0; i < SIDE; i++, y++, row += src->spatial[0] * bytes)
+    for (int j = 0; j < SIDE; j++) {
+      bool inside = y >= 0 && y < p->in[0] && x + j >= 0 && x + j < p->in[1];
+      *in++ = inside ? row + j * src->spatial[1] * bytes : zeros;
+    }
+}
+
+/* Where its results go. */
+static void find_results(const winograd_run_t *r, int64_t tile, void *spare, void **out) {
+  const conv_problem_t *p = r->plan->problem;
+  const conv_array_t *dst = &r->plan->dst.as_read;
+  winograd_place_t at = place_of(r->plan, tile);
+  int64_t bytes = r->plan->element_bytes;
+  char *row = r->dst + (dst->start + at.image * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1]) * bytes;
+  for (int i = 0; i < KEPT; i++, row += dst->spatial[0] * bytes)
+    for (int j = 0; j < KEPT; j++) {
+      bool inside = at.y + i < p->out[0] && at.x + j < p->out[1];
+      *out++ = inside ? row + j * dst->spatial[1] * bytes : spare;
+    }
+}
+
+static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, char *space) {
+  const winograd_t *plan = r->plan;
+  gemm_job_t job = plan->job;
+  job.m = tiles;
+  for (int64_t i = 0; i < POINTS; i++) {
+    job.a = space + plan->in_at + i * plan->in_plane * plan->element_bytes;
+    job.c = space + plan->out_at + i * plan->out_plane * plan->element_bytes;
+    job.packed_b = r->packed + i * plan->weights.plane * plan->element_bytes;
+    gemm_run_alone(&job, worker, space + plan->gemm_at);
+  }
+}
+
+/* Brings tiles to the points; the next one is fetched meanwhile. */
+static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
+  const winograd_t *plan = r->plan;
+  int64_t channels = plan->problem->in_channels;
+  const void *places[2][POINTS];
+  memset(space + plan->zeros_at, 0, (size_t)(channels * plan->element_bytes));
+  find_places(r, first, space + plan->zeros_at, places[0]);
+  for (int64_t i = 0; i < tiles; i++) {
+    char *to = space + plan->in_at + i * plan->job.a_row * plan->element_bytes;
+    find_places(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at, places[(i + 1) % 2]);
+    plan->loops->tile_at_points(places[i % 2], places[(i + 1) % 2], channels, plan->in_plane, to);
+  }
+}
+
+static void compute_directly(const winograd_run_t *r, int64_t tile, char *space, void *const *out) {
+  const void *places[POINTS];
+  find_places(r, tile, space + r->plan->zeros_at, places);
+  for (int i = 0; i < KEPT * KEPT; i++)
+    r->plan->loops->place_directly(&r->weights, places + i / KEPT * SIDE + i % KEPT, out[i]);
+}
+
+static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
+  const winograd_t *plan = r->plan;
+  for (int64_t i = 0; i < tiles; i++) {
+    void *out[KEPT * KEPT];
+    find_results(r, first + i, space + plan->spare_at, out);
+    const void *points = space + plan->out_at + i * plan->job.c_row * plan->element_bytes;
+    if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->out_plane, out))
+      compute_directly(r, first + i, space, out);
+  }
+}
+
+static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_run_t *r = context;
+  const winograd_t *plan = r->plan;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first = i * plan->unit, left = plan->tiles - first;
+    int64_t tiles = left < plan->unit ? left : plan->unit;
+    char *space = r->spaces + (size_t)worker * plan->space_bytes;
+    read_tiles(r, first, tiles, space);
+    multiply_points(r, tiles, worker, space);
+    write_tiles(r, first, tiles, space);
+  }
+}
+
+static winograd_weights_t weights_of(const winograd_t *plan, const void *data) {
+  winograd_weights_t weights = plan->weights;
+  weights.data = (const char *)data + plan->problem->arrays[CONV_WEI].start * plan->element_bytes;
+  return weights;
+}
+
+hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const winograd_t *plan = plan_;
+  char *scratch = run->scratch;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  winograd_run_t r = {plan, weights_of(plan, in[1]), in[0], out[0], scratch + plan->packed_at, scratch + plan->spaces_at};
+  if (plan->packed)
+    r.packed = (char *)plan->packed;
+  else
+    hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
+  if (plan->src.order) {
+    r.src = scratch + plan->src.at;
+    native_transpose_run(workers, plan->src.order, scratch + plan->src.at, in[0]);
+  }
+  if (plan->dst.order) r.dst = scratch + plan->dst.at;
+  hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
+  if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
+  return NULL;
+}
+
+/* --- planning --- */
+
+#define BLOCK_BYTES (512 << 10)  /* of the points of a block: a part of the second cache, */
+#define LEAST_UNIT 32            /* but weights must be used often enough, */
+#define TILE_UNIT 8              /* and products come in so many rows */
+
+static bool has_type(const matmul_types_t *types) {
+  return !types->is_complex && (types->real == HR_F32 || types->real == HR_F64) && types->lhs == types->real &&
+         types->rhs == types->real && types->out == types->real;
+}
+
+static bool has_form(const conv_problem_t *p) {
+  if (p->kind != CONV_FORWARD || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
+  for (int d = 0; d < 2; d++)
+    if (p->window[d] != 3 || p->stride[d] != 1 || p->dilation[d] != 1) return false;
+  return p->in_channels >= LEAST_CHANNELS && p->out_channels >= LEAST_CHANNELS;
+}
+
+static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* Costs in products, sums before and after counted by the time that they take. Weights that are not known are brought
+ * to the points in every run. */
+static bool is_cheaper(const winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  double in = (double)p->in_channels, out = (double)p->out_channels, tiles = (double)plan->tiles;
+  double cost = tiles * POINTS * (in * out + 12 * (in + out)) + (p->constant_weights ? 0 : POINTS * 60 * in * out);
+  return cost < 0.4 * p->flops;
+}
+
+static void plan_tiles(winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  plan->rows = divide_up(p->out[0], KEPT), plan->columns = divide_up(p->out[1], KEPT);
+  plan->tiles = p->batch * plan->rows * plan->columns;
+  int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
+  if (unit < LEAST_UNIT) unit = LEAST_UNIT;
+  int64_t blocks = divide_up(divide_up(plan->tiles, unit), plan->workers) * plan->workers;
+  plan->unit = divide_up(divide_up(plan->tiles, blocks), TILE_UNIT) * TILE_UNIT;
+  plan->blocks = divide_up(plan->tiles, plan->unit);
+}
+
+/* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same part of a cache. */
+static int64_t line_of(int64_t vectors) { return (vectors % LEAST_CHANNELS ? vectors : vectors + 1) * LEAST_CHANNELS; }
+
+static void plan_product(winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  int64_t in = divide_up(p->in_channels, LEAST_CHANNELS), out = divide_up(p->out_channels, LEAST_CHANNELS);
+  plan->job = (gemm_job_t){.dtype = p->types.real, .m = plan->unit, .n = out * LEAST_CHANNELS, .k = p->in_channels,
+                           .a_row = line_of(in), .a_col = 1, .c_row = line_of(out)};
+  plan->in_plane = (plan->unit * plan->job.a_row / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
+  plan->out_plane = (plan->unit * plan->job.c_row / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
+}
+
+static void plan_weights(winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  const conv_array_t *wei = &p->arrays[CONV_WEI];
+  plan->weights = (winograd_weights_t){.in_channels = p->in_channels, .out_channels = p->out_channels,
+                                       .columns = plan->job.n, .in_step = wei->inner, .out_step = wei->outer,
+                                       .strips = gemm_strips_of(&plan->job)};
+  plan->weights.plane = (int64_t)gemm_packed_bytes(&plan->job) / plan->element_bytes;
+  for (int k = 0; k < 9; k++) {
+    int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3, column = wei->reversed[1] ? 2 - k % 3 : k % 3;
+    plan->weights.places[k] = row * wei->spatial[0] + column * wei->spatial[1];
+  }
+}
+
+/* Largest strides first; false if these are not those of a dense array. */
+static bool sort_dims(int rank, int64_t *dims, int64_t *strides, int64_t *others) {
+  for (int i = 1; i < rank; i++)
+    for (int j = i; j > 0 && strides[j - 1] < strides[j]; j--) {
+      int64_t dim = dims[j], stride = strides[j], other = others[j];
+      dims[j] = dims[j - 1], strides[j] = strides[j - 1], others[j] = others[j - 1];
+      dims[j - 1] = dim, strides[j - 1] = stride, others[j - 1] = other;
+    }
+  int64_t size = 1;
+  for (int d = rank - 1; d >= 0; size *= dims[d], d--)
+    if (dims[d] > 1 && strides[d] != size) return false;
+  return true;
+}
+
+/* False: it cannot be brought into order. */
+static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_role_t role, winograd_array_t *side,
+                              bool *out_fits) {
+  const conv_problem_t *p = plan->problem;
+  const conv_array_t *given = &p->arrays[role];
+  const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
+  int64_t channels = role == CONV_SRC ? p->in_channels : p->out_channels, dense[4];
+  int64_t dims[] = {p->batch, sizes[0], sizes[1], channels}, sorted[] = {dims[0], dims[1], dims[2], dims[3]};
+  int64_t strides[] = {given->outer, given->spatial[0], given->spatial[1], given->inner}, lies[4];
+  side->as_read = *given;
+  *out_fits = true;
+  if (given->inner == 1) return NULL;
+  loop_dense_strides(4, dims, 1, dense);
+  memcpy(lies, strides, sizeof lies);
+  side->as_read = (conv_array_t){.inner = 1, .outer = dense[0], .count = dims[0] * dense[0],
+                                 .spatial = {dense[1], dense[2]}};
+  *out_fits = sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
+  if (!*out_fits) return NULL;
+  if (role == CONV_SRC) return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, dims, strides, &side->order);
+  return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, sorted, dense, &side->order);
+}
+
+static size_t packed_bytes(const winograd_t *plan) {
+  return (size_t)(POINTS * plan->weights.plane * plan->element_bytes);
+}
+
+static size_t place_all(winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
+  plan->in_at = native_take(&each, POINTS * (size_t)plan->in_plane * bytes);
+  plan->out_at = native_take(&each, POINTS * (size_t)plan->out_plane * bytes);
+  plan->zeros_at = native_take(&each, (size_t)p->in_channels * bytes);
+  plan->spare_at = native_take(&each, (size_t)p->out_channels * bytes);
+  plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
+  plan->space_bytes = each;
+  plan->packed_at = native_take(&total, plan->packed ? 0 : packed_bytes(plan));
+  plan->src.at = native_take(&total, plan->src.order ? (size_t)plan->src.as_read.count * bytes : 0);
+  plan->dst.at = native_take(&total, plan->dst.order ? (size_t)plan->dst.as_read.count * bytes : 0);
+  plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
+  return total;
+}
+
+static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *plan) {
+  void *packed;
+  if (!plan->problem->constant_weights) return NULL;
+  HR_TRY(hr_arena_alloc(target->arena, packed_bytes(plan), &packed));
+  winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
+  plan->loops->pack_weights(&weights, 0, weights.columns, packed);
+  plan->packed = packed;
+  return NULL;
+}
+
+hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
+                                  op_native_step_t *out) {
+  winograd_t *plan;
+  bool src_fits, dst_fits;
+  if (!has_type(&problem->types) || !has_form(problem)) return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->problem = problem, plan->workers = target->workers;
+  plan->loops = choose_loops(problem->types.real == HR_F64);
+  plan->element_bytes = problem->types.element_bytes;
+  plan_tiles(plan);
+  if (!is_cheaper(plan)) return NULL;
+  plan_product(plan);
+  plan_weights(plan);
+  HR_TRY(plan_array(target->arena, plan, CONV_SRC, &plan->src, &src_fits));
+  HR_TRY(plan_array(target->arena, plan, CONV_DST, &plan->dst, &dst_fits));
+  if (!src_fits || !dst_fits) return NULL;
+  HR_TRY(pack_constant(target, plan));
+  out->scratch_bytes = place_all(plan);
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,200 @@
+/* syevd and sytrd: own reduction to a tridiagonal matrix (tridiagonal.h), whose eigenvalues and vectors are LAPACK's
+ * (stedc, sterf), and own reflectors back. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/dl.h"
+#include "ops/native_linalg.h"
+#include "ops/tridiagonal.h"
+
+extern const op_kernel_t custom_syevd, custom_sytrd;
+
+typedef struct eigen_native {
+  native_matrices_t matrices;
+  planes_kind_t kind;
+  int64_t n;
+  bool vectors;
+  lapack_fn stedc, sterf;
+  /* Offsets in the memory of a matrix; the reflectors come first. */
+  size_t planes_at, work_at, diagonal_at, beside_at, basis_at, reals_at, ints_at;
+} eigen_native_t;
+
+typedef struct eigen_run {
+  const eigen_native_t *plan;
+  const char *in;
+  char *a, *diagonal, *beside, *taus; /* results */
+  int32_t *info;
+} eigen_run_t;
+
+static char *array_at(const eigen_native_t *p, const char *data, int64_t i, int64_t count) {
+  return (char *)data + i * count * p->kind.bytes * p->kind.parts;
+}
+
+static reflectors_t take_reflectors(const eigen_native_t *p, char *memory) {
+  return reflectors_init(&p->kind, p->n - 1, p->n, 1, memory);
+}
+
+static planes_t load_matrix(const eigen_native_t *p, const char *data, char *memory) {
+  planes_t a = planes_init(&p->kind, p->n, p->n, memory + p->planes_at, true);
+  planes_load(&p->kind, data, p->n, p->n, p->n, a);
+  return a;
+}
+
+/* Of the lower triangle; NaN if there is one. */
+static double largest(const eigen_native_t *p, planes_t a) {
+  double most = 0;
+  for (int part = 0; part < p->kind.parts; part++)
+    for (int64_t i = 0; i < p->n; i++)
+      most = planes_largest(&p->kind, planes_at(&p->kind, a, i, 0).part[part], i + 1, most);
+  return most;
+}
+
+static void scale_rows(const eigen_native_t *p, planes_t a, double factor) {
+  for (int64_t i = 0; i < p->n; i++) {
+    planes_t row = planes_at(&p->kind, a, i, 0);
+    p->kind.loops->scale(planes_ceil(p->n), row.part[0], row.part[1], factor, 0);
+  }
+}
+
+static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
+  int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
+  void *d = memory + p->diagonal_at, *e = memory + p->beside_at;
+  if (p->vectors)
+    p->stedc("I", &n, d, e, memory + p->basis_at, &n, memory + p->reals_at, &reals, memory + p->ints_at, &ints, &info,
+             ONE_CHAR);
+  else
+    p->sterf(&n, d, e, &info);
+  return info;
+}
+
+/* The vectors of the tridiagonal matrix, which lie by columns, times Q. */
+static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r, planes_t a,
+                           char *memory, char *space, char *out) {
+  planes_kind_t real = p->kind;
+  planes_t basis = {{memory + p->basis_at, NULL}, 1, p->n}, result = a;
+  real.parts = 1;
+  if (p->kind.parts == 1)
+    result = (planes_t){{out, NULL}, p->n, 1};
+  else
+    planes_clear(&p->kind, a, p->n, p->n);
+  planes_copy(&real, basis, p->n, p->n, result);
+  reflectors_close(workers, r);
+  reflectors_apply(workers, r, REFLECTORS_LEFT, false, result, p->n, space);
+  if (p->kind.parts == 2) planes_store(&p->kind, result, p->n, p->n, out, p->n);
+}
+
+static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const eigen_run_t *run = context;
+  const eigen_native_t *p = run->plan;
+  planes_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
+  reflectors_t r = take_reflectors(p, memory);
+  double most = largest(p, a), factor = planes_safe_factor(&p->kind, most);
+  planes_t values = {{run->diagonal + i * p->n * p->kind.bytes, NULL}, p->n, 1};
+  if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
+    run->info[i] = -4;
+    return;
+  }
+  if (factor != 1) scale_rows(p, a, factor);
+  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->beside_at, memory + p->work_at, space);
+  run->info[i] = solve_tridiagonal(p, memory);
+  memcpy(values.part[0], memory + p->diagonal_at, (size_t)(p->n * p->kind.bytes));
+  for (int64_t k = 0; k < p->n && factor != 1; k++)
+    planes_set(&p->kind, values, 0, k, planes_get(&p->kind, values, 0, k) / factor);
+  if (p->vectors) finish_vectors(p, workers, &r, a, memory, space, array_at(p, run->a, i, p->n * p->n));
+}
+
+static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+  eigen_run_t r = {.plan = plan, .in = in[0], .a = out[0], .diagonal = out[1], .info = out[2]};
+  native_matrices_run(&r.plan->matrices, run, solve_matrix, &r);
+  return NULL;
+}
+
+/* --- the reduction alone --- */
+
+/* The vectors below the diagonal and what stands beside it; above it the matrix as it was. */
+static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const eigen_run_t *run = context;
+  const eigen_native_t *p = run->plan;
+  const planes_kind_t *kind = &p->kind;
+  int64_t n = p->n;
+  const char *in = array_at(p, run->in, i, n * n);
+  char *d = run->diagonal + i * n * kind->bytes, *e = run->beside + i * (n - 1) * kind->bytes;
+  planes_t a = load_matrix(p, in, memory), reals[2] = {{{d, NULL}, n, 1}, {{e, NULL}, n, 1}};
+  reflectors_t r = take_reflectors(p, memory);
+  tridiagonal_reduce(workers, &r, a, n, d, e, memory + p->work_at, space);
+  planes_copy(kind, planes_turned(r.vectors), n, n - 1, a);
+  for (int64_t row = 0; row < n; row++) {
+    planes_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row, planes_at(kind, a, row, row));
+    planes_set(kind, a, row, row, planes_get(kind, reals[0], 0, row));
+    if (row) planes_set(kind, a, row, row - 1, planes_get(kind, reals[1], 0, row - 1));
+  }
+  planes_store(kind, a, n, n, array_at(p, run->a, i, n * n), n);
+  planes_store(kind, r.taus, 1, n - 1, array_at(p, run->taus, i, n - 1), n);
+  run->info[i] = 0;
+}
+
+static hr_status_t run_sytrd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+  eigen_run_t r = {plan, in[0], out[0], out[1], out[2], out[3], out[4]};
+  native_matrices_run(&r.plan->matrices, run, reduce_matrix, &r);
+  return NULL;
+}
+
+/* --- planning --- */
+
+static bool find_routines(eigen_native_t *plan) {
+  bool is_double = plan->kind.bytes == 8;
+  hr_status_t st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dstedc_" : "sstedc_", (void **)&plan->stedc);
+  if (!st) st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dsterf_" : "ssterf_", (void **)&plan->sterf);
+  hr_status_release(st);
+  return !st;
+}
+
+static size_t plan_memory(eigen_native_t *plan, bool solves) {
+  size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
+  native_take(&total, reflectors_bytes(&plan->kind, plan->n - 1, plan->n));
+  plan->planes_at = native_take(&total, planes_bytes(&plan->kind, plan->n, plan->n));
+  plan->work_at = native_take(&total, tridiagonal_bytes(&plan->kind, plan->n));
+  if (!solves) return total;
+  plan->diagonal_at = native_take(&total, n * bytes);
+  plan->beside_at = native_take(&total, n * bytes);
+  plan->basis_at = native_take(&total, plan->vectors ? n * n * bytes : 0);
+  plan->reals_at = native_take(&total, plan->vectors ? (1 + 4 * n + n * n) * bytes : 0);
+  plan->ints_at = native_take(&total, (3 + 5 * n) * sizeof(int32_t));
+  return total;
+}
+
+static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t *step, const op_kernel_t *kernel,
+                              int results, op_native_step_t *out) {
+  const lapack_plan_t *lapack;
+  eigen_native_t *plan;
+  bool solves = kernel == &custom_syevd;
+  HR_TRY(native_lapack_check(target, step, kernel, &lapack));
+  if (!lapack || lapack->batch == 0 || lapack->n < 2 || mlir_dict_int(lapack->options, "uplo", 0) != 'L' ||
+      custom_result_count(step->out_shape) != results)
+    return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  if (!planes_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan))) return NULL;
+  plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
+  double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
+  size_t bytes = plan_memory(plan, solves);
+  out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
+                                            reflectors_space_bytes(&plan->kind), &plan->matrices);
+  out->flops = 2 * (double)lapack->batch * products;
+  out->bytes = 2 * (double)lapack->batch * n * n * (double)hr_dtype_bytes(lapack->dtype);
+  out->plan = plan;
+  return NULL;
+}
+
+static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  static const uint64_t in_place[] = {1, 0, 0};
+  out->reuse = in_place;
+  return plan_eigen(target, step, &custom_syevd, 3, out);
+}
+
+static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  return plan_eigen(target, step, &custom_sytrd, 5, out);
+}
+
+const op_native_t native_custom_syevd = {"syevd", prepare_syevd, run_syevd};
+const op_native_t native_custom_sytrd = {"sytrd", prepare_sytrd, run_sytrd};

@@ -1,0 +1,225 @@
+/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are LAPACK's (bdsdc), and
+ * own reflectors back. As in LAPACK, a matrix with many more rows than columns is factored into Q R first, and one with
+ * more columns than rows is turned over: C stands for the matrix that has at least as many rows as columns.
+ *
+ *   C = [Q] D,  D = left B right^H,  B = u s v^T;  turned over and factored, D is the R of C turned back. */
+#include <math.h>
+#include <string.h>
+
+#include "base/dl.h"
+#include "ops/bidiagonal.h"
+#include "ops/native_linalg.h"
+
+extern const op_kernel_t custom_gesdd;
+
+typedef struct svd_native {
+  native_matrices_t matrices;
+  planes_kind_t kind;
+  int64_t m, n, rows, columns; /* of the matrix; of C */
+  int64_t u_columns, vt_rows;
+  int64_t reduced_rows; /* of D */
+  bool turned, factored, vectors;
+  lapack_fn bdsdc;
+  /* Offsets in the memory of a matrix. */
+  size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, beside_at, u_at, vt_at, reals_at, ints_at, out_at;
+} svd_native_t;
+
+typedef struct svd_run {
+  const svd_native_t *plan;
+  const char *in;
+  char *s, *u, *vt; /* results */
+  int32_t *info;
+} svd_run_t;
+
+/* Reflectors of one matrix. */
+typedef struct svd_factors {
+  reflectors_t q, left, right;
+} svd_factors_t;
+
+static char *array_at(const svd_native_t *p, const char *data, int64_t i, int64_t count) {
+  return (char *)data + i * count * p->kind.bytes * p->kind.parts;
+}
+
+static void conjugate(const planes_kind_t *kind, planes_t a, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows && kind->parts == 2; i++)
+    kind->loops->scale(planes_ceil(columns), planes_at(kind, a, i, 0).part[1], NULL, -1, 0);
+}
+
+static planes_t load_matrix(const svd_native_t *p, const char *data, char *memory) {
+  planes_t c = planes_init(&p->kind, p->rows, p->columns, memory + p->c_at, true);
+  planes_load(&p->kind, data, p->n, p->m, p->n, p->turned ? planes_turned(c) : c);
+  if (p->turned) conjugate(&p->kind, c, p->rows, p->columns);
+  return c;
+}
+
+static double largest(const svd_native_t *p, planes_t c) {
+  double most = 0;
+  for (int part = 0; part < p->kind.parts; part++)
+    for (int64_t i = 0; i < p->rows; i++)
+      most = planes_largest(&p->kind, planes_at(&p->kind, c, i, 0).part[part], p->columns, most);
+  return most;
+}
+
+static void scale_rows(const svd_native_t *p, planes_t c, double factor) {
+  for (int64_t i = 0; i < p->rows; i++) {
+    planes_t row = planes_at(&p->kind, c, i, 0);
+    p->kind.loops->scale(planes_ceil(p->columns), row.part[0], row.part[1], factor, 0);
+  }
+}
+
+/* D out of C = Q R. */
+static planes_t take_triangle(const svd_native_t *p, planes_t c, char *memory) {
+  planes_t d = planes_init(&p->kind, p->columns, p->columns, memory + p->d_at, true);
+  for (int64_t i = 0; i < p->columns; i++)
+    planes_copy(&p->kind, planes_at(&p->kind, c, i, i), 1, p->columns - i,
+                p->turned ? planes_turned(planes_at(&p->kind, d, i, i)) : planes_at(&p->kind, d, i, i));
+  if (p->turned) conjugate(&p->kind, d, p->columns, p->columns);
+  return d;
+}
+
+static svd_factors_t reduce(const svd_native_t *p, hr_workers_t *workers, planes_t c, char *memory, char *space) {
+  svd_factors_t f = {.left = reflectors_init(&p->kind, p->columns, p->reduced_rows, 0, memory + p->left_at),
+                     .right = reflectors_init(&p->kind, p->columns - 1, p->columns, 1, memory + p->right_at)};
+  if (p->factored) {
+    f.q = reflectors_init(&p->kind, p->columns, p->rows, 0, memory + p->q_at);
+    reflectors_factor(workers, &f.q, c, p->columns, space);
+    c = take_triangle(p, c, memory);
+  }
+  bidiagonal_reduce(workers, &f.left, &f.right, c, memory + p->diagonal_at, memory + p->beside_at, memory + p->work_at,
+                    space);
+  return f;
+}
+
+static int32_t solve_bidiagonal(const svd_native_t *p, char *memory) {
+  int n = (int)p->columns, info = 0;
+  p->bdsdc(p->turned && !p->factored ? "L" : "U", p->vectors ? "I" : "N", &n, memory + p->diagonal_at,
+           memory + p->beside_at, memory + p->u_at, &n, memory + p->vt_at, &n, NULL, NULL, memory + p->reals_at,
+           memory + p->ints_at, &info, ONE_CHAR, ONE_CHAR);
+  return info;
+}
+
+/* The vectors of B, which lie by columns at `basis`, as the first corner of an otherwise unit matrix. */
+static planes_t start_vectors(const svd_native_t *p, char *basis, int64_t rows, int64_t columns, char *memory,
+                              char *out) {
+  planes_kind_t real = p->kind;
+  planes_t from = {{basis, NULL}, 1, p->columns}, to = {{out, NULL}, columns, 1};
+  real.parts = 1;
+  if (p->kind.parts == 2) to = planes_init(&p->kind, rows, columns, memory + p->out_at, false);
+  planes_clear(&p->kind, to, rows, columns);
+  planes_copy(&real, from, p->columns, p->columns, to);
+  for (int64_t i = p->columns; i < rows && i < columns; i++) planes_set(&p->kind, to, i, i, 1);
+  return to;
+}
+
+/* u = [Q] (left or right) u, and then v^T = v^T (right or left)^H [Q^H]. */
+static void finish_vectors(const svd_native_t *p, hr_workers_t *workers, const svd_factors_t *f, char *memory,
+                           char *space, char *u_out, char *vt_out) {
+  bool swapped = p->turned && !p->factored;
+  reflectors_close(workers, &f->left);
+  reflectors_close(workers, &f->right);
+  planes_t u = start_vectors(p, memory + p->u_at, p->m, p->u_columns, memory, u_out);
+  reflectors_apply(workers, swapped ? &f->right : &f->left, REFLECTORS_LEFT, false, u, p->u_columns, space);
+  if (p->factored) reflectors_close(workers, &f->q);
+  if (p->factored && !p->turned) reflectors_apply(workers, &f->q, REFLECTORS_LEFT, false, u, p->u_columns, space);
+  if (p->kind.parts == 2) planes_store(&p->kind, u, p->m, p->u_columns, u_out, p->u_columns);
+  planes_t vt = start_vectors(p, memory + p->vt_at, p->vt_rows, p->n, memory, vt_out);
+  reflectors_apply(workers, swapped ? &f->left : &f->right, REFLECTORS_RIGHT, true, vt, p->vt_rows, space);
+  if (p->factored && p->turned) reflectors_apply(workers, &f->q, REFLECTORS_RIGHT, true, vt, p->vt_rows, space);
+  if (p->kind.parts == 2) planes_store(&p->kind, vt, p->vt_rows, p->n, vt_out, p->n);
+}
+
+static void store_values(const svd_native_t *p, const char *memory, double factor, char *out) {
+  planes_t values = {{out, NULL}, p->columns, 1};
+  memcpy(out, memory + p->diagonal_at, (size_t)(p->columns * p->kind.bytes));
+  for (int64_t k = 0; k < p->columns && factor != 1; k++)
+    planes_set(&p->kind, values, 0, k, creal(planes_get(&p->kind, values, 0, k)) / factor);
+}
+
+static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
+  const svd_run_t *run = context;
+  const svd_native_t *p = run->plan;
+  planes_t c = load_matrix(p, array_at(p, run->in, i, p->m * p->n), memory);
+  double most = largest(p, c), factor = planes_safe_factor(&p->kind, most);
+  if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
+    run->info[i] = -4;
+    return;
+  }
+  if (factor != 1) scale_rows(p, c, factor);
+  svd_factors_t f = reduce(p, workers, c, memory, space);
+  run->info[i] = solve_bidiagonal(p, memory);
+  store_values(p, memory, factor, run->s + i * p->columns * p->kind.bytes);
+  if (p->vectors)
+    finish_vectors(p, workers, &f, memory, space, array_at(p, run->u, i, p->m * p->u_columns),
+                   array_at(p, run->vt, i, p->vt_rows * p->n));
+}
+
+static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
+  svd_run_t r = {plan, in[0], out[1], out[2], out[3], out[4]};
+  native_matrices_run(&r.plan->matrices, run, solve_matrix, &r);
+  return NULL;
+}
+
+/* --- planning --- */
+
+static bool find_routine(svd_native_t *plan) {
+  hr_status_t st =
+      hr_dl_symbol(HR_LIBRARY_LAPACK, plan->kind.bytes == 8 ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
+  hr_status_release(st);
+  return !st;
+}
+
+static size_t plan_memory(svd_native_t *p) {
+  size_t total = 0, k = (size_t)p->columns, bytes = (size_t)p->kind.bytes, square = p->vectors ? k * k * bytes : 0;
+  p->left_at = native_take(&total, reflectors_bytes(&p->kind, p->columns, p->reduced_rows));
+  p->right_at = native_take(&total, reflectors_bytes(&p->kind, p->columns - 1, p->columns));
+  p->c_at = native_take(&total, planes_bytes(&p->kind, p->rows, p->columns));
+  p->q_at = native_take(&total, p->factored ? reflectors_bytes(&p->kind, p->columns, p->rows) : 0);
+  p->d_at = native_take(&total, p->factored ? planes_bytes(&p->kind, p->columns, p->columns) : 0);
+  p->work_at = native_take(&total, bidiagonal_bytes(&p->kind, p->reduced_rows, p->columns));
+  p->diagonal_at = native_take(&total, k * bytes);
+  p->beside_at = native_take(&total, k * bytes);
+  p->u_at = native_take(&total, square);
+  p->vt_at = native_take(&total, square);
+  p->reals_at = native_take(&total, 3 * square + 8 * k * bytes);
+  p->ints_at = native_take(&total, 8 * k * sizeof(int32_t));
+  size_t u = planes_bytes(&p->kind, p->m, p->u_columns), vt = planes_bytes(&p->kind, p->vt_rows, p->n);
+  p->out_at = native_take(&total, p->vectors && p->kind.parts == 2 ? (u > vt ? u : vt) : 0);
+  return total;
+}
+
+/* From so many rows on LAPACK factors first. */
+static bool is_factored(const svd_native_t *p) {
+  return p->rows >= (p->kind.parts == 2 ? p->columns * 17 / 9 : p->columns * 11 / 6) && p->rows > p->columns;
+}
+
+static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_native_t *p) {
+  const hlo_shape_t *u = custom_result_shape(step->out_shape, 2), *vt = custom_result_shape(step->out_shape, 3);
+  p->m = lapack->m, p->n = lapack->n, p->turned = p->m < p->n;
+  p->rows = p->turned ? p->n : p->m, p->columns = p->turned ? p->m : p->n;
+  p->u_columns = u->dims[u->rank - 1], p->vt_rows = vt->dims[vt->rank - 2];
+  p->factored = is_factored(p), p->reduced_rows = p->factored ? p->columns : p->rows;
+  p->vectors = mlir_dict_int(lapack->options, "mode", 0) != 'N';
+}
+
+static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  const lapack_plan_t *lapack;
+  svd_native_t *plan;
+  hr_str_t name = op_custom_call_target(step->instr);
+  if (memmem(name.data, name.size, "gesdd", 5) == NULL) return NULL;
+  HR_TRY(native_lapack_check(target, step, &custom_gesdd, &lapack));
+  if (!lapack || lapack->batch == 0 || lapack->m < 1 || lapack->n < 1 || custom_result_count(step->out_shape) != 5)
+    return NULL;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  if (!planes_kind(lapack->dtype, &plan->kind) || !find_routine(plan)) return NULL;
+  take_sizes(step, lapack, plan);
+  double products = (double)plan->rows * (double)plan->columns * (double)plan->columns * (plan->vectors ? 6 : 2);
+  size_t bytes = plan_memory(plan);
+  out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
+                                            reflectors_space_bytes(&plan->kind), &plan->matrices);
+  out->flops = 2 * (double)lapack->batch * products;
+  out->bytes = 2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
+  out->plan = plan;
+  return NULL;
+}
+
+const op_native_t native_custom_gesdd = {"gesdd", prepare_gesdd, run_gesdd};

@@ -1,0 +1,86 @@
+/* Windows of few places: each place is a slice of the operand, and the slices are combined element by element, so that
+ * pooling and the like are generated code, together with what is around them. */
+#include "passes/simplify.h"
+
+enum { MOST_PLACES = 16, LEAST_RESULTS = 1024 }; /* fewer are done before code for them is made */
+
+static bool has_padding(const hlo_window_t *window) {
+  for (int d = 0; d < window->rank; d++)
+    if (window->dims[d].pad_low || window->dims[d].pad_high) return true;
+  return false;
+}
+
+/* Not running totals, which are better done one after the other. */
+static bool has_few_places(const hlo_instr_t *instr, const hlo_window_t *window) {
+  int64_t places = 1;
+  for (int d = 0; d < window->rank; d++) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    if (w->base_dilation != 1 || w->size > MOST_PLACES) return false;
+    if (w->size > 1 && w->size >= instr->operands[0]->shape->dims[d] && (w->pad_low || w->pad_high)) return false;
+    places *= w->size;
+    if (places > MOST_PLACES) return false;
+  }
+  return pass_count(instr->shape) >= LEAST_RESULTS;
+}
+
+static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_window_t *window) {
+  hlo_padding_dim_t dims[HLO_MAX_RANK];
+  hlo_padding_t *padding;
+  void *copy;
+  hlo_builder_t *builder = &rewrite->builder;
+  for (int d = 0; d < window->rank; d++)
+    dims[d] = (hlo_padding_dim_t){window->dims[d].pad_low, window->dims[d].pad_high, 0};
+  builder->status = hr_arena_copy(rewrite->arena, dims, (size_t)window->rank * sizeof *dims, &copy);
+  if (!builder->status) builder->status = HR_NEW(rewrite->arena, &padding);
+  if (builder->status) return NULL;
+  *padding = (hlo_padding_t){window->rank, copy};
+  hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = padding};
+  return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
+}
+
+/* What lies under place number `place` of the window, the last dimension going first. */
+static hlo_instr_t *slice_of_place(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_window_t *window,
+                                   const hlo_shape_t *results, int64_t place) {
+  hlo_slice_dim_t parts[HLO_MAX_RANK];
+  for (int d = window->rank; d-- > 0; place /= window->dims[d].size) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    int64_t start = place % w->size * w->window_dilation;
+    parts[d] = (hlo_slice_dim_t){start, start + (results->dims[d] - 1) * w->stride + 1, w->stride};
+  }
+  return pass_build_slice(rewrite, x, parts);
+}
+
+/* Sums and products of narrow floats are rounded once, at the end. */
+static hr_dtype_t computed_type(hlo_opcode_t op, hr_dtype_t dtype) {
+  bool is_rounded = hr_dtype_is_float(dtype) && (op == HLO_ADD || op == HLO_MULTIPLY);
+  return is_rounded ? hr_dtype_table[dtype].compute : dtype;
+}
+
+static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_window_t *window, hlo_opcode_t op) {
+  hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype);
+  hlo_instr_t *init = hlo_build_convert(builder, instr->operands[1], dtype);
+  const hlo_shape_t *shape = pass_shape(rewrite, dtype, instr->shape->rank, instr->shape->dims);
+  int64_t places = 1;
+  if (!x || !init || !shape) return NULL;
+  if (has_padding(window)) x = padded(rewrite, x, init, window);
+  for (int d = 0; d < window->rank; d++) places *= window->dims[d].size;
+  hlo_instr_t *sum = pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
+  for (int64_t place = 0; place < places && x; place++) {
+    hlo_instr_t *part = slice_of_place(rewrite, x, window, instr->shape, place);
+    sum = sum ? hlo_build_binary(builder, op, sum, part) : part;
+  }
+  return sum && x ? hlo_build_convert(builder, sum, instr->shape->dtype) : NULL;
+}
+
+hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_opcode_t op;
+  if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
+  const hlo_window_t *window = hlo_attr_window(instr);
+  if (!window || !has_few_places(instr, window) || !pass_body_is_binary(instr->called[0], &op)) return NULL;
+  if (instr->operands[0]->shape->dtype != instr->shape->dtype || instr->operands[1]->shape->dtype != instr->shape->dtype)
+    return NULL;
+  if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
+  return combine(rewrite, instr, window, op);
+}
