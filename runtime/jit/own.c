@@ -15,7 +15,7 @@ bool own_is_able(const jit_target_t *target) {
 #endif
 }
 
-/* --- the object: code, names of functions, names of sections ------------------------------------------------------------- */
+/* --- the object: code, names of functions, names of sections ----------------------------------------------------- */
 
 typedef HR_VEC(unsigned char) bytes_t;
 
@@ -81,7 +81,7 @@ static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object
   return NULL;
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------------------- */
+/* --- functions --------------------------------------------------------------------------------------------------- */
 
 static hr_status_t compile_function(own_function_t *function, object_t *object, const char **lacks);
 

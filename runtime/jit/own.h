@@ -1,5 +1,5 @@
-/* Own code generation: kernels of usual instructions, on processors with AVX-512, become machine code within a fraction of
- * a millisecond, without LLVM. What is not known here is left to LLVM, kernel by kernel: that is no error.
+/* Own code generation: kernels of usual instructions, on processors with AVX-512, become machine code within a fraction
+ * of a millisecond, without LLVM. What is not known here is left to LLVM, kernel by kernel: that is no error.
  *
  *   llvm_use(&own_api);  ... write a module ...  llvm_use(NULL);
  *   own_compile(module, &object);

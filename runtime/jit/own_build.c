@@ -17,7 +17,7 @@ typedef struct own_builder {
 #define BUILDER(builder) ((own_builder_t *)(builder))
 #define CONTEXT(context) ((own_context_t *)(context))
 
-/* --- contexts and modules: a module is its context ------------------------------------------------------------- */
+/* --- contexts and modules: a module is its context --------------------------------------------------------------- */
 
 static LLVMContextRef context_create(void) {
   own_context_t *context = calloc(1, sizeof *context);
@@ -40,7 +40,7 @@ static LLVMModuleRef module_create(const char *name, LLVMContextRef context) {
 
 static void module_dispose(LLVMModuleRef module) { (void)module; }
 
-/* --- types ----------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef scalar(LLVMContextRef context, LLVMTypeKind kind, unsigned bits) {
   return (LLVMTypeRef)own_type_of(CONTEXT(context), kind, bits);
@@ -92,7 +92,7 @@ static LLVMTypeRef type_element(LLVMTypeRef type) { return (LLVMTypeRef)TYPE(typ
 static unsigned type_lanes(LLVMTypeRef type) { return TYPE(type)->lanes; }
 static unsigned type_bits(LLVMTypeRef type) { return TYPE(type)->bits; }
 
-/* --- constants ------------------------------------------------------------------------------------------------- */
+/* --- constants --------------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef const_int(LLVMTypeRef type, unsigned long long value, LLVMBool is_signed) {
   (void)is_signed;
@@ -113,7 +113,8 @@ static LLVMValueRef const_vector(LLVMValueRef *elements, unsigned count) {
   uint64_t lanes[1024];
   bool is_poison = true;
   hr_assert(count <= 1024);
-  for (unsigned i = 0; i < count; i++) lanes[i] = VALUE(elements[i])->lanes[0], is_poison &= VALUE(elements[i])->is_poison;
+  for (unsigned i = 0; i < count; i++)
+    lanes[i] = VALUE(elements[i])->lanes[0], is_poison &= VALUE(elements[i])->is_poison;
   return (LLVMValueRef)own_constant(own_vector_of(VALUE(elements[0])->type, count), lanes, is_poison);
 }
 
@@ -158,7 +159,7 @@ static long long const_as_signed(LLVMValueRef value) {
 
 static unsigned long long const_as_unsigned(LLVMValueRef value) { return VALUE(value)->lanes[0]; }
 
-/* --- functions and blocks -------------------------------------------------------------------------------------- */
+/* --- functions and blocks ---------------------------------------------------------------------------------------- */
 
 static LLVMValueRef function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type) {
   own_context_t *context = CONTEXT(module);
@@ -213,7 +214,7 @@ static LLVMValueRef block_terminator(LLVMBasicBlockRef block) {
   return (LLVMValueRef)(last && own_op_flags[last->op] & OWN_ENDS ? last : NULL);
 }
 
-/* --- what says more than own code needs ------------------------------------------------------------------------ */
+/* --- what says more than own code needs -------------------------------------------------------------------------- */
 
 static void set_linkage(LLVMValueRef value, LLVMLinkage linkage) { (void)value, (void)linkage; }
 static void set_alignment(LLVMValueRef value, unsigned align) { VALUE(value)->align = align; }
@@ -254,7 +255,7 @@ static void set_metadata(LLVMValueRef value, unsigned kind, LLVMValueRef node) {
   if (kind) VALUE(value)->streams = true;
 }
 
-/* --- the builder ----------------------------------------------------------------------------------------------- */
+/* --- the builder ------------------------------------------------------------------------------------------------- */
 
 static LLVMBuilderRef builder_create(LLVMContextRef context) {
   own_builder_t *builder = own_alloc(CONTEXT(context), sizeof *builder);
@@ -310,7 +311,7 @@ static own_type_t *void_of(LLVMBuilderRef builder) {
   return own_type_of(BUILDER(builder)->context, LLVMVoidTypeKind, 0);
 }
 
-/* --- ends of blocks, and what meets ---------------------------------------------------------------------------- */
+/* --- ends of blocks, and what meets ------------------------------------------------------------------------------ */
 
 static LLVMValueRef build_branch(LLVMBuilderRef b, own_op_t op, own_value_t *condition, own_block_t *to,
                                  own_block_t *otherwise) {
@@ -356,7 +357,7 @@ static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockR
   to->args = args, to->blocks = from, to->arg_count = (int)all;
 }
 
-/* --- arithmetic and casts -------------------------------------------------------------------------------------- */
+/* --- arithmetic and casts ---------------------------------------------------------------------------------------- */
 
 #define BINARY(name, op)                                                                               \
   static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
@@ -401,7 +402,8 @@ static own_type_t *truth_of(const own_type_t *type) {
   return type->kind == LLVMVectorTypeKind ? own_vector_of(truth, type->lanes) : truth;
 }
 
-static LLVMValueRef build_icmp(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y, const char *name) {
+static LLVMValueRef build_icmp(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y,
+                               const char *name) {
   (void)name;
   return build(b, OWN_ICMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
 }
@@ -449,10 +451,11 @@ static LLVMValueRef build_int_cast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef
   return is_signed ? build_sext(b, x, type, name) : build_zext(b, x, type, name);
 }
 
-/* --- memory and vectors ---------------------------------------------------------------------------------------- */
+/* --- memory and vectors ------------------------------------------------------------------------------------------ */
 
 static LLVMValueRef build_alloca(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
-  own_value_t *made = append(BUILDER(b), OWN_ALLOCA, TYPE(type_pointer((LLVMContextRef)BUILDER(b)->context, 0)), NULL, 0);
+  own_value_t *made =
+      append(BUILDER(b), OWN_ALLOCA, TYPE(type_pointer((LLVMContextRef)BUILDER(b)->context, 0)), NULL, 0);
   uint64_t *bytes = own_alloc(BUILDER(b)->context, sizeof *bytes);
   (void)name;
   *bytes = (TYPE(type)->count ? TYPE(type)->count : 1) * TYPE(type)->lanes * TYPE(type)->bits / 8;
@@ -512,7 +515,7 @@ static unsigned mask_count(LLVMValueRef shuffle) { return VALUE(shuffle)->type->
 static int mask_value(LLVMValueRef shuffle, unsigned i) { return (int)VALUE(shuffle)->lanes[i]; }
 static LLVMValueRef operand(LLVMValueRef value, unsigned k) { return (LLVMValueRef)VALUE(value)->args[k]; }
 
-/* --- calls ----------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------------------------- */
 
 static const char *const intrinsics[OWN_OP_COUNT] = {
 #define OWN_OP(id, intrinsic, flags) intrinsic,

@@ -5,7 +5,7 @@
 
 static bool is_scalar(const own_type_t *type) { return type->kind != LLVMVectorTypeKind; }
 
-/* --- between integers of vectors --------------------------------------------------------------------------------------- */
+/* --- between integers of vectors --------------------------------------------------------------------------------- */
 
 static int log_bytes(const own_type_t *type) { return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16; }
 
@@ -19,7 +19,7 @@ static void select_widening(own_code_t *code, own_value_t *instr) {
   own_value_t *narrow = instr->args[0];
   int to = own_result(code, instr, SCRATCH + 2), width = own_width_of(code, instr->type);
   unsigned byte = (instr->op == OWN_SEXT ? 0x20 : 0x30) + step_of(narrow->type, instr->type);
-  x86_opcode_t opcode = X86_OPCODE(1, 2, 0, byte);
+  x86_opcode_t opcode = X86_OP(1, 2, 0, byte);
   if (narrow->op == OWN_LOAD && narrow->is_folded) {
     x86_vector_t how = {.opcode = opcode, .width = width, .to = to, .from = X86_NONE};
     x86_vector_memory(&code->x, how, own_address(code, narrow->args[0]));
@@ -33,7 +33,7 @@ static void select_narrowing(own_code_t *code, own_value_t *instr) {
   const own_type_t *from_type = instr->args[0]->type;
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
   unsigned byte = 0x30 + step_of(instr->type, from_type);
-  own_emit_registers(code, X86_OPCODE(2, 2, 0, byte), own_width_of(code, from_type), from, X86_NONE, to);
+  own_emit_registers(code, X86_OP(2, 2, 0, byte), own_width_of(code, from_type), from, X86_NONE, to);
   own_done(code, instr, to);
 }
 
@@ -42,10 +42,10 @@ static void select_from_mask(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->type;
   int size = log_bytes(type), width = own_width_of(code, type);
   int to = own_result(code, instr, SCRATCH + 2), from = own_mask(code, instr->args[0], OWN_SCRATCH_MASK);
-  own_emit_registers(code, X86_OPCODE(2, 2, size & 1, size < 2 ? 0x28 : 0x38), width, to, X86_NONE, from);
+  own_emit_registers(code, X86_OP(2, 2, size & 1, size < 2 ? 0x28 : 0x38), width, to, X86_NONE, from);
   if (instr->op == OWN_ZEXT) {
     int one = own_vector(code, own_constant_of_all((own_type_t *)type, 1), SCRATCH);
-    own_emit_registers(code, X86_OPCODE(1, 1, 0, 0xdb), width, to, to, one);
+    own_emit_registers(code, X86_OP(1, 1, 0, 0xdb), width, to, to, one);
   }
   own_done(code, instr, to);
 }
@@ -55,20 +55,20 @@ static void select_to_mask(own_code_t *code, own_value_t *instr) {
   own_value_t *value = instr->args[0];
   int size = log_bytes(value->type), to = own_result(code, instr, OWN_SCRATCH_MASK);
   int from = own_vector(code, value, SCRATCH), one = own_vector(code, own_constant_of_all(value->type, 1), SCRATCH + 1);
-  own_emit_registers(code, X86_OPCODE(1, 2, size & 1, size < 2 ? 0x26 : 0x27), own_width_of(code, value->type), to, from,
+  own_emit_registers(code, X86_OP(1, 2, size & 1, size < 2 ? 0x26 : 0x27), own_width_of(code, value->type), to, from,
                      one);
   own_done(code, instr, to);
 }
 
-/* --- between integers and floats ----------------------------------------------------------------------------------------- */
+/* --- between integers and floats --------------------------------------------------------------------------------- */
 
 /* Of vectors: by the bits of the integer and of the float (32, 64), signed or not. */
 static const x86_opcode_t to_float[2][2][2] = {
-    {{X86_OPCODE(3, 1, 0, 0x7a), X86_OPCODE(0, 1, 0, 0x5b)}, {X86_OPCODE(2, 1, 0, 0x7a), X86_OPCODE(2, 1, 0, 0xe6)}},
-    {{X86_OPCODE(3, 1, 1, 0x7a), X86_OPCODE(0, 1, 1, 0x5b)}, {X86_OPCODE(2, 1, 1, 0x7a), X86_OPCODE(2, 1, 1, 0xe6)}}};
+    {{X86_OP(3, 1, 0, 0x7a), X86_OP(0, 1, 0, 0x5b)}, {X86_OP(2, 1, 0, 0x7a), X86_OP(2, 1, 0, 0xe6)}},
+    {{X86_OP(3, 1, 1, 0x7a), X86_OP(0, 1, 1, 0x5b)}, {X86_OP(2, 1, 1, 0x7a), X86_OP(2, 1, 1, 0xe6)}}};
 static const x86_opcode_t to_integer[2][2][2] = {
-    {{X86_OPCODE(0, 1, 0, 0x78), X86_OPCODE(2, 1, 0, 0x5b)}, {X86_OPCODE(0, 1, 1, 0x78), X86_OPCODE(1, 1, 1, 0xe6)}},
-    {{X86_OPCODE(1, 1, 0, 0x78), X86_OPCODE(1, 1, 0, 0x7a)}, {X86_OPCODE(1, 1, 1, 0x78), X86_OPCODE(1, 1, 1, 0x7a)}}};
+    {{X86_OP(0, 1, 0, 0x78), X86_OP(2, 1, 0, 0x5b)}, {X86_OP(0, 1, 1, 0x78), X86_OP(1, 1, 1, 0xe6)}},
+    {{X86_OP(1, 1, 0, 0x78), X86_OP(1, 1, 0, 0x7a)}, {X86_OP(1, 1, 1, 0x78), X86_OP(1, 1, 1, 0x7a)}}};
 
 static void select_conversion(own_code_t *code, own_value_t *instr, bool is_signed, bool into_float) {
   const own_type_t *from_type = instr->args[0]->type, *integer = into_float ? from_type : instr->type;
@@ -88,9 +88,9 @@ static void select_scalar_to_float(own_code_t *code, own_value_t *instr, bool is
   int to = own_result(code, instr, SCRATCH + 2), from = own_general(code, instr->args[0], X86_AX);
   if (instr->type->bits < 32) own_lacks(code, "such a conversion");
   if (bits < 32 && bits > 1) x86_extend(&code->x, is_signed, X86_AX, from, bits), from = X86_AX;
-  own_emit_registers(code, X86_OPCODE(1, 1, 0, 0xef), 0, to, to, to);
-  own_emit_registers(code, X86_OPCODE(2 + (instr->type->bits == 64), 1, bits == 64, is_signed || bits < 32 ? 0x2a : 0x7b), 0,
-                     to, to, from);
+  own_emit_registers(code, X86_OP(1, 1, 0, 0xef), 0, to, to, to);
+  own_emit_registers(code, X86_OP(2 + (instr->type->bits == 64), 1, bits == 64, is_signed || bits < 32 ? 0x2a : 0x7b),
+                     0, to, to, from);
   own_done(code, instr, to);
 }
 
@@ -99,11 +99,12 @@ static void select_scalar_to_integer(own_code_t *code, own_value_t *instr, bool 
   int to = own_result(code, instr, X86_AX), from = own_vector(code, instr->args[0], SCRATCH);
   bool wide = instr->type->bits == 64;
   if (from_type->bits < 32 || instr->type->bits < 32) own_lacks(code, "such a conversion");
-  own_emit_registers(code, X86_OPCODE(2 + (from_type->bits == 64), 1, wide, is_signed ? 0x2c : 0x78), 0, to, X86_NONE, from);
+  own_emit_registers(code, X86_OP(2 + (from_type->bits == 64), 1, wide, is_signed ? 0x2c : 0x78), 0, to, X86_NONE,
+                     from);
   own_done(code, instr, to);
 }
 
-/* --- between floats -------------------------------------------------------------------------------------------------------- */
+/* --- between floats ---------------------------------------------------------------------------------------------- */
 
 static void select_of_half(own_code_t *code, own_value_t *instr) {
   const own_type_t *wide = instr->op == OWN_FPEXT ? instr->type : instr->args[0]->type;
@@ -111,9 +112,9 @@ static void select_of_half(own_code_t *code, own_value_t *instr) {
   int width = own_width_of(code, wide);
   if (wide->bits != 32) own_lacks(code, "f64 to f16");
   if (instr->op == OWN_FPEXT) {
-    own_emit_registers(code, X86_OPCODE(1, 2, 0, 0x13), width, to, X86_NONE, from);
+    own_emit_registers(code, X86_OP(1, 2, 0, 0x13), width, to, X86_NONE, from);
   } else {
-    own_emit_registers(code, X86_OPCODE(1, 3, 0, 0x1d), width, from, X86_NONE, to);
+    own_emit_registers(code, X86_OP(1, 3, 0, 0x1d), width, from, X86_NONE, to);
     x86_byte(&code->x, 4);
   }
   own_done(code, instr, to);
@@ -127,12 +128,12 @@ static void select_between_floats(own_code_t *code, own_value_t *instr) {
     return;
   }
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
-  x86_opcode_t opcode = X86_OPCODE(single ? 2 + !widens : !widens, 1, !widens, 0x5a);
+  x86_opcode_t opcode = X86_OP(single ? 2 + !widens : !widens, 1, !widens, 0x5a);
   own_emit_registers(code, opcode, own_width_of(code, wide), to, single ? from : X86_NONE, from);
   own_done(code, instr, to);
 }
 
-/* --- the same bits ----------------------------------------------------------------------------------------------------------- */
+/* --- the same bits ----------------------------------------------------------------------------------------------- */
 
 static void select_bits(own_code_t *code, own_value_t *instr) {
   const own_type_t *from_type = instr->args[0]->type, *type = instr->type;
@@ -150,10 +151,10 @@ static void select_bits(own_code_t *code, own_value_t *instr) {
   }
   if (kind == OWN_VECTORS) {
     to = own_result(code, instr, SCRATCH + 2), from = own_general(code, instr->args[0], X86_AX);
-    own_emit_registers(code, X86_OPCODE(1, 1, wide, 0x6e), 0, to, X86_NONE, from);
+    own_emit_registers(code, X86_OP(1, 1, wide, 0x6e), 0, to, X86_NONE, from);
   } else {
     to = own_result(code, instr, X86_AX), from = own_vector(code, instr->args[0], SCRATCH);
-    own_emit_registers(code, X86_OPCODE(1, 1, wide, 0x7e), 0, from, X86_NONE, to);
+    own_emit_registers(code, X86_OP(1, 1, wide, 0x7e), 0, from, X86_NONE, to);
   }
   own_done(code, instr, to);
 }

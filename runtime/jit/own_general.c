@@ -24,7 +24,7 @@ static int extended(own_code_t *code, own_value_t *value, bool is_signed, int to
   return to;
 }
 
-/* --- conditions ---------------------------------------------------------------------------------------------------- */
+/* --- conditions -------------------------------------------------------------------------------------------------- */
 
 static int condition_of(int predicate) {
   switch (predicate) {
@@ -99,7 +99,7 @@ static void select_either(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, X86_AX);
 }
 
-/* --- arithmetic ------------------------------------------------------------------------------------------------------ */
+/* --- arithmetic -------------------------------------------------------------------------------------------------- */
 
 static void alu(own_code_t *code, own_op_t op, bool wide, int to, own_value_t *last) {
   static const enum x86_alu alus[OWN_OP_COUNT] = {[OWN_ADD] = X86_ADD, [OWN_SUB] = X86_SUB, [OWN_AND] = X86_AND,
@@ -137,7 +137,8 @@ static void select_product(own_code_t *code, own_value_t *instr) {
     select_alu(code, instr);
     return;
   }
-  int to = own_result(code, instr, X86_AX), from = own_general(code, instr->args[0], X86_AX), shift = power_of((uint64_t)value);
+  int to = own_result(code, instr, X86_AX), from = own_general(code, instr->args[0], X86_AX),
+      shift = power_of((uint64_t)value);
   if (shift >= 0) {
     x86_mov(&code->x, to, from);
     x86_shift_constant(&code->x, X86_SHL, wide, to, shift);
@@ -204,7 +205,7 @@ static void select_extreme(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, X86_AX);
 }
 
-/* --- casts, memory, lanes --------------------------------------------------------------------------------------------- */
+/* --- casts, memory, lanes ---------------------------------------------------------------------------------------- */
 
 static void select_narrowing(own_code_t *code, own_value_t *instr) {
   int to = own_result(code, instr, X86_AX);

@@ -1,5 +1,5 @@
-/* The kernels' instructions when no LLVM is asked: the functions of llvm_api.def that write code build what is here, and
- * own_generate makes machine code of it. It is LLVM's form (SSA, typed, blocks), as far as kernels need it.
+/* The kernels' instructions when LLVM is not asked: the functions of llvm_api.def that write code build what is here,
+ * and own_compile makes machine code of it. It is LLVM's form (SSA, typed, blocks), as far as kernels need it.
  *
  * Owner:  everything lives in the arena of its context.
  * Thread: a context belongs to one thread at a time. */

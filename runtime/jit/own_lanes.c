@@ -7,11 +7,11 @@ static bool is_general(const own_type_t *type) { return own_class_of(type) == OW
 
 /* Lanes by so many further down, those of the other end after them. */
 static void turn(own_code_t *code, const own_type_t *type, int to, int from, unsigned by) {
-  own_emit_registers(code, X86_OPCODE(1, 3, type->bits == 64, 0x03), own_width_of(code, type), to, from, from);
+  own_emit_registers(code, X86_OP(1, 3, type->bits == 64, 0x03), own_width_of(code, type), to, from, from);
   x86_byte(&code->x, by);
 }
 
-/* --- one lane ----------------------------------------------------------------------------------------------------------- */
+/* --- one lane ---------------------------------------------------------------------------------------------------- */
 
 static void select_lane(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->args[0]->type;
@@ -24,7 +24,7 @@ static void select_lane(own_code_t *code, own_value_t *instr) {
   if (lane) turn(code, type, SCRATCH + 2, from, lane), from = SCRATCH + 2;
   if (is_general(instr->type)) {
     int to = own_result(code, instr, X86_AX);
-    own_emit_registers(code, X86_OPCODE(1, 1, type->bits == 64, 0x7e), 0, from, X86_NONE, to);
+    own_emit_registers(code, X86_OP(1, 1, type->bits == 64, 0x7e), 0, from, X86_NONE, to);
     from = to;
   }
   own_done(code, instr, from);
@@ -39,7 +39,7 @@ static void select_first(own_code_t *code, own_value_t *instr) {
     x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, own_general(code, value, X86_AX));
   } else if (is_general(value->type)) {
     to = own_result(code, instr, SCRATCH + 2);
-    own_emit_registers(code, X86_OPCODE(1, 1, value->type->bits == 64, 0x6e), 0, to, X86_NONE,
+    own_emit_registers(code, X86_OP(1, 1, value->type->bits == 64, 0x6e), 0, to, X86_NONE,
                        own_general(code, value, X86_AX));
   } else {
     to = own_vector(code, value, SCRATCH);
@@ -55,7 +55,7 @@ static void select_insertion(own_code_t *code, own_value_t *instr) {
     own_lacks(code, "such an insertion");
 }
 
-/* --- orders -------------------------------------------------------------------------------------------------------------- */
+/* --- orders ------------------------------------------------------------------------------------------------------ */
 
 static bool is_run(const own_value_t *shuffle, uint64_t first, uint64_t period) {
   for (unsigned i = 0; i < shuffle->type->lanes; i++)
@@ -81,7 +81,7 @@ static void select_splat(own_code_t *code, own_value_t *instr) {
     x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, X86_AX);
   } else {
     to = own_result(code, instr, SCRATCH + 2);
-    own_emit_registers(code, X86_OPCODE(1, 2, bits == 64, opcodes[index]), own_width_of(code, instr->type), to, X86_NONE,
+    own_emit_registers(code, X86_OP(1, 2, bits == 64, opcodes[index]), own_width_of(code, instr->type), to, X86_NONE,
                        own_vector(code, instr->args[0], SCRATCH));
   }
   own_done(code, instr, to);
@@ -101,7 +101,7 @@ static void select_order(own_code_t *code, own_value_t *instr) {
   }
   int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
   own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
-  own_emit_registers(code, X86_OPCODE(1, 2, type->bits == 64, 0x7e), width, to, order,
+  own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x7e), width, to, order,
                      own_vector(code, instr->args[1], SCRATCH));
   own_done(code, instr, to);
 }
@@ -113,9 +113,9 @@ static void select_join(own_code_t *code, own_value_t *instr) {
   int high = own_vector(code, instr->args[1], SCRATCH + 1), width = own_width_of(code, instr->type);
   unsigned bits = own_width(half);
   if (bits == 64) {
-    own_emit_registers(code, X86_OPCODE(1, 1, 1, 0x6c), 0, to, low, high);
+    own_emit_registers(code, X86_OP(1, 1, 1, 0x6c), 0, to, low, high);
   } else if (bits == 128 || bits == 256) {
-    own_emit_registers(code, X86_OPCODE(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low, high);
+    own_emit_registers(code, X86_OP(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low, high);
     x86_byte(&code->x, 1);
   } else {
     own_lacks(code, "such a join");
@@ -158,8 +158,10 @@ own_value_t *own_constant_read(const own_value_t *instr, int k) {
   if (instr->op == OWN_SHUFFLE && k == 2) return kind_of(instr) == IS_ORDER ? order_of(instr) : NULL;
   if (!own_is_constant(value) || value->is_poison || own_class_of(value->type) != OWN_VECTORS) return NULL;
   bool is_filler = (instr->op == OWN_MASKED_LOAD || instr->op == OWN_GATHER) && k == 3;
-  bool is_rest = (instr->op >= OWN_RANGE_PS && instr->op <= OWN_SCALEF_PD && k > 1) || (instr->op >= OWN_RSQRT14_PS && k > 0);
-  return instr->op == OWN_PHI || instr->op == OWN_CALL || is_filler || is_rest || own_width(value->type) > 512 ? NULL : value;
+  bool is_rest =
+      (instr->op >= OWN_RANGE_PS && instr->op <= OWN_SCALEF_PD && k > 1) || (instr->op >= OWN_RSQRT14_PS && k > 0);
+  return instr->op == OWN_PHI || instr->op == OWN_CALL || is_filler || is_rest || own_width(value->type) > 512 ? NULL
+                                                                                                               : value;
 }
 
 bool own_select_lanes(own_code_t *code, own_value_t *instr) {

@@ -46,7 +46,7 @@ static bool look_at(own_code_t *code, live_t *live, const own_block_t *block) {
   return grown != 0;
 }
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges ------------------------------------------------------------------------------------------------------ */
 
 static void reach(own_home_t *home, int position) {
   if (position < home->from) home->from = position;
@@ -120,7 +120,7 @@ static hr_status_t new_homes(own_code_t *code) {
   return NULL;
 }
 
-/* What functions elsewhere may change, but for bx and r12 to r15; arguments and scratch registers are always changed. */
+/* What functions elsewhere may change: all but bx and r12 to r15. Arguments and scratch registers always change. */
 #define GENERAL_ELSEWHERE 0x0fd7u
 #define SCRATCH_VECTORS (7u << OWN_SCRATCH_VECTOR | 1u)
 

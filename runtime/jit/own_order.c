@@ -1,6 +1,6 @@
 #include "jit/own_code.h"
 
-/* --- what is wanted --------------------------------------------------------------------------------------------- */
+/* --- what is wanted ---------------------------------------------------------------------------------------------- */
 
 static void want(own_value_t *value) {
   if (value->is_wanted || own_is_constant(value)) return;
@@ -111,7 +111,8 @@ static bool is_operand(const own_value_t *load) {
   const own_value_t *user = load->user, *between = load->after;
   if (load->uses != 1 || user->block != load->block || user->op < OWN_ADD || user->op > OWN_FDIV) return false;
   if (load->type->kind != LLVMVectorTypeKind || own_width(load->type) < 128 || own_is_truth(user->type)) return false;
-  bool is_last = user->args[1] == load || own_op_flags[user->op] & OWN_COMMUTES, is_division = user->op >= OWN_UDIV && user->op <= OWN_SREM;
+  bool is_last = user->args[1] == load || own_op_flags[user->op] & OWN_COMMUTES,
+       is_division = user->op >= OWN_UDIV && user->op <= OWN_SREM;
   const own_value_t *other = user->args[user->args[1] == load ? 0 : 1];
   if (!is_last || is_division || own_is_constant(other) || (other->op == OWN_LOAD && other->is_folded)) return false;
   while (between != user && !changes_memory(between)) between = between->after;
@@ -131,7 +132,8 @@ static void fold_into_users(own_value_t *instr) {
   if (own_is_rotation(instr)) instr->args[0]->is_folded = instr->args[1]->is_folded = true;
   if (instr->op == OWN_LOAD) instr->is_folded = is_operand(instr) || is_widened(instr);
   if (instr->op == OWN_GEP) instr->is_folded = fits_operand(instr);
-  if (instr->op == OWN_ICMP || instr->op == OWN_FCMP || instr->op == OWN_REDUCE_OR) instr->is_folded = decides_alone(instr);
+  if (instr->op == OWN_ICMP || instr->op == OWN_FCMP || instr->op == OWN_REDUCE_OR)
+    instr->is_folded = decides_alone(instr);
 }
 
 static void refuse_addresses(own_value_t *user) {

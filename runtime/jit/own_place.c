@@ -18,7 +18,7 @@ static x86_mem_t slot_of(const own_code_t *code, const own_home_t *home) {
   return (x86_mem_t){.base = X86_SP, .index = X86_NONE, .scale = 1, .disp = code->frame_bytes - home->slot};
 }
 
-static const x86_opcode_t move_to = X86_OPCODE(0, 1, 0, 0x10), move_from = X86_OPCODE(0, 1, 0, 0x11);
+static const x86_opcode_t move_to = X86_OP(0, 1, 0, 0x10), move_from = X86_OP(0, 1, 0, 0x11);
 
 void own_emit_masked(own_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes, int to, int from,
                      int last) {
@@ -56,7 +56,8 @@ static void load_home(own_code_t *code, const own_home_t *home, int to) {
   if (home->kind == OWN_GENERAL) {
     x86_load(&code->x, to, slot, 64);
   } else if (home->kind == OWN_VECTORS) {
-    x86_vector_memory(&code->x, (x86_vector_t){.opcode = move_to, .width = 2, .to = to, .from = X86_NONE, .unit = 64}, slot);
+    x86_vector_memory(&code->x, (x86_vector_t){.opcode = move_to, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
+                      slot);
   } else {
     x86_load(&code->x, X86_CX, slot, 64);
     mask_from_general(code, to, X86_CX);
@@ -68,8 +69,8 @@ static void store_home(own_code_t *code, const own_home_t *home, int from) {
   if (home->kind == OWN_GENERAL) {
     x86_store(&code->x, slot, from, 64);
   } else if (home->kind == OWN_VECTORS) {
-    x86_vector_memory(&code->x, (x86_vector_t){.opcode = move_from, .width = 2, .to = from, .from = X86_NONE, .unit = 64},
-                      slot);
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = move_from, .width = 2, .to = from, .from = X86_NONE, .unit = 64}, slot);
   } else {
     general_from_mask(code, X86_CX, from);
     x86_store(&code->x, slot, X86_CX, 64);
@@ -115,7 +116,7 @@ static void put(own_code_t *code, const own_home_t *home, int reg) {
 
 void own_done(own_code_t *code, const own_value_t *instr, int reg) { put(code, &code->homes[instr->number], reg); }
 
-/* --- constants ----------------------------------------------------------------------------------------------------- */
+/* --- constants --------------------------------------------------------------------------------------------------- */
 
 static void put_lane(unsigned char *bytes, unsigned at, uint64_t lane, unsigned bits) {
   memcpy(bytes + at * bits / 8, &lane, bits / 8);
@@ -140,11 +141,11 @@ static x86_mem_t constant_memory(own_code_t *code, const own_value_t *value, boo
 static bool is_zero(const own_value_t *value) { return own_is_splat(value) && value->lanes[0] == 0; }
 
 void own_constant_to(own_code_t *code, own_value_t *value, int to) {
-  static const x86_opcode_t scalars[] = {X86_OPCODE(2, 1, 0, 0x10), X86_OPCODE(3, 1, 1, 0x10)};
-  static const x86_opcode_t splats[] = {X86_OPCODE(1, 2, 0, 0x18), X86_OPCODE(1, 2, 1, 0x19)};
+  static const x86_opcode_t scalars[] = {X86_OP(2, 1, 0, 0x10), X86_OP(3, 1, 1, 0x10)};
+  static const x86_opcode_t splats[] = {X86_OP(1, 2, 0, 0x18), X86_OP(1, 2, 1, 0x19)};
   const own_type_t *type = value->type;
   if (is_zero(value)) {
-    own_emit_registers(code, X86_OPCODE(1, 1, 0, 0xef), 0, to, to, to);
+    own_emit_registers(code, X86_OP(1, 1, 0, 0xef), 0, to, to, to);
     return;
   }
   x86_mem_t from = constant_memory(code, value, own_width(type) > 64);
@@ -163,11 +164,12 @@ static own_kept_t *kept_of(own_code_t *code, const own_value_t *value) {
   return NULL;
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------------------------------- */
 
 int own_general(own_code_t *code, own_value_t *value, int scratch) {
   if (!own_is_constant(value)) return in_register(code, value, scratch);
-  x86_mov_constant(&code->x, scratch, (uint64_t)own_signed(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits));
+  x86_mov_constant(&code->x, scratch,
+                   (uint64_t)own_signed(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits));
   return scratch;
 }
 
@@ -206,7 +208,7 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
   x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
 }
 
-/* --- addresses ------------------------------------------------------------------------------------------------------- */
+/* --- addresses --------------------------------------------------------------------------------------------------- */
 
 static void add_index(own_code_t *code, own_value_t *gep, x86_mem_t *address) {
   own_value_t *index = gep->args[1];
@@ -214,7 +216,8 @@ static void add_index(own_code_t *code, own_value_t *gep, x86_mem_t *address) {
     address->disp += own_signed(index->lanes[0], index->type->bits) * gep->predicate;
     return;
   }
-  address->index = index->type->lanes > 1 ? own_vector(code, index, OWN_SCRATCH_VECTOR) : own_general(code, index, X86_CX);
+  address->index =
+      index->type->lanes > 1 ? own_vector(code, index, OWN_SCRATCH_VECTOR) : own_general(code, index, X86_CX);
   address->scale = gep->predicate;
 }
 
@@ -229,7 +232,7 @@ x86_mem_t own_address(own_code_t *code, own_value_t *pointer) {
   return address;
 }
 
-/* --- all at once ------------------------------------------------------------------------------------------------------ */
+/* --- all at once ------------------------------------------------------------------------------------------------- */
 
 /* A place that moves read or write: registers of a class, or the stack's part of a home. */
 static int place_of_home(const own_code_t *code, int number) {
@@ -247,7 +250,8 @@ static void move_one(own_code_t *code, const own_move_t *move) {
   int reg;
   if (!move->value) {
     reg = move->from;
-  } else if (own_is_constant(move->value) && home->kind == OWN_VECTORS && home->reg != X86_NONE && !kept_of(code, move->value)) {
+  } else if (own_is_constant(move->value) && home->kind == OWN_VECTORS && home->reg != X86_NONE &&
+             !kept_of(code, move->value)) {
     reg = home->reg;
     own_constant_to(code, move->value, reg);
   } else {

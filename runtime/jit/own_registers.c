@@ -82,7 +82,7 @@ static int by_beginning(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* --- constants ---------------------------------------------------------------------------------------------------- */
+/* --- constants --------------------------------------------------------------------------------------------------- */
 
 static own_kept_t *kept_of(own_code_t *code, own_value_t *value) {
   for (int i = 0; i < code->kept_count; i++)

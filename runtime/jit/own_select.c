@@ -9,7 +9,7 @@
 /* What a caller finds as it left it. */
 static const int saved[SAVED_MOST] = {X86_BX, 12, 13, 14, 15};
 
-/* --- the frame --------------------------------------------------------------------------------------------------------- */
+/* --- the frame --------------------------------------------------------------------------------------------------- */
 
 static void place_rooms(own_code_t *code) {
   for (int b = 0; b < code->block_count; b++)
@@ -20,7 +20,7 @@ static void place_rooms(own_code_t *code) {
     }
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------------------------- */
 
 /* Where the next argument is: general registers and vectors have an order each. */
 typedef struct arguments {
@@ -54,8 +54,9 @@ static void select_call(own_code_t *code, own_value_t *instr) {
   int count = 0;
   for (int k = 0; k < instr->arg_count && !code->lacks; k++) {
     if (instr->args[k]->op == OWN_FUNCTION) continue;
-    int reg = instr->args[k] == called && k == instr->arg_count - 1 ? X86_R11
-                                                                    : next_argument(code, &so_far, instr->args[k]->type);
+    int reg = instr->args[k] == called && k == instr->arg_count - 1
+                  ? X86_R11
+                  : next_argument(code, &so_far, instr->args[k]->type);
     own_home_t *home = &code->homes[code->home_count + count];
     *home = (own_home_t){.kind = own_class_of(instr->args[k]->type), .reg = reg};
     moves[count] = (own_move_t){code->home_count + count, instr->args[k], 0}, count++;
@@ -98,7 +99,7 @@ static void leave(own_code_t *code, bool clears) {
   x86_return(&code->x);
 }
 
-/* --- from block to block ------------------------------------------------------------------------------------------------ */
+/* --- from block to block ----------------------------------------------------------------------------------------- */
 
 #define MOVES_MOST 512
 

@@ -6,7 +6,7 @@
 
 #include "jit/own_code.h"
 
-/* --- operands (own_place.c) ------------------------------------------------------------------------------------- */
+/* --- operands (own_place.c) -------------------------------------------------------------------------------------- */
 
 /* The register that has the value; `scratch` if it has to be loaded. */
 int own_general(own_code_t *code, own_value_t *value, int scratch);
@@ -32,7 +32,8 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
               int scratch);
 /* With registers alone; from: X86_NONE if there is none. */
 void own_emit_registers(own_code_t *code, x86_opcode_t opcode, int width, int to, int from, int last);
-void own_emit_masked(own_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes, int to, int from, int last);
+void own_emit_masked(own_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes, int to, int from,
+                     int last);
 void own_constant_to(own_code_t *code, own_value_t *value, int to);
 /* Every lane or bit of the type, in a mask or vector register. */
 void own_mask_of(own_code_t *code, uint64_t bits, int to);
@@ -45,7 +46,7 @@ typedef struct own_move {
 } own_move_t;
 void own_move_all(own_code_t *code, own_move_t *moves, int count);
 
-/* --- instructions: false if another part has them ----------------------------------------------------------------- */
+/* --- instructions: false if another part has them ---------------------------------------------------------------- */
 
 void own_select_general(own_code_t *code, own_value_t *instr); /* own_general.c: results in general registers */
 void own_select_vector(own_code_t *code, own_value_t *instr);  /* own_vector.c: in vectors and masks, and stores */

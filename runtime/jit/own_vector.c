@@ -6,25 +6,25 @@
 static bool is_scalar(const own_type_t *type) { return type->kind != LLVMVectorTypeKind; }
 static int size_index(const own_type_t *type) { return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16; }
 
-/* --- arithmetic ------------------------------------------------------------------------------------------------------ */
+/* --- arithmetic -------------------------------------------------------------------------------------------------- */
 
 #define NONE 0
 
 /* By the bits of elements: 8, 16, 32, 64. */
 static const x86_opcode_t integer_opcodes[OWN_OP_COUNT][4] = {
-    [OWN_ADD] = {X86_OPCODE(1, 1, 0, 0xfc), X86_OPCODE(1, 1, 0, 0xfd), X86_OPCODE(1, 1, 0, 0xfe), X86_OPCODE(1, 1, 1, 0xd4)},
-    [OWN_SUB] = {X86_OPCODE(1, 1, 0, 0xf8), X86_OPCODE(1, 1, 0, 0xf9), X86_OPCODE(1, 1, 0, 0xfa), X86_OPCODE(1, 1, 1, 0xfb)},
-    [OWN_MUL] = {NONE, X86_OPCODE(1, 1, 0, 0xd5), X86_OPCODE(1, 2, 0, 0x40), X86_OPCODE(1, 2, 1, 0x40)},
-    [OWN_AND] = {X86_OPCODE(1, 1, 0, 0xdb), X86_OPCODE(1, 1, 0, 0xdb), X86_OPCODE(1, 1, 0, 0xdb), X86_OPCODE(1, 1, 1, 0xdb)},
-    [OWN_OR] = {X86_OPCODE(1, 1, 0, 0xeb), X86_OPCODE(1, 1, 0, 0xeb), X86_OPCODE(1, 1, 0, 0xeb), X86_OPCODE(1, 1, 1, 0xeb)},
-    [OWN_XOR] = {X86_OPCODE(1, 1, 0, 0xef), X86_OPCODE(1, 1, 0, 0xef), X86_OPCODE(1, 1, 0, 0xef), X86_OPCODE(1, 1, 1, 0xef)},
-    [OWN_SHL] = {NONE, X86_OPCODE(1, 2, 1, 0x12), X86_OPCODE(1, 2, 0, 0x47), X86_OPCODE(1, 2, 1, 0x47)},
-    [OWN_LSHR] = {NONE, X86_OPCODE(1, 2, 1, 0x10), X86_OPCODE(1, 2, 0, 0x45), X86_OPCODE(1, 2, 1, 0x45)},
-    [OWN_ASHR] = {NONE, X86_OPCODE(1, 2, 1, 0x11), X86_OPCODE(1, 2, 0, 0x46), X86_OPCODE(1, 2, 1, 0x46)},
-    [OWN_SMIN] = {X86_OPCODE(1, 2, 0, 0x38), X86_OPCODE(1, 1, 0, 0xea), X86_OPCODE(1, 2, 0, 0x39), X86_OPCODE(1, 2, 1, 0x39)},
-    [OWN_SMAX] = {X86_OPCODE(1, 2, 0, 0x3c), X86_OPCODE(1, 1, 0, 0xee), X86_OPCODE(1, 2, 0, 0x3d), X86_OPCODE(1, 2, 1, 0x3d)},
-    [OWN_UMIN] = {X86_OPCODE(1, 1, 0, 0xda), X86_OPCODE(1, 2, 0, 0x3a), X86_OPCODE(1, 2, 0, 0x3b), X86_OPCODE(1, 2, 1, 0x3b)},
-    [OWN_UMAX] = {X86_OPCODE(1, 1, 0, 0xde), X86_OPCODE(1, 2, 0, 0x3e), X86_OPCODE(1, 2, 0, 0x3f), X86_OPCODE(1, 2, 1, 0x3f)},
+    [OWN_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe), X86_OP(1, 1, 1, 0xd4)},
+    [OWN_SUB] = {X86_OP(1, 1, 0, 0xf8), X86_OP(1, 1, 0, 0xf9), X86_OP(1, 1, 0, 0xfa), X86_OP(1, 1, 1, 0xfb)},
+    [OWN_MUL] = {NONE, X86_OP(1, 1, 0, 0xd5), X86_OP(1, 2, 0, 0x40), X86_OP(1, 2, 1, 0x40)},
+    [OWN_AND] = {X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 1, 0xdb)},
+    [OWN_OR] = {X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 1, 0xeb)},
+    [OWN_XOR] = {X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 1, 0xef)},
+    [OWN_SHL] = {NONE, X86_OP(1, 2, 1, 0x12), X86_OP(1, 2, 0, 0x47), X86_OP(1, 2, 1, 0x47)},
+    [OWN_LSHR] = {NONE, X86_OP(1, 2, 1, 0x10), X86_OP(1, 2, 0, 0x45), X86_OP(1, 2, 1, 0x45)},
+    [OWN_ASHR] = {NONE, X86_OP(1, 2, 1, 0x11), X86_OP(1, 2, 0, 0x46), X86_OP(1, 2, 1, 0x46)},
+    [OWN_SMIN] = {X86_OP(1, 2, 0, 0x38), X86_OP(1, 1, 0, 0xea), X86_OP(1, 2, 0, 0x39), X86_OP(1, 2, 1, 0x39)},
+    [OWN_SMAX] = {X86_OP(1, 2, 0, 0x3c), X86_OP(1, 1, 0, 0xee), X86_OP(1, 2, 0, 0x3d), X86_OP(1, 2, 1, 0x3d)},
+    [OWN_UMIN] = {X86_OP(1, 1, 0, 0xda), X86_OP(1, 2, 0, 0x3a), X86_OP(1, 2, 0, 0x3b), X86_OP(1, 2, 1, 0x3b)},
+    [OWN_UMAX] = {X86_OP(1, 1, 0, 0xde), X86_OP(1, 2, 0, 0x3e), X86_OP(1, 2, 0, 0x3f), X86_OP(1, 2, 1, 0x3f)},
 };
 
 static const unsigned char float_opcodes[OWN_OP_COUNT] = {[OWN_FADD] = 0x58, [OWN_FMUL] = 0x59, [OWN_FSUB] = 0x5c,
@@ -34,7 +34,7 @@ static const unsigned char float_opcodes[OWN_OP_COUNT] = {[OWN_FADD] = 0x58, [OW
 static x86_opcode_t float_opcode(own_code_t *code, const own_type_t *type, unsigned byte) {
   bool wide = type->bits == 64;
   if (type->bits < 32) own_lacks(code, "arithmetic in f16");
-  return X86_OPCODE(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
+  return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
 }
 
 /* to = op(a, b) */
@@ -67,7 +67,7 @@ bool own_is_rotation(const own_value_t *either) {
 static void select_rotation(own_code_t *code, own_value_t *instr) {
   own_value_t *up = instr->args[instr->args[0]->op == OWN_SHL ? 0 : 1];
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, up->args[0], SCRATCH);
-  own_emit_registers(code, X86_OPCODE(1, 1, instr->type->bits == 64, 0x72), own_width_of(code, instr->type), 1, to, from);
+  own_emit_registers(code, X86_OP(1, 1, instr->type->bits == 64, 0x72), own_width_of(code, instr->type), 1, to, from);
   x86_byte(&code->x, (unsigned)up->args[1]->lanes[0]);
   own_done(code, instr, to);
 }
@@ -75,7 +75,8 @@ static void select_rotation(own_code_t *code, own_value_t *instr) {
 static void select_mask_binary(own_code_t *code, own_value_t *instr) {
   int opcode = instr->op == OWN_AND ? 0x41 : instr->op == OWN_OR ? 0x45 : 0x47;
   int to = own_result(code, instr, OWN_SCRATCH_MASK);
-  if (instr->op == OWN_XOR && own_is_constant(instr->args[1]) && own_is_splat(instr->args[1]) && instr->args[1]->lanes[0]) {
+  if (instr->op == OWN_XOR && own_is_constant(instr->args[1]) && own_is_splat(instr->args[1]) &&
+      instr->args[1]->lanes[0]) {
     x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE, own_mask(code, instr->args[0], OWN_SCRATCH_MASK));
     own_done(code, instr, to);
     return;
@@ -98,8 +99,8 @@ static void select_fma(own_code_t *code, own_value_t *instr) {
   own_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
   const own_type_t *type = instr->type;
   bool single = is_scalar(type);
-  x86_opcode_t with_c = X86_OPCODE(1, 2, type->bits == 64, 0xa8 + single); /* to = from * to + last */
-  x86_opcode_t onto_c = X86_OPCODE(1, 2, type->bits == 64, 0xb8 + single); /* to = from * last + to */
+  x86_opcode_t with_c = X86_OP(1, 2, type->bits == 64, 0xa8 + single); /* to = from * to + last */
+  x86_opcode_t onto_c = X86_OP(1, 2, type->bits == 64, 0xb8 + single); /* to = from * last + to */
   int to = own_result(code, instr, SCRATCH + 2);
   if (own_is_constant(a)) a = instr->args[1], b = instr->args[0];
   int first = own_vector(code, a, SCRATCH);
@@ -120,7 +121,7 @@ static void select_fma(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
-/* --- bits of floats ------------------------------------------------------------------------------------------------- */
+/* --- bits of floats ---------------------------------------------------------------------------------------------- */
 
 static own_value_t *sign_of(const own_type_t *type, bool but) {
   uint64_t sign = 1ull << (type->bits - 1);
@@ -159,7 +160,7 @@ static void select_rounding(own_code_t *code, own_value_t *instr, unsigned how) 
   bool wide = instr->type->bits == 64, single = is_scalar(instr->type);
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
   if (instr->type->bits < 32) own_lacks(code, "arithmetic in f16");
-  own_emit_registers(code, X86_OPCODE(1, 3, wide, 0x08 + wide + 2 * single), own_width_of(code, instr->type), to,
+  own_emit_registers(code, X86_OP(1, 3, wide, 0x08 + wide + 2 * single), own_width_of(code, instr->type), to,
                      single ? from : X86_NONE, from);
   x86_byte(&code->x, how);
   own_done(code, instr, to);
@@ -176,12 +177,12 @@ static void select_range(own_code_t *code, own_value_t *instr) {
   bool wide = instr->op == OWN_RANGE_PD;
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
   int last = own_vector(code, instr->args[1], SCRATCH + 1);
-  own_emit_registers(code, X86_OPCODE(1, 3, wide, 0x50), 2, to, from, last);
+  own_emit_registers(code, X86_OP(1, 3, wide, 0x50), 2, to, from, last);
   x86_byte(&code->x, (unsigned)instr->args[2]->lanes[0]);
   own_done(code, instr, to);
 }
 
-/* --- comparisons and choices ----------------------------------------------------------------------------------------- */
+/* --- comparisons and choices ------------------------------------------------------------------------------------- */
 
 static int float_condition(int predicate) {
   static const unsigned char conditions[16] = {0x0b, 0x00, 0x1e, 0x1d, 0x11, 0x12, 0x0c, 0x07,
@@ -211,7 +212,7 @@ void own_compare(own_code_t *code, own_value_t *compare, int to) {
   if (compare->op == OWN_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
     if (compare->predicate >= LLVMIntUGT && compare->predicate <= LLVMIntULE) byte--;
-    opcode = X86_OPCODE(1, 3, index == 1 || index == 3, byte);
+    opcode = X86_OP(1, 3, index == 1 || index == 3, byte);
   }
   own_emit_registers(code, opcode, width, to, a, b);
   x86_byte(&code->x, (unsigned)(compare->op == OWN_ICMP ? integer_condition(compare->predicate)
@@ -257,7 +258,8 @@ static void select_extreme(own_code_t *code, own_value_t *instr) {
   const own_value_t *compare = instr->args[0];
   bool is_most = (compare->predicate == LLVMRealOGT) == (compare->args[0] == instr->args[1]);
   int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[1], SCRATCH);
-  own_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from, instr->args[2], SCRATCH + 1);
+  own_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from, instr->args[2],
+           SCRATCH + 1);
   own_done(code, instr, to);
 }
 
@@ -266,8 +268,8 @@ static void select_choice(own_code_t *code, own_value_t *instr) {
     select_extreme(code, instr);
     return;
   }
-  static const x86_opcode_t blends[] = {X86_OPCODE(1, 2, 0, 0x66), X86_OPCODE(1, 2, 1, 0x66), X86_OPCODE(1, 2, 0, 0x64),
-                                        X86_OPCODE(1, 2, 1, 0x64)};
+  static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66), X86_OP(1, 2, 0, 0x64),
+                                        X86_OP(1, 2, 1, 0x64)};
   int mask = mask_of_choice(code, instr), to = own_result(code, instr, SCRATCH + 2);
   int one = own_vector(code, instr->args[1], SCRATCH), other = own_vector(code, instr->args[2], SCRATCH + 1);
   own_emit_masked(code, blends[size_index(instr->type)], own_width_of(code, instr->type), mask, false, to, other, one);
@@ -278,7 +280,8 @@ static void select_choice(own_code_t *code, own_value_t *instr) {
 static void select_mask_choice(own_code_t *code, own_value_t *instr) {
   int condition = mask_of_choice(code, instr), to = own_result(code, instr, OWN_SCRATCH_MASK);
   for (int k = 0; k < 3; k++)
-    if (is_scalar(instr->args[0]->type) || own_is_constant(instr->args[k]) || code->homes[instr->args[k]->number].reg < 0)
+    if (is_scalar(instr->args[0]->type) || own_is_constant(instr->args[k]) ||
+        code->homes[instr->args[k]->number].reg < 0)
       own_lacks(code, "a choice of bits");
   if (code->lacks) return;
   int one = own_mask(code, instr->args[1], 0), other = own_mask(code, instr->args[2], 0);
@@ -288,17 +291,17 @@ static void select_mask_choice(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------------------------ */
 
-static const x86_opcode_t masked_loads[] = {X86_OPCODE(3, 1, 0, 0x6f), X86_OPCODE(3, 1, 1, 0x6f),
-                                            X86_OPCODE(2, 1, 0, 0x6f), X86_OPCODE(2, 1, 1, 0x6f)};
+static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
+                                            X86_OP(2, 1, 0, 0x6f), X86_OP(2, 1, 1, 0x6f)};
 
 /* The instruction that moves as many bytes as the type has. 0: there is none. */
 static x86_opcode_t move_opcode(const own_type_t *type, bool is_store) {
   unsigned bits = own_width(type);
-  if (bits >= 128) return X86_OPCODE(0, 1, 0, 0x10 + is_store);
-  if (bits == 64) return X86_OPCODE(3, 1, 1, 0x10 + is_store);
-  return bits == 32 ? X86_OPCODE(2, 1, 0, 0x10 + is_store) : NONE;
+  if (bits >= 128) return X86_OP(0, 1, 0, 0x10 + is_store);
+  if (bits == 64) return X86_OP(3, 1, 1, 0x10 + is_store);
+  return bits == 32 ? X86_OP(2, 1, 0, 0x10 + is_store) : NONE;
 }
 
 static void select_load(own_code_t *code, own_value_t *instr) {
@@ -311,7 +314,7 @@ static void select_load(own_code_t *code, own_value_t *instr) {
                                                .from = X86_NONE, .unit = (int)own_width(instr->type) / 8}, from);
   } else {
     x86_load(&code->x, X86_DX, from, own_width(instr->type));
-    own_emit_registers(code, X86_OPCODE(1, 1, 0, 0x6e), 0, to, X86_NONE, X86_DX);
+    own_emit_registers(code, X86_OP(1, 1, 0, 0x6e), 0, to, X86_NONE, X86_DX);
   }
   own_done(code, instr, to);
 }
@@ -320,9 +323,9 @@ static void store_vector(own_code_t *code, const own_value_t *instr, own_value_t
   const own_type_t *type = value->type;
   int from = own_vector(code, value, SCRATCH);
   x86_opcode_t opcode = move_opcode(type, true);
-  if (instr->streams && own_width(type) >= 128) opcode = X86_OPCODE(0, 1, 0, 0x2b);
+  if (instr->streams && own_width(type) >= 128) opcode = X86_OP(0, 1, 0, 0x2b);
   if (!opcode) {
-    own_emit_registers(code, X86_OPCODE(1, 1, 0, 0x7e), 0, from, X86_NONE, X86_DX);
+    own_emit_registers(code, X86_OP(1, 1, 0, 0x7e), 0, from, X86_NONE, X86_DX);
     x86_store(&code->x, place, X86_DX, own_width(type));
     return;
   }
@@ -384,12 +387,12 @@ static void select_gather(own_code_t *code, own_value_t *instr) {
   int to = SCRATCH + 2, width = own_width_of(code, own_width(index) > own_width(instr->type) ? index : instr->type);
   own_move_mask(code, OWN_SCRATCH_MASK, own_mask(code, instr->args[2], OWN_SCRATCH_MASK));
   own_emit_registers(code, integer_opcodes[OWN_XOR][2], 2, to, to, to);
-  x86_gather(&code->x, (x86_vector_t){.opcode = X86_OPCODE(1, 2, is_wide, 0x90 + is_far), .width = width, .to = to,
+  x86_gather(&code->x, (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far), .width = width, .to = to,
                                       .from = X86_NONE, .mask = OWN_SCRATCH_MASK}, own_address(code, instr->args[0]));
   own_done(code, instr, to);
 }
 
-/* --- one by one --------------------------------------------------------------------------------------------------------- */
+/* --- one by one -------------------------------------------------------------------------------------------------- */
 
 static void select_integers(own_code_t *code, own_value_t *instr) {
   if (own_is_truth(instr->type))
@@ -430,12 +433,12 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_FTRUNC: select_rounding(code, instr, 11); return;
     case OWN_RANGE_PS:
     case OWN_RANGE_PD: select_range(code, instr); return;
-    case OWN_SCALEF_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x2c), true); return;
-    case OWN_SCALEF_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x2c), true); return;
-    case OWN_RSQRT14_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x4e), false); return;
-    case OWN_RCP14_PS: select_special(code, instr, X86_OPCODE(1, 2, 0, 0x4c), false); return;
-    case OWN_RCP14_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x4c), false); return;
-    case OWN_RSQRT14_PD: select_special(code, instr, X86_OPCODE(1, 2, 1, 0x4e), false); return;
+    case OWN_SCALEF_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x2c), true); return;
+    case OWN_SCALEF_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x2c), true); return;
+    case OWN_RSQRT14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4e), false); return;
+    case OWN_RCP14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4c), false); return;
+    case OWN_RCP14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4c), false); return;
+    case OWN_RSQRT14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false); return;
     case OWN_ICMP:
     case OWN_FCMP: select_compare(code, instr); return;
     case OWN_SELECT: (own_is_truth(instr->type) ? select_mask_choice : select_choice)(code, instr); return;

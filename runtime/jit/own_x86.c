@@ -40,7 +40,7 @@ void x86_align(x86_t *x, size_t bytes) {
   while (left--) x86_byte(x, 0x90);
 }
 
-/* The 4 bytes that come next, before `behind` more bytes of the instruction, become the distance to a label or constant. */
+/* The 4 bytes that come next, before `behind` more of the instruction, become the distance to a label or constant. */
 static void distance(x86_t *x, int label, int64_t disp, int behind) {
   PUSH(x, fixes, (x86_fix_t){x->code.count, label, disp});
   number(x, (uint64_t)behind, 4);
@@ -239,7 +239,7 @@ void x86_return(x86_t *x) { x86_byte(x, 0xc3); }
 
 void x86_clear_uppers(x86_t *x) { x86_byte(x, 0xc5), x86_byte(x, 0xf8), x86_byte(x, 0x77); }
 
-/* --- vectors ------------------------------------------------------------------------------------------------------ */
+/* --- vectors ----------------------------------------------------------------------------------------------------- */
 
 static int bit(int reg, int b) { return reg != X86_NONE && reg >> b & 1; }
 

@@ -12,7 +12,7 @@
 enum { X86_AX, X86_CX, X86_DX, X86_BX, X86_SP, X86_BP, X86_SI, X86_DI, X86_R8, X86_R11 = 11 };
 #define X86_NONE (-1)
 
-/* A place in memory: base + index * scale + disp; or constant bytes of the function's own, `pool` bytes after its code. */
+/* A place in memory: base + index * scale + disp; or constant bytes of the function's own, `disp` behind its code. */
 typedef struct x86_mem {
   int base, index; /* registers; X86_NONE */
   int scale;
@@ -48,7 +48,7 @@ int64_t x86_constant(x86_t *x, const void *bytes, size_t size_bytes);
 /* Puts the constants behind the code, aligned to 64 bytes, and fills in all distances. */
 hr_status_t x86_finish(x86_t *x);
 
-/* --- general registers ----------------------------------------------------------------------------------------- */
+/* --- general registers ------------------------------------------------------------------------------------------- */
 
 enum x86_alu { X86_ADD = 0, X86_OR = 1, X86_AND = 4, X86_SUB = 5, X86_XOR = 6, X86_CMP = 7 };
 enum x86_shift { X86_SHL = 4, X86_SHR = 5, X86_SAR = 7 };
@@ -83,12 +83,12 @@ void x86_pop(x86_t *x, int reg);
 void x86_return(x86_t *x);
 void x86_clear_uppers(x86_t *x); /* of all vectors, but for 128 bits: before code that knows no wider ones */
 
-/* --- vectors ---------------------------------------------------------------------------------------------------- */
+/* --- vectors ----------------------------------------------------------------------------------------------------- */
 
-/* An opcode: its byte, its map (0F: 1, 0F38: 2, 0F3A: 3), its prefix (none, 66, F3, F2: 0 to 3), and whether it is of the
- * wide kind (W). */
+/* An opcode: its byte, its map (0F: 1, 0F38: 2, 0F3A: 3), its prefix (none, 66, F3, F2: 0 to 3), and whether it is of
+ * the wide kind (W). */
 typedef uint32_t x86_opcode_t;
-#define X86_OPCODE(prefix, map, wide, byte) ((x86_opcode_t)((prefix) << 16 | (map) << 12 | (wide) << 8 | (byte)))
+#define X86_OP(prefix, map, wide, byte) ((x86_opcode_t)((prefix) << 16 | (map) << 12 | (wide) << 8 | (byte)))
 
 typedef struct x86_vector {
   x86_opcode_t opcode;
