@@ -1,9 +1,11 @@
 #include "jit/compile_pool.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "jit/own.h"
 
 typedef struct compile_job {
   const jit_compile_options_t *options;
@@ -73,14 +75,37 @@ done:
   return hr_status_join(st, diagnostic);
 }
 
+/* Without LLVM. *out_object is NULL if that cannot be. */
+static hr_status_t compile_own(compile_job_t *job, int index, hr_buffer_t **out_object) {
+  jit_code_t code;
+  llvm_use(&own_api);
+  jit_code_init(&code, job->options->target, "kernels");
+  hr_status_t st = job->build(job->context, index, &code);
+  if (!st) st = own_compile(code.module, out_object);
+  jit_code_deinit(&code);
+  llvm_use(NULL);
+  return st;
+}
+
+static hr_status_t compile_with_llvm(compile_job_t *job, int index, int worker) {
+  bool quick = job->options->is_quick && job->options->is_quick(job->context, index);
+  LLVMTargetMachineRef *machine = &job->machines[2 * worker + quick];
+  HR_TRY(llvm_load());
+  if (!*machine) HR_TRY(jit_target_machine_create(job->options->target, quick, machine));
+  return compile_one(job, index, *machine);
+}
+
+static bool may_be_own(const jit_compile_options_t *options) {
+  const char *wanted = getenv("HLORUN_OWN_CODE");
+  return !options->dump && own_is_able(options->target) && !(wanted && *wanted == '0');
+}
+
 static void compile_some(void *context, int64_t begin, int64_t end, int worker) {
   compile_job_t *job = context;
   for (int64_t i = begin; i < end; i++) {
     hr_status_t st = NULL;
-    bool quick = job->options->is_quick && job->options->is_quick(job->context, (int)i);
-    LLVMTargetMachineRef *machine = &job->machines[2 * worker + quick];
-    if (!*machine) st = jit_target_machine_create(job->options->target, quick, machine);
-    if (!st) st = compile_one(job, (int)i, *machine);
+    if (may_be_own(job->options)) st = compile_own(job, (int)i, &job->objects[i]);
+    if (!st && !job->objects[i]) st = compile_with_llvm(job, (int)i, worker);
     job->statuses[i] = st;
   }
 }
@@ -120,7 +145,6 @@ static hr_status_t run_job(compile_job_t *job, int count, int workers) {
 
 hr_status_t jit_compile_modules(const jit_compile_options_t *options, int count, jit_build_fn build, void *context,
                                 hr_buffer_t **out_objects) {
-  HR_TRY(llvm_load());
   compile_job_t job = {.options = options, .build = build, .context = context, .objects = out_objects,
                        .dump_lock = PTHREAD_MUTEX_INITIALIZER};
   if (count > 0) memset(out_objects, 0, (size_t)count * sizeof *out_objects);

@@ -1,6 +1,7 @@
 #include "jit/early.h"
 
 #include "jit/llvm_api.h"
+#include "jit/own.h"
 #include "ops/emit.h"
 
 static bool has_code(const hlo_computation_t *computation) {
@@ -18,7 +19,8 @@ static void *load(void *unused) {
 }
 
 void jit_early_begin(const hlo_module_t *module, jit_early_t *out_early) {
-  out_early->is_running = has_code(module->entry) && !pthread_create(&out_early->thread, NULL, load, NULL);
+  bool is_likely = !own_is_able(jit_target_host()) && has_code(module->entry);
+  out_early->is_running = is_likely && !pthread_create(&out_early->thread, NULL, load, NULL);
 }
 
 void jit_early_end(jit_early_t *early) {

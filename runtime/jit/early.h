@@ -13,7 +13,7 @@ typedef struct jit_early {
   bool is_running;
 } jit_early_t;
 
-/* Begins it, if the program has instructions for generated code. Where no thread can be made nothing happens, and what
+/* Begins it, if the program has instructions for generated code, and own code (own.h) does not take most of them. Where no thread can be made nothing happens, and what
  * fails is found again by those who need LLVM. */
 void jit_early_begin(const hlo_module_t *module, jit_early_t *out_early);
 /* Waits for its end: no thread stays behind. Accepts a zeroed one. */

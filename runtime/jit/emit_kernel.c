@@ -32,15 +32,14 @@ static void enter_place(jit_emit_t *emit, jit_place_t *place) {
 
 hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
                            int out_count) {
-  *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1, .last_epoch = 1};
+  *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1,
+                       .last_epoch = formula->last_epoch + 1};
   HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
   HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
   for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
-    node->epoch = node->lanes_epoch = node->square_epoch = 0, node->square = NULL, node->pack = NULL;
+    node->square = NULL, node->pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
-  for (size_t i = 0; i < sizeof formula->exprs.table / sizeof *formula->exprs.table; i++)
-    for (jit_expr_t *expr = formula->exprs.table[i]; expr; expr = expr->next) expr->epoch = 0;
   emit->levels[0].epoch = emit->last_epoch;
   if (code->place) {
     enter_place(emit, code->place);
@@ -53,6 +52,7 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
 }
 
 void jit_emit_end(jit_emit_t *emit) {
+  emit->formula->last_epoch = emit->last_epoch;
   jit_emit_at(emit, 0);
   if (emit->place)
     emit->place->block = emit->levels[0].block, emit->place->nowhere = emit->nowhere, emit->place->phase++;

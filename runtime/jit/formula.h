@@ -75,6 +75,7 @@ typedef struct jit_formula {
   int buffer_count;              /* arrays that are read, in the order of their first use */
   jit_buffer_t *buffers;
   int node_count, node_limit;
+  unsigned last_epoch;           /* of what was written so far: each writing has epochs of its own */
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];
   struct jit_memo *memos[1024];

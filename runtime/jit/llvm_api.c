@@ -10,6 +10,7 @@
 #include "jit/llvm_module.h"
 
 llvm_api_t llvm_api;
+_Thread_local const llvm_api_t *llvm_used;
 static bool is_module;
 
 static const struct {

@@ -29,7 +29,11 @@ hr_status_t llvm_load(void);
 /* After llvm_load succeeded: is it the module, whose settings (llvm_module.c) LLVM's shared library lacks? */
 bool llvm_is_module(void);
 
-/* After llvm_load succeeded. */
-static inline const llvm_api_t *llvm(void) { return &llvm_api; }
+/* What the thread writes modules with from now on; NULL: LLVM. */
+extern _Thread_local const llvm_api_t *llvm_used;
+static inline void llvm_use(const llvm_api_t *api) { llvm_used = api; }
+
+/* After llvm_load succeeded, or llvm_use of what needs no LLVM. */
+static inline const llvm_api_t *llvm(void) { return llvm_used ? llvm_used : &llvm_api; }
 
 #endif

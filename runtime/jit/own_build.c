@@ -1,0 +1,624 @@
+/* LLVM's functions that write a module, on own code. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/own_ir.h"
+
+typedef struct own_builder {
+  own_context_t *context;
+  own_block_t *block;
+  own_value_t *before; /* NULL: at the block's end */
+} own_builder_t;
+
+/* LLVM's types of pointers to objects that it alone knows. */
+#define TYPE(type) ((own_type_t *)(type))
+#define VALUE(value) ((own_value_t *)(value))
+#define BLOCK(block) ((own_block_t *)(block))
+#define BUILDER(builder) ((own_builder_t *)(builder))
+#define CONTEXT(context) ((own_context_t *)(context))
+
+/* --- contexts and modules: a module is its context --------------------------------------------------------------- */
+
+static LLVMContextRef context_create(void) {
+  own_context_t *context = calloc(1, sizeof *context);
+  hr_assert(context != NULL);
+  hr_arena_init(&context->arena);
+  return (LLVMContextRef)context;
+}
+
+static void context_dispose(LLVMContextRef c) {
+  own_context_t *context = CONTEXT(c);
+  hr_status_release(context->status);
+  hr_arena_deinit(&context->arena);
+  free(context);
+}
+
+static LLVMModuleRef module_create(const char *name, LLVMContextRef context) {
+  (void)name;
+  return (LLVMModuleRef)context;
+}
+
+static void module_dispose(LLVMModuleRef module) { (void)module; }
+
+/* --- types ------------------------------------------------------------------------------------------------------- */
+
+static LLVMTypeRef scalar(LLVMContextRef context, LLVMTypeKind kind, unsigned bits) {
+  return (LLVMTypeRef)own_type_of(CONTEXT(context), kind, bits);
+}
+
+static LLVMTypeRef type_void(LLVMContextRef context) { return scalar(context, LLVMVoidTypeKind, 0); }
+static LLVMTypeRef type_i1(LLVMContextRef context) { return scalar(context, LLVMIntegerTypeKind, 1); }
+static LLVMTypeRef type_i8(LLVMContextRef context) { return scalar(context, LLVMIntegerTypeKind, 8); }
+static LLVMTypeRef type_i32(LLVMContextRef context) { return scalar(context, LLVMIntegerTypeKind, 32); }
+static LLVMTypeRef type_i64(LLVMContextRef context) { return scalar(context, LLVMIntegerTypeKind, 64); }
+static LLVMTypeRef type_half(LLVMContextRef context) { return scalar(context, LLVMHalfTypeKind, 16); }
+static LLVMTypeRef type_float(LLVMContextRef context) { return scalar(context, LLVMFloatTypeKind, 32); }
+static LLVMTypeRef type_double(LLVMContextRef context) { return scalar(context, LLVMDoubleTypeKind, 64); }
+
+static LLVMTypeRef type_integer(LLVMContextRef context, unsigned bits) {
+  return scalar(context, LLVMIntegerTypeKind, bits);
+}
+
+static LLVMTypeRef type_pointer(LLVMContextRef context, unsigned space) {
+  (void)space;
+  return scalar(context, LLVMPointerTypeKind, 64);
+}
+
+static LLVMTypeRef type_vector(LLVMTypeRef element, unsigned count) {
+  return (LLVMTypeRef)own_vector_of(TYPE(element), count);
+}
+
+static LLVMTypeRef type_array(LLVMTypeRef element, unsigned count) {
+  own_type_t *type = own_alloc(TYPE(element)->context, sizeof *type);
+  *type = (own_type_t){.context = TYPE(element)->context, .kind = LLVMArrayTypeKind, .bits = TYPE(element)->bits,
+                       .lanes = 1, .count = count, .element = TYPE(element)};
+  return (LLVMTypeRef)type;
+}
+
+static LLVMTypeRef type_function(LLVMTypeRef result, LLVMTypeRef *params, unsigned count, LLVMBool is_open) {
+  own_type_t *type = own_alloc(TYPE(result)->context, sizeof *type);
+  (void)is_open;
+  *type = (own_type_t){.context = TYPE(result)->context, .kind = LLVMFunctionTypeKind, .lanes = 1, .count = count,
+                       .element = TYPE(result)};
+  type->params = own_alloc(type->context, count * sizeof *type->params);
+  for (unsigned k = 0; k < count && !type->context->status; k++) type->params[k] = TYPE(params[k]);
+  return (LLVMTypeRef)type;
+}
+
+static LLVMTypeRef type_of(LLVMValueRef value) { return (LLVMTypeRef)VALUE(value)->type; }
+static LLVMTypeKind type_kind(LLVMTypeRef type) { return TYPE(type)->kind; }
+static LLVMContextRef type_context(LLVMTypeRef type) { return (LLVMContextRef)TYPE(type)->context; }
+static LLVMTypeRef type_element(LLVMTypeRef type) { return (LLVMTypeRef)TYPE(type)->element; }
+static unsigned type_lanes(LLVMTypeRef type) { return TYPE(type)->lanes; }
+static unsigned type_bits(LLVMTypeRef type) { return TYPE(type)->bits; }
+
+/* --- constants --------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef const_int(LLVMTypeRef type, unsigned long long value, LLVMBool is_signed) {
+  (void)is_signed;
+  return (LLVMValueRef)own_constant(TYPE(type), (uint64_t[]){value}, false);
+}
+
+static LLVMValueRef const_real(LLVMTypeRef type, double value) {
+  uint64_t bits = 0;
+  float narrow = (float)value;
+  _Float16 half = (_Float16)value;
+  if (TYPE(type)->bits == 64) memcpy(&bits, &value, 8);
+  if (TYPE(type)->bits == 32) memcpy(&bits, &narrow, 4);
+  if (TYPE(type)->bits == 16) memcpy(&bits, &half, 2);
+  return (LLVMValueRef)own_constant(TYPE(type), &bits, false);
+}
+
+static LLVMValueRef const_vector(LLVMValueRef *elements, unsigned count) {
+  uint64_t lanes[1024];
+  bool is_poison = true;
+  hr_assert(count <= 1024);
+  for (unsigned i = 0; i < count; i++)
+    lanes[i] = VALUE(elements[i])->lanes[0], is_poison &= VALUE(elements[i])->is_poison;
+  return (LLVMValueRef)own_constant(own_vector_of(VALUE(elements[0])->type, count), lanes, is_poison);
+}
+
+static LLVMValueRef const_null(LLVMTypeRef type) { return (LLVMValueRef)own_constant_of_all(TYPE(type), 0); }
+static LLVMValueRef const_ones(LLVMTypeRef type) { return (LLVMValueRef)own_constant_of_all(TYPE(type), ~0ull); }
+
+static LLVMValueRef const_poison(LLVMTypeRef type) {
+  uint64_t zeros[1024] = {0};
+  return (LLVMValueRef)own_constant(TYPE(type), zeros, true);
+}
+
+/* Between types whose lanes are as many and as wide. */
+static LLVMValueRef const_cast(LLVMValueRef value, LLVMTypeRef type) {
+  if (VALUE(value)->type->lanes != TYPE(type)->lanes) TYPE(type)->context->lacks = "cast of a constant";
+  return (LLVMValueRef)own_constant(TYPE(type), VALUE(value)->lanes, false);
+}
+
+static LLVMBool is_constant(LLVMValueRef value) { return own_is_constant(VALUE(value)); }
+
+static LLVMBool is_null(LLVMValueRef value) {
+  return own_is_constant(VALUE(value)) && own_is_splat(VALUE(value)) && VALUE(value)->lanes[0] == 0;
+}
+
+static LLVMValueRef const_lane(LLVMValueRef value, unsigned i) {
+  const own_value_t *all = VALUE(value);
+  if (!own_is_constant(all) || i >= all->type->lanes || !all->type->element) return NULL;
+  return (LLVMValueRef)own_constant(all->type->element, &all->lanes[i], false);
+}
+
+static double const_as_double(LLVMValueRef value, LLVMBool *out_loses) {
+  double wide;
+  float narrow;
+  *out_loses = false;
+  memcpy(&wide, VALUE(value)->lanes, sizeof wide);
+  memcpy(&narrow, VALUE(value)->lanes, sizeof narrow);
+  return VALUE(value)->type->bits == 32 ? narrow : wide;
+}
+
+static long long const_as_signed(LLVMValueRef value) {
+  return own_signed(VALUE(value)->lanes[0], VALUE(value)->type->bits);
+}
+
+static unsigned long long const_as_unsigned(LLVMValueRef value) { return VALUE(value)->lanes[0]; }
+
+/* --- functions and blocks ---------------------------------------------------------------------------------------- */
+
+static LLVMValueRef function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type) {
+  own_context_t *context = CONTEXT(module);
+  own_function_t *function = own_alloc(context, sizeof *function);
+  own_value_t *value = own_alloc(context, sizeof *value);
+  char *copy = own_alloc(context, strlen(name) + 1);
+  int count = (int)TYPE(type)->count;
+  own_value_t *params = own_alloc(context, (size_t)count * sizeof *params);
+  if (context->status) return (LLVMValueRef)value;
+  strcpy(copy, name);
+  *function = (own_function_t){.context = context, .name = copy, .type = TYPE(type), .value = value, .params = params,
+                               .param_count = count};
+  *value = (own_value_t){.type = TYPE(type), .op = OWN_FUNCTION, .function = function};
+  for (int k = 0; k < count; k++) params[k] = (own_value_t){.type = TYPE(type)->params[k], .op = OWN_PARAM};
+  *(context->functions ? &context->last_function->next : &context->functions) = function;
+  context->last_function = function;
+  return (LLVMValueRef)value;
+}
+
+static LLVMValueRef function_named(LLVMModuleRef module, const char *name) {
+  for (own_function_t *function = CONTEXT(module)->functions; function; function = function->next)
+    if (strcmp(function->name, name) == 0) return (LLVMValueRef)function->value;
+  return NULL;
+}
+
+static LLVMValueRef function_param(LLVMValueRef function, unsigned k) {
+  own_value_t *value = VALUE(function);
+  return (LLVMValueRef)(value->function ? &value->function->params[k] : own_constant_of_all(value->type->params[k], 0));
+}
+
+static LLVMBasicBlockRef block_append(LLVMContextRef context, LLVMValueRef of, const char *name) {
+  own_function_t *function = VALUE(of)->function;
+  own_block_t *block = own_alloc(CONTEXT(context), sizeof *block);
+  (void)name;
+  if (!function || CONTEXT(context)->status) return (LLVMBasicBlockRef)block;
+  block->function = function;
+  *(function->first ? &function->last->next : &function->first) = block;
+  function->last = block;
+  return (LLVMBasicBlockRef)block;
+}
+
+static LLVMBasicBlockRef function_entry(LLVMValueRef function) {
+  return (LLVMBasicBlockRef)VALUE(function)->function->first;
+}
+
+static LLVMBasicBlockRef instr_block(LLVMValueRef value) { return (LLVMBasicBlockRef)VALUE(value)->block; }
+static LLVMValueRef block_function(LLVMBasicBlockRef block) { return (LLVMValueRef)BLOCK(block)->function->value; }
+static LLVMValueRef block_first(LLVMBasicBlockRef block) { return (LLVMValueRef)BLOCK(block)->first; }
+
+static LLVMValueRef block_terminator(LLVMBasicBlockRef block) {
+  own_value_t *last = BLOCK(block)->last;
+  return (LLVMValueRef)(last && own_op_flags[last->op] & OWN_ENDS ? last : NULL);
+}
+
+/* --- what says more than own code needs -------------------------------------------------------------------------- */
+
+static void set_linkage(LLVMValueRef value, LLVMLinkage linkage) { (void)value, (void)linkage; }
+static void set_alignment(LLVMValueRef value, unsigned align) { VALUE(value)->align = align; }
+
+static unsigned attribute_kind(const char *name, size_t size) {
+  (void)name, (void)size;
+  return 1;
+}
+
+static LLVMAttributeRef attribute(LLVMContextRef context, unsigned kind, uint64_t value) {
+  (void)context, (void)kind, (void)value;
+  return NULL;
+}
+
+static void add_attribute(LLVMValueRef function, LLVMAttributeIndex index, LLVMAttributeRef a) {
+  (void)function, (void)index, (void)a;
+}
+
+static unsigned metadata_kind(LLVMContextRef context, const char *name, unsigned size) {
+  (void)context, (void)size;
+  return strcmp(name, "nontemporal") == 0;
+}
+
+static LLVMMetadataRef metadata_node(LLVMContextRef context, LLVMMetadataRef *parts, size_t count) {
+  (void)context, (void)parts, (void)count;
+  return NULL;
+}
+
+static LLVMMetadataRef metadata_of(LLVMValueRef value) { return (LLVMMetadataRef)value; }
+
+static LLVMValueRef metadata_value(LLVMContextRef context, LLVMMetadataRef metadata) {
+  (void)context, (void)metadata;
+  return NULL;
+}
+
+static void set_metadata(LLVMValueRef value, unsigned kind, LLVMValueRef node) {
+  (void)node;
+  if (kind) VALUE(value)->streams = true;
+}
+
+/* --- the builder ------------------------------------------------------------------------------------------------- */
+
+static LLVMBuilderRef builder_create(LLVMContextRef context) {
+  own_builder_t *builder = own_alloc(CONTEXT(context), sizeof *builder);
+  builder->context = CONTEXT(context);
+  return (LLVMBuilderRef)builder;
+}
+
+static void builder_dispose(LLVMBuilderRef builder) { (void)builder; }
+
+static void position(LLVMBuilderRef builder, LLVMBasicBlockRef block, LLVMValueRef before) {
+  BUILDER(builder)->block = BLOCK(block), BUILDER(builder)->before = VALUE(before);
+}
+
+static void position_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block) { position(builder, block, NULL); }
+
+static void position_before(LLVMBuilderRef builder, LLVMValueRef instr) {
+  position(builder, (LLVMBasicBlockRef)VALUE(instr)->block, instr);
+}
+
+static LLVMBasicBlockRef insert_block(LLVMBuilderRef builder) { return (LLVMBasicBlockRef)BUILDER(builder)->block; }
+
+static void link_in(own_builder_t *b, own_value_t *instr) {
+  own_block_t *block = b->block;
+  instr->block = block, instr->after = b->before;
+  instr->before = b->before ? b->before->before : block->last;
+  *(instr->before ? &instr->before->after : &block->first) = instr;
+  *(instr->after ? &instr->after->before : &block->last) = instr;
+}
+
+static own_value_t *append(own_builder_t *b, own_op_t op, own_type_t *type, own_value_t *const *args, int count) {
+  own_value_t *instr = own_alloc(b->context, sizeof *instr);
+  own_value_t **kept = own_alloc(b->context, (size_t)count * sizeof *kept);
+  if (b->context->status) {
+    uint64_t zeros[1024] = {0};
+    return own_constant(type, zeros, true);
+  }
+  if (count) memcpy(kept, args, (size_t)count * sizeof *kept);
+  *instr = (own_value_t){.type = type, .op = op, .args = kept, .arg_count = count};
+  link_in(b, instr);
+  return instr;
+}
+
+static LLVMValueRef build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, int predicate, LLVMValueRef *args,
+                          int count) {
+  own_value_t *folded = own_fold(op, type, predicate, (own_value_t **)args, count);
+  if (folded) return (LLVMValueRef)folded;
+  own_value_t *made = append(BUILDER(builder), op, type, (own_value_t **)args, count);
+  made->predicate = predicate;
+  return (LLVMValueRef)made;
+}
+
+static own_type_t *void_of(LLVMBuilderRef builder) {
+  return own_type_of(BUILDER(builder)->context, LLVMVoidTypeKind, 0);
+}
+
+/* --- ends of blocks, and what meets ------------------------------------------------------------------------------ */
+
+static LLVMValueRef build_branch(LLVMBuilderRef b, own_op_t op, own_value_t *condition, own_block_t *to,
+                                 own_block_t *otherwise) {
+  own_value_t *made = append(BUILDER(b), op, void_of(b), &condition, condition ? 1 : 0);
+  own_block_t **blocks = own_alloc(BUILDER(b)->context, 2 * sizeof *blocks);
+  if (BUILDER(b)->context->status) return (LLVMValueRef)made;
+  blocks[0] = to, blocks[1] = otherwise, made->blocks = blocks;
+  return (LLVMValueRef)made;
+}
+
+static LLVMValueRef build_br(LLVMBuilderRef b, LLVMBasicBlockRef to) {
+  return build_branch(b, OWN_BR, NULL, BLOCK(to), NULL);
+}
+
+static LLVMValueRef build_condbr(LLVMBuilderRef b, LLVMValueRef condition, LLVMBasicBlockRef to,
+                                 LLVMBasicBlockRef otherwise) {
+  return build_branch(b, OWN_CONDBR, VALUE(condition), BLOCK(to), BLOCK(otherwise));
+}
+
+static LLVMValueRef build_ret(LLVMBuilderRef b, LLVMValueRef value) {
+  return (LLVMValueRef)append(BUILDER(b), OWN_RET, void_of(b), (own_value_t **)&value, 1);
+}
+
+static LLVMValueRef build_ret_void(LLVMBuilderRef b) {
+  return (LLVMValueRef)append(BUILDER(b), OWN_RET, void_of(b), NULL, 0);
+}
+
+static LLVMValueRef build_phi(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
+  (void)name;
+  return (LLVMValueRef)append(BUILDER(b), OWN_PHI, TYPE(type), NULL, 0);
+}
+
+static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockRef *blocks, unsigned count) {
+  own_value_t *to = VALUE(phi);
+  own_context_t *context = to->type->context;
+  size_t all = (size_t)to->arg_count + count;
+  own_value_t **args = own_alloc(context, all * sizeof *args);
+  own_block_t **from = own_alloc(context, all * sizeof *from);
+  if (context->status) return;
+  for (int k = 0; k < to->arg_count; k++) args[k] = to->args[k], from[k] = to->blocks[k];
+  for (unsigned k = 0; k < count; k++)
+    args[to->arg_count + (int)k] = VALUE(values[k]), from[to->arg_count + (int)k] = BLOCK(blocks[k]);
+  to->args = args, to->blocks = from, to->arg_count = (int)all;
+}
+
+/* --- arithmetic and casts ---------------------------------------------------------------------------------------- */
+
+#define BINARY(name, op)                                                                               \
+  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
+    (void)unused;                                                                                      \
+    return build(b, op, VALUE(x)->type, 0, (LLVMValueRef[]){x, y}, 2);                                 \
+  }
+BINARY(build_add, OWN_ADD)
+BINARY(build_sub, OWN_SUB)
+BINARY(build_mul, OWN_MUL)
+BINARY(build_udiv, OWN_UDIV)
+BINARY(build_sdiv, OWN_SDIV)
+BINARY(build_urem, OWN_UREM)
+BINARY(build_srem, OWN_SREM)
+BINARY(build_and, OWN_AND)
+BINARY(build_or, OWN_OR)
+BINARY(build_xor, OWN_XOR)
+BINARY(build_shl, OWN_SHL)
+BINARY(build_lshr, OWN_LSHR)
+BINARY(build_ashr, OWN_ASHR)
+BINARY(build_fadd, OWN_FADD)
+BINARY(build_fsub, OWN_FSUB)
+BINARY(build_fmul, OWN_FMUL)
+BINARY(build_fdiv, OWN_FDIV)
+#undef BINARY
+
+static LLVMValueRef build_neg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
+  return build_sub(b, const_null(type_of(x)), x, name);
+}
+
+static LLVMValueRef build_not(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
+  return build_xor(b, x, const_ones(type_of(x)), name);
+}
+
+static LLVMValueRef build_fneg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
+  (void)name;
+  return build(b, OWN_FNEG, VALUE(x)->type, 0, &x, 1);
+}
+
+/* The type of a comparison: i1, or a vector of it. */
+static own_type_t *truth_of(const own_type_t *type) {
+  own_type_t *truth = own_type_of(type->context, LLVMIntegerTypeKind, 1);
+  return type->kind == LLVMVectorTypeKind ? own_vector_of(truth, type->lanes) : truth;
+}
+
+static LLVMValueRef build_icmp(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y,
+                               const char *name) {
+  (void)name;
+  return build(b, OWN_ICMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
+}
+
+static LLVMValueRef build_fcmp(LLVMBuilderRef b, LLVMRealPredicate how, LLVMValueRef x, LLVMValueRef y,
+                               const char *name) {
+  (void)name;
+  return build(b, OWN_FCMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
+}
+
+static LLVMValueRef build_select(LLVMBuilderRef b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y,
+                                 const char *name) {
+  (void)name;
+  return build(b, OWN_SELECT, VALUE(x)->type, 0, (LLVMValueRef[]){condition, x, y}, 3);
+}
+
+#define CAST(name, op)                                                                                 \
+  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *unused) {   \
+    (void)unused;                                                                                      \
+    return VALUE(x)->type == TYPE(type) ? x : build(b, op, TYPE(type), 0, &x, 1);                      \
+  }
+CAST(build_trunc, OWN_TRUNC)
+CAST(build_zext, OWN_ZEXT)
+CAST(build_sext, OWN_SEXT)
+CAST(build_fptrunc, OWN_FPTRUNC)
+CAST(build_fpext, OWN_FPEXT)
+CAST(build_fptosi, OWN_FPTOSI)
+CAST(build_fptoui, OWN_FPTOUI)
+CAST(build_sitofp, OWN_SITOFP)
+CAST(build_uitofp, OWN_UITOFP)
+#undef CAST
+
+static LLVMValueRef build_bitcast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *name) {
+  const own_type_t *from = VALUE(x)->type;
+  (void)name;
+  if (from == TYPE(type)) return x;
+  if (own_is_constant(VALUE(x)) && from->lanes == TYPE(type)->lanes) return const_cast(x, type);
+  return (LLVMValueRef)append(BUILDER(b), OWN_BITCAST, TYPE(type), (own_value_t *[]){VALUE(x)}, 1);
+}
+
+static LLVMValueRef build_int_cast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, LLVMBool is_signed,
+                                   const char *name) {
+  unsigned from = VALUE(x)->type->bits, to = TYPE(type)->bits;
+  if (to < from) return build_trunc(b, x, type, name);
+  return is_signed ? build_sext(b, x, type, name) : build_zext(b, x, type, name);
+}
+
+/* --- memory and vectors ------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef build_alloca(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
+  own_value_t *made =
+      append(BUILDER(b), OWN_ALLOCA, TYPE(type_pointer((LLVMContextRef)BUILDER(b)->context, 0)), NULL, 0);
+  uint64_t *bytes = own_alloc(BUILDER(b)->context, sizeof *bytes);
+  (void)name;
+  *bytes = (TYPE(type)->count ? TYPE(type)->count : 1) * TYPE(type)->lanes * TYPE(type)->bits / 8;
+  if (!BUILDER(b)->context->status) made->lanes = bytes;
+  return (LLVMValueRef)made;
+}
+
+static LLVMValueRef build_load(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef pointer, const char *name) {
+  (void)name;
+  return (LLVMValueRef)append(BUILDER(b), OWN_LOAD, TYPE(type), (own_value_t *[]){VALUE(pointer)}, 1);
+}
+
+static LLVMValueRef build_store(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef pointer) {
+  return (LLVMValueRef)append(BUILDER(b), OWN_STORE, void_of(b), (own_value_t *[]){VALUE(value), VALUE(pointer)}, 2);
+}
+
+/* The size of an element is kept as the predicate. */
+static LLVMValueRef build_gep(LLVMBuilderRef b, LLVMTypeRef element, LLVMValueRef pointer, LLVMValueRef *indices,
+                              unsigned count, const char *name) {
+  own_value_t *index = VALUE(indices[0]);
+  own_type_t *type = VALUE(pointer)->type;
+  (void)name;
+  if (count != 1) BUILDER(b)->context->lacks = "address of several indices";
+  if (index->type->kind == LLVMVectorTypeKind) type = own_vector_of(type, index->type->lanes);
+  own_value_t *made = append(BUILDER(b), OWN_GEP, type, (own_value_t *[]){VALUE(pointer), index}, 2);
+  made->predicate = (int)(TYPE(element)->bits / 8);
+  return (LLVMValueRef)made;
+}
+
+static LLVMValueRef build_extract(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef index, const char *name) {
+  (void)name;
+  if (own_is_constant(VALUE(vector)) && own_is_constant(VALUE(index)))
+    return const_lane(vector, (unsigned)VALUE(index)->lanes[0]);
+  return (LLVMValueRef)append(BUILDER(b), OWN_EXTRACT, VALUE(vector)->type->element,
+                              (own_value_t *[]){VALUE(vector), VALUE(index)}, 2);
+}
+
+static LLVMValueRef build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef index,
+                                 const char *name) {
+  own_value_t *args[] = {VALUE(vector), VALUE(value), VALUE(index)};
+  (void)name;
+  return (LLVMValueRef)append(BUILDER(b), OWN_INSERT, args[0]->type, args, 3);
+}
+
+static LLVMValueRef build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask,
+                                  const char *name) {
+  own_type_t *type = own_vector_of(VALUE(x)->type->element, VALUE(mask)->type->lanes);
+  (void)name;
+  LLVMValueRef made = build(b, OWN_SHUFFLE, type, 0, (LLVMValueRef[]){x, y, mask}, 3);
+  if (VALUE(made)->op == OWN_SHUFFLE) VALUE(made)->lanes = VALUE(mask)->lanes;
+  return made;
+}
+
+static LLVMValueRef as_shuffle(LLVMValueRef value) { return VALUE(value)->op == OWN_SHUFFLE ? value : NULL; }
+static LLVMValueRef as_insert(LLVMValueRef value) { return VALUE(value)->op == OWN_INSERT ? value : NULL; }
+static unsigned mask_count(LLVMValueRef shuffle) { return VALUE(shuffle)->type->lanes; }
+static int mask_value(LLVMValueRef shuffle, unsigned i) { return (int)VALUE(shuffle)->lanes[i]; }
+static LLVMValueRef operand(LLVMValueRef value, unsigned k) { return (LLVMValueRef)VALUE(value)->args[k]; }
+
+/* --- calls ------------------------------------------------------------------------------------------------------- */
+
+static const char *const intrinsics[OWN_OP_COUNT] = {
+#define OWN_OP(id, intrinsic, flags) intrinsic,
+#include "jit/own_ops.def"
+#undef OWN_OP
+};
+
+static unsigned intrinsic_id(const char *name, size_t size) {
+  for (unsigned op = 0; op < OWN_OP_COUNT; op++)
+    if (strlen(intrinsics[op]) == size && size && memcmp(intrinsics[op], name, size) == 0) return op;
+  return OWN_OTHER;
+}
+
+static own_type_t *result_of(own_context_t *context, own_op_t op, LLVMTypeRef *overloads, size_t count) {
+  const char *name = intrinsics[op];
+  bool is_f64 = strstr(name, ".pd.") != NULL;
+  if (own_op_flags[op] & OWN_NOTHING) return own_type_of(context, LLVMVoidTypeKind, 0);
+  if (own_op_flags[op] & OWN_SCALARS) return TYPE(overloads[0])->element;
+  if (count) return TYPE(overloads[0]);
+  own_type_t *element = own_type_of(context, is_f64 ? LLVMDoubleTypeKind : LLVMFloatTypeKind, is_f64 ? 64 : 32);
+  return own_vector_of(element, 512 / element->bits);
+}
+
+static LLVMTypeRef intrinsic_type(LLVMContextRef context, unsigned id, LLVMTypeRef *overloads, size_t count) {
+  return type_function((LLVMTypeRef)result_of(CONTEXT(context), (own_op_t)id, overloads, count), NULL, 0, false);
+}
+
+static LLVMValueRef intrinsic(LLVMModuleRef module, unsigned id, LLVMTypeRef *overloads, size_t count) {
+  own_context_t *context = CONTEXT(module);
+  (void)overloads, (void)count;
+  if (!context->intrinsics[id]) {
+    own_value_t *made = own_alloc(context, sizeof *made);
+    *made = (own_value_t){.type = own_type_of(context, LLVMVoidTypeKind, 0), .op = OWN_FUNCTION, .predicate = (int)id};
+    if (context->status) return (LLVMValueRef)made;
+    context->intrinsics[id] = made;
+  }
+  return (LLVMValueRef)context->intrinsics[id];
+}
+
+#define CALL_MOST 6
+
+static LLVMValueRef memmove_of(own_context_t *context) {
+  LLVMContextRef c = (LLVMContextRef)context;
+  LLVMTypeRef params[] = {type_pointer(c, 0), type_pointer(c, 0), type_i64(c)};
+  LLVMValueRef known = function_named((LLVMModuleRef)context, "memmove");
+  return known ? known : function_add((LLVMModuleRef)context, "memmove", type_function(type_void(c), params, 3, false));
+}
+
+static LLVMValueRef build_call(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef function, LLVMValueRef *args,
+                               unsigned count, const char *name) {
+  const own_value_t *called = VALUE(function);
+  bool is_intrinsic = called->op == OWN_FUNCTION && !called->function;
+  (void)name;
+  if (is_intrinsic && called->predicate == OWN_OTHER) BUILDER(b)->context->lacks = "an intrinsic";
+  if (is_intrinsic && called->predicate == OWN_MEMMOVE) {
+    function = memmove_of(BUILDER(b)->context), count = 3;
+  } else if (is_intrinsic) {
+    return build(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
+  }
+  own_value_t *all[CALL_MOST + 1] = {0};
+  if (count > CALL_MOST) BUILDER(b)->context->lacks = "many arguments", count = 0;
+  for (unsigned k = 0; k < count; k++) all[k] = VALUE(args[k]);
+  all[count] = VALUE(function);
+  return (LLVMValueRef)append(BUILDER(b), OWN_CALL, TYPE(type)->element, all, (int)count + 1);
+}
+
+const llvm_api_t own_api = {
+    .ContextCreate = context_create, .ContextDispose = context_dispose, .ModuleCreateWithNameInContext = module_create,
+    .DisposeModule = module_dispose,
+    .VoidTypeInContext = type_void, .Int1TypeInContext = type_i1, .Int8TypeInContext = type_i8,
+    .Int32TypeInContext = type_i32, .Int64TypeInContext = type_i64, .IntTypeInContext = type_integer,
+    .HalfTypeInContext = type_half, .FloatTypeInContext = type_float, .DoubleTypeInContext = type_double,
+    .PointerTypeInContext = type_pointer, .VectorType = type_vector, .ArrayType = type_array,
+    .FunctionType = type_function, .TypeOf = type_of, .GetTypeKind = type_kind, .GetTypeContext = type_context,
+    .GetElementType = type_element, .GetVectorSize = type_lanes, .GetIntTypeWidth = type_bits,
+    .ConstInt = const_int, .ConstReal = const_real, .ConstVector = const_vector, .ConstNull = const_null,
+    .ConstAllOnes = const_ones, .ConstBitCast = const_cast, .GetPoison = const_poison, .IsConstant = is_constant,
+    .IsNull = is_null, .GetAggregateElement = const_lane, .ConstRealGetDouble = const_as_double,
+    .ConstIntGetSExtValue = const_as_signed, .ConstIntGetZExtValue = const_as_unsigned,
+    .AddFunction = function_add, .GetNamedFunction = function_named, .GetParam = function_param,
+    .SetLinkage = set_linkage, .SetAlignment = set_alignment, .GetEnumAttributeKindForName = attribute_kind,
+    .CreateEnumAttribute = attribute, .AddAttributeAtIndex = add_attribute, .GetMDKindIDInContext = metadata_kind,
+    .MDNodeInContext2 = metadata_node, .MetadataAsValue = metadata_value, .ValueAsMetadata = metadata_of,
+    .SetMetadata = set_metadata, .LookupIntrinsicID = intrinsic_id, .GetIntrinsicDeclaration = intrinsic,
+    .IntrinsicGetType = intrinsic_type,
+    .AppendBasicBlockInContext = block_append, .GetEntryBasicBlock = function_entry,
+    .GetInstructionParent = instr_block, .GetBasicBlockParent = block_function,
+    .GetBasicBlockTerminator = block_terminator, .GetFirstInstruction = block_first,
+    .CreateBuilderInContext = builder_create, .DisposeBuilder = builder_dispose, .PositionBuilder = position,
+    .PositionBuilderAtEnd = position_at_end, .PositionBuilderBefore = position_before, .GetInsertBlock = insert_block,
+    .BuildRet = build_ret, .BuildRetVoid = build_ret_void, .BuildBr = build_br, .BuildCondBr = build_condbr,
+    .BuildPhi = build_phi, .AddIncoming = add_incoming, .BuildCall2 = build_call, .BuildSelect = build_select,
+    .BuildAdd = build_add, .BuildNSWAdd = build_add, .BuildSub = build_sub, .BuildMul = build_mul,
+    .BuildUDiv = build_udiv, .BuildSDiv = build_sdiv, .BuildURem = build_urem, .BuildSRem = build_srem,
+    .BuildNeg = build_neg, .BuildNot = build_not, .BuildAnd = build_and, .BuildOr = build_or, .BuildXor = build_xor,
+    .BuildShl = build_shl, .BuildLShr = build_lshr, .BuildAShr = build_ashr, .BuildFAdd = build_fadd,
+    .BuildFSub = build_fsub, .BuildFMul = build_fmul, .BuildFDiv = build_fdiv, .BuildFNeg = build_fneg,
+    .BuildICmp = build_icmp, .BuildFCmp = build_fcmp,
+    .BuildTrunc = build_trunc, .BuildZExt = build_zext, .BuildSExt = build_sext, .BuildFPTrunc = build_fptrunc,
+    .BuildFPExt = build_fpext, .BuildFPToSI = build_fptosi, .BuildFPToUI = build_fptoui, .BuildSIToFP = build_sitofp,
+    .BuildUIToFP = build_uitofp, .BuildBitCast = build_bitcast, .BuildIntCast2 = build_int_cast,
+    .BuildAlloca = build_alloca, .BuildLoad2 = build_load, .BuildStore = build_store, .BuildGEP2 = build_gep,
+    .BuildInBoundsGEP2 = build_gep, .BuildExtractElement = build_extract, .BuildInsertElement = build_insert,
+    .BuildShuffleVector = build_shuffle, .IsAShuffleVectorInst = as_shuffle, .IsAInsertElementInst = as_insert,
+    .GetNumMaskElements = mask_count, .GetMaskValue = mask_value, .GetOperand = operand,
+};

@@ -1,0 +1,174 @@
+/* Lanes of vectors: one of them, all the same, in another order. */
+#include "jit/own_select.h"
+
+#define SCRATCH OWN_SCRATCH_VECTOR
+
+static bool is_general(const own_type_t *type) { return own_class_of(type) == OWN_GENERAL; }
+
+/* Lanes by so many further down, those of the other end after them. */
+static void turn(own_code_t *code, const own_type_t *type, int to, int from, unsigned by) {
+  own_emit_registers(code, X86_OP(1, 3, type->bits == 64, 0x03), own_width_of(code, type), to, from, from);
+  x86_byte(&code->x, by);
+}
+
+/* --- one lane ---------------------------------------------------------------------------------------------------- */
+
+static void select_lane(own_code_t *code, own_value_t *instr) {
+  const own_type_t *type = instr->args[0]->type;
+  unsigned lane = (unsigned)instr->args[1]->lanes[0];
+  if (!own_is_constant(instr->args[1]) || own_is_truth(type) || (type->bits < 32 && lane)) {
+    own_lacks(code, "such a lane");
+    return;
+  }
+  int from = own_vector(code, instr->args[0], SCRATCH);
+  if (lane) turn(code, type, SCRATCH + 2, from, lane), from = SCRATCH + 2;
+  if (is_general(instr->type)) {
+    int to = own_result(code, instr, X86_AX);
+    own_emit_registers(code, X86_OP(1, 1, type->bits == 64, 0x7e), 0, from, X86_NONE, to);
+    from = to;
+  }
+  own_done(code, instr, from);
+}
+
+/* Into the first lane of what is nothing else yet: the others may be anything. */
+static void select_first(own_code_t *code, own_value_t *instr) {
+  own_value_t *value = instr->args[1];
+  int to;
+  if (own_is_truth(instr->type)) {
+    to = own_result(code, instr, OWN_SCRATCH_MASK);
+    x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, own_general(code, value, X86_AX));
+  } else if (is_general(value->type)) {
+    to = own_result(code, instr, SCRATCH + 2);
+    own_emit_registers(code, X86_OP(1, 1, value->type->bits == 64, 0x6e), 0, to, X86_NONE,
+                       own_general(code, value, X86_AX));
+  } else {
+    to = own_vector(code, value, SCRATCH);
+  }
+  own_done(code, instr, to);
+}
+
+static void select_insertion(own_code_t *code, own_value_t *instr) {
+  const own_value_t *into = instr->args[0], *lane = instr->args[2];
+  if (own_is_constant(lane) && own_is_constant(into) && into->is_poison && !lane->lanes[0])
+    select_first(code, instr);
+  else
+    own_lacks(code, "such an insertion");
+}
+
+/* --- orders ------------------------------------------------------------------------------------------------------ */
+
+static bool is_run(const own_value_t *shuffle, uint64_t first, uint64_t period) {
+  for (unsigned i = 0; i < shuffle->type->lanes; i++)
+    if (shuffle->lanes[i] != (first + i) % period) return false;
+  return true;
+}
+
+static bool is_all_first(const own_value_t *shuffle) {
+  for (unsigned i = 0; i < shuffle->type->lanes; i++)
+    if (shuffle->lanes[i]) return false;
+  return true;
+}
+
+static void select_splat(own_code_t *code, own_value_t *instr) {
+  static const unsigned char opcodes[] = {0x78, 0x79, 0x58, 0x59};
+  unsigned bits = instr->type->bits;
+  int index = bits == 64 ? 3 : bits == 32 ? 2 : bits == 16, to;
+  if (own_is_truth(instr->type)) {
+    to = own_result(code, instr, OWN_SCRATCH_MASK);
+    x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE, own_mask(code, instr->args[0], OWN_SCRATCH_MASK));
+    x86_shift_constant(&code->x, X86_SHL, true, X86_AX, 63);
+    x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+    x86_mask(&code->x, 3, true, false, 0x92, to, X86_NONE, X86_AX);
+  } else {
+    to = own_result(code, instr, SCRATCH + 2);
+    own_emit_registers(code, X86_OP(1, 2, bits == 64, opcodes[index]), own_width_of(code, instr->type), to, X86_NONE,
+                       own_vector(code, instr->args[0], SCRATCH));
+  }
+  own_done(code, instr, to);
+}
+
+/* The order as a constant of elements as wide as those that it orders. */
+static own_value_t *order_of(const own_value_t *shuffle) {
+  own_type_t *element = own_type_of(shuffle->type->context, LLVMIntegerTypeKind, shuffle->type->bits);
+  return own_constant(own_vector_of(element, shuffle->type->lanes), shuffle->lanes, false);
+}
+
+static void select_order(own_code_t *code, own_value_t *instr) {
+  const own_type_t *type = instr->type;
+  if (type->bits < 32 || own_width(type) < 128 || instr->args[0]->type != type) {
+    own_lacks(code, "such an order");
+    return;
+  }
+  int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
+  own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
+  own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x7e), width, to, order,
+                     own_vector(code, instr->args[1], SCRATCH));
+  own_done(code, instr, to);
+}
+
+/* Two vectors one behind the other. */
+static void select_join(own_code_t *code, own_value_t *instr) {
+  const own_type_t *half = instr->args[0]->type;
+  int to = own_result(code, instr, SCRATCH + 2), low = own_vector(code, instr->args[0], SCRATCH);
+  int high = own_vector(code, instr->args[1], SCRATCH + 1), width = own_width_of(code, instr->type);
+  unsigned bits = own_width(half);
+  if (bits == 64) {
+    own_emit_registers(code, X86_OP(1, 1, 1, 0x6c), 0, to, low, high);
+  } else if (bits == 128 || bits == 256) {
+    own_emit_registers(code, X86_OP(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low, high);
+    x86_byte(&code->x, 1);
+  } else {
+    own_lacks(code, "such a join");
+  }
+  own_done(code, instr, to);
+}
+
+typedef enum shuffle { IS_SPLAT, IS_PART, IS_JOIN, IS_ORDER } shuffle_t;
+
+static shuffle_t kind_of(const own_value_t *instr) {
+  const own_type_t *from = instr->args[0]->type;
+  unsigned lanes = instr->type->lanes;
+  if (is_all_first(instr)) return IS_SPLAT;
+  if (lanes <= from->lanes && is_run(instr, instr->lanes[0], from->lanes) &&
+      (!instr->lanes[0] || (from->bits >= 32 && own_width(from) >= 128)))
+    return IS_PART;
+  return lanes == 2 * from->lanes && is_run(instr, 0, lanes) ? IS_JOIN : IS_ORDER;
+}
+
+static void select_part(own_code_t *code, own_value_t *instr) {
+  int value = own_vector(code, instr->args[0], SCRATCH);
+  unsigned first = (unsigned)instr->lanes[0];
+  if (first) turn(code, instr->args[0]->type, SCRATCH + 2, value, first), value = SCRATCH + 2;
+  own_done(code, instr, value);
+}
+
+static void select_shuffle(own_code_t *code, own_value_t *instr) {
+  shuffle_t kind = kind_of(instr);
+  if (kind != IS_SPLAT && own_is_truth(instr->type))
+    own_lacks(code, "an order of bits");
+  else
+    (kind == IS_SPLAT  ? select_splat
+     : kind == IS_PART ? select_part
+     : kind == IS_JOIN ? select_join
+                       : select_order)(code, instr);
+}
+
+own_value_t *own_constant_read(const own_value_t *instr, int k) {
+  own_value_t *value = instr->args[k];
+  if (instr->op == OWN_SHUFFLE && k == 2) return kind_of(instr) == IS_ORDER ? order_of(instr) : NULL;
+  if (!own_is_constant(value) || value->is_poison || own_class_of(value->type) != OWN_VECTORS) return NULL;
+  bool is_filler = (instr->op == OWN_MASKED_LOAD || instr->op == OWN_GATHER) && k == 3;
+  bool is_rest =
+      (instr->op >= OWN_RANGE_PS && instr->op <= OWN_SCALEF_PD && k > 1) || (instr->op >= OWN_RSQRT14_PS && k > 0);
+  return instr->op == OWN_PHI || instr->op == OWN_CALL || is_filler || is_rest || own_width(value->type) > 512 ? NULL
+                                                                                                               : value;
+}
+
+bool own_select_lanes(own_code_t *code, own_value_t *instr) {
+  switch (instr->op) {
+    case OWN_EXTRACT: select_lane(code, instr); return true;
+    case OWN_INSERT: select_insertion(code, instr); return true;
+    case OWN_SHUFFLE: select_shuffle(code, instr); return true;
+    default: return false;
+  }
+}

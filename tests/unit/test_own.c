@@ -1,0 +1,251 @@
+/* Own code generation: what it computes against what it folds, values in circles, more values than registers, and what
+ * it leaves to LLVM. */
+#include "jit/own.h"
+
+#include <string.h>
+
+#include "jit/code.h"
+#include "jit/object_loader.h"
+#include "unit.h"
+
+typedef void (*run_fn)(void *out, const void *in, int64_t count);
+
+/* A function (out, in, count) that is being written, with its first block open. */
+typedef struct test {
+  jit_code_t code;
+  LLVMValueRef function, out, in, count;
+  LLVMTypeRef i64;
+  jit_object_t *object;
+} test_t;
+
+static void begin(test_t *test) {
+  llvm_use(&own_api);
+  jit_code_init(&test->code, jit_target_host(), "test");
+  LLVMContextRef c = test->code.context;
+  LLVMTypeRef pointer = llvm()->PointerTypeInContext(c, 0);
+  test->i64 = llvm()->Int64TypeInContext(c);
+  LLVMTypeRef params[] = {pointer, pointer, test->i64};
+  LLVMTypeRef type = llvm()->FunctionType(llvm()->VoidTypeInContext(c), params, 3, false);
+  test->function = llvm()->AddFunction(test->code.module, "test", type);
+  LLVMValueRef *arguments[] = {&test->out, &test->in, &test->count};
+  for (unsigned k = 0; k < 3; k++) *arguments[k] = llvm()->GetParam(test->function, k);
+  llvm()->PositionBuilderAtEnd(test->code.builder, llvm()->AppendBasicBlockInContext(c, test->function, ""));
+}
+
+/* NULL: it is left to LLVM. */
+static run_fn end(test_t *test) {
+  hr_buffer_t *bytes;
+  void *run = NULL;
+  llvm()->BuildRetVoid(test->code.builder);
+  CU_ASSERT_PTR_NULL_FATAL(own_compile(test->code.module, &bytes));
+  test->object = NULL;
+  if (bytes) {
+    CU_ASSERT_PTR_NULL_FATAL(jit_object_load(hr_buffer_data(bytes), hr_buffer_size(bytes), &test->object));
+    CU_ASSERT_PTR_NULL_FATAL(jit_object_find(test->object, "test", &run));
+  }
+  hr_buffer_release(bytes);
+  jit_code_deinit(&test->code);
+  llvm_use(NULL);
+  return (run_fn)run;
+}
+
+static LLVMValueRef place(test_t *test, LLVMValueRef array, LLVMTypeRef element, int64_t i) {
+  LLVMValueRef index = jit_int(test->i64, i);
+  return llvm()->BuildGEP2(test->code.builder, element, array, &index, 1, "");
+}
+
+static LLVMValueRef read_at(test_t *test, LLVMTypeRef type, int64_t i) {
+  return llvm()->BuildLoad2(test->code.builder, type, place(test, test->in, type, i), "");
+}
+
+static void write_at(test_t *test, LLVMValueRef value, int64_t i) {
+  llvm()->BuildStore(test->code.builder, value, place(test, test->out, llvm()->TypeOf(value), i));
+}
+
+/* --- what is computed, and what is folded ------------------------------------------------------------------------ */
+
+typedef LLVMValueRef (*build_fn)(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *);
+
+static const int64_t numbers[] = {1, 3, 7, -1, -5, 100, -128, 12345, -32768, 2147483647, -2147483648LL, 5000000000LL};
+#define NUMBERS ((int)(sizeof numbers / sizeof *numbers))
+
+static uint64_t computed(build_fn build, unsigned bits, int64_t a, int64_t b) {
+  int64_t in[2] = {a, b}, out = 0;
+  test_t test;
+  begin(&test);
+  LLVMTypeRef type = llvm()->IntTypeInContext(test.code.context, bits);
+  LLVMValueRef x = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, test.i64, 0), "");
+  LLVMValueRef y = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, test.i64, 1), "");
+  write_at(&test, build(test.code.builder, x, y, ""), 0);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(&out, in, 0);
+  jit_object_unload(test.object);
+  return (uint64_t)out;
+}
+
+/* False: it is not folded, as a division by nothing is not. */
+static bool folded(build_fn build, unsigned bits, int64_t a, int64_t b, uint64_t *out_value) {
+  test_t test;
+  begin(&test);
+  LLVMTypeRef type = llvm()->IntTypeInContext(test.code.context, bits);
+  LLVMValueRef value = build(test.code.builder, jit_int(type, a), jit_int(type, b), "");
+  bool is_constant = llvm()->IsConstant(value);
+  if (is_constant) *out_value = llvm()->ConstIntGetZExtValue(value);
+  end(&test);
+  jit_object_unload(test.object);
+  return is_constant;
+}
+
+static void try_integers(build_fn build, unsigned bits) {
+  for (int i = 0; i < NUMBERS; i++)
+    for (int k = 0; k < NUMBERS; k++) {
+      uint64_t want;
+      if (folded(build, bits, numbers[i], numbers[k], &want))
+        CU_ASSERT_EQUAL(computed(build, bits, numbers[i], numbers[k]), want);
+    }
+}
+
+static void test_integers(void) {
+  if (!own_is_able(jit_target_host())) return;
+  const build_fn builds[] = {own_api.BuildAdd,  own_api.BuildSub,  own_api.BuildMul, own_api.BuildUDiv,
+                             own_api.BuildSDiv, own_api.BuildURem, own_api.BuildSRem, own_api.BuildAnd,
+                             own_api.BuildOr,   own_api.BuildXor,  own_api.BuildShl, own_api.BuildLShr,
+                             own_api.BuildAShr};
+  for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
+    for (unsigned bits = 8; bits <= 64; bits *= 2) try_integers(builds[i], bits);
+}
+
+static void test_constants_are_one(void) {
+  test_t test;
+  begin(&test);
+  LLVMValueRef two = jit_int(test.i64, 2), four = llvm()->BuildAdd(test.code.builder, two, two, "");
+  CU_ASSERT_PTR_EQUAL(four, jit_int(test.i64, 4));
+  CU_ASSERT_PTR_EQUAL(llvm()->BuildMul(test.code.builder, test.count, jit_int(test.i64, 1), ""), test.count);
+  end(&test);
+  jit_object_unload(test.object);
+}
+
+/* --- where values are -------------------------------------------------------------------------------------------- */
+
+#define CIRCLE 5
+
+/* `count` times: each takes over the next one's value, the last the first's plus 1. */
+static void write_circle(test_t *test, LLVMTypeRef type, LLVMValueRef one) {
+  LLVMBuilderRef b = test->code.builder;
+  LLVMBasicBlockRef before = llvm()->GetInsertBlock(b), loop, after;
+  LLVMValueRef values[CIRCLE], phis[CIRCLE];
+  for (int k = 0; k < CIRCLE; k++) values[k] = read_at(test, type, k);
+  loop = llvm()->AppendBasicBlockInContext(test->code.context, test->function, "");
+  after = llvm()->AppendBasicBlockInContext(test->code.context, test->function, "");
+  llvm()->BuildBr(b, loop);
+  llvm()->PositionBuilderAtEnd(b, loop);
+  LLVMValueRef turn = llvm()->BuildPhi(b, test->i64, ""), zero = jit_int(test->i64, 0);
+  for (int k = 0; k < CIRCLE; k++) phis[k] = llvm()->BuildPhi(b, type, "");
+  bool is_float = llvm()->GetTypeKind(type) != LLVMIntegerTypeKind;
+  LLVMValueRef first = (is_float ? llvm()->BuildFAdd : llvm()->BuildAdd)(b, phis[0], one, "");
+  LLVMValueRef next = llvm()->BuildAdd(b, turn, jit_int(test->i64, 1), "");
+  for (int k = 0; k < CIRCLE; k++) {
+    llvm()->AddIncoming(phis[k], &values[k], &before, 1);
+    llvm()->AddIncoming(phis[k], k + 1 < CIRCLE ? &phis[k + 1] : &first, &loop, 1);
+  }
+  llvm()->AddIncoming(turn, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, loop}, 2);
+  llvm()->BuildCondBr(b, llvm()->BuildICmp(b, LLVMIntSLT, next, test->count, ""), loop, after);
+  llvm()->PositionBuilderAtEnd(b, after);
+  for (int k = 0; k < CIRCLE; k++) write_at(test, phis[k], k);
+}
+
+#define TURNS 8 /* the last of them finds what seven have left */
+static const int64_t circle_in[CIRCLE] = {10, 20, 30, 40, 50}, circle_out[CIRCLE] = {31, 41, 51, 12, 22};
+
+static void test_circle_of_integers(void) {
+  int64_t out[CIRCLE];
+  test_t test;
+  if (!own_is_able(jit_target_host())) return;
+  begin(&test);
+  write_circle(&test, test.i64, jit_int(test.i64, 1));
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, circle_in, TURNS);
+  CU_ASSERT_EQUAL(memcmp(out, circle_out, sizeof circle_out), 0);
+  jit_object_unload(test.object);
+}
+
+static void test_circle_of_floats(void) {
+  float in[CIRCLE], out[CIRCLE];
+  test_t test;
+  if (!own_is_able(jit_target_host())) return;
+  for (int k = 0; k < CIRCLE; k++) in[k] = (float)circle_in[k];
+  begin(&test);
+  LLVMTypeRef f32 = llvm()->FloatTypeInContext(test.code.context);
+  write_circle(&test, f32, jit_real(f32, 1));
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, TURNS);
+  for (int k = 0; k < CIRCLE; k++) CU_ASSERT_EQUAL(out[k], (float)circle_out[k]);
+  jit_object_unload(test.object);
+}
+
+#define MANY 48
+
+/* All are read before the first is used; each is added to the one as far from the other end. */
+static run_fn write_many(test_t *test, LLVMTypeRef type, LLVMTypeRef element, int lanes) {
+  LLVMValueRef values[MANY];
+  LLVMBuilderRef b = test->code.builder;
+  for (int k = 0; k < MANY; k++)
+    values[k] = llvm()->BuildLoad2(b, type, place(test, test->in, element, k * lanes), "");
+  for (int k = MANY; k-- > 0;) {
+    LLVMValueRef sum = (lanes > 1 ? llvm()->BuildFAdd : llvm()->BuildAdd)(b, values[k], values[MANY - 1 - k], "");
+    llvm()->BuildStore(b, sum, place(test, test->out, element, k * lanes));
+  }
+  return end(test);
+}
+
+static void test_many_vectors(void) {
+  float in[MANY * 16], out[MANY * 16];
+  test_t test;
+  if (!own_is_able(jit_target_host())) return;
+  begin(&test);
+  LLVMTypeRef f32 = llvm()->FloatTypeInContext(test.code.context);
+  run_fn run = write_many(&test, llvm()->VectorType(f32, 16), f32, 16);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (int i = 0; i < MANY * 16; i++) in[i] = (float)(i * i % 1009);
+  run(out, in, 0);
+  for (int i = 0; i < MANY * 16; i++) CU_ASSERT_EQUAL(out[i], in[i] + in[(MANY - 1 - i / 16) * 16 + i % 16]);
+  jit_object_unload(test.object);
+}
+
+static void test_many_integers(void) {
+  int64_t in[MANY], out[MANY];
+  test_t test;
+  if (!own_is_able(jit_target_host())) return;
+  begin(&test);
+  run_fn run = write_many(&test, test.i64, test.i64, 1);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (int i = 0; i < MANY; i++) in[i] = (int64_t)i * i * i;
+  run(out, in, 0);
+  for (int i = 0; i < MANY; i++) CU_ASSERT_EQUAL(out[i], in[i] + in[MANY - 1 - i]);
+  jit_object_unload(test.object);
+}
+
+/* --- what is not known here -------------------------------------------------------------------------------------- */
+
+static void test_left_to_llvm(void) {
+  test_t test;
+  begin(&test);
+  LLVMTypeRef wide = llvm()->VectorType(test.i64, 16);
+  LLVMValueRef value = read_at(&test, wide, 0);
+  write_at(&test, llvm()->BuildAdd(test.code.builder, value, value, ""), 0);
+  CU_ASSERT_PTR_NULL(end(&test));
+}
+
+CU_TestInfo suite_own[] = {
+    {"integers as they are folded", test_integers},
+    {"constants are one object each", test_constants_are_one},
+    {"integers in a circle", test_circle_of_integers},
+    {"floats in a circle", test_circle_of_floats},
+    {"more vectors than registers", test_many_vectors},
+    {"more integers than registers", test_many_integers},
+    {"what is left to LLVM", test_left_to_llvm},
+    CU_TEST_INFO_NULL,
+};
