@@ -135,14 +135,21 @@ bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, in
   return true;
 }
 
-bool tp_shm_is_all_done(const tp_shm_turn_t *turn) {
+int64_t tp_shm_pieces_done(const tp_shm_turn_t *turn) {
   uint64_t done = atomic_load_explicit(&turn->group->block->done, memory_order_acquire);
-  return done >> 32 == turn->number && (int64_t)(done & UINT32_MAX) >= turn->pieces;
+  return done >> 32 == turn->number ? (int64_t)(done & UINT32_MAX) : 0;
 }
+
+void tp_shm_set_pieces_done(const tp_shm_turn_t *turn, int64_t pieces) {
+  uint64_t done = (uint64_t)turn->number << 32 | (uint64_t)pieces;
+  atomic_store_explicit(&turn->group->block->done, done, memory_order_release);
+}
+
+static bool is_all_done(const tp_shm_turn_t *turn) { return tp_shm_pieces_done(turn) >= turn->pieces; }
 
 /* Is it, or its work, done as far as this one waits for it? */
 static bool has_done(const tp_shm_turn_t *turn, int member) {
-  return turn->pieces ? tp_shm_is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
+  return turn->pieces ? is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
 }
 
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
@@ -258,7 +265,7 @@ static hr_status_t do_any_share(tp_shm_turn_t *turn, bool *out_done) {
     tp_shm_count_piece(turn, &block->done, turn->pieces, &last);
     turn->request->groups->moves++;
   }
-  *out_done = tp_shm_is_all_done(turn);
+  *out_done = is_all_done(turn);
   return NULL;
 }
 

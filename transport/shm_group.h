@@ -65,8 +65,10 @@ static inline void tp_shm_did(tp_shm_turn_t *turn) {
 }
 /* Counts one more of a block's pieces, of at most so many, and says which one it was; false: there are no more. */
 bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece);
-/* Are all pieces done? */
-bool tp_shm_is_all_done(const tp_shm_turn_t *turn);
+/* How many of the block's pieces are done. */
+int64_t tp_shm_pieces_done(const tp_shm_turn_t *turn);
+/* Says it all at once, for all members: only where one member alone does. */
+void tp_shm_set_pieces_done(const tp_shm_turn_t *turn, int64_t pieces);
 /* The last step, of having read what others have in their staging memory: they may use it again. */
 static inline hr_status_t tp_shm_leave(tp_shm_turn_t *turn) {
   tp_shm_did(turn);

@@ -109,23 +109,23 @@ static hr_status_t step_recv(tp_shm_turn_t *turn, bool *out_done) {
 
 /* --- who comes second copies --- */
 
-/* Counts once that it is done, or twice that it cannot be done. */
+enum { OUTCOME_COPIED = 1, OUTCOME_OUT_OF_REACH = 2 }; /* for who comes second; as done pieces of the block */
+
 static hr_status_t copy_for_both(tp_shm_turn_t *turn) {
   bool reaches = tp_shm_note(turn, SENDER)->is_shared && tp_shm_note(turn, RECEIVER)->is_shared;
   HR_TRY(tp_shm_check_sizes(turn));
   if (reaches) tp_shm_copy(tp_shm_out(turn, RECEIVER), tp_shm_in(turn, SENDER), turn->size_bytes, streams(turn));
-  int64_t piece;
-  for (int i = 0; i < (reaches ? 1 : 2); i++) tp_shm_count_piece(turn, &turn->group->block->done, 2, &piece);
+  tp_shm_set_pieces_done(turn, reaches ? OUTCOME_COPIED : OUTCOME_OUT_OF_REACH);
   return NULL;
 }
 
 static hr_status_t wait_for_copy(tp_shm_turn_t *turn, bool *out_done) {
   bool sends = turn->group->mine == SENDER;
-  if (!tp_shm_is_all_done(turn)) return !sends && tp_shm_member_did(turn, SENDER, 1) ? check_size(turn) : NULL;
-  turn->pieces = 2;
-  *out_done = !tp_shm_is_all_done(turn);
+  int64_t outcome = tp_shm_pieces_done(turn);
+  if (!outcome) return !sends && tp_shm_member_did(turn, SENDER, 1) ? check_size(turn) : NULL;
   turn->pieces = 0;
   if (!sends) tp_shm_did(turn);
+  *out_done = outcome == OUTCOME_COPIED;
   if (*out_done) return NULL;
   turn->first = 1;
   turn->step = sends ? send_all : step_recv;
