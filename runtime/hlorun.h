@@ -82,14 +82,15 @@ hlorun_status_t hlorun_client_barrier(hlorun_client_t *client);
 /* Collects `size_bytes` bytes of every rank in rank 0's `out` (world_size * size_bytes; ignored elsewhere). */
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out);
 /* Of clients that trace. Collective: rank 0 gets the timeline of all processes as JSON for chrome://tracing and
- * ui.perfetto.dev, which the caller frees; the others get NULL. */
+ * ui.perfetto.dev, which the caller frees: of each a row of its steps, and one of each worker's shares of them. The
+ * others get NULL. */
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json);
 /* The same of this process alone, asking no other: after a failure. */
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json);
-/* Calls of this process that the timeline had no place for. */
+/* Calls and shares of this process that the timeline had no place for. */
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client);
-/* Where the time of this process went, by kernel, against what the machine can do, which is measured now: a table that
- * the caller frees. */
+/* Where the time of this process went, by kernel, against what the machine can do, which is measured now, and how many
+ * workers were busy meanwhile: a table that the caller frees. */
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table);
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes);
 hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes);

@@ -30,7 +30,8 @@ int hr_workers_count(const hr_workers_t *workers); /* NULL: 1 */
 typedef void (*hr_workers_fn)(void *context, int64_t begin, int64_t end, int worker);
 
 /* Runs `fn` over the units 0 .. count-1, cut into chunks of at least `grain`, and returns when all are done. Chunks are
- * dealt out as workers become free. With no more than `grain` units, or a pool of one (or NULL), it is a plain call.
+ * dealt out as workers become free; one that comes when none is left, as it slept or its core was busy, is not waited
+ * for. With no more than `grain` units, or a pool of one (or NULL), it is a plain call.
  * Cost: about a microsecond when the workers are awake. */
 void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_workers_fn fn, void *context);
 /* The same with one chunk a worker, of equal size. */
