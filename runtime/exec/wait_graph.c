@@ -77,7 +77,8 @@ static void describe(const exec_comm_t *comm, note_t *mine) {
              comm->waits_in->op == HLO_SEND ? "receive" : "send",
              (long)hlo_attr_int(comm->waits_in, HLO_ATTR_CHANNEL_ID), place);
   else
-    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *place ? " at " : ", outside of its program", place);
+    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *place ? " at " : ", outside of its program",
+             place);
 }
 
 /* --- messages --- */
@@ -237,8 +238,9 @@ static hr_status_t finish_listening(exec_graph_t *graph, double now) {
   graph->reported_s = now;
   graph->all[0] = (note_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
+  const note_t *late = &graph->all[graph->late_rank < 0 ? 0 : graph->late_rank];
   if (graph->late_rank >= 0)
-    return report(too_long(graph->late_rank, &graph->all[graph->late_rank], (double)graph->all[graph->late_rank].waited_s), graph);
+    return report(too_long(graph->late_rank, late, (double)late->waited_s), graph);
   hr_status_t st = report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
   hr_status_print_notes(stderr, st);
   hr_status_release(st);

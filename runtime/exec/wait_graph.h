@@ -9,8 +9,8 @@
 
 /* Asks for the report, which rank 0 prints to standard error when it waits next. From any thread of any rank. */
 void exec_wait_ask(exec_comm_t *comm);
-/* Called again and again while the process waits or goes round in a loop, by the thread that does; `often`: thousands of
- * times a second. Errors: DEADLINE on rank 0 when another process has waited too long, with the report. */
+/* Called again and again while the process waits or goes round in a loop, by the thread that does; `often`: thousands
+ * of times a second. Errors: DEADLINE on rank 0 when another process has waited too long, with the report. */
 hr_status_t exec_wait_poll(exec_comm_t *comm, bool often);
 /* The failure of a process that has waited too long, with what it waits for; on rank 0 with the report. Called as
  * exec_wait_poll. */
