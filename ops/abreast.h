@@ -11,8 +11,7 @@
 
 typedef struct abreast_loops {
   int lanes;
-  /* `count` arrays of `elements`, at most as many as lanes, to lanes and back. Lanes that are left get the last array.
-   * */
+  /* `count` arrays of `elements`, at most as many as lanes, to lanes and back. Lanes left over get the last array. */
   void (*load)(const void *from, int64_t elements, int64_t count, void *to);
   void (*store)(const void *from, int64_t elements, int64_t count, void *to);
   void (*factor)(int64_t m, int64_t n, void *a, void *taus);     /* geqrf */
