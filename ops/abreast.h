@@ -1,5 +1,5 @@
-/* Many small matrices of f32 or f64 at once, one a lane of the processor's vectors: element (i, j) of all of them side by
- * side, so that no size is too small for the vectors. Reflectors are LAPACK's, as in reflectors.h.
+/* Many small matrices of f32 or f64 at once, one a lane of the processor's vectors: element (i, j) of all of them side
+ * by side, so that no size is too small for the vectors. Reflectors are LAPACK's, as in reflectors.h.
  * Matrices are row-major; those of a call lie one after the other. Sums of squares must neither overflow nor vanish
  * (abreast_are_safe). Thread: any, on memory of its own, aligned to 64 bytes. */
 #ifndef HLO_OPS_ABREAST_H
@@ -11,7 +11,7 @@
 
 typedef struct abreast_loops {
   int lanes;
-  /* `count` arrays of `elements`, at most as many as lanes, to lanes and back. Lanes that are left get the last array. */
+  /* `count` arrays of `elements`, at most as many as lanes, to lanes and back. Lanes left over get the last array. */
   void (*load)(const void *from, int64_t elements, int64_t count, void *to);
   void (*store)(const void *from, int64_t elements, int64_t count, void *to);
   void (*factor)(int64_t m, int64_t n, void *a, void *taus);     /* geqrf */

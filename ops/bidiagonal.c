@@ -1,6 +1,6 @@
-/* Columns and rows in turn, the matrix itself brought up to date after a block of them: until then it is
- * A - v y^H - x u^H, with rows v and u of reflectors from the left and from the right, and rows y and x made of A^H v and
- * A u. Half of the work is these two products, which read what is left of the matrix once each; workers share it. */
+/* Columns and rows in turn, the matrix itself brought up to date after a block of them: until then it is A - v y^H - x
+ * u^H, with rows v and u of reflectors from the left and from the right, and rows y and x made of A^H v and A u. Half
+ * of the work is these two products, which read what is left of the matrix once each; workers share it. */
 #include "ops/bidiagonal.h"
 
 #define BLOCK REFLECTORS_BLOCK
@@ -10,7 +10,7 @@
 typedef struct bidiagonal_run {
   const planes_kind_t *kind;
   const reflectors_t *left, *right;
-  planes_t a, v, u, x, y, factors; /* of the block, a row for each reflector: v and x as long as columns, u and y as rows */
+  planes_t a, v, u, x, y, factors; /* v and x: rows as long as a's columns, u and y: as its rows */
   int64_t m, n, first, count;
   hr_workers_t *workers;
   char *space;

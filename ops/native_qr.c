@@ -1,5 +1,5 @@
-/* geqrf, orgqr and ormqr by own reflectors (reflectors.h). Real matrices are worked on where they are, of complex ones the
- * parts are taken apart first. */
+/* geqrf, orgqr and ormqr by own reflectors (reflectors.h). Real matrices are worked on where they are, of complex ones
+ * the parts are taken apart first. */
 #include <string.h>
 
 #include "ops/abreast.h"

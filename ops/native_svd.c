@@ -1,4 +1,5 @@
-/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are LAPACK's (bdsdc), and
+/* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are LAPACK's (bdsdc),
+ * and
  * own reflectors back. As in LAPACK, a matrix with many more rows than columns is factored into Q R first, and one with
  * more columns than rows is turned over: C stands for the matrix that has at least as many rows as columns.
  *
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/dl.h"
+#include "ops/abreast.h"
 #include "ops/bidiagonal.h"
 #include "ops/native_linalg.h"
 
@@ -20,7 +22,9 @@ typedef struct svd_native {
   int64_t reduced_rows; /* of D */
   bool turned, factored, vectors, whole; /* whole: all by LAPACK */
   char mode;
-  lapack_fn bdsdc, gesdd;
+  lapack_fn bdsdc, gesdd, lasq1;
+  int64_t batch;
+  const abreast_loops_t *abreast; /* for the values of small ones; NULL: matrices one by one */
   /* Offsets in the memory of a matrix. */
   size_t q_at, left_at, right_at, c_at, d_at, work_at, diagonal_at, beside_at, u_at, vt_at, reals_at, ints_at, out_at;
 } svd_native_t;
@@ -178,17 +182,75 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   run->info[i] = info;
 }
 
+/* --- the values of small ones side by side --- */
+
+/* Places in the memory of a worker: lanes of the matrices, of what is beside the diagonal, of the diagonal and of taus;
+ * then matrices turned over, what is beside their diagonals, and work. */
+typedef struct svd_lanes {
+  size_t a, beside, diagonal, left, right, turned, besides, work, total;
+} svd_lanes_t;
+
+static svd_lanes_t place_lanes(const svd_native_t *p) {
+  size_t line = (size_t)(p->abreast->lanes * p->kind.bytes), k = (size_t)p->columns, size = (size_t)(p->m * p->n);
+  svd_lanes_t at = {.total = 0};
+  at.a = native_take(&at.total, size * line);
+  at.beside = native_take(&at.total, k * line);
+  at.diagonal = native_take(&at.total, k * line);
+  at.left = native_take(&at.total, k * line);
+  at.right = native_take(&at.total, k * line);
+  at.turned = native_take(&at.total, size * line);
+  at.besides = native_take(&at.total, k * line);
+  at.work = native_take(&at.total, 4 * k * (size_t)p->kind.bytes);
+  return at;
+}
+
+static void load_lanes(const svd_native_t *p, const char *in, int64_t count, const svd_lanes_t *at, char *space) {
+  int64_t size = p->m * p->n;
+  for (int64_t i = 0; i < count && p->turned; i++)
+    native_turn(p->kind.dtype, array_at(p, in, i, size), p->m, p->n, array_at(p, space + at->turned, i, size));
+  p->abreast->load(p->turned ? space + at->turned : in, size, count, space + at->a);
+  memset(space + at->beside, 0, (size_t)(p->columns * p->abreast->lanes * p->kind.bytes));
+}
+
+static void solve_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
+  const svd_run_t *run = context;
+  const svd_native_t *p = run->plan;
+  svd_lanes_t at = place_lanes(p);
+  int64_t first = group * p->abreast->lanes, left = p->batch - first, k = p->columns;
+  int64_t count = left < p->abreast->lanes ? left : p->abreast->lanes;
+  const char *in = array_at(p, run->in, first, p->m * p->n);
+  if (!abreast_are_safe(p->kind.dtype, in, p->m * p->n, count)) {
+    for (int64_t i = first; i < first + count; i++) solve_matrix(context, i, workers, memory, space);
+    return;
+  }
+  load_lanes(p, in, count, &at, space);
+  p->abreast->bidiagonal(p->rows, k, space + at.a, space + at.diagonal, space + at.beside, space + at.left,
+                         space + at.right);
+  p->abreast->store(space + at.diagonal, k, count, array_at(p, run->s, first, k));
+  p->abreast->store(space + at.beside, k, count, space + at.besides);
+  for (int64_t i = 0; i < count; i++) {
+    int n = (int)k, info = 0;
+    p->lasq1(&n, array_at(p, run->s, first + i, k), array_at(p, space + at.besides, i, k), space + at.work, &info);
+    run->info[first + i] = info;
+  }
+}
+
+static native_matrix_fn choose_solver(const svd_native_t *p) {
+  return p->whole ? solve_whole : p->abreast ? solve_group : solve_matrix;
+}
+
 static hr_status_t run_gesdd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
   svd_run_t r = {plan, in[0], out[1], out[2], out[3], out[4]};
-  native_matrices_run(&r.plan->matrices, run, r.plan->whole ? solve_whole : solve_matrix, &r);
+  native_matrices_run(&r.plan->matrices, run, choose_solver(r.plan), &r);
   return NULL;
 }
 
 /* --- planning --- */
 
-static bool find_routine(svd_native_t *plan) {
-  hr_status_t st =
-      hr_dl_symbol(HR_LIBRARY_LAPACK, plan->kind.bytes == 8 ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
+static bool find_routines(svd_native_t *plan) {
+  bool is_double = plan->kind.bytes == 8;
+  hr_status_t st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dbdsdc_" : "sbdsdc_", (void **)&plan->bdsdc);
+  if (!st) st = hr_dl_symbol(HR_LIBRARY_LAPACK, is_double ? "dlasq1_" : "slasq1_", (void **)&plan->lasq1);
   hr_status_release(st);
   return !st;
 }
@@ -239,6 +301,16 @@ static void take_sizes(const op_step_t *step, const lapack_plan_t *lapack, svd_n
   p->whole = p->vectors && p->columns <= WHOLE_SIZE && p->rows <= 4 * WHOLE_SIZE, p->gesdd = lapack->routine;
 }
 
+static size_t plan_matrices(const op_native_target_t *target, double products, svd_native_t *plan) {
+  size_t bytes = plan_memory(plan), space = reflectors_space_bytes(&plan->kind);
+  if (!plan->vectors) plan->abreast = abreast_find(plan->kind.dtype, plan->batch, plan->m, plan->n);
+  if (!plan->abreast) return native_matrices_plan(target, plan->batch, products, bytes, space, &plan->matrices);
+  int64_t lanes = plan->abreast->lanes, groups = (plan->batch + lanes - 1) / lanes;
+  size_t wanted = place_lanes(plan).total;
+  return native_matrices_plan(target, groups, products * (double)lanes, bytes, space > wanted ? space : wanted,
+                              &plan->matrices);
+}
+
 static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const lapack_plan_t *lapack;
   svd_native_t *plan;
@@ -248,12 +320,11 @@ static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step
   if (!lapack || lapack->batch == 0 || lapack->m < 1 || lapack->n < 1 || custom_result_count(step->out_shape) != 5)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!planes_kind(lapack->dtype, &plan->kind) || !find_routine(plan)) return NULL;
+  if (!planes_kind(lapack->dtype, &plan->kind) || !find_routines(plan)) return NULL;
   take_sizes(step, lapack, plan);
+  plan->batch = lapack->batch;
   double products = (double)plan->rows * (double)plan->columns * (double)plan->columns * (plan->vectors ? 6 : 2);
-  size_t bytes = plan_memory(plan);
-  out->scratch_bytes = native_matrices_plan(target, lapack->batch, products, bytes,
-                                            reflectors_space_bytes(&plan->kind), &plan->matrices);
+  out->scratch_bytes = plan_matrices(target, products, plan);
   out->flops = 2 * (double)lapack->batch * products;
   out->bytes = 2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
   out->plan = plan;

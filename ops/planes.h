@@ -1,7 +1,7 @@
-/* Matrices of f32, f64, c64 and c128 whose real and imaginary parts lie apart, so that all loops over them are loops over
- * reals: what the factorisations by reflectors (reflectors.h, tridiagonal.h, bidiagonal.h) work on. Rows are padded with
- * zeros to a multiple of PLANES_UNIT reals and loops take them from a multiple of it on: what stands before a vector's
- * first element must be zero. Thread: any. */
+/* Matrices of f32, f64, c64 and c128 whose real and imaginary parts lie apart, so that all loops over them are loops
+ * over reals: what the factorisations by reflectors (reflectors.h, tridiagonal.h, bidiagonal.h) work on. Rows are
+ * padded with zeros to a multiple of PLANES_UNIT reals and loops take them from a multiple of it on: what stands
+ * before a vector's first element must be zero. Thread: any. */
 #ifndef HLO_OPS_PLANES_H
 #define HLO_OPS_PLANES_H
 
@@ -11,11 +11,12 @@
 
 #define PLANES_UNIT 16
 
-/* Loops over rows of reals: out[i] += scale a[i] . x;  y += scale factors[i] a[i];  a[i] += scale factors[i] x;  x times
- * a number (im: NULL for real ones). */
+/* Loops over rows of reals: out[i] += scale a[i] . x;  y += scale factors[i] a[i];  a[i] += scale factors[i] x;  x
+ * times a number (im: NULL for real ones). */
 typedef struct planes_loops {
   void (*dots)(int64_t rows, int64_t count, const void *a, int64_t step, const void *x, double scale, void *out);
-  void (*add_rows)(int64_t rows, int64_t count, const void *a, int64_t step, const void *factors, double scale, void *y);
+  void (*add_rows)(int64_t rows, int64_t count, const void *a, int64_t step, const void *factors, double scale,
+                   void *y);
   void (*spread)(int64_t rows, int64_t count, const void *x, const void *factors, double scale, void *a, int64_t step);
   void (*scale)(int64_t count, void *re, void *im, double factor_re, double factor_im);
 } planes_loops_t;
@@ -59,7 +60,8 @@ void planes_store(const planes_kind_t *kind, planes_t from, int64_t rows, int64_
 void planes_copy(const planes_kind_t *kind, planes_t from, int64_t rows, int64_t columns, planes_t to);
 /* The largest magnitude of `count` reals, or `least` if that is larger; NaN if one is. */
 double planes_largest(const planes_kind_t *kind, const void *reals, int64_t count, double least);
-/* What brings numbers up to `largest` whose squares would overflow or vanish among those that do not: 1 or a power of 2. */
+/* What brings numbers up to `largest` whose squares would overflow or vanish among those that do not: 1 or a power of
+ * 2. */
 double planes_safe_factor(const planes_kind_t *kind, double largest);
 void planes_clear(const planes_kind_t *kind, planes_t a, int64_t rows, int64_t columns);
 

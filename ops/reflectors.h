@@ -34,8 +34,8 @@ bool reflectors_are_few(const reflectors_t *r);
 /* The triangles of all blocks, when vectors and taus are there. */
 void reflectors_close(hr_workers_t *workers, const reflectors_t *r);
 
-/* A = Q R of n columns, as LAPACK's geqrf leaves it: R above and the vectors below the diagonal. r: as many reflectors as
- * A has rows or columns, the fewer, of length r->length, its rows; they are found, and the
+/* A = Q R of n columns, as LAPACK's geqrf leaves it: R above and the vectors below the diagonal. r: as many reflectors
+ * as A has rows or columns, the fewer, of length r->length, its rows; they are found, and the
  * triangles but for a last one that has no columns behind it. space: reflectors_space_bytes for each
  * worker. */
 void reflectors_factor(hr_workers_t *workers, const reflectors_t *r, planes_t a, int64_t n, char *space);
