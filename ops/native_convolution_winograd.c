@@ -318,8 +318,9 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {plan, weights_of(plan, in[1]), in_order(workers, &plan->src, in[0], scratch), out[0], scratch + plan->packed_at,
-                      scratch + plan->spaces_at};
+  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0]};
+  r.src = in_order(workers, &plan->src, in[0], scratch);
+  r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else

@@ -233,8 +233,8 @@ static void larger_ones(void) {
   native_env_deinit(&env);
 }
 
-/* Windows of 3 x 3 over many channels are done by fewer products, and so are the gradients of such weights. One place in
- * some of them is infinite. */
+/* Windows of 3 x 3 over many channels are done by fewer products, and so are the gradients of such weights. One place
+ * in some of them is infinite. */
 static void fewer_products(void) {
   static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
   for (int i = 0; i < 60; i++) {
