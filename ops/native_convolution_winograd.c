@@ -5,6 +5,9 @@
  *   weights   at the points once for all tiles, packed as the right sides of 36 products of matrices
  *   block     some tiles, on one worker: their places at the points, 36 products [tiles][in] x [in][out], results
  *
+ * Gradients of weights are the same with results and weights exchanged: products [in][tiles] x [tiles][out] are added
+ * over the tiles of a part, parts are added, and weights come back from the points at the end.
+ *
  * Places outside are read from a line of zeros, and results outside go to a line that nobody reads. Errors are a few
  * times those of plain sums, relative to the largest places of a tile. What is not finite would spread over a tile:
  * where results are not, the tile is computed as it is defined. */
@@ -37,6 +40,18 @@ typedef struct winograd_weights {
   int64_t plane; /* elements of a point's packed weights */
 } winograd_weights_t;
 
+/* Gradients of weights at the points, and where they go. Steps in elements. */
+typedef struct winograd_gradients {
+  const void *sums;
+  int parts;
+  int64_t part_step, plane, row, in_channels, out_channels, tiles;
+  void *to;
+  int64_t in_step, out_step, places[9];
+  /* What a tile sees and its gradients; NULL: there is none. */
+  void (*find)(const void *context, int64_t tile, const void **in, const void **out);
+  const void *context;
+} winograd_gradients_t;
+
 #define TILES_FILE "ops/winograd_tiles.h"
 #include "ops/each_width.h"
 
@@ -46,9 +61,13 @@ typedef struct winograd_loops {
   bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
   void (*pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end, void *packed);
   void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
+  void (*results_at_points)(const void *const *places, int64_t channels, int64_t plane, void *points);
+  void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
 } winograd_loops_t;
 
-#define LOOPS_OF_TYPE(name) {name##_tile_at_points, name##_tile_from_points, name##_pack_weights, name##_place_directly}
+#define LOOPS_OF_TYPE(name)                                                                                       \
+  {name##_tile_at_points,  name##_tile_from_points,  name##_pack_weights, name##_place_directly, \
+   name##_results_at_points, name##_gradients_from_points}
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static const winograd_loops_t *choose_loops(bool is_double) {
@@ -78,10 +97,14 @@ typedef struct winograd {
   int64_t tiles, unit, blocks;          /* tiles in all and of a block */
   gemm_job_t job;                       /* of a point of a block, without addresses */
   int64_t in_plane, out_plane;          /* elements of a point of a block */
+  int64_t in_line, out_line;            /* of a tile in it */
+  int parts;                            /* gradients of weights: parts that have sums of their own */
+  int64_t sums_plane;                   /* elements of a point of these */
+  size_t sums_at;                       /* in a space */
   winograd_weights_t weights;           /* without address */
   const void *packed;                   /* weights that are known */
   size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
-  size_t in_at, out_at, zeros_at, spare_at, gemm_at; /* in a space */
+  size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
 
 typedef struct winograd_run {
@@ -154,10 +177,10 @@ static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, ch
   const winograd_t *plan = r->plan;
   int64_t channels = plan->problem->in_channels;
   const void *places[2][POINTS];
-  memset(space + plan->zeros_at, 0, (size_t)(channels * plan->element_bytes));
+  memset(space + plan->zeros_at, 0, plan->zeros_bytes);
   find_places(r, first, space + plan->zeros_at, places[0]);
   for (int64_t i = 0; i < tiles; i++) {
-    char *to = space + plan->in_at + i * plan->job.a_row * plan->element_bytes;
+    char *to = space + plan->in_at + i * plan->in_line * plan->element_bytes;
     find_places(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at, places[(i + 1) % 2]);
     plan->loops->tile_at_points(places[i % 2], places[(i + 1) % 2], channels, plan->in_plane, to);
   }
@@ -175,7 +198,7 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   for (int64_t i = 0; i < tiles; i++) {
     void *out[KEPT * KEPT];
     find_results(r, first + i, space + plan->spare_at, out);
-    const void *points = space + plan->out_at + i * plan->job.c_row * plan->element_bytes;
+    const void *points = space + plan->out_at + i * plan->out_line * plan->element_bytes;
     if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->out_plane, out))
       compute_directly(r, first + i, space, out);
   }
@@ -200,20 +223,108 @@ static winograd_weights_t weights_of(const winograd_t *plan, const void *data) {
   return weights;
 }
 
-hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
-  const winograd_t *plan = plan_;
+/* --- gradients of weights --- */
+
+static char *space_of(const winograd_run_t *r, int64_t part) {
+  return r->spaces + (size_t)part * r->plan->space_bytes;
+}
+
+/* One part's sums of the products of a block; those of the first block are set. */
+static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int worker, char *space) {
+  const winograd_t *plan = r->plan;
+  int64_t bytes = plan->element_bytes;
+  gemm_job_t job = plan->job;
+  job.k = tiles, job.mode = first ? GEMM_SET : GEMM_ADD;
+  for (int64_t i = 0; i < POINTS; i++) {
+    job.a = space + plan->in_at + (size_t)(i * plan->in_plane * bytes);
+    job.b = space + plan->out_at + (size_t)(i * plan->out_plane * bytes);
+    job.c = space + plan->sums_at + (size_t)(i * plan->sums_plane * bytes);
+    gemm_run_alone(&job, worker, space + plan->gemm_at);
+  }
+}
+
+static void read_results(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
+  const winograd_t *plan = r->plan;
+  for (int64_t i = 0; i < tiles; i++) {
+    void *places[KEPT * KEPT];
+    find_results(r, first + i, space + plan->zeros_at, places);
+    plan->loops->results_at_points((const void *const *)places, plan->problem->out_channels, plan->out_plane,
+                                   space + plan->out_at + i * plan->out_line * plan->element_bytes);
+  }
+}
+
+static void run_part(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_run_t *r = context;
+  const winograd_t *plan = r->plan;
+  for (int64_t part = begin; part < end; part++) {
+    int64_t block = plan->blocks * part / plan->parts, limit = plan->blocks * (part + 1) / plan->parts;
+    char *space = space_of(r, part);
+    for (int64_t i = block; i < limit; i++) {
+      int64_t first = i * plan->unit, left = plan->tiles - first, tiles = left < plan->unit ? left : plan->unit;
+      read_tiles(r, first, tiles, space);
+      read_results(r, first, tiles, space);
+      add_products(r, tiles, i == block, worker, space);
+    }
+  }
+}
+
+static void find_both(const void *context, int64_t tile, const void **in, const void **out) {
+  const winograd_run_t *r = context;
+  void *zeros = space_of(r, 0) + r->plan->zeros_at;
+  find_places(r, tile, zeros, in);
+  find_results(r, tile, NULL, (void **)out);
+}
+
+static void finish_gradients(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_gradients_t *g = context;
+  const winograd_run_t *r = g->context;
+  (void)worker;
+  r->plan->loops->gradients_from_points(g, begin, end);
+}
+
+static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *to) {
+  const winograd_t *plan = r->plan;
+  const winograd_weights_t *w = &plan->weights;
+  winograd_gradients_t g = {.sums = r->spaces + plan->sums_at, .parts = plan->parts,
+                            .part_step = (int64_t)plan->space_bytes / plan->element_bytes, .plane = plan->sums_plane,
+                            .row = plan->job.c_row, .in_channels = w->in_channels, .out_channels = w->out_channels,
+                            .tiles = plan->tiles, .in_step = w->in_step, .out_step = w->out_step,
+                            .find = find_both, .context = r};
+  g.to = (char *)to + plan->problem->arrays[CONV_WEI].start * plan->element_bytes;
+  memcpy(g.places, w->places, sizeof g.places);
+  hr_workers_for(workers, plan->parts, 1, run_part, (void *)r);
+  hr_workers_split(workers, w->in_channels, 4, finish_gradients, &g);
+}
+
+/* The input, and gradients of results, with channels innermost. */
+static const void *in_order(hr_workers_t *workers, const winograd_array_t *side, const void *from, char *scratch) {
+  if (!side->order) return from;
+  native_transpose_run(workers, side->order, scratch + side->at, from);
+  return scratch + side->at;
+}
+
+static hr_status_t run_weights(const op_native_run_t *run, const winograd_t *plan, void *const *in, void *const *out) {
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {plan, weights_of(plan, in[1]), in[0], out[0], scratch + plan->packed_at,
-                      scratch + plan->spaces_at};
+  winograd_run_t r = {.plan = plan, .spaces = scratch + plan->spaces_at};
+  r.src = in_order(workers, &plan->src, in[0], scratch);
+  r.dst = (char *)in_order(workers, &plan->dst, in[1], scratch);
+  run_gradients(workers, &r, out[0]);
+  return NULL;
+}
+
+hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+  const winograd_t *plan = plan_;
+  if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
+  char *scratch = run->scratch;
+  hr_workers_t *workers = native_workers(run, plan->workers);
+  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0]};
+  r.src = in_order(workers, &plan->src, in[0], scratch);
+  r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
     hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
-  if (plan->src.order) {
-    r.src = scratch + plan->src.at;
-    native_transpose_run(workers, plan->src.order, scratch + plan->src.at, in[0]);
-  }
   if (plan->dst.order) r.dst = scratch + plan->dst.at;
   hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
   if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
@@ -232,7 +343,7 @@ static bool has_type(const matmul_types_t *types) {
 }
 
 static bool has_form(const conv_problem_t *p) {
-  if (p->kind != CONV_FORWARD || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
+  if (p->kind == CONV_DATA || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
   for (int d = 0; d < 2; d++)
     if (p->window[d] != 3 || p->stride[d] != 1 || p->dilation[d] != 1) return false;
   return p->in_channels >= LEAST_CHANNELS && p->out_channels >= LEAST_CHANNELS;
@@ -266,10 +377,16 @@ static int64_t line_of(int64_t vectors) { return (vectors % LEAST_CHANNELS ? vec
 static void plan_product(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t in = divide_up(p->in_channels, LEAST_CHANNELS), out = divide_up(p->out_channels, LEAST_CHANNELS);
+  plan->in_line = line_of(in), plan->out_line = line_of(out);
+  plan->in_plane = (plan->unit * plan->in_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
+  plan->out_plane = (plan->unit * plan->out_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
   plan->job = (gemm_job_t){.dtype = p->types.real, .m = plan->unit, .n = out * LEAST_CHANNELS, .k = p->in_channels,
-                           .a_row = line_of(in), .a_col = 1, .c_row = line_of(out)};
-  plan->in_plane = (plan->unit * plan->job.a_row / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
-  plan->out_plane = (plan->unit * plan->job.c_row / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
+                           .a_row = plan->in_line, .a_col = 1, .c_row = plan->out_line};
+  if (p->kind != CONV_WEIGHTS) return;
+  plan->job.m = p->in_channels, plan->job.k = plan->unit;
+  plan->job.a_row = 1, plan->job.a_col = plan->in_line, plan->job.b_row = plan->out_line, plan->job.b_col = 1;
+  plan->parts = (int)(plan->blocks < plan->workers ? plan->blocks : plan->workers);
+  plan->sums_plane = (p->in_channels * plan->out_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
 }
 
 static void plan_weights(winograd_t *plan) {
@@ -317,7 +434,7 @@ static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_ro
                                  .spatial = {dense[1], dense[2]}};
   *out_fits = sort_dims(4, sorted, lies, dense) && given->start == 0 && given->count == side->as_read.count;
   if (!*out_fits) return NULL;
-  bool reads = role == CONV_SRC;
+  bool reads = role == CONV_SRC || p->kind == CONV_WEIGHTS;
   return native_transpose_plan_new(arena, (int)plan->element_bytes, 4, reads ? dims : sorted, reads ? strides : dense,
                                    &side->order);
 }
@@ -329,13 +446,15 @@ static size_t packed_bytes(const winograd_t *plan) {
 static size_t place_all(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
+  int64_t longest = p->in_channels > p->out_channels ? p->in_channels : p->out_channels;
   plan->in_at = native_take(&each, POINTS * (size_t)plan->in_plane * bytes);
   plan->out_at = native_take(&each, POINTS * (size_t)plan->out_plane * bytes);
-  plan->zeros_at = native_take(&each, (size_t)p->in_channels * bytes);
+  plan->zeros_at = native_take(&each, (size_t)longest * bytes);
+  plan->sums_at = native_take(&each, POINTS * (size_t)plan->sums_plane * bytes);
   plan->spare_at = native_take(&each, (size_t)p->out_channels * bytes);
   plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
-  plan->space_bytes = each;
-  plan->packed_at = native_take(&total, plan->packed ? 0 : packed_bytes(plan));
+  plan->space_bytes = each, plan->zeros_bytes = (size_t)longest * bytes;
+  plan->packed_at = native_take(&total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : packed_bytes(plan));
   plan->src.at = native_take(&total, plan->src.order ? (size_t)plan->src.as_read.count * bytes : 0);
   plan->dst.at = native_take(&total, plan->dst.order ? (size_t)plan->dst.as_read.count * bytes : 0);
   plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
@@ -344,7 +463,7 @@ static size_t place_all(winograd_t *plan) {
 
 static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *plan) {
   void *packed;
-  if (!plan->problem->constant_weights) return NULL;
+  if (plan->problem->kind == CONV_WEIGHTS || !plan->problem->constant_weights) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, packed_bytes(plan), &packed));
   winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
   plan->loops->pack_weights(&weights, 0, weights.columns, packed);

@@ -44,6 +44,29 @@ TILES_INLINE void TILES_NAME(from_points)(const TILES_NAME(acc) * m, int step, T
   to[3 * to_step] = C(A1 * A2) * odd_a + C(B1 * B2) * odd_b + m[5 * step];
 }
 
+/* 4 gradients of sums at the 6 points, with the factors that the products need; and the 3 gradients of weights that
+ * their products with the places are: the same way with sums and weights exchanged. */
+TILES_INLINE void TILES_NAME(sums_at_points)(const TILES_NAME(acc) * y, int step, TILES_NAME(acc) * to, int to_step) {
+  TILES_NAME(acc) y2 = y[2 * step], y3 = y[3 * step];
+  TILES_NAME(acc) a = C(1 / (2 * A2 * (A2 - B2))) * (y[0] + C(A2) * y2);
+  TILES_NAME(acc) b = C(1 / (2 * B2 * (B2 - A2))) * (y[0] + C(B2) * y2);
+  TILES_NAME(acc) odd_a = C(A1 / (2 * A2 * (A2 - B2))) * (y[step] + C(A2) * y3);
+  TILES_NAME(acc) odd_b = C(B1 / (2 * B2 * (B2 - A2))) * (y[step] + C(B2) * y3);
+  to[0] = C(1 / (A2 * B2)) * y[0];
+  to[to_step] = a + odd_a, to[2 * to_step] = a - odd_a;
+  to[3 * to_step] = b + odd_b, to[4 * to_step] = b - odd_b;
+  to[5 * to_step] = y3;
+}
+
+TILES_INLINE void TILES_NAME(weights_from_points)(const TILES_NAME(acc) * m, int step, TILES_NAME(acc) * to,
+                                                  int to_step) {
+  TILES_NAME(acc) even_a = m[step] + m[2 * step], odd_a = m[step] - m[2 * step];
+  TILES_NAME(acc) even_b = m[3 * step] + m[4 * step], odd_b = m[3 * step] - m[4 * step];
+  to[0] = m[0] + even_a + even_b;
+  to[to_step] = C(A1) * odd_a + C(B1) * odd_b;
+  to[2 * to_step] = C(A2) * even_a + C(B2) * even_b + m[5 * step];
+}
+
 /* Channels of a vector: the last one ends with the last channel, and does some of them again. */
 TILES_INLINE int64_t TILES_NAME(next)(int64_t at, int64_t channels) {
   return at + LANES < channels && at + 2 * LANES > channels ? channels - LANES : at + LANES;
@@ -101,6 +124,28 @@ TILES_TARGET static bool TILES_NAME(tile_from_points)(const void *points, int64_
   return sum == 0;
 }
 
+/* All channels of the gradients of a tile's results, one line of `points` for each point. */
+TILES_TARGET static void TILES_NAME(results_at_points)(const void *const *places, int64_t channels, int64_t plane,
+                                                       void *points) {
+  for (int64_t c = 0; c < channels; c = TILES_NAME(next)(c, channels)) {
+    TILES_NAME(acc) y[SIDE], t[SIDE * KEPT];
+    TILES_REAL *to = (TILES_REAL *)points + c;
+#pragma GCC unroll 4
+    for (int q = 0; q < KEPT; q++) {
+#pragma GCC unroll 4
+      for (int r = 0; r < KEPT; r++)
+        y[r] = *(const TILES_NAME(vec) *)((const TILES_REAL *)places[r * KEPT + q] + c);
+      TILES_NAME(sums_at_points)(y, 1, t + q, KEPT);
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < SIDE; r++) {
+      TILES_NAME(sums_at_points)(t + r * KEPT, 1, y, 1);
+#pragma GCC unroll 6
+      for (int q = 0; q < SIDE; q++) *(TILES_NAME(vec) *)(to + (r * SIDE + q) * plane) = y[q];
+    }
+  }
+}
+
 /* Neighbouring output channels, as far as there are any. */
 TILES_INLINE TILES_NAME(acc) TILES_NAME(few_weights)(const TILES_REAL *from, int64_t step, int64_t count) {
   TILES_NAME(acc) x = {0};
@@ -141,6 +186,49 @@ TILES_TARGET static void TILES_NAME(place_directly)(const winograd_weights_t *w,
     }
     for (int i = 0; i < LANES && i < count; i++) ((TILES_REAL *)out)[o + i] = sum[i];
   }
+}
+
+TILES_INLINE bool TILES_NAME(is_finite)(TILES_NAME(acc) x) {
+  TILES_REAL sum = 0;
+  for (int i = 0; i < LANES; i++) sum += C(0) * x[i];
+  return sum == 0;
+}
+
+/* Weights' gradients as they are defined, of an input channel and a vector of output channels. */
+TILES_TARGET static void TILES_NAME(gradients_directly)(const winograd_gradients_t *g, int64_t c, int64_t o,
+                                                        TILES_NAME(acc) * to) {
+  int64_t count = g->out_channels - o;
+  for (int k = 0; k < 9; k++) to[k] = (TILES_NAME(acc)){0};
+  for (int64_t tile = 0; tile < g->tiles; tile++) {
+    const void *in[POINTS], *out[KEPT * KEPT];
+    g->find(g->context, tile, in, out);
+    for (int i = 0; i < KEPT * KEPT; i++)
+      for (int k = 0; out[i] && k < 9; k++) {
+        const TILES_REAL *x = in[(i / KEPT + k / 3) * SIDE + i % KEPT + k % 3];
+        to[k] += x[c] * TILES_NAME(few_weights)((const TILES_REAL *)out[i] + o, 1, count);
+      }
+  }
+}
+
+/* Sums over all tiles back from the points, for input channels [begin, end): those of several parts are added. */
+TILES_TARGET static void TILES_NAME(gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end) {
+  for (int64_t c = begin; c < end; c++)
+    for (int64_t o = 0; o < g->out_channels; o += LANES) {
+      TILES_NAME(acc) m[POINTS], t[3 * SIDE], w[9], check = {0};
+      for (int p = 0; p < POINTS; p++) {
+        const TILES_REAL *from = (const TILES_REAL *)g->sums + p * g->plane + c * g->row + o;
+        m[p] = *(const TILES_NAME(vec) *)from;
+        for (int part = 1; part < g->parts; part++) m[p] += *(const TILES_NAME(vec) *)(from + part * g->part_step);
+      }
+      for (int q = 0; q < SIDE; q++) TILES_NAME(weights_from_points)(m + q, SIDE, t + q, SIDE);
+      for (int r = 0; r < 3; r++) TILES_NAME(weights_from_points)(t + r * SIDE, 1, w + 3 * r, 1);
+      for (int k = 0; k < 9; k++)
+        for (int i = 0; i < LANES; i++) check[i] += o + i < g->out_channels ? C(0) * w[k][i] : C(0);
+      if (!TILES_NAME(is_finite)(check)) TILES_NAME(gradients_directly)(g, c, o, w);
+      for (int k = 0; k < 9; k++)
+        for (int i = 0; i < LANES && o + i < g->out_channels; i++)
+          ((TILES_REAL *)g->to)[g->places[k] + c * g->in_step + (o + i) * g->out_step] = w[k][i];
+    }
 }
 
 #undef C
