@@ -84,6 +84,7 @@ static bool takes_address(const own_value_t *user, int k, const own_value_t *gep
   switch (user->op) {
     case OWN_LOAD:
     case OWN_GATHER:
+    case OWN_PREFETCH:
     case OWN_MASKED_LOAD: return k == 0 && is_near;
     case OWN_STORE:
     case OWN_MASKED_STORE: return k == 1 && is_near;

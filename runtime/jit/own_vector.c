@@ -349,6 +349,12 @@ static void refuse_parts(own_code_t *code, const own_type_t *type) {
   if (own_width(type) < 128) own_lacks(code, "short vectors under masks");
 }
 
+/* LLVM counts from 0, no cache, to 3, the nearest one. */
+static void select_prefetch(own_code_t *code, own_value_t *instr) {
+  int nearness = (int)(instr->args[2]->lanes[0] & 3);
+  x86_prefetch(&code->x, own_address(code, instr->args[0]), nearness ? 4 - nearness : 0);
+}
+
 static void select_masked_load(own_code_t *code, own_value_t *instr) {
   refuse_parts(code, instr->type);
   int to = own_result(code, instr, SCRATCH + 2), mask = own_mask(code, instr->args[2], OWN_SCRATCH_MASK);
@@ -444,6 +450,7 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_SELECT: (own_is_truth(instr->type) ? select_mask_choice : select_choice)(code, instr); return;
     case OWN_LOAD: select_load(code, instr); return;
     case OWN_STORE: select_store(code, instr); return;
+    case OWN_PREFETCH: select_prefetch(code, instr); return;
     case OWN_MASKED_LOAD: select_masked_load(code, instr); return;
     case OWN_MASKED_STORE: select_masked_store(code, instr); return;
     case OWN_GATHER: select_gather(code, instr); return;
