@@ -84,8 +84,10 @@ static bool takes_address(const own_value_t *user, int k, const own_value_t *gep
   switch (user->op) {
     case OWN_LOAD:
     case OWN_GATHER:
+    case OWN_PREFETCH:
     case OWN_MASKED_LOAD: return k == 0 && is_near;
     case OWN_STORE:
+    case OWN_SCATTER:
     case OWN_MASKED_STORE: return k == 1 && is_near;
     case OWN_GEP: return k == 0 && is_near && (own_is_constant(user->args[1]) || !has_index(gep));
     default: return false;
@@ -103,7 +105,7 @@ static bool decides_alone(const own_value_t *compare) {
 }
 
 static bool changes_memory(const own_value_t *instr) {
-  return instr->op == OWN_STORE || instr->op == OWN_MASKED_STORE || instr->op == OWN_CALL;
+  return instr->op == OWN_STORE || instr->op == OWN_MASKED_STORE || instr->op == OWN_SCATTER || instr->op == OWN_CALL;
 }
 
 /* Is what is loaded the last operand of one instruction alone, before memory changes? */

@@ -349,6 +349,12 @@ static void refuse_parts(own_code_t *code, const own_type_t *type) {
   if (own_width(type) < 128) own_lacks(code, "short vectors under masks");
 }
 
+/* LLVM counts from 0, no cache, to 3, the nearest one. */
+static void select_prefetch(own_code_t *code, own_value_t *instr) {
+  int nearness = (int)(instr->args[2]->lanes[0] & 3);
+  x86_prefetch(&code->x, own_address(code, instr->args[0]), nearness ? 4 - nearness : 0);
+}
+
 static void select_masked_load(own_code_t *code, own_value_t *instr) {
   refuse_parts(code, instr->type);
   int to = own_result(code, instr, SCRATCH + 2), mask = own_mask(code, instr->args[2], OWN_SCRATCH_MASK);
@@ -369,16 +375,15 @@ static void select_masked_store(own_code_t *code, own_value_t *instr) {
                                              .from = X86_NONE, .mask = mask}, to);
 }
 
-static bool can_gather(const own_value_t *instr) {
-  const own_value_t *address = instr->args[0];
+static bool can_spread(const own_value_t *address, const own_type_t *type) {
   return address->is_folded && address->args[1]->type->lanes > 1 && address->args[1]->type->bits >= 32 &&
-         instr->type->bits >= 32 && own_width(instr->type) >= 128;
+         type->bits >= 32 && own_width(type) >= 128;
 }
 
 /* The mask is used up. */
 static void select_gather(own_code_t *code, own_value_t *instr) {
   const own_value_t *address = instr->args[0];
-  if (!can_gather(instr)) {
+  if (!can_spread(address, instr->type)) {
     own_lacks(code, "such a gather");
     return;
   }
@@ -390,6 +395,22 @@ static void select_gather(own_code_t *code, own_value_t *instr) {
   x86_gather(&code->x, (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far), .width = width, .to = to,
                                       .from = X86_NONE, .mask = OWN_SCRATCH_MASK}, own_address(code, instr->args[0]));
   own_done(code, instr, to);
+}
+
+static void select_scatter(own_code_t *code, own_value_t *instr) {
+  const own_value_t *address = instr->args[1];
+  const own_type_t *type = instr->args[0]->type;
+  if (!can_spread(address, type)) {
+    own_lacks(code, "such a scatter");
+    return;
+  }
+  const own_type_t *index = address->args[1]->type;
+  int width = own_width_of(code, own_width(index) > own_width(type) ? index : type);
+  int from = own_vector(code, instr->args[0], SCRATCH + 1);
+  own_move_mask(code, OWN_SCRATCH_MASK, own_mask(code, instr->args[3], OWN_SCRATCH_MASK));
+  x86_opcode_t opcode = X86_OP(1, 2, type->bits == 64, 0xa0 + (index->bits == 64));
+  x86_gather(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = from, .from = X86_NONE,
+                                      .mask = OWN_SCRATCH_MASK}, own_address(code, instr->args[1]));
 }
 
 /* --- one by one -------------------------------------------------------------------------------------------------- */
@@ -444,6 +465,8 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_SELECT: (own_is_truth(instr->type) ? select_mask_choice : select_choice)(code, instr); return;
     case OWN_LOAD: select_load(code, instr); return;
     case OWN_STORE: select_store(code, instr); return;
+    case OWN_SCATTER: select_scatter(code, instr); return;
+    case OWN_PREFETCH: select_prefetch(code, instr); return;
     case OWN_MASKED_LOAD: select_masked_load(code, instr); return;
     case OWN_MASKED_STORE: select_masked_store(code, instr); return;
     case OWN_GATHER: select_gather(code, instr); return;

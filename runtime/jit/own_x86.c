@@ -152,6 +152,8 @@ void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits) {
 
 void x86_lea(x86_t *x, int to, x86_mem_t from) { with_memory(x, true, 0x8d, to, from, false); }
 
+void x86_prefetch(x86_t *x, x86_mem_t from, int level) { with_memory(x, false, 0x0f18, level, from, false); }
+
 void x86_alu(x86_t *x, enum x86_alu op, bool is_wide, int to, int from) {
   with_register(x, is_wide, (int)op * 8 + 3, to, from);
 }

@@ -61,6 +61,7 @@ void x86_mov_constant(x86_t *x, int to, uint64_t value);        /* leaves the fl
 void x86_load(x86_t *x, int to, x86_mem_t from, unsigned bits); /* zero-extended */
 void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits);
 void x86_lea(x86_t *x, int to, x86_mem_t from);
+void x86_prefetch(x86_t *x, x86_mem_t from, int level); /* into the cache of this level and those above; 0: past them */
 /* is_wide: 64 bits, else 32. */
 void x86_alu(x86_t *x, enum x86_alu op, bool is_wide, int to, int from);
 void x86_alu_constant(x86_t *x, enum x86_alu op, bool is_wide, int to, int32_t value);
