@@ -41,6 +41,8 @@ typedef struct op_native_step {
    * the copy when they are equal. Rows of `reuse_words` words (0: one), see native_reuses. */
   const uint64_t *reuse;
   int reuse_words;
+  uint64_t open; /* result leaves that have several right values, so that the reference kernel's is no measure: vectors
+                  * of either sign, and what the op leaves as it comes */
   double flops, bytes; /* of one run, for traces; 0: unknown */
 } op_native_step_t;
 

@@ -222,10 +222,12 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
 static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0, 0};
   out->reuse = in_place;
+  out->open = 1; /* the vectors */
   return plan_eigen(target, step, &custom_syevd, 3, out);
 }
 
 static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+  out->open = 1 | 1 << 1 | 1 << 2 | 1 << 3; /* one of many tridiagonal matrices, and how it came about */
   return plan_eigen(target, step, &custom_sytrd, 5, out);
 }
 

@@ -1,7 +1,6 @@
 /* gesdd: own reduction to a bidiagonal matrix (bidiagonal.h), whose singular values and vectors are LAPACK's (bdsdc),
- * and
- * own reflectors back. As in LAPACK, a matrix with many more rows than columns is factored into Q R first, and one with
- * more columns than rows is turned over: C stands for the matrix that has at least as many rows as columns.
+ * and own reflectors back. As in LAPACK, a matrix with many more rows than columns is factored into Q R first, and one
+ * with more columns than rows is turned over: C stands for the matrix that has at least as many rows as columns.
  *
  *   C = [Q] D,  D = left B right^H,  B = u s v^T;  turned over and factored, D is the R of C turned back. */
 #include <math.h>
@@ -327,6 +326,7 @@ static hr_status_t prepare_gesdd(const op_native_target_t *target, const op_step
   out->scratch_bytes = plan_matrices(target, products, plan);
   out->flops = 2 * (double)lapack->batch * products;
   out->bytes = 2 * (double)(lapack->batch * plan->m * plan->n) * (double)hr_dtype_bytes(lapack->dtype);
+  out->open = 1 | 1 << 2 | 1 << 3; /* what is left of the matrix, and the vectors */
   out->plan = plan;
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* HLORUN_CHECK=1: every native step is done by the reference kernel too, on copies of its operands, and the first
- * result that differs by more than its type allows ends the run. */
+ * result that differs by more than its type allows ends the run, unless it has several right values. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -30,7 +30,7 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
 
 static hr_status_t compare(const run_step_t *step, const hlo_value_t *want) {
   for (int i = 0; i < step->flat->out_count; i++)
-    if (step->out[i]) HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i)));
+    if (step->out[i] && !(i < 64 && step->flat->open >> i & 1)) HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i)));
   return NULL;
 }
 

@@ -51,6 +51,7 @@ typedef struct flat_step {
   flat_ref_t *out;
   const uint64_t *reuse;     /* per result leaf: operand leaves whose bytes it may have; NULL: none */
   int reuse_words;           /* as op_native_step_t has it */
+  uint64_t open;             /* as op_native_step_t has it */
   const op_native_t *native; /* NATIVE */
   const void *plan;
   flat_ref_t scratch; /* buffer -1: none */

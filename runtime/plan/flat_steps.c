@@ -94,6 +94,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   step->native = native;
   step->plan = prepared.plan;
   step->reuse = prepared.reuse, step->reuse_words = prepared.reuse_words;
+  step->open = prepared.open;
   step->flops = prepared.flops;
   step->bytes = prepared.bytes;
   if (!prepared.scratch_bytes) return NULL;
