@@ -93,15 +93,36 @@ static own_value_t *order_of(const own_value_t *shuffle) {
   return own_constant(own_vector_of(element, shuffle->type->lanes), shuffle->lanes, false);
 }
 
+/* As a constant for pshufb: where bytes of this source go, zeros elsewhere. */
+static own_value_t *bytes_of(const own_value_t *shuffle, uint64_t source) {
+  uint64_t lanes[16];
+  for (int i = 0; i < 16; i++) lanes[i] = shuffle->lanes[i] / 16 == source ? shuffle->lanes[i] % 16 : 0x80;
+  return own_constant(shuffle->type, lanes, false);
+}
+
+static void select_order_of_bytes(own_code_t *code, own_value_t *instr) {
+  const x86_opcode_t pshufb = X86_OP(1, 2, 0, 0x00), por = X86_OP(1, 1, 0, 0xeb);
+  own_emit(code, pshufb, instr->type, SCRATCH + 2, own_vector(code, instr->args[0], SCRATCH), bytes_of(instr, 0),
+           SCRATCH + 1);
+  own_emit(code, pshufb, instr->type, SCRATCH, own_vector(code, instr->args[1], SCRATCH), bytes_of(instr, 1),
+           SCRATCH + 1);
+  own_emit_registers(code, por, 0, SCRATCH + 2, SCRATCH + 2, SCRATCH);
+  own_done(code, instr, SCRATCH + 2);
+}
+
 static void select_order(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->type;
-  if (type->bits < 32 || own_width(type) < 128 || instr->args[0]->type != type) {
+  if (instr->args[0]->type != type || (type->bits < 16 ? own_width(type) != 128 : own_width(type) < 128)) {
     own_lacks(code, "such an order");
+    return;
+  }
+  if (type->bits == 8) {
+    select_order_of_bytes(code, instr);
     return;
   }
   int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
   own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
-  own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x7e), width, to, order,
+  own_emit_registers(code, X86_OP(1, 2, type->bits != 32, type->bits == 16 ? 0x7d : 0x7e), width, to, order,
                      own_vector(code, instr->args[1], SCRATCH));
   own_done(code, instr, to);
 }
@@ -155,7 +176,8 @@ static void select_shuffle(own_code_t *code, own_value_t *instr) {
 
 own_value_t *own_constant_read(const own_value_t *instr, int k) {
   own_value_t *value = instr->args[k];
-  if (instr->op == OWN_SHUFFLE && k == 2) return kind_of(instr) == IS_ORDER ? order_of(instr) : NULL;
+  if (instr->op == OWN_SHUFFLE && k == 2)
+    return kind_of(instr) == IS_ORDER && instr->type->bits > 8 ? order_of(instr) : NULL;
   if (!own_is_constant(value) || value->is_poison || own_class_of(value->type) != OWN_VECTORS) return NULL;
   bool is_filler = (instr->op == OWN_MASKED_LOAD || instr->op == OWN_GATHER) && k == 3;
   bool is_rest =

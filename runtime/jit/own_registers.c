@@ -34,11 +34,7 @@ static void give(scan_t *scan, own_home_t *home, int reg) {
   scan->code->used[home->kind] |= 1u << reg;
 }
 
-/* Where inner loops have more values than registers, LLVM divides them better. */
-#define TOUCHED_OFTEN 200
-
 static void put_on_stack(own_code_t *code, own_home_t *home) {
-  if (home->weight >= TOUCHED_OFTEN) code->lacks = "registers";
   home->reg = X86_NONE;
   home->slot = code->frame_bytes += SLOT_BYTES;
 }
@@ -123,6 +119,21 @@ static hr_status_t keep_constants(own_code_t *code) {
   return NULL;
 }
 
+/* Where loops have more values than registers, LLVM divides them better. */
+#define MOST_ON_STACK 0.03
+#define MUCH 1000
+
+static bool is_much_on_stack(const own_code_t *code) {
+  double all = 0, on_stack = 0;
+  for (int n = 0; n < code->home_count; n++) {
+    const own_home_t *home = &code->homes[n];
+    if (home->to < 0) continue;
+    all += home->weight;
+    if (home->reg == X86_NONE) on_stack += home->weight;
+  }
+  return all > MUCH && on_stack > MOST_ON_STACK * all;
+}
+
 hr_status_t own_registers(own_code_t *code) {
   own_home_t **order;
   scan_t *scan;
@@ -134,6 +145,7 @@ hr_status_t own_registers(own_code_t *code) {
     if (code->homes[n].to >= 0) order[count++] = &code->homes[n];
   qsort(order, (size_t)count, sizeof *order, by_beginning);
   for (int i = 0; i < count; i++) place(scan, order[i]);
+  if (is_much_on_stack(code)) code->lacks = "registers";
   for (int n = 0; n < code->home_count; n++)
     if (code->homes[n].is_saved && code->homes[n].reg != X86_NONE)
       code->homes[n].slot = code->frame_bytes += SLOT_BYTES;

@@ -228,6 +228,38 @@ static void test_many_integers(void) {
   jit_object_unload(test.object);
 }
 
+/* --- orders of lanes ---------------------------------------------------------------------------------------------- */
+
+/* Lane i of the result is lane (7 i + 3) % (2 lanes) of two vectors one behind the other. */
+static void try_order(unsigned bits, unsigned lanes) {
+  unsigned char in[128], out[64], want[64];
+  size_t bytes = bits / 8;
+  LLVMValueRef order[64];
+  test_t test;
+  begin(&test);
+  LLVMTypeRef type = llvm()->VectorType(llvm()->IntTypeInContext(test.code.context, bits), lanes);
+  LLVMTypeRef i32 = llvm()->IntTypeInContext(test.code.context, 32);
+  for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i * 37 + 11);
+  for (unsigned i = 0; i < lanes; i++) {
+    order[i] = llvm()->ConstInt(i32, (7 * i + 3) % (2 * lanes), false);
+    memcpy(want + i * bytes, in + (7 * i + 3) % (2 * lanes) * bytes, bytes);
+  }
+  LLVMValueRef a = read_at(&test, type, 0), b = read_at(&test, type, 1);
+  write_at(&test, llvm()->BuildShuffleVector(test.code.builder, a, b, llvm()->ConstVector(order, lanes), ""), 0);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  CU_ASSERT_EQUAL(memcmp(out, want, lanes * bytes), 0);
+  jit_object_unload(test.object);
+}
+
+static void test_orders(void) {
+  if (!own_is_able(jit_target_host())) return;
+  try_order(8, 16);
+  for (unsigned bits = 16; bits <= 64; bits *= 2)
+    for (unsigned width = 128; width <= 512; width *= 2) try_order(bits, width / bits);
+}
+
 /* --- what is not known here -------------------------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
@@ -246,6 +278,7 @@ CU_TestInfo suite_own[] = {
     {"floats in a circle", test_circle_of_floats},
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
+    {"orders of lanes", test_orders},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };
