@@ -453,12 +453,17 @@ static LLVMValueRef build_int_cast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef
 
 /* --- memory and vectors ------------------------------------------------------------------------------------------ */
 
+static uint64_t bytes_of(LLVMTypeRef type) {
+  const own_type_t *t = TYPE(type);
+  return (t->count ? t->count : 1) * ((uint64_t)t->lanes * t->bits + 7) / 8;
+}
+
 static LLVMValueRef build_alloca(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
   own_value_t *made =
       append(BUILDER(b), OWN_ALLOCA, TYPE(type_pointer((LLVMContextRef)BUILDER(b)->context, 0)), NULL, 0);
   uint64_t *bytes = own_alloc(BUILDER(b)->context, sizeof *bytes);
   (void)name;
-  *bytes = (TYPE(type)->count ? TYPE(type)->count : 1) * TYPE(type)->lanes * TYPE(type)->bits / 8;
+  *bytes = bytes_of(type);
   if (!BUILDER(b)->context->status) made->lanes = bytes;
   return (LLVMValueRef)made;
 }
@@ -481,7 +486,7 @@ static LLVMValueRef build_gep(LLVMBuilderRef b, LLVMTypeRef element, LLVMValueRe
   if (count != 1) BUILDER(b)->context->lacks = "address of several indices";
   if (index->type->kind == LLVMVectorTypeKind) type = own_vector_of(type, index->type->lanes);
   own_value_t *made = append(BUILDER(b), OWN_GEP, type, (own_value_t *[]){VALUE(pointer), index}, 2);
-  made->predicate = (int)(TYPE(element)->bits / 8);
+  made->predicate = (int)bytes_of(element);
   return (LLVMValueRef)made;
 }
 
