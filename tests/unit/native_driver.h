@@ -136,7 +136,7 @@ static inline double native_distance(const hlo_value_t *want, const hlo_value_t 
 static inline double native_tolerance(hr_dtype_t dtype) {
   hr_dtype_t real = hr_dtype_real(dtype);
   if (!hr_dtype_is_float(real)) return 0;
-  return real == HR_F64 ? 1e-12 : real == HR_F32 ? 1e-5 : real == HR_F16 ? 2e-3 : real == HR_BF16 ? 1e-2 : 0.3;
+  return real == HR_F64 ? 1e-12 : real == HR_F32 ? 3e-5 : real == HR_F16 ? 2e-3 : real == HR_BF16 ? 1e-2 : 0.3;
 }
 
 /* Both ways on these operands, natively twice. `leaves` of the result are compared, at least one. Returns false, with a
