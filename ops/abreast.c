@@ -8,17 +8,9 @@
 #define TILES_FILE "ops/abreast_loops.h"
 #include "ops/each_width.h"
 
-static const abreast_loops_t *choose_loops(bool is_double) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE) return is_double ? &f64_wide_loops : &f32_wide_loops;
-  if (native_width() == NATIVE_MIDDLE) return is_double ? &f64_middle_loops : &f32_middle_loops;
-#endif
-  return is_double ? &f64_narrow_loops : &f32_narrow_loops;
-}
-
 const abreast_loops_t *abreast_find(hr_dtype_t dtype, int64_t batch, int64_t m, int64_t n) {
   if ((dtype != HR_F32 && dtype != HR_F64) || m > ABREAST_SIZE || n > ABREAST_SIZE) return NULL;
-  const abreast_loops_t *loops = choose_loops(dtype == HR_F64);
+  const abreast_loops_t *loops = EACH_WIDTH(loops, dtype == HR_F64);
   return 2 * batch >= loops->lanes ? loops : NULL;
 }
 

@@ -3,7 +3,8 @@
  *   TILES_BYTES     of a vector
  *   TILES_SUMS      vectors of sums that there are registers for
  *   TILES_REAL      float or double
- *   TILES_NAME(x)   f32_wide_x, f64_middle_x, ...: widths as in native_width() */
+ *   TILES_NAME(x)   f32_wide_x, f64_middle_x, ...: widths as in native_width()
+ * EACH_WIDTH_OF(f32, x) is the address of this processor's x, EACH_WIDTH(x, is_double) that of either type's. */
 #include "ops/native_cpu.h"
 
 #define TILES_JOIN(a, b) a##b
@@ -56,3 +57,13 @@
 #define TILES_NAME(x) TILES_JOIN(f64_narrow_, x)
 #include TILES_FILE
 #undef TILES_FILE
+
+#if NATIVE_HAS_WIDTHS
+#define EACH_WIDTH_OF(real, x)                          \
+  (native_width() == NATIVE_WIDE     ? &real##_wide_##x   \
+   : native_width() == NATIVE_MIDDLE ? &real##_middle_##x \
+                                     : &real##_narrow_##x)
+#else
+#define EACH_WIDTH_OF(real, x) (&real##_narrow_##x)
+#endif
+#define EACH_WIDTH(x, is_double) ((is_double) ? EACH_WIDTH_OF(f64, x) : EACH_WIDTH_OF(f32, x))

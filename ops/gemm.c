@@ -56,35 +56,11 @@ gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
 
 typedef void (*part_fn)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space);
 
-static part_fn choose_part(bool is_double) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE) return is_double ? f64_wide_part : f32_wide_part;
-  if (native_width() == NATIVE_MIDDLE) return is_double ? f64_middle_part : f32_middle_part;
-#endif
-  return is_double ? f64_narrow_part : f32_narrow_part;
-}
-
-static void pack_f32(const gemm_job_t *job, float *to) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE) return f32_wide_pack_all(job, to);
-  if (native_width() == NATIVE_MIDDLE) return f32_middle_pack_all(job, to);
-#endif
-  f32_narrow_pack_all(job, to);
-}
-
-static void pack_f64(const gemm_job_t *job, double *to) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE) return f64_wide_pack_all(job, to);
-  if (native_width() == NATIVE_MIDDLE) return f64_middle_pack_all(job, to);
-#endif
-  f64_narrow_pack_all(job, to);
-}
-
 void gemm_pack(const gemm_job_t *job, void *to) {
   if (job->dtype == HR_F64)
-    pack_f64(job, to);
+    EACH_WIDTH_OF(f64, pack_all)(job, to);
   else
-    pack_f32(job, to);
+    EACH_WIDTH_OF(f32, pack_all)(job, to);
 }
 
 size_t gemm_packed_bytes(const gemm_job_t *job) {
@@ -123,7 +99,7 @@ size_t gemm_space_bytes(const gemm_job_t *job) {
 
 void gemm_run_alone(const gemm_job_t *job, int worker, void *space) {
   gemm_range_t range = whole_range(job);
-  choose_part(real_bytes(job) == 8)(job, &range, worker, space);
+  EACH_WIDTH(part, real_bytes(job) == 8)(job, &range, worker, space);
 }
 
 /* --- sharing out --- */
@@ -231,7 +207,7 @@ static void add_sums(const gemm_call_t *call) {
 }
 
 void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch) {
-  gemm_call_t call = {job, cut, choose_part(real_bytes(job) == 8), scratch, NULL, part_space(job, cut)};
+  gemm_call_t call = {job, cut, EACH_WIDTH(part, real_bytes(job) == 8), scratch, NULL, part_space(job, cut)};
   call.sums = call.space + call.space_bytes * (size_t)hr_workers_count(workers);
   int64_t tasks = cut->row_parts * cut->col_parts * cut->depth_parts;
   if (tasks > 1)

@@ -11,19 +11,11 @@
 #define TILES_FILE "ops/planes_loops.h"
 #include "ops/each_width.h"
 
-static const planes_loops_t *choose_loops(bool is_double) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE) return is_double ? &f64_wide_loops : &f32_wide_loops;
-  if (native_width() == NATIVE_MIDDLE) return is_double ? &f64_middle_loops : &f32_middle_loops;
-#endif
-  return is_double ? &f64_narrow_loops : &f32_narrow_loops;
-}
-
 bool planes_kind(hr_dtype_t dtype, planes_kind_t *out) {
   if (!gemm_has_type(dtype)) return false;
   hr_dtype_t real = hr_dtype_real(dtype);
   *out = (planes_kind_t){dtype, real, (int64_t)hr_dtype_bytes(real), dtype == real ? 1 : 2,
-                         choose_loops(real == HR_F64)};
+                         EACH_WIDTH(loops, real == HR_F64)};
   return true;
 }
 
