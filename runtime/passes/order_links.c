@@ -169,6 +169,25 @@ bool order_above(const hlo_instr_t *instr, int k, const order_t *order, order_t 
   return follow(&link, OF_ARRAY, order, out_order);
 }
 
+/* Do dimensions along which a window is wider than one element stay in their order? */
+static bool keeps_windows(const hlo_window_t *window, const order_t *order) {
+  int last = -1;
+  for (int d = 0; d < order->rank; d++) {
+    if (window->dims[order->dims[d]].size == 1) continue;
+    if (order->dims[d] < last) return false;
+    last = order->dims[d];
+  }
+  return true;
+}
+
+bool order_fits(const hlo_instr_t *instr, const order_t *order) {
+  order_t operand;
+  if (instr->op == HLO_SELECT_AND_SCATTER && !keeps_windows(hlo_attr_window(instr), order)) return false;
+  for (int k = ORDER_RESULT; k < instr->operand_count; k++)
+    if (!order_below(instr, k, order, &operand)) return false;
+  return true;
+}
+
 /* ---- ops ---- */
 
 static bool is_static_array(const hlo_shape_t *shape) {

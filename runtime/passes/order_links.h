@@ -30,6 +30,9 @@ bool order_is_free(const hlo_instr_t *instr);
 /* The order that operand k or the result has if an instruction has `order`. False: none, as dimensions come together
  * that are apart in it. Scalars: any order, rank 0. */
 bool order_below(const hlo_instr_t *instr, int k, const order_t *order, order_t *out_order);
+/* May the instruction be done in this order? Where the first of equal elements counts (select-and-scatter), those of a
+ * window are looked at in the same order as before; and all its arrays have orders that follow. */
+bool order_fits(const hlo_instr_t *instr, const order_t *order);
 /* The other way: an order of the instruction in which operand k or the result has that one. */
 bool order_above(const hlo_instr_t *instr, int k, const order_t *order, order_t *out_order);
 

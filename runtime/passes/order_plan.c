@@ -31,13 +31,6 @@ static double bytes_of(const hlo_instr_t *instr) {
 
 /* ---- orders ---- */
 
-static bool has_order_for_all(const hlo_instr_t *instr, const order_t *order) {
-  order_t operand;
-  for (int k = 0; k < instr->operand_count; k++)
-    if (!order_below(instr, k, order, &operand)) return false;
-  return order_below(instr, ORDER_RESULT, order, &operand);
-}
-
 static void give_order(order_finder_t *finder, hlo_instr_t *instr, const order_t *order) {
   order_choice_t *choice = &finder->choices[instr->id];
   choice->known = true;
@@ -51,7 +44,7 @@ static void propose(order_finder_t *finder, hlo_instr_t *instr, int k, const ord
   const hlo_shape_t *shape = k == ORDER_RESULT ? instr->shape : instr->operands[k]->shape;
   if (finder->choices[instr->id].known || !order_is_carried(instr) || order->rank < 2) return;
   if (!finder->idle_too && order_is_idle(order, shape)) return;
-  if (order_above(instr, k, order, &own) && has_order_for_all(instr, &own)) give_order(finder, instr, &own);
+  if (order_above(instr, k, order, &own) && order_fits(instr, &own)) give_order(finder, instr, &own);
 }
 
 /* The order of its result. */
