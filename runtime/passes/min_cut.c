@@ -91,18 +91,26 @@ static double fill_way(cut_flow_t *flow, int length) {
   return most;
 }
 
-hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, double *out_price) {
+static int count_paid(const cut_graph_t *graph, const bool *sides) {
+  int count = 0;
+  for (size_t e = 0; e < graph->edges.count; e += 2)
+    count += sides[graph->edges.data[e + 1].to] && !sides[graph->edges.data[e].to];
+  return count;
+}
+
+hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_bill_t *out_bill) {
   cut_flow_t flow = {.graph = graph};
   size_t count = graph->first.count;
   bool *sides;
-  *out_price = 0;
+  *out_bill = (cut_bill_t){.paid = 0};
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.levels));
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.next));
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.queue));
   HR_TRY(HR_NEW_ARRAY(arena, count, &sides));
   while (find_levels(&flow))
-    for (int length = find_way(&flow); length; length = find_way(&flow)) *out_price += fill_way(&flow, length);
+    for (int length = find_way(&flow); length; length = find_way(&flow)) out_bill->paid += fill_way(&flow, length);
   for (size_t n = 0; n < count; n++) sides[n] = flow.levels[n] >= 0;
+  out_bill->count = count_paid(graph, sides);
   *out_sides = sides;
   return NULL;
 }

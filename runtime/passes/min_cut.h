@@ -24,8 +24,12 @@ void cut_deinit(cut_graph_t *graph);
 hr_status_t cut_node_add(cut_graph_t *graph, int *out_node);
 /* To be paid if `from` ends with the source and `to` with the sink. */
 hr_status_t cut_price_add(cut_graph_t *graph, int from, int to, double price);
-/* (*out_sides)[node]: does it end with the source? As few as possible do. *out_price: what is paid. Once per graph.
+typedef struct cut_bill {
+  double paid;
+  int count; /* of prices that it is made of */
+} cut_bill_t;
+/* (*out_sides)[node]: does it end with the source? As few as possible do. Once per graph.
  * Cost: about the edges times the number of different lengths of ways between the ends. */
-hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, double *out_price);
+hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_bill_t *out_bill);
 
 #endif

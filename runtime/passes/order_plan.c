@@ -1,6 +1,5 @@
 #include "passes/order_plan.h"
 
-#include "passes/min_cut.h"
 #include "passes/pass_match.h"
 
 #define LEAST_GAIN 0.01 /* of the bytes moved before: smaller changes are not worth their copies in the arena */
@@ -22,7 +21,7 @@ typedef struct order_finder {
   size_t stack_count;
   bool idle_too; /* orders that are the program's own are spread as well */
   cut_graph_t graph;
-  double before;
+  cut_bill_t before;
 } order_finder_t;
 
 static double bytes_of(const hlo_instr_t *instr) {
@@ -144,7 +143,7 @@ static hr_status_t price(order_finder_t *finder, int from, int to, double bytes)
 
 /* Bytes that are moved if a node is not turned. */
 static hr_status_t price_plain(order_finder_t *finder, int node, double bytes) {
-  finder->before += bytes;
+  finder->before.paid += bytes, finder->before.count++;
   return price(finder, CUT_SOURCE, node, bytes);
 }
 
@@ -286,9 +285,9 @@ static void choose(const order_finder_t *finder, const bool *sides) {
 static hr_status_t cut(order_finder_t *finder, order_plan_t *plan) {
   bool *sides;
   HR_TRY(price_all(finder));
-  HR_TRY(cut_solve(finder->arena, &finder->graph, &sides, &plan->bytes_after));
-  plan->bytes_before = finder->before;
-  if (plan->bytes_before - plan->bytes_after < LEAST_GAIN * plan->bytes_before || !plan->bytes_before) return NULL;
+  HR_TRY(cut_solve(finder->arena, &finder->graph, &sides, &plan->after));
+  plan->before = finder->before;
+  if (plan->after.paid > (1 - LEAST_GAIN) * plan->before.paid || !plan->before.count) return NULL;
   choose(finder, sides);
   plan->choices = finder->choices;
   return NULL;

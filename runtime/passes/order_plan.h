@@ -9,6 +9,7 @@
 #define PASS_ORDER_PLAN_H
 
 #include "ops/native_convolution.h"
+#include "passes/min_cut.h"
 #include "passes/order_links.h"
 #include "passes/pass_rewrite.h"
 
@@ -22,7 +23,7 @@ typedef struct order_choice { /* of an instruction */
 
 typedef struct order_plan {
   order_choice_t *choices;  /* by instruction id; NULL: nothing is gained by turning anything */
-  double bytes_before, bytes_after; /* moved for the sake of order in a run, as far as orders spread */
+  cut_bill_t before, after; /* bytes, and arrays, that are moved for the sake of order in a run */
 } order_plan_t;
 
 /* Cost: linear in the computation but for the cut; nothing where there is no convolution. Errors: NO_MEMORY. */

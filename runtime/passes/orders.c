@@ -1,5 +1,6 @@
 /* Arrays between convolutions are kept in the order that convolutions like, as order_plan.h chooses: what lies between
  * is done in that order, and transposes are left where it begins and ends. Exact but for the order of sums. */
+#include "base/log.h"
 #include "passes/order_plan.h"
 #include "passes/pass_conv.h"
 #include "passes/passes.h"
@@ -186,12 +187,20 @@ static hr_status_t turn_all(const reorder_t *r) {
   return st;
 }
 
+static void report(const hlo_computation_t *computation, const order_plan_t *plan) {
+  hr_log(HR_LOG_PLAN, HR_LOG_INFO,
+         "%.*s: %d arrays (%.4g MB) are moved for the sake of the order of dimensions, %d (%.4g MB) before",
+         (int)computation->name.size, computation->name.data, plan->after.count, plan->after.paid / 1e6,
+         plan->before.count, plan->before.paid / 1e6);
+}
+
 static hr_status_t reorder(hlo_computation_t *computation, bool *out_changed) {
   pass_rewrite_t rewrite;
   order_plan_t plan;
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
   hr_status_t st = order_plan_find(&rewrite.scratch, computation, &plan);
   reorder_t r = {&rewrite, &plan};
+  if (!st && plan.choices) report(computation, &plan);
   if (!st && plan.choices) st = turn_all(&r);
   *out_changed |= rewrite.changed;
   return pass_rewrite_end(&rewrite, st);
