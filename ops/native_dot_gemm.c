@@ -5,6 +5,7 @@
 #include "ops/native_dot.h"
 
 #define GRAIN_PRODUCTS 50000
+#define ROWS_COST 1.25 /* more is not saved by what follows on whole rows */
 
 typedef struct dot_gemm {
   dot_way_t way;
@@ -22,6 +23,7 @@ typedef struct dot_gemm_run {
   const dot_gemm_t *plan;
   const char *a, *b;
   char *c, *space;
+  const op_native_after_t *after;
 } dot_gemm_run_t;
 
 static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
@@ -34,10 +36,24 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   return job;
 }
 
+/* What the rows of a matrix are followed by. */
+typedef struct dot_finish {
+  const op_native_after_t *after;
+  int64_t first_row;
+} dot_finish_t;
+
+static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  const dot_finish_t *finish = context;
+  op_native_part_t part = {finish->first_row + row, rows, column, columns};
+  finish->after->run(finish->after, &part, worker);
+}
+
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_gemm_run_t *r = context;
   for (int64_t i = begin; i < end; i++) {
     gemm_job_t job = job_of(r, i);
+    dot_finish_t finish = {r->after, i * job.m};
+    job.finish_context = &finish;
     gemm_run_alone(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
   }
 }
@@ -49,11 +65,13 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, vo
   hr_workers_t *workers = native_workers(run, plan->workers);
   dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]),
                       plan->job.packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
-                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at};
+                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at, run->after};
   if (plan->by_matrices)
     hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < p->batch; i++) {
     gemm_job_t job = job_of(&r, i);
+    dot_finish_t finish = {r.after, i * job.m};
+    job.finish_context = &finish;
     gemm_run(workers, &job, &plan->cut, r.space);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
@@ -93,6 +111,41 @@ static hr_dtype_t product_type(const matmul_types_t *types) {
   return types->real;
 }
 
+static void share_out(const op_native_target_t *target, dot_gemm_t *plan) {
+  const dot_problem_t *p = plan->problem;
+  plan->cut = gemm_cut_choose(&plan->job, target->workers);
+  plan->by_matrices = p->batch > 1 && (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
+                                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
+  plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)p->batch / p->flops);
+}
+
+/* Signature of op_native_parts_t.follow. */
+static hr_status_t follow_gemm(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                               op_native_step_t *out) {
+  dot_gemm_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  *plan = *(const dot_gemm_t *)before;
+  plan->job.finish = finish_part, plan->job.finish_unit = grid->unit;
+  share_out(target, plan);
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}
+
+/* Rows of the left side that lie as those of the result do are read for these only. */
+static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  gemm_job_t by_rows = plan->job;
+  if (plan->narrowed || p->types.is_complex) return;
+  by_rows.finish = finish_part;
+  bool whole_rows = plan->by_matrices ||
+                    gemm_cut_choose(&by_rows, target->workers).cost <= ROWS_COST * plan->cut.cost;
+  out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, gemm_finish_unit(plan->job.dtype), whole_rows};
+  bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
+  out->parts.by_rows = !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
+  out->parts.follow = follow_gemm;
+}
+
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   dot_gemm_t *plan;
   if (!gemm_has_type(product_type(&problem->types))) return NULL;
@@ -105,12 +158,9 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
   plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
   HR_TRY(pack_constant(target, problem, &plan->job));
-  plan->cut = gemm_cut_choose(&plan->job, target->workers);
-  plan->by_matrices = plan->problem->batch > 1 &&
-                      (problem->batch % target->workers == 0 || problem->batch >= 4 * target->workers ||
-                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
-  plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)problem->batch / problem->flops);
+  share_out(target, plan);
   plan_scratch(plan, out);
+  plan_parts(target, plan, out);
   out->plan = plan;
   return NULL;
 }

@@ -91,12 +91,13 @@ static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) 
          flat_root(buffers, step->in[0].buffer) == flat_root(buffers, step->out[0].buffer);
 }
 
-/* Leaves out the copies that came to nothing; `number` is where each step went. */
+/* Leaves out copies that came to nothing, and steps that others do; `number` is where each step went. */
 static void drop_copies(flat_builder_t *builder, int *number) {
   int kept = 0, count = flat_now(builder);
   for (int s = 0; s < count; s++) {
     number[s] = kept;
-    if (!is_in_place(builder, &builder->steps.data[s])) builder->flat->steps[kept++] = builder->steps.data[s];
+    const flat_step_t *step = &builder->steps.data[s];
+    if (!step->is_gone && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
   }
   number[count] = kept;
   builder->flat->step_count = kept;
@@ -167,8 +168,10 @@ static hr_status_t build(flat_builder_t *builder) {
   HR_TRY(flat_body_add(builder, builder->flat->plan->module->entry, params, &root));
   HR_TRY(place_results(builder, root));
   flat_lend_operands(builder);
+  HR_TRY(flat_follow_steps(builder));
   flat_merge_buffers(builder);
   flat_pair_results(builder);
+  flat_follow_places(builder);
   HR_TRY(copy_buffers(builder));
   HR_TRY(place_arena(builder));
   return finish_steps(builder);

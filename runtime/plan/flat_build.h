@@ -133,6 +133,10 @@ bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);
 /* Instructions of a body that something may want to update in place: slices of them are copied early. */
 hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body, const bool **out_changing);
 
+/* Steps that work on parts of what others have made become one step with these. Before buffers are merged. */
+hr_status_t flat_follow_steps(flat_builder_t *builder);
+/* Such products lie in the bytes of results if nobody else reads them. After buffers have been merged, and paired. */
+void flat_follow_places(flat_builder_t *builder);
 /* Decides which results share the bytes of which operands, now that all lifetimes are known. */
 void flat_merge_buffers(flat_builder_t *builder);
 /* Says which results may have the bytes of which arguments. */

@@ -97,6 +97,7 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   step->open = prepared.open;
   step->flops = prepared.flops;
   step->bytes = prepared.bytes;
+  step->parts = prepared.parts;
   if (!prepared.scratch_bytes) return NULL;
   HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepared.scratch_bytes, &step->scratch.buffer));
   return NULL;
