@@ -170,7 +170,7 @@ static void give_back(const jit_plan_t *plan) {
 /* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
 static jit_reach_t reach_of(const jit_plan_t *plan, int leaf) {
   const jit_call_t *call = &plan->calls[0];
-  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat) return JIT_REACH_ALL;
+  if (plan->call_count != 1 || !plan->is_flat) return JIT_REACH_ALL;
   for (int k = 0; k < call->kernel->buffer_count; k++)
     if (call->in[k] == leaf) return call->kernel->reach[k];
   return JIT_REACH_ALL;
@@ -197,7 +197,7 @@ static hr_status_t plan_behind(const op_native_target_t *target, const op_step_t
 static hr_status_t prepare_behind(const op_native_target_t *target, const op_step_t *step, const void *opaque, int leaf,
                                   op_native_grid_t *grid, op_native_step_t *out) {
   const jit_plan_t *before = opaque;
-  if (before->call_count != 1 || before->copy_count || !before->is_flat) return NULL;
+  if (before->call_count != 1 || !before->is_flat) return NULL;
   if (grid->unit) HR_TRY(plan_behind(target, step, leaf, grid, out));
   if (!out->plan && grid->whole_rows) {
     grid->unit = 0;
@@ -286,6 +286,13 @@ static void set_pointers(const jit_plan_t *plan, char *scratch, void *const *in,
   }
 }
 
+static void copy_updated(const jit_plan_t *plan, void *const *in, void *const *out) {
+  for (int c = 0; c < plan->copy_count; c++) {
+    const jit_copy_t *copy = &plan->copies[c];
+    if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
+  }
+}
+
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
   const jit_plan_t *plan = opaque;
   run_t run = {.plan = plan, .scratch = env->scratch};
@@ -295,10 +302,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
     return NULL;
   }
   set_pointers(plan, env->scratch, in, out);
-  for (int c = 0; c < plan->copy_count; c++) {
-    const jit_copy_t *copy = &plan->copies[c];
-    if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
-  }
+  copy_updated(plan, in, out);
   if (plan->is_flat)
     share_out(env, &run, run_flat, plan->unit_count, plan->ns);
   else
@@ -308,6 +312,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
 
 static void begin(const op_native_run_t *env, const void *plan, void *const *in, void *const *out) {
   set_pointers(plan, env->scratch, in, out);
+  copy_updated(plan, in, out);
 }
 
 static void run_part(const op_native_run_t *env, const void *opaque, const op_native_part_t *part, int worker) {

@@ -170,8 +170,8 @@ static hr_status_t build(flat_builder_t *builder) {
   flat_lend_operands(builder);
   HR_TRY(flat_follow_steps(builder));
   flat_merge_buffers(builder);
-  flat_pair_results(builder);
   flat_follow_places(builder);
+  flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));
   HR_TRY(place_arena(builder));
   return finish_steps(builder);

@@ -135,7 +135,8 @@ hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body,
 
 /* Steps that work on parts of what others have made become one step with these. Before buffers are merged. */
 hr_status_t flat_follow_steps(flat_builder_t *builder);
-/* Such products lie in the bytes of results if nobody else reads them. After buffers have been merged, and paired. */
+/* Such products lie in the bytes of results if nobody else reads them. After buffers have been merged, before results are
+ * paired with arguments. */
 void flat_follow_places(flat_builder_t *builder);
 /* Decides which results share the bytes of which operands, now that all lifetimes are known. */
 void flat_merge_buffers(flat_builder_t *builder);

@@ -9,8 +9,12 @@
 
 #include "plan/flat_build.h"
 
-/* Below this, starting a step costs as much as it saves; and small steps are sooner done by one worker. */
-#define FOLLOWED_FLOPS 2e6
+/* Where it pays: of products that take some 10 to 200 microseconds, as one start of all workers is saved, and what
+ * follows has as many as the product where it would have had one; and of results that no cache holds. In between, what
+ * follows only takes the caches away from the product's operands. */
+#define LEAST_FLOPS 2e6
+#define SHORT_FLOPS 6e7
+#define LARGE_BYTES ((size_t)24 << 20)
 
 /* --- running --- */
 
@@ -90,14 +94,15 @@ static int find_reader(const flat_builder_t *builder, const bool *borders, int f
   return -1;
 }
 
-static bool can_be_followed(const flat_step_t *step) {
-  return step->kind == FLAT_NATIVE && step->parts.follow && step->out_count == 1 && step->parts.grid.rows > 1 &&
-         step->flops >= FOLLOWED_FLOPS;
+static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *step) {
+  if (step->kind != FLAT_NATIVE || !step->parts.follow || step->out_count != 1 || step->parts.grid.rows < 2) return false;
+  size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
+  return step->flops >= LEAST_FLOPS && (step->flops <= SHORT_FLOPS || bytes >= LARGE_BYTES);
 }
 
 static bool find_pair(flat_builder_t *builder, const bool *borders, int number, pair_t *out_pair) {
   const flat_step_t *first = step_of(builder, number);
-  if (!can_be_followed(first) || first->out[0].offset_bytes) return false;
+  if (!can_be_followed(builder, first) || first->out[0].offset_bytes) return false;
   int product = first->out[0].buffer;
   const flat_buffer_t *buffer = &builder->buffers.data[product];
   *out_pair = (pair_t){.builder = builder, .first = number};
@@ -272,19 +277,13 @@ hr_status_t flat_follow_steps(flat_builder_t *builder) {
 
 /* --- where products lie --- */
 
-/* Is the buffer an operand of the step, or may its bytes be an argument's that is? */
 static bool is_operand(const flat_builder_t *builder, const flat_step_t *step, int buffer) {
-  const flat_buffer_t *result = &builder->buffers.data[buffer];
-  int param = result->place == FLAT_RESULT ? builder->flat->results[result->index].alias_param : -1;
-  for (int k = 0; k < step->in_count; k++) {
-    if (step->in[k].buffer < 0) continue;
-    int operand = flat_root(builder->buffers.data, step->in[k].buffer);
-    const flat_buffer_t *of = &builder->buffers.data[operand];
-    if (operand == buffer || (of->place == FLAT_PARAM && of->index == param)) return true;
-  }
+  for (int k = 0; k < step->in_count; k++)
+    if (step->in[k].buffer >= 0 && flat_root(builder->buffers.data, step->in[k].buffer) == buffer) return true;
   return false;
 }
 
+/* The result has no other place then. */
 static void place_product(flat_builder_t *builder, const flat_step_t *step) {
   const follow_plan_t *plan = step->plan;
   int product = flat_root(builder->buffers.data, step->out[plan->second_out].buffer);
@@ -293,6 +292,7 @@ static void place_product(flat_builder_t *builder, const flat_step_t *step) {
     int result = flat_root(builder->buffers.data, step->out[o].buffer);
     if (result == product || is_operand(builder, step, result)) continue;
     flat_merge(builder, product, result);
+    memset((uint64_t *)step->reuse + o * step->reuse_words, 0, (size_t)step->reuse_words * sizeof *step->reuse);
     return;
   }
 }
