@@ -338,20 +338,29 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
   return llvm()->BuildURem(b, whole, divisor, "");
 }
 
+/* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
+static LLVMValueRef take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef rows = jit_emit_i64(emit, kernel->behind.rows);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef block = llvm()->BuildUDiv(b, emit->begin, rows, ""), before = llvm()->BuildMul(b, block, rows, "");
+  emit->begin = llvm()->BuildSub(b, emit->begin, before, "");
+  emit->end = llvm()->BuildSub(b, emit->end, before, "");
+  return block;
+}
+
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
-  LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
+  LLVMValueRef values[JIT_MAX_LOOPS], block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
   LLVMValueRef left = loop.variable;
-  bool by_columns = kernel->block && kernel->behind.rows;
   jit_emit_at(emit, emit->level);
-  if (kernel->block && !by_columns)
+  if (kernel->block && !block)
     block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
   for (int v = kernel->unit_rank; v-- > 0;)
-    values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0 && !by_columns);
-  if (by_columns) block = left;
+    values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
   write_middle(emit, kernel, kernel->unit_rank, block);
   for (int v = 0; v < kernel->unit_rank; v++) jit_level_leave(emit);
