@@ -138,7 +138,8 @@ static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_part
   double columns = (double)(divide_up(divide_up(job->n * parts, strip), col_parts) * strip);
   double depth = (double)divide_up(job->k * parts, depth_parts);
   double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
-  return rows * columns * depth + depth * (8 * columns + (job->fill ? 24 : 4) * rows) + sums;
+  double packing = (job->packed_b ? 0 : 8) * columns + (job->fill ? 24 : 4) * rows;
+  return rows * columns * depth + depth * packing + sums;
 }
 
 static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {

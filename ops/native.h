@@ -65,6 +65,19 @@ typedef struct op_native_parts {
   const struct op_native_behind *behind; /* of what can come behind others; NULL: cannot */
 } op_native_parts_t;
 
+/* A form of an operand that is quicker to work on, and serves as long as the operand does not change: made once before
+ * a loop that does not write it. */
+typedef struct op_native_ahead {
+  int leaf;     /* the operand; its form takes its place in in[] */
+  size_t bytes; /* of the form */
+  const op_native_t *maker; /* runs maker_plan on the operand alone; its only result is the form */
+  const void *maker_plan;
+  /* The plan that works on the form: as prepare has it. */
+  hr_status_t (*prepare)(const op_native_target_t *target, const struct op_native_ahead *ahead,
+                         struct op_native_step *out);
+  const void *context; /* for prepare */
+} op_native_ahead_t;
+
 /* What prepare decided. */
 typedef struct op_native_step {
   const void *plan;     /* NULL: declined */
@@ -78,6 +91,7 @@ typedef struct op_native_step {
                   * of either sign, and what the op leaves as it comes */
   double flops, bytes; /* of one run, for traces; 0: unknown */
   op_native_parts_t parts;
+  const op_native_ahead_t *ahead; /* NULL: operands are taken as they are */
 } op_native_step_t;
 
 /* One run. */

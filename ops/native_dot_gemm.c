@@ -1,7 +1,6 @@
 /* Products of floats and of complex numbers by own loops (gemm.h). Types below f32 are widened before and the result is
  * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the
  * workers, or each of them is. A right side that is known is packed once where it is used for few rows. */
-#include "ops/gemm.h"
 #include "ops/native_dot.h"
 
 #define GRAIN_PRODUCTS 50000
@@ -31,6 +30,7 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   gemm_job_t job = r->plan->job;
   int64_t each = p->types.element_bytes;
   job.a = r->a + p->a.places[matrix] * each;
+  if (p->packed_b) job.packed_b = r->b;
   if (!job.packed_b) job.b = r->b + p->b.places[matrix] * each;
   job.c = r->c + matrix * p->m * p->n * each;
   return job;
@@ -64,7 +64,7 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, vo
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
   dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]),
-                      plan->job.packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
+                      plan->job.packed_b ? in[1] : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
                       plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at, run->after};
   if (plan->by_matrices)
     hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
@@ -92,13 +92,11 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
-#define PACKED_ROWS 512 /* with more of them packing costs little */
-
 static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p, gemm_job_t *job) {
   void *packed;
-  if (!p->constant_b || p->batch > 1 || p->types.is_complex || p->types.rhs != p->types.real || p->m > PACKED_ROWS)
-    return NULL;
   gemm_job_t known = *job;
+  if (p->packed_b) job->packed_b = p; /* until a run has an address */
+  if (!p->constant_b || p->packed_b || !dot_packs_once(p)) return NULL;
   known.b = (const char *)p->constant_b + p->b.places[0] * p->types.element_bytes;
   HR_TRY(hr_arena_alloc(target->arena, gemm_packed_bytes(&known), &packed));
   gemm_pack(&known, packed);
@@ -109,6 +107,12 @@ static hr_status_t pack_constant(const op_native_target_t *target, const dot_pro
 static hr_dtype_t product_type(const matmul_types_t *types) {
   if (types->is_complex) return types->real == HR_F32 ? HR_C64 : HR_C128;
   return types->real;
+}
+
+gemm_job_t dot_gemm_job(const dot_problem_t *p) {
+  return (gemm_job_t){.dtype = product_type(&p->types), .m = p->m, .n = p->n, .k = p->k, .a_row = p->a.row_step,
+                      .a_col = p->a.col_step, .b_row = p->b.row_step, .b_col = p->b.col_step, .c_row = p->n,
+                      .a_rows = p->a.rows, .a_cols = p->a.cols, .b_rows = p->b.rows, .b_cols = p->b.cols};
 }
 
 static void share_out(const op_native_target_t *target, dot_gemm_t *plan) {
@@ -152,11 +156,7 @@ hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"gemm", run_gemm};
   plan->problem = problem, plan->workers = target->workers;
-  plan->job = (gemm_job_t){.dtype = product_type(&problem->types), .m = problem->m, .n = problem->n, .k = problem->k,
-                           .a_row = problem->a.row_step, .a_col = problem->a.col_step, .b_row = problem->b.row_step,
-                           .b_col = problem->b.col_step, .c_row = problem->n};
-  plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
-  plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
+  plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
   share_out(target, plan);
   plan_scratch(plan, out);

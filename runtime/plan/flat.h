@@ -58,6 +58,7 @@ typedef struct flat_step {
   flat_ref_t scratch; /* buffer -1: none */
   double flops, bytes;
   op_native_parts_t parts;   /* NATIVE: as op_native_step_t has it */
+  const op_native_ahead_t *ahead;
   bool is_gone;              /* COPY: nothing is left to do; not in finished plans */
   size_t copy_bytes;      /* COPY */
   const int *in_slots;    /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */

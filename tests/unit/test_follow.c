@@ -166,9 +166,58 @@ static void test_loops(void) {
   close_fixture(&r);
 }
 
+/* Steps that pack, before the first loop of the plan; -1: one is elsewhere. */
+static int count_packing(const flat_plan_t *flat) {
+  int count = 0;
+  bool in_loop = false;
+  for (int s = 0; s < flat->step_count; s++) {
+    bool packs = flat->steps[s].native && !strcmp(flat->steps[s].native->name, "packing");
+    in_loop |= flat->steps[s].kind == FLAT_WHILE;
+    if (packs && in_loop) return -1;
+    count += packs;
+  }
+  return count;
+}
+
+/* x = min(x w, 5), then, if `changes`, w = w + w: two loops, one in the other. */
+static void test_ahead(void) {
+  static const char text[] =
+      "HloModule m\n"
+      "inner { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[8,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
+      "  d = f32[8,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] constant(5)\n"
+      "  l = f32[8,160] broadcast(k), dimensions={} y = f32[8,160] minimum(d, l) one = s32[] constant(1)\n"
+      "  v = f32[160,160] add(w, w) j = s32[] add(i, one)\n"
+      "  ROOT t = (s32[], f32[8,160], f32[160,160]) tuple(j, y, %s) }\n"
+      "icond { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
+      "outer { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[8,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
+      "  z = s32[] constant(0) t = (s32[], f32[8,160], f32[160,160]) tuple(z, x, w)\n"
+      "  u = (s32[], f32[8,160], f32[160,160]) while(t), condition=icond, body=inner\n"
+      "  y = f32[8,160] get-tuple-element(u), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+      "  ROOT r = (s32[], f32[8,160], f32[160,160]) tuple(j, y, w) }\n"
+      "ocond { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  n = s32[] constant(2) ROOT c = pred[] compare(i, n), direction=LT }\n"
+      "ENTRY e { x = f32[8,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
+      "  t = (s32[], f32[8,160], f32[160,160]) tuple(z, x, w)\n"
+      "  u = (s32[], f32[8,160], f32[160,160]) while(t), condition=ocond, body=outer\n"
+      "  ROOT y = f32[8,160] get-tuple-element(u), index=1 }";
+  for (int changes = 0; changes < 2; changes++) {
+    char program[4000];
+    follow_fixture_t r;
+    snprintf(program, sizeof program, text, changes ? "v" : "w");
+    agree(program, 0);
+    CHECK_OK(open_fixture(program, 2, false, &r));
+    CU_ASSERT_EQUAL(count_packing(r.f.flat), changes ? 0 : 1);
+    close_fixture(&r);
+  }
+}
+
 CU_TestInfo suite_follow[] = {{"element by element", test_places},
                               {"rows", test_rows},
                               {"batches", test_batches},
                               {"other readers", test_others},
                               {"in loops", test_loops},
+                              {"operands packed before loops", test_ahead},
                               CU_TEST_INFO_NULL};
