@@ -583,7 +583,7 @@ static void plan_blocks(const conv_taps_t *plan, taps_phase_t *phase) {
   int64_t places = least(BLOCK_BYTES / ((in_places * plan->terms + plan->padded) * plan->bytes), MOST_PLACES);
   places = most(least(places, TABLE_BYTES / (8 * (phase->taps + 1))), LEAST_PLACES);
   int64_t blocks = divide_up(phase->lines, most(1, places / phase->line_places));
-  if (plan->parts == 1) blocks = divide_up(blocks, plan->workers) * plan->workers;
+  if (plan->parts == 1) blocks = hr_workers_even(blocks, plan->workers);
   phase->block_lines = divide_up(phase->lines, blocks);
   phase->blocks = divide_up(phase->lines, phase->block_lines);
 }
