@@ -1,11 +1,11 @@
 /* Convolutions of f32 and f64 as sums over taps, the elements of the window: a place of the result is the sum, over the
  * taps, of the channels at one place of the input times a matrix of weights. Nothing is copied to say so: tiles of a
- * few places and two vectors of columns (channels of the result) stay in registers while they read the input through
+ * few places and vectors of columns (channels of the result) stay in registers while they read the input through
  * pointers, one for each place and tap. Outside of the input they lead to a line of zeros.
  *
  *   phase    results that meet the same taps. With holes in the input (gradients, transposed convolutions) there is one
  *            for each remainder of a place by the holes' width; no hole is ever read
- *   strip    two vectors of columns of the weights, packed [tap][channel][column]
+ *   strip    two or four vectors of columns of the weights, packed [tap][channel][column]
  *   block    some lines of results of a phase and group, on one worker; all strips go past it
  *   region   a copy of what a block reads, channels innermost and with zeros around it: where channels are not
  *            innermost in the program, or so few that the taps of a row are better read as one
@@ -23,34 +23,35 @@
 #include "ops/native_cpu.h"
 #include "ops/native_transpose.h"
 
-#ifndef CHUNK_TERMS
-#define CHUNK_TERMS 320
-#endif
-#define BLOCK_BYTES (384 << 10)  /* of a block's input and results: a part of the next cache */
+#define CHUNK_WEIGHTS 32768      /* of a strip at once: they stay in the second cache */
+#define BLOCK_BYTES (384 << 10)  /* of a block's input and results: a part of it too */
 #define TABLE_BYTES (128 << 10)  /* of its pointers */
+#define TERM_UNIT 16             /* of a tap at once, at least */
 #define LEAST_PLACES 32          /* of a block: weights must be used often enough */
 #define MOST_PLACES 1024
 #define MERGED_CHANNELS 16       /* with fewer of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
 #define SPLIT_FLOPS 2e5
 
-/* What a tile sums: some terms of some taps. Steps in elements. */
-typedef struct tap_tile {
-  int64_t taps, first, count; /* terms [first, first + count) of each */
-  int64_t step;               /* of the packed weights, from one tap to the next */
-  bool adds;                  /* to what is there */
-} tap_tile_t;
+/* A strip past the tiles of a block: some terms of each tap. Steps in elements. */
+typedef struct tap_strip {
+  int64_t rows, vectors, tiles, taps; /* of a tile; of the block; most taps of a tile */
+  const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
+  const void *const *places;          /* of each tile and live tap: where its rows are */
+  void *const *results;               /* of each tile: of its rows */
+  int64_t column, first, count;       /* terms [first, first + count) of each tap */
+  const void *weights;                /* of these terms and columns */
+  int64_t tap_step, width;            /* of the weights: to the next tap and term */
+  bool adds;                          /* to what is there */
+} tap_strip_t;
 
 /* Weights of a tap, before they are packed. */
 typedef struct tap_weights {
-  int64_t terms, columns, term_step, column_step;
+  int64_t terms, columns, term_step, column_step, width;
 } tap_weights_t;
 
 #define TILES_FILE "ops/tap_tiles.h"
 #include "ops/each_width.h"
-
-typedef void (*tile_fn)(const tap_tile_t *at, const void *const *places, const void *b, void *const *results,
-                        int64_t column);
 
 /* One spatial dimension of a phase. */
 typedef struct taps_axis {
@@ -76,7 +77,7 @@ typedef struct conv_taps {
   const int64_t *from_sizes, *to_sizes;
   int64_t terms, columns, term_step, column_step; /* of a group's weights */
   int64_t bytes;                                  /* of an element */
-  int64_t rows, width, strips, padded;            /* of a tile; of a group: strips, columns that they have */
+  int64_t lanes, rows, width, strips, padded; /* of a vector, of a tile; of a group: strips, columns that they have */
   int workers, phase_count;
   taps_phase_t *phases;
   int64_t parts, part_strips, tasks; /* parts of the columns */
@@ -85,7 +86,7 @@ typedef struct conv_taps {
   const void *packed;                 /* weights that are known */
   int64_t block_places, block_taps;   /* most places of a block, most pointers */
   size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
-  size_t zeros_at, spare_at, table_at, results_at, region_at, copy_at; /* in a space */
+  size_t zeros_at, spare_at, table_at, live_at, results_at, region_at, copy_at; /* in a space */
 } conv_taps_t;
 
 typedef struct taps_run {
@@ -109,6 +110,11 @@ static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1
 /* From the first tap to the last one. */
 static int64_t span_of(const taps_axis_t *axis) {
   return axis->taps ? axis->starts[axis->taps - 1] - axis->starts[0] : 0;
+}
+
+/* In how many pieces terms of a tap are summed. */
+static int64_t pieces_of(const conv_taps_t *plan, const taps_phase_t *phase) {
+  return least(divide_up(phase->terms * phase->taps * plan->width, CHUNK_WEIGHTS), divide_up(phase->terms, TERM_UNIT));
 }
 
 /* --- places --- */
@@ -196,14 +202,15 @@ static void point_stretch(const taps_block_t *block, const taps_stretch_t *s, in
   const int64_t *offsets = phase->offsets;
   const char *base = (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * bytes;
   find_inner(block, s, &low, &high);
-  for (int64_t x = 0; x < s->count; x++, base += s->in_step * bytes) {
-    const void **to = row_of(block, number + x);
-    taps_place_t place = s->place;
-    place.at[plan->problem->spatial - 1] += x;
+  const void **to = row_of(block, number);
+  taps_place_t place = s->place;
+  for (int64_t x = 0, row = number % rows; x < s->count; x++, base += s->in_step * bytes) {
     if (x < low || x >= high)
       point_carefully(block, &place, base, to);
     else
       for (int64_t t = 0; t < taps; t++) to[t * rows] = base + offsets[t] * bytes;
+    place.at[plan->problem->spatial - 1]++, to++;
+    if (++row == rows) row = 0, to += rows * (taps - 1);
   }
 }
 
@@ -245,6 +252,28 @@ static void point_spare_rows(const taps_block_t *block) {
   }
 }
 
+/* Of each tile: how many taps lead to the input, and which. */
+static int32_t *live_of(const taps_block_t *block, int64_t tile) {
+  return (int32_t *)(block->space + block->run->plan->live_at) + tile * (block->phase->taps + 1);
+}
+
+/* Leaves out taps of a tile that lead all its places to zeros. In a region no pointer does. */
+static void find_live(const taps_block_t *block, int64_t tile) {
+  const conv_taps_t *plan = block->run->plan;
+  const void *zeros = block->space + plan->zeros_at;
+  const void **table = row_of(block, tile * plan->rows), **to = table;
+  int32_t *live = live_of(block, tile), count = 0;
+  for (int32_t t = 0; t < block->phase->taps; t++, table += plan->rows) {
+    bool any = plan->has_region;
+    for (int64_t r = 0; r < plan->rows && !any; r++) any = table[r] != zeros;
+    if (!any) continue;
+    if (to != table) memcpy(to, table, (size_t)plan->rows * sizeof *to);
+    live[1 + count++] = t;
+    to += plan->rows;
+  }
+  live[0] = count;
+}
+
 /* All pointers of a block: of each tile those of the input, and of its results. */
 static void point_block(const taps_block_t *block) {
   for (int64_t i = 0; i < block->places;) {
@@ -254,6 +283,7 @@ static void point_block(const taps_block_t *block) {
     i += s.count;
   }
   point_spare_rows(block);
+  for (int64_t i = 0; i < block->tiles; i++) find_live(block, i);
 }
 
 /* --- regions --- */
@@ -333,33 +363,24 @@ static void fill_region(const taps_block_t *block) {
 
 /* --- running --- */
 
-static void sum_strips(const taps_block_t *block, const tap_tile_t *at, int64_t tap, int64_t begin, int64_t end) {
+/* Strips [begin, end), some terms of each tap at a time. */
+static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
-  const void *const *table = (const void *const *)(block->space + plan->table_at) + tap * plan->rows;
-  void *const *results = (void *const *)(block->space + plan->results_at);
+  int64_t piece = divide_up(divide_up(phase->terms, pieces_of(plan, phase)), TERM_UNIT) * TERM_UNIT;
   const char *packed = block->run->packed + (phase->packed_at + block->group * plan->group_packed) * plan->bytes;
-  bool is_double = plan->bytes == 8;
-  for (int64_t s = begin; s < end; s++) {
-    const char *b = packed + (s * phase->strip + tap * at->step + at->first * plan->width) * plan->bytes;
-    tile_fn tile = plan->padded - s * plan->width < plan->width ? EACH_WIDTH(tile1, is_double) : EACH_WIDTH(tile2, is_double);
-    for (int64_t i = 0; i < block->tiles; i++)
-      tile(at, table + i * plan->rows * phase->taps, b, results + i * plan->rows, s * plan->width);
-  }
-}
-
-/* Terms in chunks: those of several taps, or a part of those of one. */
-static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
-  const taps_phase_t *phase = block->phase;
-  int64_t pieces = divide_up(phase->terms, CHUNK_TERMS), piece = divide_up(divide_up(phase->terms, pieces), 8) * 8;
-  int64_t group = most(1, CHUNK_TERMS / piece);
-  tap_tile_t at = {.step = phase->terms * block->run->plan->width};
-  for (int64_t tap = 0; tap < phase->taps; tap += group)
-    for (at.first = 0; at.first < phase->terms; at.first += piece) {
-      at.taps = least(group, phase->taps - tap), at.count = least(piece, phase->terms - at.first);
-      sum_strips(block, &at, tap, begin, end);
-      at.adds = true;
+  tap_strip_t at = {.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps, .live = live_of(block, 0),
+                    .places = (const void *const *)row_of(block, 0), .width = plan->width,
+                    .results = (void *const *)(block->space + plan->results_at)};
+  at.tap_step = phase->terms * plan->width;
+  for (; at.first < phase->terms; at.first += piece) {
+    at.count = least(piece, phase->terms - at.first), at.adds = at.first > 0;
+    for (int64_t s = begin; s < end; s++) {
+      at.column = s * plan->width, at.vectors = least(plan->width, plan->padded - at.column) / plan->lanes;
+      at.weights = packed + (s * phase->strip + at.first * plan->width) * plan->bytes;
+      EACH_WIDTH(sum_strip, plan->bytes == 8)(&at);
     }
+  }
 }
 
 /* A stretch of the block's copy, from result `number` on, columns [begin, end). */
@@ -398,7 +419,7 @@ static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t 
   const conv_taps_t *plan = run->plan;
   int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
   taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks};
-  block.begin = number * phase->block_lines, block.end = least(block.begin + phase->block_lines, phase->lines);
+  block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
   block.places = (block.end - block.begin) * phase->line_places;
   block.tiles = divide_up(block.places, plan->rows);
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
@@ -439,7 +460,8 @@ static int64_t weights_at(const conv_taps_t *plan, const taps_phase_t *phase, in
 static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
   const conv_taps_t *plan = run->plan;
   int64_t column = strip * plan->width, taps = 1;
-  tap_weights_t w = {plan->terms, least(plan->width, plan->columns - column), plan->term_step, plan->column_step};
+  tap_weights_t w = {plan->terms, least(plan->width, plan->columns - column), plan->term_step, plan->column_step,
+                     plan->width};
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->bytes;
   for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
   for (int64_t t = 0; t < taps; t++, to += plan->terms * plan->width * plan->bytes) {
@@ -490,9 +512,11 @@ static void plan_sides(conv_taps_t *plan) {
   plan->terms = forward ? p->in_channels : p->out_channels, plan->columns = forward ? p->out_channels : p->in_channels;
   plan->term_step = forward ? wei->inner : wei->outer, plan->column_step = forward ? wei->outer : wei->inner;
   plan->bytes = p->types.element_bytes;
-  int64_t lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
-  plan->rows = wide ? 8 : 4, plan->width = 2 * lanes;
-  plan->strips = divide_up(plan->columns, plan->width), plan->padded = divide_up(plan->columns, lanes) * lanes;
+  plan->lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
+  plan->padded = divide_up(plan->columns, plan->lanes) * plan->lanes;
+  bool broad = wide && plan->padded > 2 * plan->lanes;
+  plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  plan->strips = divide_up(plan->columns, plan->width);
   plan->has_copy = plan->to.inner != 1 || plan->padded != plan->columns;
 }
 
@@ -580,12 +604,12 @@ static void plan_blocks(const conv_taps_t *plan, taps_phase_t *phase) {
     in_places *= phase->axes[d].in_step;
   }
   phase->lines = plan->problem->batch * phase->axes[0].count;
-  int64_t places = least(BLOCK_BYTES / ((in_places * plan->terms + plan->padded) * plan->bytes), MOST_PLACES);
+  int64_t results = pieces_of(plan, phase) > 1 ? plan->padded : plan->padded / 4; /* those written once may go */
+  int64_t places = least(BLOCK_BYTES / ((in_places * plan->terms + results) * plan->bytes), MOST_PLACES);
   places = most(least(places, TABLE_BYTES / (8 * (phase->taps + 1))), LEAST_PLACES);
-  int64_t blocks = divide_up(phase->lines, most(1, places / phase->line_places));
-  if (plan->parts == 1) blocks = hr_workers_even(blocks, plan->workers);
-  phase->block_lines = divide_up(phase->lines, blocks);
-  phase->blocks = divide_up(phase->lines, phase->block_lines);
+  phase->blocks = divide_up(phase->lines, most(1, places / phase->line_places));
+  if (plan->parts == 1) phase->blocks = least(hr_workers_even(phase->blocks, plan->workers), phase->lines);
+  phase->block_lines = divide_up(phase->lines, phase->blocks);
 }
 
 /* Where lines cannot be shared out evenly, columns are. */
@@ -644,6 +668,7 @@ static size_t place_all(conv_taps_t *plan) {
   plan->zeros_at = native_take(&each, (size_t)plan->terms * bytes);
   plan->spare_at = native_take(&each, (size_t)plan->padded * bytes);
   plan->table_at = native_take(&each, (size_t)pointers * sizeof(void *));
+  plan->live_at = native_take(&each, (size_t)(pointers + rows) * sizeof(int32_t));
   plan->results_at = native_take(&each, (size_t)rows * sizeof(void *));
   plan->region_at = native_take(&each, (size_t)region);
   plan->copy_at = native_take(&each, plan->has_copy ? (size_t)(rows * plan->padded) * bytes : 0);
