@@ -288,6 +288,15 @@ static void point_block(const taps_block_t *block) {
 
 /* --- regions --- */
 
+/* Turns a plane, as native_turn_plane does, some lines of the caches at a time: rows may be a page apart. */
+static void turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
+                 int64_t i_stride) {
+  int64_t unit = 64 / bytes;
+  for (int64_t i = 0; i < i_count; i += unit)
+    native_turn_plane((int)bytes, least(unit, i_count - i), j_count, from + i * bytes, j_stride, to + i * i_stride,
+                      i_stride);
+}
+
 /* A line of places along the last axis, channels innermost. */
 static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, char *to) {
   int64_t bytes = plan->bytes, step = plan->from.spatial[plan->problem->spatial - 1], run = plan->terms * bytes;
@@ -296,7 +305,7 @@ static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, 
   } else if (plan->from.inner == 1) {
     for (int64_t x = 0; x < count; x++) memcpy(to + x * run, from + x * step * bytes, (size_t)run);
   } else if (step == 1) {
-    native_turn_plane((int)bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
+    turn(bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
   } else {
     for (int64_t x = 0; x < count; x++)
       for (int64_t c = 0; c < plan->terms; c++)
@@ -392,7 +401,7 @@ static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int
   for (int64_t x = 0; x < s->count && inner == bytes; x++)
     memcpy(to + x * s->out_step * bytes, from + x * line, (size_t)((end - begin) * bytes));
   if (inner != bytes && s->out_step == 1) {
-    native_turn_plane((int)bytes, end - begin, s->count, from, line, to, inner);
+    turn(bytes, end - begin, s->count, from, line, to, inner);
   } else if (inner != bytes) {
     for (int64_t c = 0; c < end - begin; c++)
       loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_step * bytes, line, (int)bytes);
