@@ -1,5 +1,11 @@
 /* The loops of native_convolution_taps.c for one width of vectors and one type. Included once for each; see
- * each_width.h. */
+ * each_width.h. With TAPS_FACTOR(bits, flip), what a unit of the input is multiplied as, and TAPS_ADD(sum, factor, line)
+ * units are what a processor multiplies and adds up at once, and have the size of a TILES_REAL. */
+#ifndef TAPS_ADD
+#define TAPS_DEFAULT
+#define TAPS_FACTOR(bits, flip) (bits)
+#define TAPS_ADD(sum, factor, line) ((sum) + (factor) * (line))
+#endif
 #define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
 #define TILES_INLINE TILES_TARGET static inline __attribute__((always_inline))
 
@@ -24,11 +30,17 @@ TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at
       for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
       for (int r = 0; r < rows; r++) {
-        TILES_REAL factor = a[r][p];
+        __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
 #pragma GCC unroll 4
-        for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
+        for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
       }
     }
+  }
+  if (at->starts && !at->adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((const TILES_NAME(vec) *)at->starts)[v];
   }
   if (at->adds) {
 #pragma GCC unroll 8
@@ -72,19 +84,10 @@ TILES_TARGET static void TILES_NAME(sum_strip)(const tap_strip_t *at) {
 #endif
 #undef TILES
 
-/* Weights of one strip of columns and one tap, as tiles read them; the columns that there are not become 0. */
-TILES_TARGET static void TILES_NAME(pack)(const tap_weights_t *w, const void *from_, void *to_) {
-  const TILES_REAL *from = from_;
-  TILES_REAL *to = to_;
-  if (w->columns < w->width) memset(to, 0, (size_t)(w->terms * w->width) * sizeof *to);
-  if (w->column_step == 1) {
-    for (int64_t p = 0; p < w->terms; p++)
-      memcpy(to + p * w->width, from + p * w->term_step, (size_t)w->columns * sizeof *to);
-    return;
-  }
-  for (int64_t j = 0; j < w->columns; j++)
-    for (int64_t p = 0; p < w->terms; p++) to[p * w->width + j] = from[p * w->term_step + j * w->column_step];
-}
-
 #undef LANES
 #undef TILES_INLINE
+#ifdef TAPS_DEFAULT
+#undef TAPS_DEFAULT
+#undef TAPS_FACTOR
+#undef TAPS_ADD
+#endif
