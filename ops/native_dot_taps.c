@@ -67,7 +67,9 @@ static conv_problem_t product_of(const dot_problem_t *p) {
   return product;
 }
 
-#define FEW_ROWS 4 /* with fewer of them packing the right side is most of the work */
+/* With fewer rows packing the right side is most of the work; bytes are also added up for it. */
+#define LEAST_ROWS 8
+#define LEAST_ROWS_OF_BYTES 48
 
 static bool has_form(const dot_problem_t *p) {
   const matmul_types_t *t = &p->types;
@@ -75,7 +77,7 @@ static bool has_form(const dot_problem_t *p) {
   bool bytes = (t->lhs == HR_S8 || t->lhs == HR_U8) && t->rhs == HR_S8 && t->out == HR_S32;
   int64_t terms = halves ? 2 : 4;
   return !t->is_complex && (halves || bytes) && p->k % terms == 0 && !p->a.ordered && !p->b.ordered &&
-         (p->m >= FEW_ROWS || p->constant_b);
+         (p->m >= (halves ? LEAST_ROWS : LEAST_ROWS_OF_BYTES) || p->constant_b);
 }
 
 hr_status_t dot_prepare_taps(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
