@@ -14,6 +14,7 @@
 #define TP_SHM_MEMBERS 255 /* of a group, at most: the sizes of an all-to-all fit into a note */
 #define TP_SHM_SMALL 2048 /* bytes of a member that fit into its note */
 #define TP_SHM_TINY 16    /* into the line of its counter */
+#define TP_SHM_LARGE_PAGE ((size_t)2 << 20) /* bytes: heaps consist of such pages where the kernel has them */
 
 /* What a member says about one transfer. */
 typedef struct tp_shm_note {

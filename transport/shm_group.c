@@ -201,14 +201,22 @@ static hr_status_t move_turn(tp_shm_turn_t *turn) {
   return NULL;
 }
 
+static bool is_under_way(const tp_shm_turn_t *turn) { return turn->group && !turn->over; }
+
+/* Who sends and receives does not stand and wait for its receiver before it has looked at what it receives itself. */
+static hr_status_t move_first_turn(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->looks;
+  groups->looks = looked || is_under_way(&request->turns[1]);
+  hr_status_t st = move_turn(&request->turns[0]);
+  groups->looks = looked;
+  return st;
+}
+
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
-  *out_done = true;
-  for (int i = 0; i < 2; i++) {
-    tp_shm_turn_t *turn = &request->turns[i];
-    if (!turn->group || turn->over) continue;
-    HR_TRY(move_turn(turn));
-    *out_done = *out_done && turn->over;
-  }
+  if (is_under_way(&request->turns[0])) HR_TRY(move_first_turn(request));
+  if (is_under_way(&request->turns[1])) HR_TRY(move_turn(&request->turns[1]));
+  *out_done = !is_under_way(&request->turns[0]) && !is_under_way(&request->turns[1]);
   return NULL;
 }
 

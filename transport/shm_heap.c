@@ -3,12 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/vec.h"
+#include "transport/shm.h"
 
 #define ALIGNMENT 4096
 #define GROWTH (UINT64_C(4) << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 typedef struct piece {
   uint64_t start, size; /* bytes from the start of the heap */
@@ -45,11 +51,20 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
   hr_free(heap);
 }
 
+/* Memory for a part of the file as one large page: the kernel makes one of a part that has a page at all. Arrays are then
+ * copied without looking up the address of each 4 KiB of them. False: it has none, or does not do that. */
+static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
+  off_t in_file = (off_t)(heap->start - heap->base) + (off_t)at;
+  return !posix_fallocate(heap->fd, in_file, ALIGNMENT) &&
+         !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
+}
+
 static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
   uint64_t grown = (end + GROWTH - 1) / GROWTH * GROWTH;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
   bool fits = grown <= heap->size_bytes;
+  if (fits) for (uint64_t p = heap->file_bytes; p < grown; p += TP_SHM_LARGE_PAGE) if (!take_large_page(heap, p)) fprintf(stderr, "no %d\n", errno);
   heap->error = fits ? posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)) : ENOMEM;
   if (heap->error) return false;
   heap->file_bytes = grown;
