@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,7 +10,7 @@
 #include "transport/shm.h"
 
 #define ALIGNMENT 4096
-#define GROWTH (UINT64_C(4) << 20)
+#define GROWTH (2 * TP_SHM_LARGE_PAGE)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -26,6 +25,7 @@ struct tp_shm_heap {
   char *base, *start;
   uint64_t size_bytes, file_bytes; /* the second: as far as the file has memory */
   int error;
+  bool only_small_pages; /* the kernel makes no others */
   pthread_mutex_t lock;
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
@@ -51,8 +51,8 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
   hr_free(heap);
 }
 
-/* Memory for a part of the file as one large page: the kernel makes one of a part that has a page at all. Arrays are then
- * copied without looking up the address of each 4 KiB of them. False: it has none, or does not do that. */
+/* Memory for a part of the file as one large page, in which arrays are copied without looking up the address of each
+ * 4 KiB: the kernel makes one of a part that has a page at all. False: it does not, or there is none. */
 static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
   off_t in_file = (off_t)(heap->start - heap->base) + (off_t)at;
   return !posix_fallocate(heap->fd, in_file, ALIGNMENT) &&
@@ -63,9 +63,13 @@ static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
   uint64_t grown = (end + GROWTH - 1) / GROWTH * GROWTH;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
-  bool fits = grown <= heap->size_bytes;
-  if (fits) for (uint64_t p = heap->file_bytes; p < grown; p += TP_SHM_LARGE_PAGE) if (!take_large_page(heap, p)) fprintf(stderr, "no %d\n", errno);
-  heap->error = fits ? posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)) : ENOMEM;
+  if (grown > heap->size_bytes) {
+    heap->error = ENOMEM;
+    return false;
+  }
+  for (uint64_t page = heap->file_bytes; page < grown && !heap->only_small_pages; page += TP_SHM_LARGE_PAGE)
+    heap->only_small_pages = !take_large_page(heap, page);
+  heap->error = posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
   if (heap->error) return false;
   heap->file_bytes = grown;
   return true;

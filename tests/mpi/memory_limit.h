@@ -1,5 +1,6 @@
-/* What memory allows: how long the ranks of one machine take for merely moving the bytes that a collective must move,
- * from where they lie to where they are wanted. Nobody waits for anybody, but for one start.
+/* What memory allows: how long it takes merely to move the bytes that a collective of the ranks of one machine must move,
+ * from where they lie to where they are wanted. As many ranks as there are processors do it, the parts of the others
+ * too, which sleep; nobody waits for anybody, but for one start.
  * Thread: that of MPI. All ranks call together. */
 #ifndef TESTS_MEMORY_LIMIT_H
 #define TESTS_MEMORY_LIMIT_H
@@ -22,8 +23,8 @@ typedef struct limit {
 } limit_t;
 
 /* Microseconds of one such move, the mean of `repeats` one after the other, from the first rank's start to the last
- * one's end: of the quickest of some ways to do it (each fetches, or each gives; through the caches or around them;
- * array after array, or a block of each at a time). */
+ * one's end: of the quickest of some ways to do it (a rank's part is what it receives, or what it gives; through the
+ * caches or around them; array after array, or a block of each at a time). */
 double limit_sample(const limit_t *limit, int repeats);
 
 #endif
