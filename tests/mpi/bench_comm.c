@@ -107,6 +107,11 @@ static limit_part_t exchanged_part(size_t bytes, int ranks, int receiver, int se
   size_t each = bytes / (size_t)ranks;
   return (limit_part_t){.in = (size_t)receiver * each, .out = (size_t)sender * each, .bytes = each};
 }
+/* In the arrays themselves, nothing to its own place. */
+static limit_part_t rotated_part(size_t bytes, int ranks, int receiver, int sender) {
+  size_t each = bytes / (size_t)ranks;
+  return (limit_part_t){.in = (size_t)receiver * each, .out = (size_t)((sender + 1) % ranks) * each, .bytes = each};
+}
 static limit_part_t gathered_part(size_t bytes, int ranks, int receiver, int sender) {
   (void)receiver;
   size_t each = bytes / (size_t)ranks;
@@ -164,7 +169,7 @@ static const struct {
   mpi_fn mpi;
   limit_part_fn part; /* NULL: nothing is known of what it must take */
   bool in_place, copies;
-} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce, exchanged_part, true, false},
+} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce, rotated_part, true, false},
                 {"reduce-scatter", reduce_scatter, mpi_reduce_scatter, reduced_part, false, false},
                 {"all-gather", all_gather, mpi_all_gather, gathered_part, false, false},
                 {"all-to-all", all_to_all, mpi_all_to_all, exchanged_part, false, false},
