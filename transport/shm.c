@@ -389,12 +389,13 @@ static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
 }
 
 /* Entries are never given back, so whoever asks first makes it, and the others find it. A file system may be full. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members) {
+  off_t used = (off_t)(sizeof(tp_shm_block_t) + (size_t)members * sizeof(tp_shm_line_t));
   key |= 1;
   for (uint64_t i = 0; i < BLOCKS; i++) {
     tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
     uint64_t found = 0;
-    if (posix_fallocate(shm->fd, (char *)block - shm->base, (off_t)shm->block_bytes)) return NULL;
+    if (posix_fallocate(shm->fd, (char *)block - shm->base, used)) return NULL;
     if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
   }
   return NULL;

@@ -83,8 +83,9 @@ hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm
 void tp_shm_hold(tp_shm_t *shm);
 void tp_shm_let_go(tp_shm_t *shm);
 
-/* The block of this key, which is the same for all that ask; NULL: the table is full, for all alike. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key);
+/* The block of this key, with lines for so many members, the same for all that ask; NULL: the table is full, for all
+ * alike. */
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members);
 
 /* Memory that every process of this machine can read, aligned to pages. NULL: there is no more. Any thread; it may be
  * freed after tp_shm_close too. */

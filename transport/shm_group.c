@@ -25,7 +25,7 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   *out_group = NULL;
   for (int k = 0; k < size; k++)
     if (shm->local_of[ranks[k]] < 0) return NULL;
-  tp_shm_block_t *block = tp_shm_block_of(shm, key);
+  tp_shm_block_t *block = tp_shm_block_of(shm, key, size);
   if (!block) return NULL;
   void *memory;
   HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
