@@ -10,20 +10,24 @@
 #include <time.h>
 
 #define TP_REST_SPINS 2000  /* looks before the processor is offered to others */
-#define TP_REST_YIELDS 200  /* looks before sleeping, of so few processes */
-#define TP_REST_FEW 8
+#define TP_REST_FEW 40      /* processes */
+#define TP_REST_YIELDS 200  /* looks before sleeping, of few */
 #define TP_REST_SHORTEST_NS 20000
-#define TP_REST_STEP_NS 1000     /* so much longer each time, */
+#define TP_REST_STEP_NS 1000 /* few sleep so much longer each time; */
 #define TP_REST_LONGEST_NS 1000000
-#define TP_REST_SHARE_NS 25000   /* or so much for each process, if that is more */
+#define TP_REST_DOUBLES 8      /* many twice as long after so many times, */
+#define TP_REST_SHARE_NS 25000 /* in the end so much for each of them */
 
 /* Is there no rest yet? */
 static inline bool tp_rest_spins(bool crowded, uint32_t polls) { return !crowded && polls < TP_REST_SPINS; }
 
-static inline long tp_rest_ns(long processes, long sleeps) {
-  long step = processes > TP_REST_FEW ? TP_REST_STEP_NS * processes / TP_REST_FEW : TP_REST_STEP_NS;
-  long longest = processes * TP_REST_SHARE_NS, asleep = TP_REST_SHORTEST_NS + sleeps * step;
-  if (longest < TP_REST_LONGEST_NS) longest = TP_REST_LONGEST_NS;
+static inline long tp_rest_ns(int processes, uint32_t sleeps) {
+  bool many = processes > TP_REST_FEW;
+  long longest = many ? processes * TP_REST_SHARE_NS : TP_REST_LONGEST_NS, asleep = TP_REST_SHORTEST_NS;
+  if (many)
+    asleep <<= sleeps / TP_REST_DOUBLES < 16 ? sleeps / TP_REST_DOUBLES : 16;
+  else
+    asleep += (long)(sleeps < 1000 ? sleeps : 1000) * TP_REST_STEP_NS;
   return asleep < longest ? asleep : longest;
 }
 
@@ -36,7 +40,7 @@ static inline void tp_rest(bool crowded, int processes, uint32_t polls) {
     sched_yield();
     return;
   }
-  nanosleep(&(struct timespec){.tv_nsec = tp_rest_ns(processes, (long)(polls - spins - yields))}, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = tp_rest_ns(processes, polls - spins - yields)}, NULL);
 }
 
 #endif

@@ -11,7 +11,8 @@
 
 #define ALIGNMENT 4096
 #define GROWTH (2 * TP_SHM_LARGE_PAGE)
-#define SMALL_GROWTH (UINT64_C(128) << 10) /* of a heap that is small: there may be very many */
+#define SMALL_GROWTH (UINT64_C(128) << 10)
+#define SMALL_BYTES GROWTH /* of a heap that takes little at a time, as there may be very many */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -60,22 +61,22 @@ static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
          !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
 }
 
-/* From the start of the first one that is not whole yet. */
+/* Of a heap that has been small, all of it. */
 static void take_large_pages(tp_shm_heap_t *heap, uint64_t end) {
-  uint64_t page = heap->file_bytes / TP_SHM_LARGE_PAGE * TP_SHM_LARGE_PAGE;
+  uint64_t page = heap->file_bytes <= SMALL_BYTES ? 0 : heap->file_bytes;
   for (; page + TP_SHM_LARGE_PAGE <= end && !heap->only_small_pages; page += TP_SHM_LARGE_PAGE)
     heap->only_small_pages = !take_large_page(heap, page);
 }
 
 static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
-  uint64_t unit = end <= TP_SHM_LARGE_PAGE / 2 ? SMALL_GROWTH : GROWTH, grown = (end + unit - 1) / unit * unit;
+  uint64_t unit = end <= SMALL_BYTES ? SMALL_GROWTH : GROWTH, grown = (end + unit - 1) / unit * unit;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
   if (grown > heap->size_bytes) {
     heap->error = ENOMEM;
     return false;
   }
-  take_large_pages(heap, grown);
+  if (grown > SMALL_BYTES) take_large_pages(heap, grown);
   heap->error = posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
   if (heap->error) return false;
   heap->file_bytes = grown;
