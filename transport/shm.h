@@ -25,15 +25,16 @@ typedef struct tp_shm_note {
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
-/* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody
- * reads the note of the one before any more. */
+/* Written by one member, read by all. Notes are used in turn, two of them in a group: when a transfer is over everybody
+ * has come to it, so nobody reads the note of the one before any more. */
+#define TP_SHM_NOTES 4
 typedef struct tp_shm_line {
   _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
   struct {
     uint64_t size_bytes; /* of the transfer, to be compared */
     char data[TP_SHM_TINY];
-  } head[2]; /* of the notes, in the cache line that everybody looks at */
-  _Alignas(64) tp_shm_note_t notes[2];
+  } head[TP_SHM_NOTES]; /* of the notes, two of them in the cache line that everybody looks at */
+  _Alignas(64) tp_shm_note_t notes[TP_SHM_NOTES];
 } tp_shm_line_t;
 
 typedef struct tp_shm_block {

@@ -32,6 +32,7 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   tp_shm_group_t *group = memory;
   group->block = block;
   group->shm = shm, group->size = size, group->ranks = ranks, group->mine = -1;
+  group->notes = 2;
   for (int k = 0; k < size; k++) {
     group->lines[k] = &block->lines[k];
     if (ranks[k] == groups->endpoint->rank) group->mine = k;
@@ -69,6 +70,7 @@ static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_g
   HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
   if (!*out_pipe) return NULL;
   (*out_pipe)->stream = key->stream;
+  if (groups->endpoint->crowded) (*out_pipe)->notes = TP_SHM_NOTES;
   return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
 }
 
@@ -181,7 +183,7 @@ static void begin_turn(tp_shm_turn_t *turn) {
 static void end_turn(tp_shm_turn_t *turn) {
   turn->over = true;
   turn->group->turn++;
-  turn->group->previous_base = turn->base;
+  turn->group->bases[tp_shm_note_number(turn)] = turn->base;
   if (turn->stage) turn->stage->until = turn->base + turn->steps;
 }
 
