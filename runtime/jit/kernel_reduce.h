@@ -22,8 +22,9 @@ typedef struct jit_reduce {
   const jit_expr_t *full, *outer; /* the place of an element, and of its result */
   const jit_expr_t *within;       /* its number among those that make one result */
   int64_t outer_count, within_count;
-  /* Rows: elements of a row in a block, along its last loop. Columns: in a block of the first reduced loop. */
+  /* What a block has of a loop: of rows, of loop `cut` of a row; of columns, of the first reduced loop. */
   int64_t block, block_count;
+  int cut;
   int64_t columns;                /* columns: so many values of the last loop in a unit */
   int unroll;                     /* columns: rows that are taken at once, by the last variable within; 0: none */
   int saved_count;                /* nodes kept from pass to pass, in memory of the worker */

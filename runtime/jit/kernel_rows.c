@@ -6,7 +6,7 @@
  * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
  * reductions are in memory of the worker, too, then.
  *
- * Few long rows: a unit of phase 2p is a block of a row, whose partial results go to memory that all share; phase 2p +
+ * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to memory that all share; phase 2p +
  * 1 combines them in the order of the blocks, so that the bits do not depend on the workers. */
 #include <string.h>
 
@@ -73,13 +73,29 @@ static void find_saved(jit_kernel_t *kernel) {
   }
 }
 
+/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest. */
+static int cut_of(const jit_kernel_t *kernel) {
+  const jit_nest_t *within = &kernel->within;
+  int cut = 0;
+  for (int w = 0; w < within->rank && within->sizes[cut] < BLOCKS_MOST; w++)
+    if (within->sizes[w] > within->sizes[cut]) cut = w;
+  return cut;
+}
+
+static bool is_worth_blocks(const jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  return reduce->outer_count < ROWS_WANTED && reduce->within_count >= 2 * BLOCK_LEAST &&
+         2 * reduce->pass_count <= JIT_MAX_PHASES;
+}
+
 static void split_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
-  int64_t size = kernel->within.sizes[kernel->within.rank - 1];
-  int64_t blocks = size / BLOCK_LEAST;
+  reduce->cut = cut_of(kernel);
+  int64_t size = kernel->within.sizes[reduce->cut], unit = reduce->cut + 1 < kernel->within.rank ? 1 : 64;
+  int64_t blocks = reduce->within_count / BLOCK_LEAST;
   if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
   reduce->block = (size + blocks - 1) / blocks;
-  reduce->block = (reduce->block + 63) / 64 * 64;
+  reduce->block = (reduce->block + unit - 1) / unit * unit;
   reduce->block_count = (size + reduce->block - 1) / reduce->block;
   kernel->phase_count = 2 * reduce->pass_count;
   double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
@@ -128,11 +144,8 @@ hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   jit_reduce_t *reduce = kernel->reduce;
   kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
-  int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
-  bool is_split =
-      reduce->outer_count < ROWS_WANTED && inner >= 2 * BLOCK_LEAST && 2 * reduce->pass_count <= JIT_MAX_PHASES;
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
-  if (is_split)
+  if (is_worth_blocks(kernel))
     split_rows(kernel);
   else
     whole_rows(kernel);
@@ -307,7 +320,8 @@ static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, 
 static int choose_unroll(const rows_t *rows, int pass) {
   const jit_reduce_t *reduce = rows->reduce;
   int carries = count_carries(reduce, pass);
-  int64_t inner = reduce->block ? reduce->block : rows->kernel->within.sizes[rows->kernel->within.rank - 1];
+  int last = rows->kernel->within.rank - 1;
+  int64_t inner = reduce->block && reduce->cut == last ? reduce->block : rows->kernel->within.sizes[last];
   double left = CHEAP;
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
@@ -315,28 +329,35 @@ static int choose_unroll(const rows_t *rows, int pass) {
   return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
 }
 
-static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef block) {
+/* What a block is of the dimension that is cut. */
+static void block_range(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, LLVMValueRef *from,
+                        LLVMValueRef *to) {
   LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef size = jit_emit_i64(emit, rows->reduce->block);
+  jit_emit_at(emit, emit->level);
+  *from = llvm()->BuildMul(b, block, size, "");
+  LLVMValueRef end = llvm()->BuildAdd(b, *from, size, "");
+  *to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, *to}, 2);
+}
+
+/* block: NULL if rows are whole. */
+static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef block) {
   const jit_nest_t *within = &rows->kernel->within;
   int var = rows->kernel->nest.rank + w;
   int64_t size = within->sizes[w];
+  bool is_cut = block && w == rows->reduce->cut;
+  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  if (is_cut) block_range(emit, rows, block, &from, &to);
   if (w + 1 < within->rank) {
     jit_loop_t loop;
-    jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
+    jit_loop_begin(emit, var, from, &loop);
     write_within(emit, rows, w + 1, block);
-    jit_loop_end(emit, &loop, jit_emit_i64(emit, size), 1);
+    jit_loop_end(emit, &loop, to, 1);
     return;
   }
   jit_lanes_t how = {.var = var, .lanes = rows->kernel->lanes, .count = size, .unroll = rows->unroll,
                      .body = write_elements, .context = rows};
-  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
-  if (block) {
-    jit_emit_at(emit, emit->level);
-    from = llvm()->BuildMul(b, block, jit_emit_i64(emit, rows->reduce->block), "");
-    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, rows->reduce->block), "");
-    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
-    how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
-  }
+  if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
   jit_loop_lanes(emit, &how, from, to);
 }
 
