@@ -114,7 +114,8 @@ void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_ins
                const bool *wanted, hlo_instr_t **copies) {
   hlo_instr_t **operands = NULL;
   int room = 0;
-  for (size_t i = 0; i < callee->instrs.count && !rewrite->builder.status; i++) {
+  size_t count = callee->instrs.count; /* before the copies, which may go to the same list */
+  for (size_t i = 0; i < count && !rewrite->builder.status; i++) {
     const hlo_instr_t *instr = callee->instrs.data[i];
     if (!wanted[i] || copies[i]) continue;
     int element = loop_element_read(instr);
@@ -130,6 +131,22 @@ void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_ins
       operands[k] = copies[instr->operands[k]->id];
     if (!rewrite->builder.status) copies[i] = pass_clone(rewrite, instr, operands);
   }
+}
+
+hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state) {
+  size_t count = loop->body->instrs.count;
+  hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
+  hlo_instr_t **copies;
+  bool *wanted;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &copies));
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &wanted));
+  for (size_t i = 0; i < count; i++)
+    wanted[i] = loop->body->instrs.data[i] != loop->next && loop->body->instrs.data[i]->op != HLO_PARAMETER;
+  loop_copy(rewrite, loop->body, state, wanted, copies);
+  HR_TRY(hlo_builder_finish(&rewrite->builder));
+  for (int k = 0; k < loop->count; k++) state[k] = copies[loop->next->operands[k]->id];
+  hr_arena_rewind(&rewrite->scratch, mark);
+  return NULL;
 }
 
 /* ---- a new loop ---- */

@@ -43,6 +43,10 @@ void loop_want_needs(const hlo_computation_t *computation, bool *wanted);
 void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *elements,
                const bool *wanted, hlo_instr_t **copies);
 
+/* state[k], element k of the state, becomes what it is after one more turn. All instructions of the body are copied, so
+ * that effects happen. */
+hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state);
+
 /* How the state of a new loop follows from that of an old one: first old elements, then what was hoisted. */
 typedef struct loop_change {
   const int *to;    /* by old element: its number in the new state; -1: it is gone */

@@ -37,28 +37,11 @@ static bool is_short(const loop_t *loop, int64_t trips) {
 
 /* ---- turns ---- */
 
-/* The state after one more turn; all instructions are copied, so that effects happen. */
-static hr_status_t run_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state) {
-  size_t count = loop->body->instrs.count;
-  hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
-  hlo_instr_t **copies;
-  bool *wanted;
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &copies));
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &wanted));
-  for (size_t i = 0; i < count; i++)
-    wanted[i] = loop->body->instrs.data[i] != loop->next && loop->body->instrs.data[i]->op != HLO_PARAMETER;
-  loop_copy(rewrite, loop->body, state, wanted, copies);
-  HR_TRY(hlo_builder_finish(&rewrite->builder));
-  for (int k = 0; k < loop->count; k++) state[k] = copies[loop->next->operands[k]->id];
-  hr_arena_rewind(&rewrite->scratch, mark);
-  return NULL;
-}
-
 static hr_status_t unroll(pass_rewrite_t *rewrite, const loop_t *loop, int64_t trips) {
   hlo_instr_t **state;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
   for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
-  for (int64_t turn = 0; turn < trips; turn++) HR_TRY(run_turn(rewrite, loop, state));
+  for (int64_t turn = 0; turn < trips; turn++) HR_TRY(loop_turn(rewrite, loop, state));
   hlo_instr_t *end = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
   return pass_replace(rewrite, loop->instr, end);
 }
