@@ -112,10 +112,12 @@ static gemm_range_t whole_range(const gemm_job_t *job) {
                         .packed = is_packed(job, job->n * parts)};
 }
 
+/* Of any part of the sums: parts of few terms have blocks of more rows. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
   int64_t bytes = real_bytes(job), depth = gemm_strip_depth(job->k * parts_of(job));
-  int64_t block = least(BLOCK_BYTES, divide_up(job->m, ROW_UNIT) * ROW_UNIT * depth * bytes);
-  block += block / 8; /* panels do not follow each other closely */
+  int64_t rows = divide_up(job->m, ROW_UNIT) * ROW_UNIT;
+  int64_t block = least(BLOCK_BYTES, rows * depth * bytes);
+  block += least(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
   size_t strips = (size_t)(GEMM_STRIPS * STRIP_BYTES * GEMM_DEPTH);
   return strips + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
 }

@@ -185,7 +185,8 @@ static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
 }
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_gemm, dot_prepare_whole};
+  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_taps, dot_prepare_onednn, dot_prepare_gemm,
+                                        dot_prepare_whole};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));

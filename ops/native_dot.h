@@ -40,6 +40,7 @@ typedef hr_status_t (*dot_prepare_fn)(const op_native_target_t *target, const do
                                       op_native_step_t *out);
 
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_taps(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);

@@ -46,6 +46,13 @@ typedef struct jit_root {
 /* How far from a part of a grid a kernel reads an array that lies as the grid does. */
 typedef enum jit_reach { JIT_REACH_ALL, JIT_REACH_ROWS, JIT_REACH_PLACE } jit_reach_t;
 
+/* Parts of a loop in which conditions on its variable do not change. */
+#define JIT_MAX_PARTS 8
+typedef struct jit_parts {
+  int count;
+  int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS];
+} jit_parts_t;
+
 typedef struct jit_kernel jit_kernel_t;
 struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
@@ -64,6 +71,8 @@ struct jit_kernel {
   int64_t written_out; /* kLoop made of a kInput whose results have so few terms; 0: none */
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
+  int part_var;      /* kLoop: a loop whose parts are written one by one, if they are more than one */
+  jit_parts_t parts;
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];
   size_t scratch_bytes; /* of the phases together */
@@ -105,14 +114,11 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */
-#define JIT_MAX_PARTS 8
-typedef struct jit_inner {
-  int count;
-  int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS]; /* all but the last end at a multiple of an iteration */
-} jit_inner_t;
-
 int jit_inner_vectors(const jit_kernel_t *kernel);
-void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner);
+/* All parts but the last end at a multiple of an iteration. */
+void jit_inner_parts(const jit_kernel_t *kernel, jit_parts_t *out_parts);
+/* Of the outermost loop around it that falls into parts; none: the part is all. */
+void jit_outer_parts(jit_kernel_t *kernel);
 /* Is every load that differs from lane to lane one of a few whole vectors? */
 bool jit_inner_fits(const jit_kernel_t *kernel);
 
