@@ -34,8 +34,8 @@ typedef struct gemm_job {
   const void *packed_b;
   void *c;
   int64_t c_row; /* columns of c are dense */
-  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of `finish_unit` on, to
-   * another or to the end; finish_unit 0: whole rows. Of real numbers only. */
+  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of `finish_unit` on,
+   * to another or to the end; finish_unit 0: whole rows. Of real numbers only. */
   void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns);
   const void *finish_context;
   int64_t finish_unit;
