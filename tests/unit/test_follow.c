@@ -1,5 +1,5 @@
-/* Steps that follow products on the parts that these have finished (plan/flat_follow.c), and what is packed before loops
- * (plan/flat_ahead.c): which steps these are, and that the bits are those of the reference engine. Arguments are small
+/* Steps that follow products on the parts that these have finished (plan/flat_follow.c), and what is packed before
+ * loops (plan/flat_ahead.c): which steps these are, and that the bits are those of the reference engine. Arguments are small
  * whole numbers, so that sums are exact in any order. */
 #include "flat_fixture.h"
 #include "jit/jit.h"
