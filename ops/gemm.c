@@ -69,10 +69,6 @@ static int64_t vector_bytes(void) {
   return native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16;
 }
 
-int64_t gemm_finish_unit(hr_dtype_t dtype) {
-  return GEMM_STRIPS * 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(dtype));
-}
-
 gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
   int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
   return (gemm_strips_t){width, divide_up(job->n, width), gemm_strip_depth(job->k), job->k};
@@ -136,6 +132,7 @@ void gemm_run_alone(const gemm_job_t *job, int worker, void *space) {
 /* What the slowest worker does, in products: those of its part, and what packing costs it. */
 static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
   int64_t parts = parts_of(job), strip = STRIP_BYTES / real_bytes(job);
+  if (job->finish && job->finish_unit && col_parts > 1) strip = job->finish_unit;
   double rows = (double)(divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
   double columns = (double)(divide_up(divide_up(job->n * parts, strip), col_parts) * strip);
   double depth = (double)divide_up(job->k * parts, depth_parts);
@@ -146,12 +143,12 @@ static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_part
 
 static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
   int64_t strip = STRIP_BYTES / real_bytes(job) / parts_of(job);
+  if (job->finish && job->finish_unit) strip = job->finish_unit;
   gemm_cut_t cut = {.row_unit = divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
                     .col_unit = divide_up(divide_up(job->n, strip), col_parts) * strip,
                     .depth_unit = divide_up(job->k, depth_parts),
                     .cost = cost_of(job, row_parts, col_parts, depth_parts)};
   if (depth_parts > 1) cut.depth_unit = divide_up(cut.depth_unit, 16) * 16;
-  if (job->finish && job->finish_unit) cut.col_unit = divide_up(cut.col_unit, job->finish_unit) * job->finish_unit;
   cut.row_parts = divide_up(job->m, cut.row_unit), cut.col_parts = divide_up(job->n, cut.col_unit);
   cut.depth_parts = divide_up(job->k, cut.depth_unit);
   return cut;
@@ -178,6 +175,15 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
         best = make_cut(job, rows, columns, depths);
       }
   return best;
+}
+
+int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {
+  gemm_job_t finished = *job;
+  for (int strips = GEMM_STRIPS; strips > 0; strips /= 2) {
+    finished.finish_unit = strips * gemm_strips_of(job).width;
+    if (gemm_cut_choose(&finished, workers).cost <= cost) return finished.finish_unit;
+  }
+  return 0;
 }
 
 static size_t part_space(const gemm_job_t *job, const gemm_cut_t *cut) {

@@ -34,8 +34,8 @@ typedef struct gemm_job {
   const void *packed_b;
   void *c;
   int64_t c_row; /* columns of c are dense */
-  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of `finish_unit` on, to
-   * another or to the end; finish_unit 0: whole rows. Of real numbers only. */
+  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of `finish_unit` on,
+   * to another or to the end; finish_unit 0: whole rows. Of real numbers only. */
   void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns);
   const void *finish_context;
   int64_t finish_unit;
@@ -74,8 +74,9 @@ static inline int64_t gemm_packed_at(const gemm_strips_t *strips, int64_t row, i
   return (first * strips->count + strip * depth + row - first) * strips->width + column % strips->width;
 }
 
-/* Columns that are made together: a finish_unit that costs nothing. */
-int64_t gemm_finish_unit(hr_dtype_t dtype);
+/* The largest finish_unit, of a job that has `finish`, with which sharing out costs at most `cost`, as gemm_cut_t has
+ * it; 0: none. */
+int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 
 /* The whole product on one worker, which is told to `fill`, and its scratch memory. */
 size_t gemm_space_bytes(const gemm_job_t *job);

@@ -24,17 +24,17 @@ typedef struct TILES_NAME(place) {
  * or where b is packed on the way, for the next rows of a. */
 TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
                                            const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *keep, TILES_REAL *c) {
-  TILES_NAME(acc) sums[8][8] = {0};
+  TILES_NAME(acc) sums[8][16] = {0};
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) __builtin_prefetch(c + r * at->c_row + v * LANES, 1);
   for (int64_t p = 0; p < at->k; p++, a += at->a_col, b += at->b_row) {
-    TILES_NAME(acc) line[8];
-#pragma GCC unroll 8
+    TILES_NAME(acc) line[16];
+#pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
     if (keep) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < vecs; v++) {
         __builtin_prefetch(b + PREFETCH_ROWS * at->b_row + v * LANES);
         ((TILES_NAME(vec) *)keep)[v] = line[v];
@@ -44,13 +44,13 @@ TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) {
       TILES_REAL factor = a[r * at->a_row];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < vecs; v++) sums[r][v] += factor * line[v];
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) {
       TILES_NAME(vec) *to = (TILES_NAME(vec) *)(c + r * at->c_row) + v;
       if (mode == GEMM_ADD) sums[r][v] += *to;

@@ -3,8 +3,11 @@
  * workers, or each of them is. A right side that is known is packed once where it is used for few rows. */
 #include "ops/native_dot.h"
 
+#include <math.h>
+
 #define GRAIN_PRODUCTS 50000
 #define ROWS_COST 1.25 /* more is not saved by what follows on whole rows */
+#define COLUMNS_COST 1.01
 
 typedef struct dot_gemm {
   dot_way_t way;
@@ -142,9 +145,10 @@ static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan,
   gemm_job_t by_rows = plan->job;
   if (plan->narrowed || p->types.is_complex) return;
   by_rows.finish = finish_part;
-  bool whole_rows = plan->by_matrices ||
-                    gemm_cut_choose(&by_rows, target->workers).cost <= ROWS_COST * plan->cut.cost;
-  out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, gemm_finish_unit(plan->job.dtype), whole_rows};
+  double most = plan->by_matrices ? INFINITY : plan->cut.cost;
+  bool whole_rows = gemm_cut_choose(&by_rows, target->workers).cost <= ROWS_COST * most;
+  int64_t unit = gemm_finish_unit(&by_rows, target->workers, COLUMNS_COST * most);
+  if (unit || whole_rows) out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, unit, whole_rows};
   bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
   out->parts.by_rows = !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
   out->parts.follow = follow_gemm;

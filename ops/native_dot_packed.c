@@ -3,11 +3,14 @@
 
 #define LEAST_ROWS 4 /* fewer are read faster as they lie */
 #define MOST_ROWS 512 /* with more of them packing costs little */
-#define LEAST_PRODUCTS 100000 /* others stay where they are in the caches */
+#define FEW_ROWS 16 /* up to which the alternative is not to pack at all */
+#define FEW_PRODUCTS 1000000 /* with less, what is read stays in the caches */
+#define LEAST_PRODUCTS 100000
 
 bool dot_packs_once(const dot_problem_t *p) {
+  int64_t least = p->m <= FEW_ROWS ? FEW_PRODUCTS : LEAST_PRODUCTS;
   return p->batch == 1 && !p->types.is_complex && gemm_has_type(p->types.real) && p->types.rhs == p->types.real &&
-         p->m >= LEAST_ROWS && p->m <= MOST_ROWS && p->m * p->n * p->k >= LEAST_PRODUCTS;
+         p->m >= LEAST_ROWS && p->m <= MOST_ROWS && p->m * p->n * p->k >= least;
 }
 
 static hr_status_t run_pack(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {

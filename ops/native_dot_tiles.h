@@ -69,7 +69,9 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
       TILES_NAME(tile)(1, VECS, GEMM_SET, &at, a, b, c);                                                        \
   }
 #if TILES_SUMS == 16
+STRIP(16, 1)
 STRIP(8, 2)
+STRIP(6, 4)
 STRIP(4, 4)
 STRIP(2, 8)
 #else
@@ -88,6 +90,10 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
 #define STRIPS(VECS, MAX_ROWS)                                                                                   \
   for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
     TILES_NAME(strip##VECS)(job, a, b, c);
+#if TILES_SUMS == 16
+  STRIPS(16, 1)
+  STRIPS(6, 4)
+#endif
   STRIPS(8, TILES_SUMS / 8)
   STRIPS(4, TILES_SUMS / 4)
   STRIPS(2, INT64_MAX)

@@ -1,5 +1,6 @@
-/* Steps that follow products on the parts that these have finished (plan/flat_follow.c): which become one step, and that
- * the bits are those of the reference engine. Arguments are small whole numbers, so that sums are exact in any order. */
+/* Steps that follow products on the parts that these have finished (plan/flat_follow.c), and what is packed before
+ * loops (plan/flat_ahead.c): which steps these are, and that the bits are those of the reference engine. Arguments are small
+ * whole numbers, so that sums are exact in any order. */
 #include "flat_fixture.h"
 #include "jit/jit.h"
 
@@ -37,15 +38,17 @@ static int count_followed(const flat_plan_t *flat) {
   return count;
 }
 
-/* So many products are followed; with one worker and with three, from kept and from donated arguments. Gives the bytes
- * of the arena, but for scratch memory, for one worker. */
+/* So many products are followed by one worker; with three, which may not share all of them out as evenly by parts, the
+ * results are the same. From kept and from donated arguments. Gives the bytes of the arena, but for scratch memory, for
+ * one worker. */
 static size_t agree(const char *text, int followed) {
   size_t bytes = 0;
   for (int apart = 0; apart < 2; apart++)
     for (int workers = 1; workers <= 3; workers += 2) {
       follow_fixture_t r;
       CHECK_OK(open_fixture(text, workers, apart, &r));
-      CU_ASSERT_EQUAL(count_followed(r.f.flat), apart ? 0 : followed);
+      int count = count_followed(r.f.flat);
+      CU_ASSERT(apart ? !count : count == followed || (workers > 1 && count < followed));
       for (int run = 0; run < 3; run++) fixture_compare(&r.f, run & 1);
       for (int b = 0; b < r.f.flat->buffer_count && !apart && workers == 1; b++) {
         const flat_buffer_t *buffer = &r.f.flat->buffers[b];
@@ -68,7 +71,7 @@ static void test_places(void) {
       "ENTRY e { x = f32[%d,%d] parameter(0) w = f32[%d,%d] parameter(1) b = f32[%d] parameter(2)\n"
       "  d = f32[%d,%d] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
       "  ROOT r = f32[%d,%d] fusion(d, b), kind=kLoop, calls=f }";
-  static const int sizes[][3] = {{96, 128, 128}, {97, 131, 300}, {33, 800, 129}, {24, 700, 1000}, {130, 100, 257}};
+  static const int sizes[][3] = {{96, 128, 384}, {97, 131, 300}, {33, 800, 129}, {24, 700, 1000}, {130, 100, 257}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char text[2000];
     int m = sizes[i][0], k = sizes[i][1], n = sizes[i][2];
@@ -121,9 +124,11 @@ static void test_batches(void) {
 static void test_others(void) {
   agree("HloModule m\n" PRODUCT "  a = f32[120,120] add(d, y) b = f32[120,120] maximum(a, y)\n"
         "  ROOT t = (f32[120,120], f32[120,120], f32[120,120]) tuple(a, b, d) }", 1);
-  agree("HloModule m\n" PRODUCT "  a = f32[120,120] transpose(d), dimensions={1,0} ROOT r = f32[120,120] add(a, y) }", 0);
   agree("HloModule m\n"
-        "f { d = f32[120,120] parameter(0) a = f32[120,120] reverse(d), dimensions={0} ROOT r = f32[120,120] add(a, d) }\n"
+        PRODUCT "  a = f32[120,120] transpose(d), dimensions={1,0} ROOT r = f32[120,120] add(a, y) }", 0);
+  agree("HloModule m\n"
+        "f { d = f32[120,120] parameter(0) a = f32[120,120] reverse(d), dimensions={0}\n"
+        "  ROOT r = f32[120,120] add(a, d) }\n"
         PRODUCT "  ROOT r = f32[120,120] fusion(d), kind=kLoop, calls=f }", 0);
   agree("HloModule m\n" PRODUCT "  ROOT r = f32[120,120] multiply(d, d) }", 0);
   agree("HloModule m\n"
@@ -131,27 +136,32 @@ static void test_others(void) {
         PRODUCT "  a = f32[120,120] sort(y), dimensions={1}, to_apply=less ROOT r = f32[120,120] add(a, d) }", 1);
 }
 
-/* What a loop carries is computed where it is, row by row, though the product reads it; and rows are put into an array. */
+/* What a loop carries is computed where it is, row by row, though the product reads it; and rows are put into an
+ * array. */
 static void test_loops(void) {
   static const char text[] =
       "HloModule m\n"
-      "f { d = f32[64,256] parameter(0) h = f32[64,128] parameter(1) o = f32[4,64,128] parameter(2) i = s32[] parameter(3)\n"
-      "  a = f32[64,128] slice(d), slice={[0:64],[0:128]} b = f32[64,128] slice(d), slice={[0:64],[128:256]}\n"
+      "f { d = f32[64,256] parameter(0) h = f32[64,128] parameter(1) o = f32[4,64,128] parameter(2)\n"
+      "  i = s32[] parameter(3) a = f32[64,128] slice(d), slice={[0:64],[0:128]}\n"
+      "  b = f32[64,128] slice(d), slice={[0:64],[128:256]}\n"
       "  c = f32[64,128] maximum(a, b) k = f32[] constant(7) l = f32[64,128] broadcast(k), dimensions={}\n"
       "  m = f32[64,128] minimum(c, l) n = f32[64,128] add(m, h) z = s32[] constant(0) p = f32[1,64,128] reshape(n)\n"
       "  q = f32[4,64,128] dynamic-update-slice(o, p, i, z, z)\n"
       "  ROOT r = (f32[64,128], f32[4,64,128]) tuple(n, q) }\n"
-      "body { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-      "  h = f32[64,128] get-tuple-element(s), index=1 o = f32[4,64,128] get-tuple-element(s), index=2\n"
+      "body { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0 h = f32[64,128] get-tuple-element(s), index=1\n"
+      "  o = f32[4,64,128] get-tuple-element(s), index=2\n"
       "  w = f32[128,256] get-tuple-element(s), index=3\n"
       "  d = f32[64,256] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
       "  r = (f32[64,128], f32[4,64,128]) fusion(d, h, o, i), kind=kLoop, calls=f\n"
       "  g = f32[64,128] get-tuple-element(r), index=0 q = f32[4,64,128] get-tuple-element(r), index=1\n"
       "  one = s32[] constant(1) j = s32[] add(i, one)\n"
       "  ROOT t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(j, g, q, w) }\n"
-      "cond { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "cond { s = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) parameter(0)\n"
+      "  i = s32[] get-tuple-element(s), index=0\n"
       "  n = s32[] constant(4) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { h = f32[64,128] parameter(0) o = f32[4,64,128] parameter(1) w = f32[128,256] parameter(2) z = s32[] constant(0)\n"
+      "ENTRY e { h = f32[64,128] parameter(0) o = f32[4,64,128] parameter(1) w = f32[128,256] parameter(2)\n"
+      "  z = s32[] constant(0)\n"
       "  t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(z, h, o, w)\n"
       "  u = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) while(t), condition=cond, body=body\n"
       "  g = f32[64,128] get-tuple-element(u), index=1 q = f32[4,64,128] get-tuple-element(u), index=2\n"
@@ -183,26 +193,26 @@ static int count_packing(const flat_plan_t *flat) {
 static void test_ahead(void) {
   static const char text[] =
       "HloModule m\n"
-      "inner { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-      "  x = f32[8,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
-      "  d = f32[8,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] constant(5)\n"
-      "  l = f32[8,160] broadcast(k), dimensions={} y = f32[8,160] minimum(d, l) one = s32[] constant(1)\n"
+      "inner { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
+      "  d = f32[24,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] constant(5)\n"
+      "  l = f32[24,160] broadcast(k), dimensions={} y = f32[24,160] minimum(d, l) one = s32[] constant(1)\n"
       "  v = f32[160,160] add(w, w) j = s32[] add(i, one)\n"
-      "  ROOT t = (s32[], f32[8,160], f32[160,160]) tuple(j, y, %s) }\n"
-      "icond { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  ROOT t = (s32[], f32[24,160], f32[160,160]) tuple(j, y, %s) }\n"
+      "icond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
       "  n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "outer { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
-      "  x = f32[8,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
-      "  z = s32[] constant(0) t = (s32[], f32[8,160], f32[160,160]) tuple(z, x, w)\n"
-      "  u = (s32[], f32[8,160], f32[160,160]) while(t), condition=icond, body=inner\n"
-      "  y = f32[8,160] get-tuple-element(u), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
-      "  ROOT r = (s32[], f32[8,160], f32[160,160]) tuple(j, y, w) }\n"
-      "ocond { s = (s32[], f32[8,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "outer { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+      "  x = f32[24,160] get-tuple-element(s), index=1 w = f32[160,160] get-tuple-element(s), index=2\n"
+      "  z = s32[] constant(0) t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
+      "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=icond, body=inner\n"
+      "  y = f32[24,160] get-tuple-element(u), index=1 one = s32[] constant(1) j = s32[] add(i, one)\n"
+      "  ROOT r = (s32[], f32[24,160], f32[160,160]) tuple(j, y, w) }\n"
+      "ocond { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
       "  n = s32[] constant(2) ROOT c = pred[] compare(i, n), direction=LT }\n"
-      "ENTRY e { x = f32[8,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
-      "  t = (s32[], f32[8,160], f32[160,160]) tuple(z, x, w)\n"
-      "  u = (s32[], f32[8,160], f32[160,160]) while(t), condition=ocond, body=outer\n"
-      "  ROOT y = f32[8,160] get-tuple-element(u), index=1 }";
+      "ENTRY e { x = f32[24,160] parameter(0) w = f32[160,160] parameter(1) z = s32[] constant(0)\n"
+      "  t = (s32[], f32[24,160], f32[160,160]) tuple(z, x, w)\n"
+      "  u = (s32[], f32[24,160], f32[160,160]) while(t), condition=ocond, body=outer\n"
+      "  ROOT y = f32[24,160] get-tuple-element(u), index=1 }";
   for (int changes = 0; changes < 2; changes++) {
     char program[4000];
     follow_fixture_t r;
