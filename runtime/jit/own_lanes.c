@@ -132,6 +132,14 @@ static void select_order(own_code_t *code, own_value_t *instr) {
     return;
   }
   int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
+  bool is_one = own_is_constant(instr->args[1]) && instr->args[1]->is_poison;
+  if (is_one && width && type->bits >= 32) {
+    to = own_result(code, instr, to);
+    own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x16), width, to, order,
+                       own_vector(code, instr->args[0], SCRATCH));
+    own_done(code, instr, to);
+    return;
+  }
   own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
   own_emit_registers(code, X86_OP(1, 2, type->bits != 32, type->bits == 16 ? 0x7d : 0x7e), width, to, order,
                      own_vector(code, instr->args[1], SCRATCH));
