@@ -66,7 +66,7 @@ static hr_status_t build_in_order(jit_kernel_t *kernel) {
 /* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
 static hr_status_t join_short(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->nest, before = *nest;
-  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes) {
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->apart) {
     nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
     nest->rank--;
   }
@@ -104,6 +104,15 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
+/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_reach. */
+static void choose_grid(jit_kernel_t *kernel) {
+  const op_native_grid_t *grid = &kernel->behind;
+  int rank = jit_nest_split_at(&kernel->nest, grid->rows);
+  kernel->unit_rank = rank < 0 ? 0 : rank;
+  kernel->block = grid->unit < grid->columns ? grid->unit : 0;
+  kernel->phases[0].units = grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
+}
+
 /* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
@@ -134,7 +143,7 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
-    root->streams = whole && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+    root->streams = whole && !kernel->behind.rows && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }
@@ -189,7 +198,10 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
-  choose_units(kernel);
+  if (kernel->behind.rows)
+    choose_grid(kernel);
+  else
+    choose_units(kernel);
   jit_outer_parts(kernel);
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
@@ -364,15 +376,26 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
   return llvm()->BuildURem(b, whole, divisor, "");
 }
 
+/* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
+static LLVMValueRef take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef rows = jit_emit_i64(emit, kernel->behind.rows);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef block = llvm()->BuildUDiv(b, emit->begin, rows, ""), before = llvm()->BuildMul(b, block, rows, "");
+  emit->begin = llvm()->BuildSub(b, emit->begin, before, "");
+  emit->end = llvm()->BuildSub(b, emit->end, before, "");
+  return block;
+}
+
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
-  LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
+  LLVMValueRef values[JIT_MAX_LOOPS], block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
-  if (kernel->block)
+  if (kernel->block && !block)
     block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
   for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
   write_around(emit, kernel, 0, values, block);

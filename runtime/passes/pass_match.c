@@ -185,6 +185,23 @@ hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, h
                    from->called_count, from->called);
 }
 
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape, const hlo_attr_t *changed) {
+  enum { ATTRS_MOST = 16 };
+  hlo_attr_t attrs[ATTRS_MOST];
+  int count = 0;
+  bool put = false;
+  if (from->attr_count >= ATTRS_MOST) return NULL;
+  for (int i = 0; i < from->attr_count; i++) {
+    bool same = from->attrs[i].key == changed->key;
+    attrs[count++] = same ? *changed : from->attrs[i];
+    put |= same;
+  }
+  if (!put) attrs[count++] = *changed;
+  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, count, attrs,
+                   from->called_count, from->called);
+}
+
 static hlo_computation_t *sum_of_two(pass_rewrite_t *rewrite, hr_dtype_t dtype) {
   hlo_builder_t *outer = &rewrite->builder;
   hlo_computation_t *sum = NULL;

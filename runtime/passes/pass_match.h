@@ -48,5 +48,8 @@ hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, 
 /* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
 hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape);
+/* The same, and one of its attributes is `changed`. */
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape, const hlo_attr_t *changed);
 
 #endif
