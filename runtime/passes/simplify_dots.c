@@ -240,21 +240,19 @@ static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   return multiply_all(rewrite, sides, &terms, dot->shape->dtype);
 }
 
-#define SMALL_PRODUCTS 64
-#define SMALL_SIDE 8
+#define SMALL_RESULTS 16
+#define SMALL_TERMS 8
 #define MANY_SMALL 256
 
-/* A batch of products that each are done in no time. */
+/* A batch of products that each are done in no time. Where what is contracted is not innermost, sums of more than a few
+ * terms are not written out. */
 static bool are_many_small(const dot_side_t sides[2], const term_dims_t *terms) {
-  int64_t count = 1, each = 1;
+  int64_t count = 1, results = 1, sum = 1, most = terms->first + terms->count == terms->rank ? SMALL_TERMS : FEW_TERMS;
   for (int d = 0; d < terms->rank; d++) {
-    bool is_batch = d < sides[0].batch.count;
-    if (!is_batch && terms->sizes[d] > SMALL_SIDE) return false;
-    *(is_batch ? &count : &each) *= terms->sizes[d];
+    bool is_term = d >= terms->first && d < terms->first + terms->count;
+    *(d < sides[0].batch.count ? &count : is_term ? &sum : &results) *= terms->sizes[d];
   }
-  bool is_row = terms->first + terms->count == terms->rank;
-  if (!is_row && terms->count && terms->sizes[terms->first] > FEW_TERMS) return false;
-  return count >= MANY_SMALL && each <= SMALL_PRODUCTS;
+  return count >= MANY_SMALL && results <= SMALL_RESULTS && sum <= most;
 }
 
 /* One number, or one per batch: a sum of products, which fuses with what is around it. So do many small products, and
