@@ -288,7 +288,8 @@ static void try_division(uint32_t divisor) {
 }
 
 static void test_divisions(void) {
-  static const uint32_t divisors[] = {2, 3, 5, 7, 9, 10, 100, 641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
+  static const uint32_t divisors[] = {2,   3,     5,     7,     9,         10,       100,
+                                      641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
   if (!own_is_able(jit_target_host())) return;
   for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) try_division(divisors[i]);
 }
