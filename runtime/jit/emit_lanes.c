@@ -162,27 +162,43 @@ bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes) {
   return span * (int64_t)element_bytes <= WINDOW_BYTES && (span + piece - 1) / piece <= MOST_PIECES;
 }
 
-/* Lanes that lie in a piece come from there, the others from `so_far`. */
-static LLVMValueRef take_lanes(jit_emit_t *emit, LLVMValueRef so_far, LLVMValueRef piece, const int64_t *offsets,
-                               int64_t begin, int64_t size) {
+static LLVMValueRef in_order(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b, const int *order) {
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  LLVMValueRef order[JIT_MAX_LANES], none = llvm()->GetPoison(llvm()->TypeOf(piece));
+  LLVMValueRef numbers[JIT_MAX_LANES], none = llvm()->GetPoison(llvm()->TypeOf(a));
+  for (int k = 0; k < emit->lanes; k++) numbers[k] = llvm()->ConstInt(i32, (uint64_t)order[k], false);
+  LLVMValueRef places = llvm()->ConstVector(numbers, (unsigned)emit->lanes);
+  return llvm()->BuildShuffleVector(emit->code->builder, a, b ? b : none, places, "");
+}
+
+/* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at once. */
+typedef struct window_lanes {
+  LLVMValueRef value;
+  int order[JIT_MAX_LANES];
+} window_lanes_t;
+
+/* Lanes that lie in the piece, which has the elements from `begin` on, come from there. */
+static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, LLVMValueRef piece, const int64_t *offsets,
+                       int64_t begin, int64_t size) {
+  int own[JIT_MAX_LANES] = {0};
+  bool fits = !lanes->value || llvm()->TypeOf(piece) == llvm()->TypeOf(lanes->value);
+  int base = lanes->value ? jit_lanes(llvm()->TypeOf(lanes->value)) : 0;
   for (int k = 0; k < emit->lanes; k++) {
-    bool inside = offsets[k] >= begin && offsets[k] < begin + size;
-    order[k] = llvm()->ConstInt(i32, (uint64_t)(inside ? offsets[k] - begin : 0), false);
+    if (offsets[k] < begin || offsets[k] >= begin + size) continue;
+    own[k] = (int)(offsets[k] - begin);
+    lanes->order[k] = base + (fits ? own[k] : k);
   }
-  piece = llvm()->BuildShuffleVector(emit->code->builder, piece, none, llvm()->ConstVector(order, (unsigned)emit->lanes), "");
-  if (!so_far) return piece;
-  for (int k = 0; k < emit->lanes; k++) {
-    bool inside = offsets[k] >= begin && offsets[k] < begin + size;
-    order[k] = llvm()->ConstInt(i32, (uint64_t)(inside ? emit->lanes + k : k), false);
+  if (!lanes->value) {
+    lanes->value = piece;
+    return;
   }
-  return llvm()->BuildShuffleVector(emit->code->builder, so_far, piece, llvm()->ConstVector(order, (unsigned)emit->lanes), "");
+  if (!fits) piece = in_order(emit, piece, NULL, own);
+  lanes->value = in_order(emit, lanes->value, piece, lanes->order);
+  for (int k = 0; k < emit->lanes; k++) lanes->order[k] = k;
 }
 
 LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef first, const int64_t *offsets) {
   int64_t span = span_of(emit->lanes, offsets), size = piece_of(emit->lanes, span);
-  LLVMValueRef value = NULL;
+  window_lanes_t lanes = {.value = NULL};
   for (int64_t begin = 0; begin < span; begin += size) {
     int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */
     LLVMValueRef index = jit_emit_i64(emit, at);
@@ -190,7 +206,7 @@ LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef
     LLVMTypeRef type = llvm()->VectorType(element, (unsigned)size);
     LLVMValueRef piece = llvm()->BuildLoad2(emit->code->builder, type, place, "");
     llvm()->SetAlignment(piece, 1);
-    value = take_lanes(emit, value, piece, offsets, at, size);
+    take_piece(emit, &lanes, piece, offsets, at, size);
   }
-  return value;
+  return span > size ? lanes.value : in_order(emit, lanes.value, NULL, lanes.order);
 }

@@ -30,14 +30,16 @@ bool jit_kernel_knows(const jit_kernel_t *kernel) {
   return true;
 }
 
-/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors then. */
+/* Vectors of the type that most of the work is done in; the narrower ones are parts of vectors then. Sums of complex
+ * numbers are two vectors, so that they overlap, and so are those of c128. */
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
     hr_dtype_t dtype = node->dtype;
     if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
-    size_t bytes = hr_dtype_bytes(hr_dtype_real(hr_dtype_table[dtype].compute));
+    hr_dtype_t compute = hr_dtype_table[dtype].compute;
+    size_t bytes = hr_dtype_bytes(kernel->reduce || compute == HR_C128 ? hr_dtype_real(compute) : compute);
     if (dtype != HR_PRED && node->kind != JIT_CONSTANT) work[bytes] += jit_node_cost(node);
   }
   for (int bytes = 2; bytes <= 8; bytes *= 2)

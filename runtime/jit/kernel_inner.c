@@ -6,7 +6,7 @@
  * do:   [ vectors without ) [ one with ) [ vectors without ) */
 #include "jit/kernel.h"
 
-#define MOST_VECTORS 8
+#define MOST_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
 #define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
 #define MOST_NODES_AROUND 640 /* of parts of a loop around it, each of which needs only some of them */
 

@@ -367,9 +367,9 @@ static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockR
 BINARY(build_add, OWN_ADD)
 BINARY(build_sub, OWN_SUB)
 BINARY(build_mul, OWN_MUL)
-BINARY(build_udiv, OWN_UDIV)
+BINARY(build_plain_udiv, OWN_UDIV)
 BINARY(build_sdiv, OWN_SDIV)
-BINARY(build_urem, OWN_UREM)
+BINARY(build_plain_urem, OWN_UREM)
 BINARY(build_srem, OWN_SREM)
 BINARY(build_and, OWN_AND)
 BINARY(build_or, OWN_OR)
@@ -382,6 +382,17 @@ BINARY(build_fsub, OWN_FSUB)
 BINARY(build_fmul, OWN_FMUL)
 BINARY(build_fdiv, OWN_FDIV)
 #undef BINARY
+
+static LLVMValueRef build_udiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *name) {
+  LLVMValueRef quotient = own_divide(b, x, y);
+  return quotient ? quotient : build_plain_udiv(b, x, y, name);
+}
+
+static LLVMValueRef build_urem(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *name) {
+  LLVMValueRef quotient = own_divide(b, x, y);
+  if (!quotient) return build_plain_urem(b, x, y, name);
+  return build_sub(b, x, build_mul(b, quotient, y, ""), name);
+}
 
 static LLVMValueRef build_neg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
   return build_sub(b, const_null(type_of(x)), x, name);

@@ -115,6 +115,9 @@ void *own_alloc(own_context_t *context, size_t size_bytes); /* cleared */
 /* The result of an op that is known while it is written: on constants, or one of its arguments; NULL: it must be
  * computed. */
 own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t *const *args, int count);
+/* x / divisor of numbers without signs, by multiplications; NULL: they are of another kind, or the divisor is not
+ * known. */
+LLVMValueRef own_divide(LLVMBuilderRef builder, LLVMValueRef x, LLVMValueRef divisor);
 
 static inline bool own_is_constant(const own_value_t *value) { return value->op == OWN_CONSTANT; }
 static inline bool own_is_float(const own_type_t *type) {

@@ -87,10 +87,20 @@ static void select_splat(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
+/* Lanes that an order is written with: those of the wider side, whose others may be anything. */
+static unsigned lanes_ordered(const own_value_t *shuffle) {
+  unsigned from = shuffle->args[0]->type->lanes, to = shuffle->type->lanes;
+  return from > to ? from : to;
+}
+
 /* The order as a constant of elements as wide as those that it orders. */
 static own_value_t *order_of(const own_value_t *shuffle) {
   own_type_t *element = own_type_of(shuffle->type->context, LLVMIntegerTypeKind, shuffle->type->bits);
-  return own_constant(own_vector_of(element, shuffle->type->lanes), shuffle->lanes, false);
+  unsigned from = shuffle->args[0]->type->lanes, count = lanes_ordered(shuffle);
+  uint64_t lanes[64] = {0};
+  for (unsigned i = 0; i < shuffle->type->lanes; i++)
+    lanes[i] = shuffle->lanes[i] < from ? shuffle->lanes[i] : shuffle->lanes[i] - from + count;
+  return own_constant(own_vector_of(element, count), lanes, false);
 }
 
 /* As a constant for pshufb: where bytes of this source go, zeros elsewhere. */
@@ -111,8 +121,9 @@ static void select_order_of_bytes(own_code_t *code, own_value_t *instr) {
 }
 
 static void select_order(own_code_t *code, own_value_t *instr) {
-  const own_type_t *type = instr->type;
-  if (instr->args[0]->type != type || (type->bits < 16 ? own_width(type) != 128 : own_width(type) < 128)) {
+  const own_type_t *type = instr->args[0]->type->lanes > instr->type->lanes ? instr->args[0]->type : instr->type;
+  bool is_same = instr->args[0]->type == instr->type;
+  if (type->bits < 16 ? !is_same || own_width(type) != 128 : own_width(type) < 128 || own_width(type) > 512) {
     own_lacks(code, "such an order");
     return;
   }
@@ -121,6 +132,14 @@ static void select_order(own_code_t *code, own_value_t *instr) {
     return;
   }
   int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
+  bool is_one = own_is_constant(instr->args[1]) && instr->args[1]->is_poison;
+  if (is_one && width && type->bits >= 32) {
+    to = own_result(code, instr, to);
+    own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x16), width, to, order,
+                       own_vector(code, instr->args[0], SCRATCH));
+    own_done(code, instr, to);
+    return;
+  }
   own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
   own_emit_registers(code, X86_OP(1, 2, type->bits != 32, type->bits == 16 ? 0x7d : 0x7e), width, to, order,
                      own_vector(code, instr->args[1], SCRATCH));

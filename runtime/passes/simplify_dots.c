@@ -161,6 +161,8 @@ static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* ---- products of few terms ---- */
 
+#define FEW_TERMS 4
+
 static bool is_float(hr_dtype_t dtype) { return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype); }
 
 /* An operand over other sizes, dimension d becoming dims[d]. */
@@ -179,71 +181,97 @@ static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_
   return hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){sorted, rank});
 }
 
-/* Over the sizes of an outer product, the free dimensions from first_free on. */
-static hlo_instr_t *spread_outer(pass_rewrite_t *rewrite, const dot_side_t *side, const hlo_shape_t *all,
-                                 int first_free) {
-  int64_t dims[HLO_MAX_RANK];
-  for (int64_t i = 0; i < side->batch.count; i++) dims[side->batch.data[i]] = i;
+/* Where the dimensions of a product go among those of all its terms: batch, left and right as in the result, and what
+ * is contracted before or behind the free ones, as it lies in the operands. */
+typedef struct term_dims {
+  int64_t numbers[2][HLO_MAX_RANK]; /* by side and dimension */
+  int64_t sizes[HLO_MAX_RANK], contracted[HLO_MAX_RANK];
+  int rank, first, count; /* of what is contracted */
+} term_dims_t;
+
+/* Are the terms of a side further out than its free dimensions? */
+static bool terms_come_first(const dot_side_t *side) {
   for (int d = 0; d < side->x->shape->rank; d++)
-    if (role_of(side, d) == FREE) dims[d] = first_free++;
-  return spread(rewrite, side->x, dims, all);
+    if (role_of(side, d) != BATCH) return role_of(side, d) == CONTRACTING && free_count(side);
+  return false;
+}
+
+static void place_side(const dot_side_t *side, int s, int free, term_dims_t *terms) {
+  for (int64_t i = 0; i < side->batch.count; i++) terms->numbers[s][side->batch.data[i]] = i;
+  for (int64_t i = 0; i < side->contracting.count; i++)
+    terms->numbers[s][side->contracting.data[i]] = terms->first + i;
+  for (int d = 0; d < side->x->shape->rank; d++) {
+    if (role_of(side, d) == FREE) terms->numbers[s][d] = free < terms->first ? free : free + terms->count, free++;
+    terms->sizes[terms->numbers[s][d]] = side->x->shape->dims[d];
+  }
+}
+
+/* False: they are more than an array has. */
+static bool place_terms(const dot_side_t sides[2], term_dims_t *terms) {
+  int batch = (int)sides[0].batch.count, left = free_count(&sides[0]), right = free_count(&sides[1]);
+  terms->count = (int)sides[0].contracting.count;
+  terms->rank = batch + left + right + terms->count;
+  if (terms->rank > HLO_MAX_RANK) return false;
+  terms->first = batch;
+  if (!terms_come_first(&sides[0])) terms->first += left + (terms_come_first(&sides[1]) ? 0 : right);
+  for (int i = 0; i < terms->count; i++) terms->contracted[i] = terms->first + i;
+  place_side(&sides[0], 0, batch, terms);
+  place_side(&sides[1], 1, batch + left, terms);
+  return true;
+}
+
+/* All the terms that a product sums up. */
+static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const dot_side_t sides[2], const term_dims_t *terms,
+                                 hr_dtype_t dtype) {
+  const hlo_shape_t *all = pass_shape(rewrite, dtype, terms->rank, terms->sizes);
+  if (!all) return NULL;
+  hlo_instr_t *left = spread(rewrite, sides[0].x, terms->numbers[0], all);
+  hlo_instr_t *right = spread(rewrite, sides[1].x, terms->numbers[1], all);
+  return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
 }
 
 /* No dimension is contracted: an outer product. */
 static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
+  term_dims_t terms;
   read_sides(dot, sides);
-  if (sides[0].contracting.count || has_algorithm(dot)) return NULL;
+  if (sides[0].contracting.count || has_algorithm(dot) || !place_terms(sides, &terms)) return NULL;
   if (!is_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
-  int batch = (int)sides[0].batch.count;
-  hlo_instr_t *left = spread_outer(rewrite, &sides[0], dot->shape, batch);
-  hlo_instr_t *right = spread_outer(rewrite, &sides[1], dot->shape, batch + free_count(&sides[0]));
-  return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
+  return multiply_all(rewrite, sides, &terms, dot->shape->dtype);
 }
 
-/* Without what is contracted, are its dimensions those of the batch, in their order, and then the free ones? */
-static bool leaves_in_order(const dot_side_t *side) {
-  int64_t next = 0;
-  for (int d = 0; d < side->x->shape->rank; d++) {
-    dot_role_t role = role_of(side, d);
-    if (role == BATCH && side->batch.data[next++] != d) return false;
-    if (role == FREE && next < side->batch.count) return false;
+#define SMALL_RESULTS 16
+#define SMALL_TERMS 8
+#define MANY_SMALL 256
+
+/* A batch of products that each are done in no time. Where what is contracted is not innermost, sums of more than a few
+ * terms are not written out. */
+static bool are_many_small(const dot_side_t sides[2], const term_dims_t *terms) {
+  int64_t count = 1, results = 1, sum = 1, most = terms->first + terms->count == terms->rank ? SMALL_TERMS : FEW_TERMS;
+  for (int d = 0; d < terms->rank; d++) {
+    bool is_term = d >= terms->first && d < terms->first + terms->count;
+    *(d < sides[0].batch.count ? &count : is_term ? &sum : &results) *= terms->sizes[d];
   }
-  return true;
+  return count >= MANY_SMALL && results <= SMALL_RESULTS && sum <= most;
 }
 
-/* A vector, with or without a batch, over the sizes of the matrix. */
-static hlo_instr_t *spread_vector(pass_rewrite_t *rewrite, const dot_side_t *vector, const dot_side_t *matrix,
-                                  const hlo_shape_t *all) {
-  int64_t dims[HLO_MAX_RANK];
-  for (int64_t i = 0; i < vector->batch.count; i++) dims[vector->batch.data[i]] = matrix->batch.data[i];
-  for (int64_t i = 0; i < vector->contracting.count; i++)
-    dims[vector->contracting.data[i]] = matrix->contracting.data[i];
-  return spread(rewrite, vector->x, dims, all);
-}
-
-/* One number, or one per batch: a sum of products, which fuses with what is around it. Matrices of complex numbers times
- * vectors, too: for real ones there are loops that are as fast. */
+/* One number, or one per batch: a sum of products, which fuses with what is around it. So do many small products, and
+ * vectors times matrices of complex numbers; for others there are loops that are as fast. */
 static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
+  term_dims_t terms;
   read_sides(dot, sides);
-  int left = free_count(&sides[0]) > 0 ? 0 : 1;
-  const dot_side_t *matrix = &sides[left], *vector = &sides[1 - left];
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
-  bool is_one = !free_count(matrix) || hr_dtype_is_complex(dtype);
-  if (free_count(vector) || !is_one || has_algorithm(dot) || !leaves_in_order(matrix)) return NULL;
-  if (!is_float(dtype) || !is_float(matrix->x->shape->dtype) || !is_float(vector->x->shape->dtype)) return NULL;
-  const hlo_shape_t *all = pass_shape(rewrite, wide, matrix->x->shape->rank, matrix->x->shape->dims);
-  hlo_instr_t *factor = all ? spread_vector(rewrite, vector, matrix, all) : NULL;
-  if (!factor) return NULL;
-  hlo_instr_t *x = hlo_build_convert(&rewrite->builder, matrix->x, wide);
-  hlo_instr_t *product = hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x, factor);
-  hlo_instr_t *reduced =
-      pass_build_sum(rewrite, product, (int)matrix->contracting.count, matrix->contracting.data);
+  if (!is_float(dtype) || !is_float(sides[0].x->shape->dtype) || !is_float(sides[1].x->shape->dtype)) return NULL;
+  if (has_algorithm(dot) || !place_terms(sides, &terms)) return NULL;
+  int most = hr_dtype_is_complex(dtype) ? 1 : 0; /* sides that have free dimensions */
+  bool is_sum = (free_count(&sides[0]) > 0) + (free_count(&sides[1]) > 0) <= most;
+  if (!is_sum && !are_many_small(sides, &terms)) return NULL;
+  hlo_instr_t *product = multiply_all(rewrite, sides, &terms, wide);
+  hlo_instr_t *reduced = pass_build_sum(rewrite, product, terms.count, terms.contracted);
   return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
 }
 
-#define FEW_TERMS 4
 #define MANY_SUMS 4096
 
 /* Element `at` of the contracted dimension, without it. */

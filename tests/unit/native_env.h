@@ -43,7 +43,12 @@ static inline bool native_agrees(const hlo_value_t *expected, const void *data, 
   double most = 0;
   got.data = (void *)data;
   if (expected->count == 0 || memcmp(expected->data, data, hlo_value_bytes(expected)) == 0) return true;
-  if (tolerance == 0 || hr_dtype_is_complex(expected->dtype)) return false;
+  if (tolerance == 0) return false;
+  if (hr_dtype_is_complex(expected->dtype)) {
+    hlo_value_t parts = *expected;
+    parts.dtype = hr_dtype_real(expected->dtype), parts.count *= 2;
+    return native_agrees(&parts, data, tolerance);
+  }
   for (int64_t i = 0; i < expected->count; i++)
     if (isfinite(native_number(expected, i))) most = fmax(most, fabs(native_number(expected, i)));
   for (int64_t i = 0; i < expected->count; i++) {

@@ -123,6 +123,43 @@ static void running_totals(void) {
       }
 }
 
+/* Numbers of about the same magnitude all over, so that products stay so, too. */
+static hlo_value_t *complex_value(hr_dtype_t dtype, int rank, const int64_t *dims) {
+  hlo_value_t *value = kernel_value(dtype, rank, dims, NULL);
+  for (int64_t i = 0; i < 2 * value->count; i++) {
+    double part = i % 2 ? 0.6 - (double)below(3) / 1024 : 0.8 + (double)below(3) / 1024;
+    if (dtype == HR_C64)
+      ((float *)value->data)[i] = (float)part;
+    else
+      ((double *)value->data)[i] = part;
+  }
+  return value;
+}
+
+static void check_complex(hlo_opcode_t op, hr_dtype_t dtype, const int64_t *sizes, bool reverse) {
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_window_dim_t windows[] = {trivial(), running(sizes[1], reverse), trivial()};
+  hlo_window_t window = {3, windows};
+  hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = &window};
+  hlo_computation_t *body = kernel_binary_body(&k, op, dtype, 2, 0, 1);
+  hlo_value_t *in[] = {complex_value(dtype, 3, sizes), complex_value(dtype, 0, NULL)};
+  CU_ASSERT_TRUE(native_check(&k, dtype == HR_C64 ? 1e-4 : 1e-12, HLO_REDUCE_WINDOW, kernel_shape(&k, dtype, 3, sizes),
+                              2, in, 1, &attr, 1, &body));
+  hlo_value_release(in[0]);
+  hlo_value_release(in[1]);
+  kernel_env_deinit(&k);
+}
+
+static void running_totals_of_complex_numbers(void) {
+  static const int64_t sizes[][3] = {{3, 50, 1}, {1, 20000, 1}, {5, 33, 70}};
+  srand(7);
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int kind = 0; kind < 8; kind++)
+      if (!(kind & 1) || sizes[s][1] < 100)
+        check_complex(kind & 1 ? HLO_MULTIPLY : HLO_ADD, kind & 2 ? HR_C128 : HR_C64, sizes[s], kind & 4);
+}
+
 /* log(exp(a) + exp(b)) as JAX writes it, less its care for infinities; and the larger key with its companion. */
 static hlo_computation_t *log_sum(kernel_env_t *k, hr_dtype_t dtype) {
   const hlo_shape_t *shape = hlo_shape_scalar(dtype);
@@ -225,6 +262,7 @@ CU_TestInfo suite_native_window[] = {{"small windows", small_windows},
                                      {"narrow windows", narrow_windows},
                                      {"poolings", poolings},
                                      {"running totals", running_totals},
+    {"running totals of complex numbers", running_totals_of_complex_numbers},
                                      {"running totals of any body", running_totals_of_any_body},
                                      {"selects and scatters", selects_and_scatters},
                                      CU_TEST_INFO_NULL};

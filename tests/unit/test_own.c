@@ -233,19 +233,19 @@ static void test_many_integers(void) {
 
 /* --- orders of lanes ---------------------------------------------------------------------------------------------- */
 
-/* Lane i of the result is lane (7 i + 3) % (2 lanes) of two vectors one behind the other. */
-static void try_order(unsigned bits, unsigned lanes) {
+/* Lane i of the result is lane (7 i + 3) % (2 from) of two vectors one behind the other. */
+static void try_order(unsigned bits, unsigned from, unsigned lanes) {
   unsigned char in[128], out[64], want[64];
   size_t bytes = bits / 8;
   LLVMValueRef order[64];
   test_t test;
   begin(&test);
-  LLVMTypeRef type = llvm()->VectorType(llvm()->IntTypeInContext(test.code.context, bits), lanes);
+  LLVMTypeRef type = llvm()->VectorType(llvm()->IntTypeInContext(test.code.context, bits), from);
   LLVMTypeRef i32 = llvm()->IntTypeInContext(test.code.context, 32);
   for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i * 37 + 11);
   for (unsigned i = 0; i < lanes; i++) {
-    order[i] = llvm()->ConstInt(i32, (7 * i + 3) % (2 * lanes), false);
-    memcpy(want + i * bytes, in + (7 * i + 3) % (2 * lanes) * bytes, bytes);
+    order[i] = llvm()->ConstInt(i32, (7 * i + 3) % (2 * from), false);
+    memcpy(want + i * bytes, in + (7 * i + 3) % (2 * from) * bytes, bytes);
   }
   LLVMValueRef a = read_at(&test, type, 0), b = read_at(&test, type, 1);
   write_at(&test, llvm()->BuildShuffleVector(test.code.builder, a, b, llvm()->ConstVector(order, lanes), ""), 0);
@@ -258,9 +258,40 @@ static void try_order(unsigned bits, unsigned lanes) {
 
 static void test_orders(void) {
   if (!own_is_able(jit_target_host())) return;
-  try_order(8, 16);
+  try_order(8, 16, 16);
   for (unsigned bits = 16; bits <= 64; bits *= 2)
-    for (unsigned width = 128; width <= 512; width *= 2) try_order(bits, width / bits);
+    for (unsigned width = 128; width <= 512; width *= 2)
+      for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits);
+}
+
+/* --- division by a constant --------------------------------------------------------------------------------------- */
+
+static void try_division(uint32_t divisor) {
+  enum { LANES = 16 };
+  uint32_t in[LANES] = {0, 1, UINT32_MAX, UINT32_MAX - 1, 1u << 31, (1u << 31) - 1, divisor, divisor - 1, divisor + 1};
+  uint32_t out[2 * LANES];
+  test_t test;
+  for (uint32_t i = 9; i < LANES; i++) in[i] = i * 268435399u / 3 * divisor;
+  begin(&test);
+  LLVMTypeRef type = llvm()->VectorType(llvm()->IntTypeInContext(test.code.context, 32), LANES);
+  LLVMValueRef x = read_at(&test, type, 0), all = jit_int(type, divisor);
+  write_at(&test, llvm()->BuildUDiv(test.code.builder, x, all, ""), 0);
+  write_at(&test, llvm()->BuildURem(test.code.builder, x, all, ""), 1);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  for (int i = 0; i < LANES; i++) {
+    CU_ASSERT_EQUAL(out[i], in[i] / divisor);
+    CU_ASSERT_EQUAL(out[LANES + i], in[i] % divisor);
+  }
+  jit_object_unload(test.object);
+}
+
+static void test_divisions(void) {
+  static const uint32_t divisors[] = {2,   3,     5,     7,     9,         10,       100,
+                                      641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
+  if (!own_is_able(jit_target_host())) return;
+  for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) try_division(divisors[i]);
 }
 
 /* --- what is not known here -------------------------------------------------------------------------------------- */
@@ -282,6 +313,7 @@ CU_TestInfo suite_own[] = {
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
     {"orders of lanes", test_orders},
+    {"divisions by constants", test_divisions},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
 };
