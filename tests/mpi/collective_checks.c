@@ -11,6 +11,7 @@
 
 #define LONGEST 20001 /* elements: several segments of a direct reduction */
 #define SEGMENT_BYTES 4096
+#define MEETINGS 300
 static const int64_t counts[] = {0, 1, 2, 3, 7, 64, 1000, LONGEST};
 #define COUNT_COUNT (int)(sizeof counts / sizeof *counts)
 
@@ -368,6 +369,20 @@ static hr_status_t check_progress(bench_t *bench) {
   return hr_error(HR_MISMATCH, "rank %d computed for %.3g s, and its transfer did not move", rank, computed);
 }
 
+/* Many permutes one after the other, some in notes and some met, in which either end may lie where the other process
+ * cannot reach it: of each transfer both ends must come to the same way. */
+static hr_status_t check_meetings(const bench_t *bench, double *a, double *b) {
+  static const int64_t counts[] = {3, 400, 400, 250, 400};
+  int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
+  bench_t mixed = *bench;
+  for (int round = 0; round < MEETINGS; round++) {
+    mixed.a = a && (rank + round) % 3 ? a : bench->a;
+    mixed.b = b && (2 * rank + round) % 5 > 1 ? b : bench->b;
+    HR_TRY(shift(&mixed, counts[round % 5], (rank + 1) % size, (rank + size - 1) % size));
+  }
+  return NULL;
+}
+
 /* With arrays where the others reach them: on all ranks, or only on odd ones; or only one of two arrays. A rank that has
  * no such memory takes part with its own. */
 static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
@@ -386,6 +401,7 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
     shared.group = bench->groups->world;
     if (!st) st = check_permute(&shared);
   }
+  if (!st) st = check_meetings(bench, a, b);
   tp_free(owner, a);
   tp_free(owner, b);
   return st;
