@@ -184,7 +184,9 @@ static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from,
   int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
   if (term == bytes) {
-    taps_turn(bytes * unit, terms, columns, from, column, to, line);
+    native_turn_plane((int)(bytes * unit), terms, columns, from, column, to, line);
+  } else if (column == bytes && unit == 1 && term == line && columns == plan->width) {
+    memcpy(to, from, (size_t)(terms * line));
   } else if (column == bytes && unit == 1) {
     for (int64_t p = 0; p < terms; p++) memcpy(to + p * line, from + p * term, (size_t)(columns * bytes));
   } else if (column == bytes) {

@@ -103,8 +103,4 @@ const void **taps_block_row(const taps_block_t *block, int64_t number);
 int32_t *taps_block_live(const taps_block_t *block, int64_t tile);
 /* The block's copy to where the results belong: columns [begin, end) of it. */
 void taps_block_finish(const taps_block_t *block, int64_t begin, int64_t end);
-/* Turns a plane, as native_turn_plane does, some lines of the caches at a time: rows may be a page apart. */
-void taps_turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-               int64_t i_stride);
-
 #endif

@@ -172,14 +172,6 @@ static void point_block(const taps_block_t *block) {
 
 /* --- regions --- */
 
-void taps_turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                 int64_t i_stride) {
-  int64_t unit = 64 / bytes;
-  for (int64_t i = 0; i < i_count; i += unit)
-    native_turn_plane((int)bytes, taps_least(unit, i_count - i), j_count, from + i * bytes, j_stride, to + i * i_stride,
-                      i_stride);
-}
-
 /* A line of places along the last axis, channels innermost. */
 static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, char *to) {
   int64_t bytes = plan->in_bytes, step = plan->from.spatial[plan->problem->spatial - 1], run = plan->terms * bytes;
@@ -188,7 +180,7 @@ static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, 
   } else if (plan->from.inner == 1) {
     for (int64_t x = 0; x < count; x++) memcpy(to + x * run, from + x * step * bytes, (size_t)run);
   } else if (step == 1) {
-    taps_turn(bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
+    native_turn_plane((int)bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
   } else {
     for (int64_t x = 0; x < count; x++)
       for (int64_t c = 0; c < plan->terms; c++)
@@ -272,7 +264,7 @@ static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int
     for (int64_t x = 0; x < s->count; x++)
       memcpy(to + x * s->out_step * bytes, from + x * line, (size_t)((end - begin) * bytes));
   } else if (s->out_step == 1) {
-    taps_turn(bytes, end - begin, s->count, from, line, to, inner);
+    native_turn_plane((int)bytes, end - begin, s->count, from, line, to, inner);
   } else {
     for (int64_t c = 0; c < end - begin; c++)
       loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_step * bytes, line, (int)bytes);

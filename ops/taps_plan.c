@@ -247,6 +247,11 @@ static int64_t most_terms(const conv_taps_t *plan) {
   return terms;
 }
 
+/* Groups that do not fill vectors, and places with hardly any terms, are better done in other ways. */
+static bool is_worthwhile(const conv_taps_t *plan) {
+  return most_terms(plan) >= LEAST_TERMS && (plan->problem->groups == 1 || plan->columns > plan->lanes);
+}
+
 hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_form(plan->problem)) return NULL;
@@ -257,7 +262,7 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   plan->merges = plan->terms < MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
   plan->has_region = plan->merges || plan->from.inner != 1;
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
-  *out_fits = most_terms(plan) >= LEAST_TERMS;
+  *out_fits = is_worthwhile(plan);
   if (!*out_fits) return NULL;
   plan_tasks(plan);
   plan_packed(plan);

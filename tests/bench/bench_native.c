@@ -1,6 +1,7 @@
 /* Times the native kernels of products, convolutions, transforms and factors, each next to oneDNN with as many threads
  * of its own where it has that op, with its arrays in whatever order it likes best (orders are not counted), and at the
- * end how near they come to it.
+ * end how near they come to it. Right sides are values of a run, and once more known before, so that their order does
+ * not count either: the better of the two is compared.
  *   bench_native [-w WORKERS] [FILE...]   the heavy instructions of these programs, or of a list of shapes */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ typedef struct kernel {
   op_native_step_t step;
   op_native_run_t run;
   void *in[8], *out[8];
-  double prepare_us;
+  double prepare_us, best_us;
 } kernel_t;
 
 static hr_status_t keep(void *context, void (*destroy)(void *object), void *object) {
@@ -45,21 +46,41 @@ static hr_status_t keep(void *context, void (*destroy)(void *object), void *obje
   return NULL;
 }
 
+static void fill(hr_dtype_t dtype, size_t bytes, void *memory) {
+  memset(memory, 0, bytes);
+  for (size_t i = 0; i + 4 <= bytes && hr_dtype_real(dtype) == HR_F32; i += 4)
+    *(float *)((char *)memory + i) = (float)(i % 1021) / 1021 - 0.5F;
+}
+
 static void *filled(kernel_t *kernel, const hlo_shape_t *shape) {
   size_t bytes;
   void *memory;
   check(hlo_shape_bytes(shape, &bytes));
-  check(hr_arena_zeroed(&kernel->arena, bytes + 64, &memory));
-  for (size_t i = 0; i + 4 <= bytes && hr_dtype_real(shape->dtype) == HR_F32; i += 4)
-    *(float *)((char *)memory + i) = (float)(i % 1021) / 1021 - 0.5F;
+  check(hr_arena_alloc(&kernel->arena, bytes + 64, &memory));
+  fill(shape->dtype, bytes, memory);
   return memory;
+}
+
+/* The right side as a constant, until it is forgotten. */
+static hlo_value_t *know_weights(const hlo_instr_t *instr) {
+  hlo_instr_t *weights = instr->operands[1];
+  hlo_value_t *value;
+  check(hlo_value_array(weights->shape->dtype, weights->shape->rank, weights->shape->dims, &value));
+  fill(weights->shape->dtype, hlo_value_bytes(value), value->data);
+  weights->op = HLO_CONSTANT, weights->literal = value;
+  return value;
+}
+
+static void forget_weights(const hlo_instr_t *instr, hlo_value_t *value) {
+  instr->operands[1]->op = HLO_PARAMETER, instr->operands[1]->literal = NULL;
+  hlo_value_release(value);
 }
 
 /* False if the kernel declines. */
 static bool kernel_init(kernel_t *kernel, const hlo_instr_t *instr) {
   const hlo_shape_t *in_shapes[8];
   void *scratch;
-  *kernel = (kernel_t){.native = op_natives[instr->op]};
+  *kernel = (kernel_t){.native = op_natives[instr->op], .best_us = 1e18};
   hr_arena_init(&kernel->arena);
   op_native_target_t target = {.arena = &kernel->arena, .workers = workers, .at_end = keep};
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
@@ -225,19 +246,18 @@ static void print_instr(const hlo_instr_t *instr) {
   hr_text_deinit(&text);
 }
 
-/* In turns, as both slow down when the machine does. */
-static double time_all(kernel_t *kernel, const onednn_t *lib, peer_t *peers, int count) {
-  double best = 1e18;
+/* In turns, as all slow down when the machine does. */
+static void time_all(kernel_t *kernels, int kernel_count, const onednn_t *lib, peer_t *peers, int count) {
   for (int round = 0; round < 3; round++) {
     usleep(10000); /* until the other's threads sleep */
     double until = now_us() + 5e4;
-    for (int i = 0; i < 5 || now_us() < until; i++) smaller(&best, once(kernel));
+    for (int k = 0; k < kernel_count; k++, until = now_us() + 5e4)
+      for (int i = 0; i < 5 || now_us() < until; i++) smaller(&kernels[k].best_us, once(&kernels[k]));
     for (int j = 0; j < count; j++) {
       until = now_us() + 3e4;
       for (int i = 0; i < 5 || now_us() < until; i++) smaller(&peers[j].best_us, peer_once(lib, &peers[j]));
     }
   }
-  return best;
 }
 
 /* How near to oneDNN's best all rows were that it has. */
@@ -258,25 +278,30 @@ static void print_ratio(const peer_t *peers, int count, double best) {
 }
 
 static void bench_instr(const hlo_instr_t *instr) {
-  kernel_t kernel;
+  kernel_t kernels[2], *kernel = &kernels[0], *known = &kernels[1];
   const onednn_t *lib = onednn_open();
   peer_t peers[MAX_PEERS];
+  hlo_value_t *weights = NULL;
+  bool has_weights = instr->op == HLO_DOT || instr->op == HLO_CONVOLUTION, runs = kernel_init(kernel, instr);
   int count = 0;
-  bool runs = kernel_init(&kernel, instr);
   print_instr(instr);
   if (!runs) {
     printf(" declined\n");
     return;
   }
+  if (has_weights) weights = know_weights(instr), has_weights = kernel_init(known, instr);
   if (lib && lib->omp_set_num_threads) lib->omp_set_num_threads(workers);
-  if (lib && instr->op == HLO_DOT) count = products(lib, &kernel, instr, peers);
+  if (lib && instr->op == HLO_DOT) count = products(lib, kernel, instr, peers);
   if (lib && instr->op == HLO_CONVOLUTION) count = convolutions(lib, instr, peers);
   for (int i = 0; i < count; i++) peers[i].best_us = 1e18;
-  double best = time_all(&kernel, lib, peers, count);
-  printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel.step.flops / best / 1e3, kernel.prepare_us);
+  time_all(kernels, 1 + has_weights, lib, peers, count);
+  double best = kernel->best_us;
+  printf(" %9.2f us %7.1f GF/s  prepare %6.0f us", best, kernel->step.flops / best / 1e3, kernel->prepare_us);
+  if (has_weights) printf("  known %9.2f us", known->best_us), smaller(&best, known->best_us);
   if (count) print_ratio(peers, count, best);
   printf("\n");
-  hr_arena_deinit(&kernel.arena);
+  hr_arena_deinit(&kernel->arena);
+  if (weights) hr_arena_deinit(&known->arena), forget_weights(instr, weights);
 }
 
 static bool same_shapes(const hlo_instr_t *a, const hlo_instr_t *b) {
