@@ -8,7 +8,7 @@
 #define TABLE_BYTES (128 << 10)  /* of its pointers */
 #define LEAST_PLACES 32          /* of a block: weights must be used often enough */
 #define MOST_PLACES 1024
-#define MERGED_CHANNELS 16       /* with fewer of them the taps of a row are one */
+#define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
 #define MOST_PHASES 64
 #define MOST_TAPS 65536
@@ -259,7 +259,7 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   if (!plan_types(plan)) return NULL;
   plan_tiles(plan);
   HR_TRY(plan_phases(arena, plan));
-  plan->merges = plan->terms < MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
+  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
   plan->has_region = plan->merges || plan->from.inner != 1;
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
   *out_fits = is_worthwhile(plan);
