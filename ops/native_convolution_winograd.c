@@ -141,7 +141,8 @@ static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros
   const conv_array_t *src = &r->plan->src.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
-  const char *row = r->src + (src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1]) * bytes;
+  int64_t first = src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
+  const char *row = r->src + first * bytes;
   for (int i = 0; i < SIDE; i++, y++, row += src->spatial[0] * bytes)
     for (int j = 0; j < SIDE; j++) {
       bool inside = y >= 0 && y < p->in[0] && x + j >= 0 && x + j < p->in[1];
@@ -155,7 +156,8 @@ static void find_results(const winograd_run_t *r, int64_t tile, void *spare, voi
   const conv_array_t *dst = &r->plan->dst.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t bytes = r->plan->element_bytes;
-  char *row = r->dst + (dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1]) * bytes;
+  int64_t first = dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1];
+  char *row = r->dst + first * bytes;
   for (int i = 0; i < KEPT; i++, row += dst->spatial[0] * bytes)
     for (int j = 0; j < KEPT; j++) {
       bool inside = at.y + i < p->out[0] && at.x + j < p->out[1];
@@ -233,7 +235,8 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   int64_t bytes = plan->element_bytes, tiles = plan->tiles / p->batch;
   int64_t in_line = p->in_channels * bytes, out_line = p->out_channels * bytes;
   int64_t in_image = plan->src.plane * in_line, out_image = plan->dst.plane * out_line;
-  char *space = r->spaces + (size_t)worker * plan->space_bytes, *src = space + plan->src.at, *dst = space + plan->dst.at;
+  char *space = r->spaces + (size_t)worker * plan->space_bytes;
+  char *src = space + plan->src.at, *dst = space + plan->dst.at;
   for (int64_t i = begin; i < end; i++) {
     winograd_run_t image = *r;
     image.image = i, image.src = src, image.dst = dst;

@@ -100,8 +100,8 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
                sizeof(T));                                                                                    \
   } while (0)
 
-static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                        int64_t i_stride) {
+static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                        char *to, int64_t i_stride) {
   switch (element_bytes) {
     case 1: TURN_ALL(uint8_t, 16); break;
     case 2: TURN_ALL(uint16_t, 8); break;
@@ -112,8 +112,8 @@ static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, con
 }
 
 /* Some lines of the caches at a time, as rows may be a page apart. */
-void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                       int64_t i_stride) {
+void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                       char *to, int64_t i_stride) {
   int64_t unit = 64 / element_bytes;
   for (int64_t i = 0; i < i_count; i += unit)
     turn_square(element_bytes, least(unit, i_count - i), j_count, from + i * element_bytes, j_stride, to + i * i_stride,

@@ -192,7 +192,8 @@ static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, 
 static void fill_line(const conv_taps_t *plan, const char *from, bool inside, int64_t low, int64_t count, char *to) {
   int last = plan->problem->spatial - 1;
   int64_t run = plan->terms * plan->in_bytes, size = plan->from_sizes[last];
-  int64_t begin = inside ? taps_least(taps_most(-low, 0), count) : count, end = inside ? taps_most(taps_least(size - low, count), begin) : count;
+  int64_t begin = inside ? taps_least(taps_most(-low, 0), count) : count;
+  int64_t end = inside ? taps_most(taps_least(size - low, count), begin) : count;
   memset(to, 0, (size_t)(begin * run));
   if (begin < end)
     copy_line(plan, from + (low + begin) * plan->from.spatial[last] * plan->in_bytes, end - begin, to + begin * run);
@@ -220,7 +221,8 @@ static void fill_region_line(const taps_block_t *block, int64_t image, int64_t n
 static void fill_region_part(const taps_block_t *block, int64_t image, int64_t begin, int64_t end, char *to) {
   const conv_taps_t *plan = block->run->plan;
   int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->terms * plan->from.inner;
-  fill_line(plan, block->run->from + at * plan->in_bytes, true, block->phase->axes[0].starts[0] + begin, end - begin, to);
+  int64_t low = block->phase->axes[0].starts[0] + begin;
+  fill_line(plan, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
 }
 
 /* What the block's lines see, image after image. */
@@ -255,7 +257,8 @@ void taps_block_ready(const taps_block_t *block) {
 /* --- results --- */
 
 /* A stretch of the block's copy, from result `number` on, columns [begin, end). */
-static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin, int64_t end) {
+static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin,
+                         int64_t end) {
   const conv_taps_t *plan = block->run->plan;
   int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->to.inner * bytes;
   const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at) + number * line + begin * bytes;

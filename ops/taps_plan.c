@@ -146,9 +146,11 @@ static void plan_blocks(const conv_taps_t *plan, taps_phase_t *phase) {
     in_places *= phase->axes[d].in_step;
   }
   phase->lines = plan->problem->batch * phase->axes[0].count;
-  int64_t results = taps_piece(plan, phase) < phase->terms ? plan->padded : plan->padded / 4; /* those written once may go */
-  int64_t places = taps_least(BLOCK_BYTES / (in_places * plan->terms * plan->in_bytes + results * plan->bytes), MOST_PLACES);
-  places = taps_most(taps_least(places, TABLE_BYTES / (8 * (phase->taps + 1))), LEAST_PLACES);
+  int64_t results = plan->padded * plan->bytes;
+  if (taps_piece(plan, phase) >= phase->terms) results /= 4; /* they are written once, and may go */
+  int64_t places = BLOCK_BYTES / (in_places * plan->terms * plan->in_bytes + results);
+  places = taps_least(taps_least(places, MOST_PLACES), TABLE_BYTES / (8 * (phase->taps + 1)));
+  places = taps_most(places, LEAST_PLACES);
   phase->blocks = taps_divide_up(phase->lines, taps_most(1, places / phase->line_places));
   if (plan->parts == 1) phase->blocks = taps_least(hr_workers_even(phase->blocks, plan->workers), phase->lines);
   phase->block_lines = taps_divide_up(phase->lines, phase->blocks);
@@ -173,7 +175,8 @@ static void plan_tasks(conv_taps_t *plan) {
     plan->parts = plan->workers;
     for (int i = 0; i < plan->phase_count; i++) plan_blocks(plan, &plan->phases[i]);
   }
-  plan->part_strips = taps_divide_up(plan->strips, plan->parts), plan->parts = taps_divide_up(plan->strips, plan->part_strips);
+  plan->part_strips = taps_divide_up(plan->strips, plan->parts);
+  plan->parts = taps_divide_up(plan->strips, plan->part_strips);
   for (int i = 0; i < plan->phase_count; i++) {
     plan->phases[i].first_task = plan->tasks;
     plan->tasks += plan->phases[i].blocks * plan->problem->groups * plan->parts;

@@ -1,6 +1,6 @@
-/* Products of bytes that were widened to s32 before, as quantised programs have them: of the bytes themselves, for which
- * processors have instructions. A number that is taken off all of the left side (where its zero is) is taken off the
- * result instead, times the sums of the right side. Exact: sums wrap around either way. */
+/* Products of bytes that were widened to s32 before, as quantised programs have them: of the bytes themselves, for
+ * which processors have instructions. A number that is taken off all of the left side (where its zero is) is taken off
+ * the result instead, times the sums of the right side. Exact: sums wrap around either way. */
 #include "passes/simplify.h"
 
 /* The left side: widened bytes, less `zero`. */
@@ -68,7 +68,8 @@ static bool may_surround(const hlo_instr_t *conv, byte_side_t left) {
 }
 
 /* The bytes with those around them that the window adds as zeros, which it does no more: `dims`. */
-static hlo_instr_t *surround(pass_rewrite_t *rewrite, const hlo_instr_t *conv, byte_side_t left, hlo_window_dim_t *dims) {
+static hlo_instr_t *surround(pass_rewrite_t *rewrite, const hlo_instr_t *conv, byte_side_t left,
+                             hlo_window_dim_t *dims) {
   const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
   const hlo_window_t *window = hlo_attr_window(conv);
   hlo_builder_t *b = &rewrite->builder;
