@@ -7,7 +7,7 @@
 #define BLOCK_BYTES (384 << 10)  /* of a block's input and results: a part of it too */
 #define TABLE_BYTES (128 << 10)  /* of its pointers */
 #define LEAST_PLACES 32          /* of a block: weights must be used often enough */
-#define MOST_PLACES 1024
+#define MOST_PLACES 512
 #define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
 #define MOST_PHASES 64
