@@ -147,12 +147,20 @@ static double size_of(const int64_t *sizes, int rank) {
   return size;
 }
 
-/* A forward convolution whose window is larger than its result is better computed as what it most likely is. */
+/* A forward convolution whose window is much larger than its result is better computed as what it most likely is: a
+ * gradient of weights. Where the two are about as large it is one if there are more channels than entries of the batch,
+ * read so. */
+static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
+  double window = size_of(forward->window, forward->spatial), out = size_of(forward->out, forward->spatial);
+  if (window > 4 * out || out > 4 * window) return window > out;
+  return l->lhs->dims[l->labels->lhs_batch] > l->lhs->dims[l->labels->lhs_feature];
+}
+
 static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
   p->spatial = l->labels->spatial_rank;
   conv_problem_t other = *p;
   bool forward = read_forward(l, p), weights = read_weights(l, &other);
-  if (weights && (!forward || size_of(p->window, p->spatial) > size_of(p->out, p->spatial)))
+  if (weights && (!forward || is_gradient(l, p)))
     *p = other;
   else if (!forward && !read_data(l, p))
     return false;
@@ -187,6 +195,38 @@ hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bo
   return NULL;
 }
 
+static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t inner, int64_t *out_dims) {
+  out_dims[0] = outer;
+  for (int d = 0; d < rank; d++) out_dims[d + 1] = spatial[d];
+  out_dims[rank + 1] = inner;
+}
+
+/* Does it say what each dimension is? */
+static bool is_labelled(const hlo_instr_t *conv) {
+  const hlo_window_t *window = hlo_attr_window(conv);
+  const hlo_dim_labels_t *labels = hlo_attr_labels(conv);
+  return labels && (window ? window->rank : 0) == labels->spatial_rank && !hlo_attr_has(conv, HLO_ATTR_SPARSITY_CONFIG);
+}
+
+bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
+  const hlo_dim_labels_t *n = hlo_attr_labels(conv);
+  if (!is_labelled(conv)) return false;
+  const hlo_shape_t *in[] = {conv->operands[0]->shape, conv->operands[1]->shape};
+  op_step_t step = {.instr = conv, .in_shapes = in, .out_shape = conv->shape};
+  conv_problem_t p = {.kind = CONV_FORWARD};
+  bool fits = false;
+  hr_status_t refused = conv_problem_read(&step, &p, &fits);
+  hr_status_release(refused);
+  if (refused || !fits) return false;
+  bool weights = p.kind == CONV_WEIGHTS;
+  *orders = (conv_orders_t){.matters = {true, weights, !weights}};
+  list_order(weights ? n->lhs_feature : n->lhs_batch, n->lhs_spatial, n->spatial_rank,
+             weights ? n->lhs_batch : n->lhs_feature, orders->dims[0]);
+  list_order(n->rhs_input_feature, n->rhs_spatial, n->spatial_rank, n->rhs_output_feature, orders->dims[1]);
+  list_order(n->out_batch, n->out_spatial, n->spatial_rank, n->out_feature, orders->dims[2]);
+  return true;
+}
+
 /* As the problem that it is: by fewer products, over taps, or by oneDNN. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
                                    op_native_step_t *out) {
@@ -214,12 +254,8 @@ static double array_bytes(const hlo_shape_t *shape) {
 
 static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
                                               op_native_step_t *out) {
-  const hlo_window_t *window = hlo_attr_window(step->instr);
-  const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
   conv_way_t *way;
-  if (!labels || (window ? window->rank : 0) != labels->spatial_rank ||
-      hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG))
-    return NULL;
+  if (!is_labelled(step->instr)) return NULL;
   HR_TRY(HR_NEW(target->arena, &way));
   HR_TRY(prepare_problem(target, step, way, out));
   if (!out->plan) {

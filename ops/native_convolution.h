@@ -49,6 +49,15 @@ static inline conv_role_t conv_role_out(conv_kind_t kind) {
 /* Which of the three it is; *out_fits false: none. `out_problem` is zero before. */
 hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *out_problem, bool *out_fits);
 
+/* The order of dimensions, slowest first, in which the kernels read and write arrays as they are, with channels at the
+ * end: of the two operands and the result. Others are brought into it and out of it in every run. */
+typedef struct conv_orders {
+  bool matters[3]; /* no: weights, which are packed anyway */
+  int64_t dims[3][HLO_MAX_RANK];
+} conv_orders_t;
+/* For static shapes. False: it is none of the three kinds. */
+bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *out_orders);
+
 /* Windows of 3 x 3 over enough channels, in f32 and f64. */
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out);

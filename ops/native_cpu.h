@@ -4,13 +4,12 @@
 #ifndef HLO_OPS_NATIVE_CPU_H
 #define HLO_OPS_NATIVE_CPU_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define NATIVE_HAS_CLONES 1
-#define NATIVE_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#include "base/clones.h"
+
+#define NATIVE_CLONES HR_CLONES("arch=x86-64-v4", "avx2", "default")
+#if HR_HAS_CLONES
 #define NATIVE_OPTIMIZE _Pragma("GCC optimize(\"O3\")")
 #else
-#define NATIVE_HAS_CLONES 0
-#define NATIVE_CLONES
 #define NATIVE_OPTIMIZE
 #endif
 

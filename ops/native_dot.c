@@ -194,7 +194,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
   out->flops = problem->flops * (problem->types.is_complex ? 4 : 1), out->bytes = bytes_of(step, problem);
   for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
-  return NULL;
+  return dot_plan_ahead(target, problem, &out->ahead);
 }
 
 static hr_status_t run_native_dot(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {

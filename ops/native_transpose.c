@@ -20,7 +20,7 @@
 NATIVE_OPTIMIZE
 
 enum {
-  ROW_BYTES = 128, /* of the buffer: two cache lines */
+  ROW_BYTES = 256, /* of the buffer: some cache lines */
   MAX_SIDE = 128,
   GROUP = 8,
   MANY_SQUARES = 1 << 12,
@@ -134,6 +134,12 @@ NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
   memcpy(to + bytes - 16, row + bytes - 16, 16);
 }
 
+/* Its lines are far apart, which processors do not foresee: on their way to the second cache while another is turned. */
+NATIVE_INLINE void ask_for_square(const char *from, int64_t stride, int64_t row_bytes, int64_t rows) {
+  for (int64_t r = 0; r < rows; r++, from += stride)
+    for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
+}
+
 /* The square whose first elements are at `i` and `j`. */
 static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
@@ -143,6 +149,8 @@ static void copy_square(const transpose_job_t *job, char *to, const char *from, 
   /* The result's lines are on their way while the square is turned. */
   for (int64_t r = 0; r < i_count && !plan->streams; r++)
     __builtin_prefetch(to + (i + r) * plan->i_stride + j * bytes, 1);
+  if (plan->streams)
+    ask_for_square(from + (j + j_count) * plan->j_stride + i * bytes, plan->j_stride, i_count * bytes, j_count);
   turn_square((int)bytes, i_count, j_count, from + j * plan->j_stride + i * bytes, plan->j_stride, buffer, ROW_BYTES);
   to += i * plan->i_stride + j * bytes;
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
@@ -360,7 +368,7 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan->i_stride = t->to[dense] * bytes;
   plan->j_count = t->dims[last];
   plan->j_stride = t->from[last] * bytes;
-  plan->j_side = ROW_BYTES / bytes;
+  plan->j_side = least(ROW_BYTES / bytes, MAX_SIDE);
   plan->i_side = plan->j_side < 16 ? 16 : plan->j_side;
   plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
   plan->splits = !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;

@@ -110,6 +110,16 @@ int64_t pass_count(const hlo_shape_t *shape) {
   return count;
 }
 
+bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
+  int64_t last = -1;
+  for (int64_t d = 0; d < permutation.count; d++) {
+    if (result->dims[d] == 1) continue;
+    if (permutation.data[d] < last) return false;
+    last = permutation.data[d];
+  }
+  return true;
+}
+
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b) {
   int i = 0, j = 0;
   while (i < a->rank || j < b->rank) {
@@ -185,6 +195,23 @@ hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const
 hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape) {
   return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, from->attr_count, from->attrs,
+                   from->called_count, from->called);
+}
+
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape, const hlo_attr_t *changed) {
+  enum { ATTRS_MOST = 16 };
+  hlo_attr_t attrs[ATTRS_MOST];
+  int count = 0;
+  bool put = false;
+  if (from->attr_count >= ATTRS_MOST) return NULL;
+  for (int i = 0; i < from->attr_count; i++) {
+    bool same = from->attrs[i].key == changed->key;
+    attrs[count++] = same ? *changed : from->attrs[i];
+    put |= same;
+  }
+  if (!put) attrs[count++] = *changed;
+  return hlo_build(&rewrite->builder, from->op, shape, from->operand_count, operands, count, attrs,
                    from->called_count, from->called);
 }
 

@@ -30,6 +30,9 @@ int64_t pass_count(const hlo_shape_t *shape);
 /* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the other, dimension by
  * dimension. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
+/* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1? Then it is a
+ * reshape. */
+bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result);
 
 /* Shapes from the module's arena; NULL sticks to the builder. */
 const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims);
@@ -47,5 +50,8 @@ hlo_instr_t *pass_build_sum(pass_rewrite_t *rewrite, hlo_instr_t *x, int count, 
 /* The same op with other operands; its shape is `shape`, or inferred if that is NULL. */
 hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape);
+/* The same, and one of its attributes is `changed`. */
+hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
+                             const hlo_shape_t *shape, const hlo_attr_t *changed);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <complex.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/lu.h"
 #include "tests/unit/unit.h"
@@ -94,8 +95,11 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
   source_t source = {&given};
   if (fills) job.fill = fill, job.context = &source, job.a = NULL;
   gemm_cut_t cut = gemm_cut_choose(&job, hr_workers_count(workers));
-  void *scratch = aligned_alloc(64, (gemm_scratch_bytes(&job, &cut, hr_workers_count(workers)) + 63) / 64 * 64);
+  size_t scratch_bytes = gemm_scratch_bytes(&job, &cut, hr_workers_count(workers));
+  char *scratch = aligned_alloc(64, (scratch_bytes + 127) / 64 * 64);
+  memset(scratch + scratch_bytes, 0x5a, 64);
   gemm_run(workers, &job, &cut, scratch);
+  for (int i = 0; i < 64; i++) CU_ASSERT_EQUAL(scratch[scratch_bytes + (size_t)i], 0x5a);
   int wrong = count_wrong(&given, before);
   if (wrong)
     printf("    %s %ldx%ldx%ld, form %d: %d wrong\n", hr_dtype_name(dtype), (long)m, (long)n, (long)k, form, wrong);
@@ -105,11 +109,11 @@ static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n,
 
 static void products(void) {
   static const int64_t sizes[][3] = {{1, 1, 1},    {8, 32, 16},   {13, 45, 300}, {70, 33, 257}, {300, 40, 70},
-                                     {40, 300, 5}, {5, 7, 3000}, {9, 1100, 20}, {67, 66, 520}};
+                                     {40, 300, 5}, {5, 7, 3000}, {9, 1100, 20}, {67, 66, 520}, {520, 300, 8}};
   for (int count = 1; count <= 3; count++) {
     hr_workers_t *workers;
     CU_ASSERT_PTR_NULL_FATAL(hr_workers_create(&(hr_workers_options_t){.count = count}, &workers));
-    for (int s = 0; s < 9; s++)
+    for (int s = 0; s < 10; s++)
       for (int i = 0; i < 12; i++)
         check(workers, types[i % 4], sizes[s][0], sizes[s][1], sizes[s][2], (s * 12 + i * 5 + count) % 48);
     hr_workers_destroy(workers);
