@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include "ops/native_convolution.h"
 
 /* A dimension that has no role must not say anything; the reference kernel reports it. */
@@ -228,7 +227,7 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
   return true;
 }
 
-/* As the problem that it is: by fewer products, or by oneDNN. */
+/* As the problem that it is: by fewer products, over taps, or by oneDNN. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
                                    op_native_step_t *out) {
   conv_problem_t *problem;
@@ -241,7 +240,7 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   HR_TRY(conv_prepare_winograd(target, problem, out));
   if (out->plan) return NULL;
   way->run = conv_run_taps;
-  if (!getenv("NOTAPS")) HR_TRY(conv_prepare_taps(target, problem, out));
+  HR_TRY(conv_prepare_taps(target, problem, out));
   if (out->plan) return NULL;
   way->run = conv_run_onednn;
   return conv_prepare_onednn(target, problem, out);

@@ -25,7 +25,8 @@
 #include "ops/native_cpu.h"
 #include "ops/taps.h"
 
-#define SPLIT_FLOPS 2e5 /* below this one worker is as quick */
+#define SPLIT_FLOPS 2e5         /* below this one worker is as quick */
+#define FLIPPED ((int)0x80808080) /* signs of four bytes */
 
 #define TILES_FILE "ops/tap_tiles.h"
 #include "ops/each_width.h"
@@ -112,7 +113,7 @@ static tap_strip_t strips_of(const taps_block_t *block) {
                        .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
                        .tap_step = block->phase->terms / plan->unit * plan->width,
-                       .flip = plan->flips ? (int)0x80808080 : 0};
+                       .flip = plan->flips ? FLIPPED : 0};
 }
 
 /* Strips [begin, end), some terms of each tap at a time. */
@@ -184,11 +185,14 @@ static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from,
   int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
   if (term == bytes) {
-    taps_turn(bytes * unit, terms, columns, from, column, to, line);
+    native_turn_plane((int)(bytes * unit), terms, columns, from, column, to, line);
+  } else if (column == bytes && unit == 1 && term == line && columns == plan->width) {
+    memcpy(to, from, (size_t)(terms * line));
   } else if (column == bytes && unit == 1) {
     for (int64_t p = 0; p < terms; p++) memcpy(to + p * line, from + p * term, (size_t)(columns * bytes));
   } else if (column == bytes) {
-    for (int64_t p = 0; p < terms; p++) (unit == 2 ? weave_pairs : weave_fours)(from + p * unit * term, term, columns, to + p * line);
+    for (int64_t p = 0; p < terms; p++, from += unit * term, to += line)
+      (unit == 2 ? weave_pairs : weave_fours)(from, term, columns, to);
   } else {
     for (int64_t j = 0; j < columns * unit; j++)
       loop_copy_row(to + j * bytes, from + j / unit * column + j % unit * term, terms, line, unit * term, (int)bytes);
@@ -205,8 +209,8 @@ static void flip_starts(const taps_run_t *run, const taps_phase_t *phase, int64_
   const void *places[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
   void *results[8] = {starts, spare, spare, spare, spare, spare, spare, spare};
   const char *packed = run->packed + phase->packed_at + group * plan->group_packed + strip * phase->strip;
-  tap_strip_t at = {.rows = plan->rows, .vectors = count / plan->lanes, .tiles = 1, .taps = 1, .live = live, .places = places,
-                    .results = results, .width = plan->width, .flip = (int)0x80808080};
+  tap_strip_t at = {.rows = plan->rows, .vectors = count / plan->lanes, .tiles = 1, .taps = 1, .live = live,
+                    .places = places, .results = results, .width = plan->width, .flip = FLIPPED};
   for (int64_t p = 0, units = phase->taps * phase->terms / plan->unit; p < units; p += UNITS, at.adds = true) {
     at.count = taps_least(UNITS, units - p);
     at.weights = packed + p * plan->unit * plan->width;
@@ -222,7 +226,8 @@ static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
   for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
   for (int64_t t = 0; t < taps; t++, to += plan->terms * plan->width * plan->in_bytes) {
-    int64_t at = weights_at(plan, phase, t) + group * plan->problem->arrays[CONV_WEI].group + column * plan->column_step;
+    int64_t at = weights_at(plan, phase, t) + group * plan->problem->arrays[CONV_WEI].group;
+    at += column * plan->column_step;
     pack_tap(plan, taps_least(plan->width, plan->columns - column), run->weights + at * plan->in_bytes, to);
   }
   if (plan->flips) flip_starts(run, phase, group, strip);
@@ -250,7 +255,8 @@ hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void
   const conv_problem_t *p = plan->problem;
   hr_workers_t *workers = native_workers(native, plan->workers);
   char *scratch = native->scratch;
-  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .spaces = scratch + plan->spaces_at};
+  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at};
+  run.spaces = scratch + plan->spaces_at;
   int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * p->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
   if (p->zero_first) memset(out[0], 0, (size_t)(p->arrays[conv_role_out(p->kind)].count * plan->out_bytes));

@@ -86,6 +86,7 @@ typedef struct winograd_array {
   conv_array_t as_read;
   const native_transpose_plan_t *order; /* NULL: it is as it must be */
   size_t at;
+  int64_t plane; /* images are turned one at a time, each so many places by its channels: see run_images; else 0 */
 } winograd_array_t;
 
 typedef struct winograd {
@@ -104,6 +105,7 @@ typedef struct winograd {
   winograd_weights_t weights;           /* without address */
   const void *packed;                   /* weights that are known */
   size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
+  bool by_images;                               /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
 
@@ -112,6 +114,7 @@ typedef struct winograd_run {
   winograd_weights_t weights;
   const char *src;
   char *dst, *packed, *spaces;
+  int64_t image; /* that src and dst start with */
 } winograd_run_t;
 
 /* --- running --- */
@@ -138,7 +141,8 @@ static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros
   const conv_array_t *src = &r->plan->src.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
-  const char *row = r->src + (src->start + at.image * src->outer + y * src->spatial[0] + x * src->spatial[1]) * bytes;
+  int64_t first = src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
+  const char *row = r->src + first * bytes;
   for (int i = 0; i < SIDE; i++, y++, row += src->spatial[0] * bytes)
     for (int j = 0; j < SIDE; j++) {
       bool inside = y >= 0 && y < p->in[0] && x + j >= 0 && x + j < p->in[1];
@@ -152,7 +156,8 @@ static void find_results(const winograd_run_t *r, int64_t tile, void *spare, voi
   const conv_array_t *dst = &r->plan->dst.as_read;
   winograd_place_t at = place_of(r->plan, tile);
   int64_t bytes = r->plan->element_bytes;
-  char *row = r->dst + (dst->start + at.image * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1]) * bytes;
+  int64_t first = dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1];
+  char *row = r->dst + first * bytes;
   for (int i = 0; i < KEPT; i++, row += dst->spatial[0] * bytes)
     for (int j = 0; j < KEPT; j++) {
       bool inside = at.y + i < p->out[0] && at.x + j < p->out[1];
@@ -204,16 +209,42 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   }
 }
 
-static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
-  const winograd_run_t *r = context;
-  const winograd_t *plan = r->plan;
-  for (int64_t i = begin; i < end; i++) {
-    int64_t first = i * plan->unit, left = plan->tiles - first;
-    int64_t tiles = left < plan->unit ? left : plan->unit;
-    char *space = r->spaces + (size_t)worker * plan->space_bytes;
+/* Tiles [begin, end), a block at a time. */
+static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
+  char *space = r->spaces + (size_t)worker * r->plan->space_bytes;
+  for (int64_t first = begin, tiles; first < end; first += tiles) {
+    tiles = end - first < r->plan->unit ? end - first : r->plan->unit;
     read_tiles(r, first, tiles, space);
     multiply_points(r, tiles, worker, space);
     write_tiles(r, first, tiles, space);
+  }
+}
+
+static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_run_t *r = context;
+  const winograd_t *plan = r->plan;
+  int64_t limit = end * plan->unit;
+  run_tiles(r, begin * plan->unit, limit < plan->tiles ? limit : plan->tiles, worker);
+}
+
+/* Images whose channels are apart are turned on the way, while they stay in the caches. */
+static void run_images(void *context, int64_t begin, int64_t end, int worker) {
+  const winograd_run_t *r = context;
+  const winograd_t *plan = r->plan;
+  const conv_problem_t *p = plan->problem;
+  int64_t bytes = plan->element_bytes, tiles = plan->tiles / p->batch;
+  int64_t in_line = p->in_channels * bytes, out_line = p->out_channels * bytes;
+  int64_t in_image = plan->src.plane * in_line, out_image = plan->dst.plane * out_line;
+  char *space = r->spaces + (size_t)worker * plan->space_bytes;
+  char *src = space + plan->src.at, *dst = space + plan->dst.at;
+  for (int64_t i = begin; i < end; i++) {
+    winograd_run_t image = *r;
+    image.image = i, image.src = src, image.dst = dst;
+    native_turn_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image, plan->src.plane * bytes, src,
+                      in_line);
+    run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
+    native_turn_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
+                      plan->dst.plane * bytes);
   }
 }
 
@@ -319,12 +350,16 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
   winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0]};
-  r.src = in_order(workers, &plan->src, in[0], scratch);
+  r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
     hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
+  if (plan->by_images) {
+    hr_workers_for(workers, plan->problem->batch, 1, run_images, &r);
+    return NULL;
+  }
   if (plan->dst.order) r.dst = scratch + plan->dst.at;
   hr_workers_for(workers, plan->blocks, 1, run_blocks, &r);
   if (plan->dst.order) native_transpose_run(workers, plan->dst.order, out[0], r.dst);
@@ -351,12 +386,12 @@ static bool has_form(const conv_problem_t *p) {
 
 static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
-/* Costs in products, sums before and after counted by the time that they take. Weights that are not known are brought
- * to the points in every run. */
+/* Costs in products, sums before and after counted by the time that they take. Weights are read at all points, and
+ * brought to them in every run if they are not known. */
 static bool is_cheaper(const winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   double in = (double)p->in_channels, out = (double)p->out_channels, tiles = (double)plan->tiles;
-  double cost = tiles * POINTS * (in * out + 12 * (in + out)) + (p->constant_weights ? 0 : POINTS * 60 * in * out);
+  double cost = tiles * POINTS * (in * out + 12 * (in + out)) + POINTS * (p->constant_weights ? 20 : 60) * in * out;
   return cost < 0.4 * p->flops;
 }
 
@@ -439,8 +474,32 @@ static hr_status_t plan_array(hr_arena_t *arena, const winograd_t *plan, conv_ro
                                    &side->order);
 }
 
+/* The places of an image, where its channels are whole planes one after the other. */
+static int64_t plane_of(const conv_array_t *given, const int64_t *sizes, int64_t channels) {
+  int64_t plane = sizes[0] * sizes[1];
+  bool fits = given->start == 0 && given->inner == plane && given->spatial[0] == sizes[1] && given->spatial[1] == 1 &&
+              given->outer == plane * channels;
+  return fits ? plane : 0;
+}
+
+/* If all workers have as much to do. */
+static void plan_images(winograd_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  plan->src.plane = plane_of(&p->arrays[CONV_SRC], p->in, p->in_channels);
+  plan->dst.plane = plane_of(&p->arrays[CONV_DST], p->out, p->out_channels);
+  plan->by_images = p->kind == CONV_FORWARD && plan->src.plane && plan->dst.plane &&
+                    (p->batch % plan->workers == 0 || p->batch >= 4 * plan->workers);
+}
+
 static size_t packed_bytes(const winograd_t *plan) {
   return (size_t)(POINTS * plan->weights.plane * plan->element_bytes);
+}
+
+/* Arrays that are brought into order as a whole. */
+static void place_ordered(winograd_t *plan, size_t *total) {
+  winograd_array_t *sides[] = {&plan->src, &plan->dst};
+  for (int i = 0; i < 2; i++)
+    sides[i]->at = native_take(total, sides[i]->order ? (size_t)(sides[i]->as_read.count * plan->element_bytes) : 0);
 }
 
 static size_t place_all(winograd_t *plan) {
@@ -453,10 +512,13 @@ static size_t place_all(winograd_t *plan) {
   plan->sums_at = native_take(&each, POINTS * (size_t)plan->sums_plane * bytes);
   plan->spare_at = native_take(&each, (size_t)p->out_channels * bytes);
   plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
+  if (plan->by_images) {
+    plan->src.at = native_take(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
+    plan->dst.at = native_take(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
+  }
   plan->space_bytes = each, plan->zeros_bytes = (size_t)longest * bytes;
   plan->packed_at = native_take(&total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : packed_bytes(plan));
-  plan->src.at = native_take(&total, plan->src.order ? (size_t)plan->src.as_read.count * bytes : 0);
-  plan->dst.at = native_take(&total, plan->dst.order ? (size_t)plan->dst.as_read.count * bytes : 0);
+  if (!plan->by_images) place_ordered(plan, &total);
   plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
   return total;
 }
@@ -487,6 +549,7 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   HR_TRY(plan_array(target->arena, plan, CONV_SRC, &plan->src, &src_fits));
   HR_TRY(plan_array(target->arena, plan, CONV_DST, &plan->dst, &dst_fits));
   if (!src_fits || !dst_fits) return NULL;
+  plan_images(plan);
   HR_TRY(pack_constant(target, plan));
   out->scratch_bytes = place_all(plan);
   out->plan = plan;

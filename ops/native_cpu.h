@@ -28,8 +28,12 @@ static inline native_width_t native_width(void) {
 }
 
 /* Whether vectors of 64 bytes multiply pairs of bf16, or fours of bytes, and add them up. */
-static inline int native_has_pairs(void) { return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512bf16"); }
-static inline int native_has_fours(void) { return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512vnni"); }
+static inline int native_has_pairs(void) {
+  return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512bf16");
+}
+static inline int native_has_fours(void) {
+  return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512vnni");
+}
 /* Whether it multiplies whole tiles of these, which oneDNN knows how to. */
 static inline int native_has_matrices(void) { return __builtin_cpu_supports("amx-bf16"); }
 #else

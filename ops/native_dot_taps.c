@@ -1,5 +1,5 @@
-/* Products of bf16 and of bytes, where the processor multiplies several of them at once, as convolutions with a window of
- * one place: see taps.h. Matrices of a batch are shared out to the workers, or each of them is. */
+/* Products of bf16 and of bytes, where the processor multiplies several of them at once, as convolutions with a window
+ * of one place: see taps.h. Matrices of a batch are shared out to the workers, or each of them is. */
 #include "ops/native_convolution.h"
 #include "ops/native_cpu.h"
 #include "ops/native_dot.h"

@@ -100,8 +100,8 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
                sizeof(T));                                                                                    \
   } while (0)
 
-void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                 int64_t i_stride) {
+static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                        char *to, int64_t i_stride) {
   switch (element_bytes) {
     case 1: TURN_ALL(uint8_t, 16); break;
     case 2: TURN_ALL(uint16_t, 8); break;
@@ -109,6 +109,15 @@ void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, cons
     case 8: TURN_ALL(uint64_t, 2); break;
     case 16: TURN_ALL(wide_t, 1); break;
   }
+}
+
+/* Some lines of the caches at a time, as rows may be a page apart. */
+void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                       char *to, int64_t i_stride) {
+  int64_t unit = 64 / element_bytes;
+  for (int64_t i = 0; i < i_count; i += unit)
+    turn_square(element_bytes, least(unit, i_count - i), j_count, from + i * element_bytes, j_stride, to + i * i_stride,
+                i_stride);
 }
 
 /* At most a row of the buffer: where it is no multiple of 16 bytes, the last 16 are over others. */
@@ -142,7 +151,7 @@ static void copy_square(const transpose_job_t *job, char *to, const char *from, 
     __builtin_prefetch(to + (i + r) * plan->i_stride + j * bytes, 1);
   if (plan->streams)
     ask_for_square(from + (j + j_count) * plan->j_stride + i * bytes, plan->j_stride, i_count * bytes, j_count);
-  native_turn_plane((int)bytes, i_count, j_count, from + j * plan->j_stride + i * bytes, plan->j_stride, buffer, ROW_BYTES);
+  turn_square((int)bytes, i_count, j_count, from + j * plan->j_stride + i * bytes, plan->j_stride, buffer, ROW_BYTES);
   to += i * plan->i_stride + j * bytes;
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
     const char *row = buffer + r * ROW_BYTES;

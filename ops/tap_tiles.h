@@ -1,6 +1,6 @@
 /* The loops of native_convolution_taps.c for one width of vectors and one type. Included once for each; see
- * each_width.h. With TAPS_FACTOR(bits, flip), what a unit of the input is multiplied as, and TAPS_ADD(sum, factor, line)
- * units are what a processor multiplies and adds up at once, and have the size of a TILES_REAL. */
+ * each_width.h. With TAPS_FACTOR(bits, flip), what a unit of the input is multiplied as, and
+ * TAPS_ADD(sum, factor, line) units are what a processor multiplies and adds up at once, of the size of a TILES_REAL. */
 #ifndef TAPS_ADD
 #define TAPS_DEFAULT
 #define TAPS_FACTOR(bits, flip) (bits)

@@ -43,11 +43,12 @@ typedef struct conv_taps {
   conv_array_t from, to;
   const int64_t *from_sizes, *to_sizes;
   int64_t terms, columns, term_step, column_step; /* of a group's weights */
-  int64_t bytes, in_bytes, out_bytes;             /* of a sum; of elements of the input and weights, of the result */
-  int64_t unit;                                   /* terms that are multiplied at once: 4 bytes or one element */
+  int64_t bytes, in_bytes, out_bytes; /* of a sum; of an element of the input and weights, of the result */
+  int64_t unit;                       /* terms that are multiplied at once */
   void (*sum_strip)(const tap_strip_t *strip);
-  bool flips;                                     /* signed bytes are multiplied as unsigned ones, see flip_starts */
-  int64_t lanes, rows, width, strips, padded; /* of a vector, of a tile; of a group: strips, columns that they have */
+  bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
+  int64_t lanes, rows, width;  /* of a vector; of a tile; of a strip: columns */
+  int64_t strips, padded;      /* of a group; columns that they have */
   int workers, phase_count;
   taps_phase_t *phases;
   int64_t parts, part_strips, tasks; /* parts of the columns */
@@ -57,9 +58,7 @@ typedef struct conv_taps {
   int64_t group_packed, packed_count; /* elements */
   const void *packed;                 /* weights that are known */
   size_t starts_at;                   /* in the packed weights, bytes */
-  size_t packed_bytes;
-  size_t wide_at[2];
-  int64_t block_places, block_taps;   /* most places of a block, most pointers */
+  size_t packed_bytes, wide_at[2];    /* the widened input and weights */
   size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
   size_t zeros_at, spare_at, table_at, live_at, results_at, region_at, copy_at, narrow_at; /* in a space */
 } conv_taps_t;
@@ -97,14 +96,10 @@ size_t taps_plan_place(conv_taps_t *plan);
 
 /* Fills in the block's pointers, and its region first if there is one. */
 void taps_block_ready(const taps_block_t *block);
-/* Where pointers of result `number` of the block start in the table, and the taps of a tile: how many lead to the input,
- * and which. */
+/* Where pointers of result `number` of the block start in the table, and the taps of a tile: how many lead to the
+ * input, and which. */
 const void **taps_block_row(const taps_block_t *block, int64_t number);
 int32_t *taps_block_live(const taps_block_t *block, int64_t tile);
 /* The block's copy to where the results belong: columns [begin, end) of it. */
 void taps_block_finish(const taps_block_t *block, int64_t begin, int64_t end);
-/* Turns a plane, as native_turn_plane does, some lines of the caches at a time: rows may be a page apart. */
-void taps_turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-               int64_t i_stride);
-
 #endif

@@ -172,14 +172,6 @@ static void point_block(const taps_block_t *block) {
 
 /* --- regions --- */
 
-void taps_turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                 int64_t i_stride) {
-  int64_t unit = 64 / bytes;
-  for (int64_t i = 0; i < i_count; i += unit)
-    native_turn_plane((int)bytes, taps_least(unit, i_count - i), j_count, from + i * bytes, j_stride, to + i * i_stride,
-                      i_stride);
-}
-
 /* A line of places along the last axis, channels innermost. */
 static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, char *to) {
   int64_t bytes = plan->in_bytes, step = plan->from.spatial[plan->problem->spatial - 1], run = plan->terms * bytes;
@@ -188,7 +180,7 @@ static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, 
   } else if (plan->from.inner == 1) {
     for (int64_t x = 0; x < count; x++) memcpy(to + x * run, from + x * step * bytes, (size_t)run);
   } else if (step == 1) {
-    taps_turn(bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
+    native_turn_plane((int)bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
   } else {
     for (int64_t x = 0; x < count; x++)
       for (int64_t c = 0; c < plan->terms; c++)
@@ -200,7 +192,8 @@ static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, 
 static void fill_line(const conv_taps_t *plan, const char *from, bool inside, int64_t low, int64_t count, char *to) {
   int last = plan->problem->spatial - 1;
   int64_t run = plan->terms * plan->in_bytes, size = plan->from_sizes[last];
-  int64_t begin = inside ? taps_least(taps_most(-low, 0), count) : count, end = inside ? taps_most(taps_least(size - low, count), begin) : count;
+  int64_t begin = inside ? taps_least(taps_most(-low, 0), count) : count;
+  int64_t end = inside ? taps_most(taps_least(size - low, count), begin) : count;
   memset(to, 0, (size_t)(begin * run));
   if (begin < end)
     copy_line(plan, from + (low + begin) * plan->from.spatial[last] * plan->in_bytes, end - begin, to + begin * run);
@@ -228,7 +221,8 @@ static void fill_region_line(const taps_block_t *block, int64_t image, int64_t n
 static void fill_region_part(const taps_block_t *block, int64_t image, int64_t begin, int64_t end, char *to) {
   const conv_taps_t *plan = block->run->plan;
   int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->terms * plan->from.inner;
-  fill_line(plan, block->run->from + at * plan->in_bytes, true, block->phase->axes[0].starts[0] + begin, end - begin, to);
+  int64_t low = block->phase->axes[0].starts[0] + begin;
+  fill_line(plan, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
 }
 
 /* What the block's lines see, image after image. */
@@ -263,7 +257,8 @@ void taps_block_ready(const taps_block_t *block) {
 /* --- results --- */
 
 /* A stretch of the block's copy, from result `number` on, columns [begin, end). */
-static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin, int64_t end) {
+static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin,
+                         int64_t end) {
   const conv_taps_t *plan = block->run->plan;
   int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->to.inner * bytes;
   const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at) + number * line + begin * bytes;
@@ -272,7 +267,7 @@ static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int
     for (int64_t x = 0; x < s->count; x++)
       memcpy(to + x * s->out_step * bytes, from + x * line, (size_t)((end - begin) * bytes));
   } else if (s->out_step == 1) {
-    taps_turn(bytes, end - begin, s->count, from, line, to, inner);
+    native_turn_plane((int)bytes, end - begin, s->count, from, line, to, inner);
   } else {
     for (int64_t c = 0; c < end - begin; c++)
       loop_copy_row(to + c * inner, from + c * bytes, s->count, s->out_step * bytes, line, (int)bytes);

@@ -7,8 +7,8 @@
 #define BLOCK_BYTES (384 << 10)  /* of a block's input and results: a part of it too */
 #define TABLE_BYTES (128 << 10)  /* of its pointers */
 #define LEAST_PLACES 32          /* of a block: weights must be used often enough */
-#define MOST_PLACES 1024
-#define MERGED_CHANNELS 16       /* with fewer of them the taps of a row are one */
+#define MOST_PLACES 512
+#define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
 #define MOST_PHASES 64
 #define MOST_TAPS 65536
@@ -146,9 +146,11 @@ static void plan_blocks(const conv_taps_t *plan, taps_phase_t *phase) {
     in_places *= phase->axes[d].in_step;
   }
   phase->lines = plan->problem->batch * phase->axes[0].count;
-  int64_t results = taps_piece(plan, phase) < phase->terms ? plan->padded : plan->padded / 4; /* those written once may go */
-  int64_t places = taps_least(BLOCK_BYTES / (in_places * plan->terms * plan->in_bytes + results * plan->bytes), MOST_PLACES);
-  places = taps_most(taps_least(places, TABLE_BYTES / (8 * (phase->taps + 1))), LEAST_PLACES);
+  int64_t results = plan->padded * plan->bytes;
+  if (taps_piece(plan, phase) >= phase->terms) results /= 4; /* they are written once, and may go */
+  int64_t places = BLOCK_BYTES / (in_places * plan->terms * plan->in_bytes + results);
+  places = taps_least(taps_least(places, MOST_PLACES), TABLE_BYTES / (8 * (phase->taps + 1)));
+  places = taps_most(places, LEAST_PLACES);
   phase->blocks = taps_divide_up(phase->lines, taps_most(1, places / phase->line_places));
   if (plan->parts == 1) phase->blocks = taps_least(hr_workers_even(phase->blocks, plan->workers), phase->lines);
   phase->block_lines = taps_divide_up(phase->lines, phase->blocks);
@@ -173,7 +175,8 @@ static void plan_tasks(conv_taps_t *plan) {
     plan->parts = plan->workers;
     for (int i = 0; i < plan->phase_count; i++) plan_blocks(plan, &plan->phases[i]);
   }
-  plan->part_strips = taps_divide_up(plan->strips, plan->parts), plan->parts = taps_divide_up(plan->strips, plan->part_strips);
+  plan->part_strips = taps_divide_up(plan->strips, plan->parts);
+  plan->parts = taps_divide_up(plan->strips, plan->part_strips);
   for (int i = 0; i < plan->phase_count; i++) {
     plan->phases[i].first_task = plan->tasks;
     plan->tasks += plan->phases[i].blocks * plan->problem->groups * plan->parts;
@@ -247,6 +250,11 @@ static int64_t most_terms(const conv_taps_t *plan) {
   return terms;
 }
 
+/* Groups that do not fill vectors, and places with hardly any terms, are better done in other ways. */
+static bool is_worthwhile(const conv_taps_t *plan) {
+  return most_terms(plan) >= LEAST_TERMS && (plan->problem->groups == 1 || plan->columns > plan->lanes);
+}
+
 hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_form(plan->problem)) return NULL;
@@ -254,10 +262,10 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   if (!plan_types(plan)) return NULL;
   plan_tiles(plan);
   HR_TRY(plan_phases(arena, plan));
-  plan->merges = plan->terms < MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
+  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
   plan->has_region = plan->merges || plan->from.inner != 1;
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
-  *out_fits = most_terms(plan) >= LEAST_TERMS;
+  *out_fits = is_worthwhile(plan);
   if (!*out_fits) return NULL;
   plan_tasks(plan);
   plan_packed(plan);

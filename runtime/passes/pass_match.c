@@ -155,6 +155,19 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
   return hlo_build(builder, HLO_SLICE, NULL, 1, &x, 1, &attr, 0, NULL);
 }
 
+hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims) {
+  hlo_padding_t *padding;
+  void *copy;
+  hlo_builder_t *builder = &rewrite->builder;
+  size_t rank = (size_t)x->shape->rank;
+  if (!builder->status) builder->status = hr_arena_copy(rewrite->arena, dims, rank * sizeof *dims, &copy);
+  if (!builder->status) builder->status = HR_NEW(rewrite->arena, &padding);
+  if (builder->status) return NULL;
+  *padding = (hlo_padding_t){x->shape->rank, copy};
+  hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = padding};
+  return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
+}
+
 hlo_instr_t *pass_build_place(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
   hlo_slice_dim_t parts[HLO_MAX_RANK];
   int64_t left[HLO_MAX_RANK];

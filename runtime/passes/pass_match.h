@@ -38,6 +38,8 @@ bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result);
 const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims);
 /* A slice with stride 1 of some dimensions. */
 hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_slice_dim_t *dims);
+/* x with `with`, a scalar, around it: dims[d] of each dimension. */
+hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims);
 /* Place `at` of dimension d, without that dimension. */
 hlo_instr_t *pass_build_place(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at);
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);

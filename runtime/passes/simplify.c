@@ -8,7 +8,8 @@ enum { MOST_STEPS = 32 }; /* of one instruction in one round */
 
 static const simplify_fn families[] = {simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
                                        simplify_movement,   simplify_parts, simplify_reduce,  simplify_sink,
-                                       simplify_dots,       simplify_conv,  simplify_gather, simplify_window};
+                                       simplify_bytes,      simplify_dots,  simplify_conv,    simplify_gather,
+                                       simplify_window};
 
 static bool is_static(const hlo_instr_t *instr) {
   if (!hlo_shape_is_array(instr->shape) || hlo_shape_is_dynamic(instr->shape)) return false;

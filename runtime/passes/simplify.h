@@ -16,11 +16,16 @@ hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr);   /
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* slice, concatenate, pad, ... */
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* reshapes before elementwise ops */
+hlo_instr_t *simplify_bytes(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* dot and convolution of bytes */
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* what is around convolutions */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* dot, convolution as dot */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* reduce-window */
 hlo_instr_t *simplify_choice(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /* conditional, map */
 hlo_instr_t *simplify_structure(pass_rewrite_t *rewrite, hlo_instr_t *instr); /* tuples, copies, idle loops */
+
+/* A convolution with another window, of other operands, and the same result's shape. */
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
+                                     const hlo_window_dim_t *dims, int rank);
 
 #endif

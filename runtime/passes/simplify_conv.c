@@ -6,8 +6,8 @@
 #include "passes/pass_conv.h"
 #include "passes/simplify.h"
 
-static hlo_instr_t *build_with_window(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
-                                      const hlo_window_dim_t *dims, int rank) {
+hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t *conv, hlo_instr_t *const *operands,
+                                     const hlo_window_dim_t *dims, int rank) {
   hlo_window_t *window;
   void *copy;
   hlo_builder_t *builder = &rewrite->builder;
@@ -77,8 +77,8 @@ static hlo_instr_t *of_reverse(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     dims[s] = window->dims[s];
     dims[s].reversal ^= bits >> s & 1;
   }
-  return build_with_window(rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims,
-                           window->rank);
+  return simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){conv->operands[0], kernel->operands[0]}, dims,
+                                 window->rank);
 }
 
 /* Zeros around the input, and between its elements. */
@@ -100,7 +100,8 @@ static hlo_instr_t *of_pad(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
     dims[s].pad_high += edge->high;
     dims[s].base_dilation *= 1 + edge->interior;
   }
-  return build_with_window(rewrite, conv, (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims, window->rank);
+  return simplify_build_windowed(rewrite, conv, (hlo_instr_t *[]){pad->operands[0], conv->operands[1]}, dims,
+                                 window->rank);
 }
 
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr) {

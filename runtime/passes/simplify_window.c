@@ -25,17 +25,9 @@ static bool has_few_places(const hlo_instr_t *instr, const hlo_window_t *window)
 
 static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_window_t *window) {
   hlo_padding_dim_t dims[HLO_MAX_RANK];
-  hlo_padding_t *padding;
-  void *copy;
-  hlo_builder_t *builder = &rewrite->builder;
   for (int d = 0; d < window->rank; d++)
     dims[d] = (hlo_padding_dim_t){window->dims[d].pad_low, window->dims[d].pad_high, 0};
-  builder->status = hr_arena_copy(rewrite->arena, dims, (size_t)window->rank * sizeof *dims, &copy);
-  if (!builder->status) builder->status = HR_NEW(rewrite->arena, &padding);
-  if (builder->status) return NULL;
-  *padding = (hlo_padding_t){window->rank, copy};
-  hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = padding};
-  return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
+  return pass_build_pad(rewrite, x, with, dims);
 }
 
 /* What lies under place number `place` of the window, the last dimension going first. */
