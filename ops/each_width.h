@@ -56,6 +56,11 @@
 #define TILES_REAL double
 #define TILES_NAME(x) TILES_JOIN(f64_narrow_, x)
 #include TILES_FILE
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TILES_TARGET
+#undef TILES_BYTES
+#undef TILES_SUMS
 #undef TILES_FILE
 
 #if NATIVE_HAS_WIDTHS

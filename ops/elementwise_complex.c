@@ -40,9 +40,9 @@ EW_UNARY(c128_abs_loop, double, c128_t, c128_abs(a))
 /* The loops that are vector code, for the machine that they will run on. AVX2 without FMA, which gcc would use in
  * products of complex numbers whatever it is told, but not at the end of an array: rounding would depend on the
  * place. */
-#if NATIVE_HAS_CLONES
+#if HR_HAS_CLONES
 #undef EW_OPTIMIZE
-#define EW_OPTIMIZE __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#define EW_OPTIMIZE __attribute__((optimize("O3"))) HR_CLONES("avx2", "default")
 #endif
 EW_UNARY(c64_abs_loop, float, c64_t, c64_abs(a))
 

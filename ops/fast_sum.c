@@ -1,8 +1,9 @@
 #include "ops/fast_sum.h"
 
-/* gcc makes a version for each of these processors, and the loader takes the best one. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FAST __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
+#include "base/clones.h"
+
+#if HR_HAS_CLONES
+#define FAST __attribute__((optimize("O3"))) HR_CLONES("avx512f", "avx2", "default")
 #else
 #define FAST
 #endif

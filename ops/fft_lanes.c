@@ -7,7 +7,7 @@
 #define SPACE_MOST ((size_t)1 << 20) /* the two buffers stay in a core's second cache */
 
 static const fft_lanes_code_t *find_code(bool is_double) {
-#if NATIVE_HAS_CLONES
+#if HR_HAS_CLONES
   if (native_width() == NATIVE_WIDE) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
   if (native_width() == NATIVE_MIDDLE) return is_double ? &fft_lanes_code_f64_32 : &fft_lanes_code_f32_32;
 #endif

@@ -4,7 +4,7 @@
 #include "ops/fft_lanes_plan.h"
 #include "ops/native_cpu.h"
 
-#if NATIVE_HAS_CLONES
+#if HR_HAS_CLONES
 #pragma GCC optimize("O3,fp-contract=fast")
 #pragma GCC target("arch=x86-64-v4")
 #define T float

@@ -17,6 +17,8 @@
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
+#define FINISHED_BYTES (1 << 19) /* of whole rows that are finished together: they are in the second cache then */
+#define FINISHED_ROWS 64         /* at least: b is packed for each such block */
 
 typedef struct gemm_range {
   int64_t row, rows, column, columns, first, depth; /* columns and terms in reals */
@@ -37,6 +39,27 @@ static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
   return BLOCK_BYTES / (gemm_strip_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
+/* Fewer where whole rows are to be finished soon. */
+static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64_t real_bytes) {
+  int64_t rows = gemm_block_rows(depth, real_bytes), least = FINISHED_ROWS;
+  if (!job->finish || job->finish_unit) return rows;
+  int64_t cached = FINISHED_BYTES / (job->n * real_bytes) / ROW_UNIT * ROW_UNIT;
+  return rows < least || cached >= rows ? rows : cached > least ? cached : least;
+}
+
+/* Tells that columns of the rows `now` are final, if the job wants to know and their last terms were added now. */
+static inline void gemm_tell(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now, int worker,
+                             int64_t column, int64_t columns) {
+  if (job->finish && now->first + now->depth == range->first + range->depth)
+    job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
+}
+
+/* Columns whose strips are packed at once, of those that are to be finished together. */
+static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t strip) {
+  int64_t columns = GEMM_STRIPS * GEMM_DEPTH / depth * strip;
+  return job->finish && job->finish_unit ? columns / job->finish_unit * job->finish_unit : columns;
+}
+
 /* Later terms of a sum are added to what is there. */
 static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t *range, int64_t first) {
   return job->mode == GEMM_SET && first > range->first ? GEMM_ADD : job->mode;
@@ -44,6 +67,10 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
 
 static int64_t vector_bytes(void) {
   return native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16;
+}
+
+int64_t gemm_finish_unit(hr_dtype_t dtype) {
+  return GEMM_STRIPS * 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(dtype));
 }
 
 gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
@@ -113,34 +140,41 @@ static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_part
   double columns = (double)(divide_up(divide_up(job->n * parts, strip), col_parts) * strip);
   double depth = (double)divide_up(job->k * parts, depth_parts);
   double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
-  return rows * columns * depth + depth * (8 * columns + (job->fill ? 24 : 4) * rows) + sums;
+  double packing = (job->packed_b ? 0 : 8) * columns + (job->fill ? 24 : 4) * rows;
+  return rows * columns * depth + depth * packing + sums;
 }
 
 static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
   int64_t strip = STRIP_BYTES / real_bytes(job) / parts_of(job);
   gemm_cut_t cut = {.row_unit = divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
                     .col_unit = divide_up(divide_up(job->n, strip), col_parts) * strip,
-                    .depth_unit = divide_up(job->k, depth_parts)};
+                    .depth_unit = divide_up(job->k, depth_parts),
+                    .cost = cost_of(job, row_parts, col_parts, depth_parts)};
   if (depth_parts > 1) cut.depth_unit = divide_up(cut.depth_unit, 16) * 16;
+  if (job->finish && job->finish_unit) cut.col_unit = divide_up(cut.col_unit, job->finish_unit) * job->finish_unit;
   cut.row_parts = divide_up(job->m, cut.row_unit), cut.col_parts = divide_up(job->n, cut.col_unit);
   cut.depth_parts = divide_up(job->k, cut.depth_unit);
   return cut;
 }
 
-static bool may_cut_sums(const gemm_job_t *job) { return !job->fill && !job->packed_b && job->mode == GEMM_SET; }
+static bool may_cut_sums(const gemm_job_t *job) {
+  return !job->fill && !job->packed_b && job->mode == GEMM_SET && !job->finish;
+}
+
+static bool may_cut_columns(const gemm_job_t *job) { return !job->finish || job->finish_unit; }
 
 #define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
 
 gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
   gemm_cut_t best = make_cut(job, 1, 1, 1);
-  double products = (double)job->m * (double)job->n * (double)job->k, least_cost = cost_of(job, 1, 1, 1);
+  double products = (double)job->m * (double)job->n * (double)job->k;
   if (products * (double)parts_of(job) < SPLIT_PRODUCTS) return best;
   for (int rows = 1; rows <= workers; rows++)
     for (int columns = 1; columns * rows <= workers; columns++)
       for (int depths = 1; depths * columns * rows <= workers; depths++) {
         double cost = cost_of(job, rows, columns, depths);
-        if (cost >= 0.98 * least_cost || (depths > 1 && !may_cut_sums(job))) continue;
-        least_cost = cost;
+        if (cost >= 0.98 * best.cost || (depths > 1 && !may_cut_sums(job)) || (columns > 1 && !may_cut_columns(job)))
+          continue;
         best = make_cut(job, rows, columns, depths);
       }
   return best;

@@ -34,19 +34,25 @@ typedef struct gemm_job {
   const void *packed_b;
   void *c;
   int64_t c_row; /* columns of c are dense */
+  /* If not NULL, called once for each part of c, as soon as it is final: columns from a multiple of `finish_unit` on, to
+   * another or to the end; finish_unit 0: whole rows. Of real numbers only. */
+  void (*finish)(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns);
+  const void *finish_context;
+  int64_t finish_unit;
 } gemm_job_t;
 
 /* How a product is shared out: rows, columns and, where those are too few, terms of the sums. */
 typedef struct gemm_cut {
   int64_t row_unit, col_unit, depth_unit;
   int64_t row_parts, col_parts, depth_parts;
+  double cost; /* what the slowest worker does, in products */
 } gemm_cut_t;
 
 static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
-/* Only sizes and type of the job count, and whether it has `fill`. */
+/* Only sizes and type of the job count, and whether it has `fill` and `finish`. */
 gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers);
 /* Scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
 size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers);
@@ -67,6 +73,9 @@ static inline int64_t gemm_packed_at(const gemm_strips_t *strips, int64_t row, i
   int64_t depth = strips->k - first < strips->depth ? strips->k - first : strips->depth;
   return (first * strips->count + strip * depth + row - first) * strips->width + column % strips->width;
 }
+
+/* Columns that are made together: a finish_unit that costs nothing. */
+int64_t gemm_finish_unit(hr_dtype_t dtype);
 
 /* The whole product on one worker, which is told to `fill`, and its scratch memory. */
 size_t gemm_space_bytes(const gemm_job_t *job);

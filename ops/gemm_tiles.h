@@ -320,30 +320,37 @@ TILES_TARGET static void TILES_NAME(strips)(int64_t rows, int64_t columns, gemm_
     }
 }
 
-/* Rows of a block against all columns of the range, packed in groups that stay in the caches. */
-TILES_TARGET static void TILES_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
-                                             int64_t first, const TILES_NAME(place_t) * at,
+/* Rows and terms `now` of a range against all its columns, packed in groups that stay in the caches. */
+TILES_TARGET static void TILES_NAME(columns)(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now,
+                                             int worker, const TILES_NAME(place_t) * at,
                                              const TILES_NAME(block_t) * block, TILES_REAL *b, TILES_REAL *c) {
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  bool later = rows >= BLOCK_ROWS && TILES_NAME(is_plain)(job, parts);
-  const TILES_REAL *from = (const TILES_REAL *)job->b + first * job->b_row + range->column;
-  int64_t width = GEMM_STRIPS * GEMM_DEPTH / at->k * WIDTH;
+  bool later = now->rows >= BLOCK_ROWS && TILES_NAME(is_plain)(job, parts);
+  const TILES_REAL *from = (const TILES_REAL *)job->b + now->first * job->b_row + range->column;
+  int64_t width = gemm_group_columns(job, at->k, WIDTH);
   for (int64_t j = 0; j < range->columns; j += width) {
     int64_t group = least(width, range->columns - j);
     TILES_NAME(plain_t) plain = {later ? from + j : NULL, job->b_row};
-    TILES_NAME(pack_strips)(job, parts, first, at->k, range->column + j, group, later, b);
-    TILES_NAME(strips)(rows, group, gemm_mode_of(job, range, first), at, &plain, block, b, c + j);
+    TILES_NAME(pack_strips)(job, parts, now->first, at->k, range->column + j, group, later, b);
+    TILES_NAME(strips)(now->rows, group, gemm_mode_of(job, range, now->first), at, &plain, block, b, c + j);
+    if (job->finish_unit) gemm_tell(job, range, now, worker, range->column + j, group);
   }
 }
 
 /* The same where b has been packed. */
-TILES_TARGET static void TILES_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range, int64_t rows,
-                                                    int64_t first, const TILES_NAME(place_t) * at,
-                                                    const TILES_NAME(block_t) * block, TILES_REAL *c) {
+TILES_TARGET static void TILES_NAME(packed_columns)(const gemm_job_t *job, const gemm_range_t *range,
+                                                    const gemm_range_t *now, int worker,
+                                                    const TILES_NAME(place_t) * at, const TILES_NAME(block_t) * block,
+                                                    TILES_REAL *c) {
   gemm_strips_t strips = gemm_strips_of(job);
   TILES_NAME(plain_t) none = {NULL, 0};
-  TILES_REAL *b = (TILES_REAL *)job->packed_b + gemm_packed_at(&strips, first, range->column);
-  TILES_NAME(strips)(rows, range->columns, gemm_mode_of(job, range, first), at, &none, block, b, c);
+  int64_t width = job->finish_unit ? gemm_group_columns(job, at->k, WIDTH) : range->columns;
+  for (int64_t j = 0; j < range->columns; j += width) {
+    int64_t group = least(width, range->columns - j);
+    TILES_REAL *b = (TILES_REAL *)job->packed_b + gemm_packed_at(&strips, now->first, range->column + j);
+    TILES_NAME(strips)(now->rows, group, gemm_mode_of(job, range, now->first), at, &none, block, b, c + j);
+    if (job->finish_unit) gemm_tell(job, range, now, worker, range->column + j, group);
+  }
 }
 
 /* All of the right matrix. */
@@ -358,19 +365,21 @@ TILES_TARGET static void TILES_NAME(pack_all)(const gemm_job_t *job, TILES_REAL 
 TILES_TARGET static void TILES_NAME(part)(const gemm_job_t *job, const gemm_range_t *range, int worker, void *space) {
   enum { SIZE = sizeof(TILES_REAL) };
   int parts = hr_dtype_is_complex(job->dtype) ? 2 : 1;
-  int64_t most = gemm_block_rows(range->depth, SIZE), each = gemm_strip_depth(range->depth);
+  int64_t most = gemm_part_rows(job, range->depth, SIZE), each = gemm_strip_depth(range->depth);
   TILES_REAL *b = space, *a = b + GEMM_STRIPS * WIDTH * GEMM_DEPTH;
   for (int64_t i = 0; i < range->rows; i += most)
     for (int64_t p = 0; p < range->depth; p += each) {
-      int64_t rows = least(most, range->rows - i), depth = least(each, range->depth - p);
-      TILES_NAME(block_t) block = TILES_NAME(ready_block)(job, parts, worker, range->packed, range->row + i, rows,
-                                                          range->first + p, depth, a);
-      TILES_NAME(place_t) at = {depth, block.row, block.col, WIDTH, job->c_row * parts};
-      TILES_REAL *c = (TILES_REAL *)job->c + (range->row + i) * at.c_row + range->column;
+      gemm_range_t now = {.row = range->row + i, .rows = least(most, range->rows - i), .first = range->first + p,
+                          .depth = least(each, range->depth - p)};
+      TILES_NAME(block_t) block = TILES_NAME(ready_block)(job, parts, worker, range->packed, now.row, now.rows,
+                                                          now.first, now.depth, a);
+      TILES_NAME(place_t) at = {now.depth, block.row, block.col, WIDTH, job->c_row * parts};
+      TILES_REAL *c = (TILES_REAL *)job->c + now.row * at.c_row + range->column;
       if (job->packed_b)
-        TILES_NAME(packed_columns)(job, range, rows, range->first + p, &at, &block, c);
+        TILES_NAME(packed_columns)(job, range, &now, worker, &at, &block, c);
       else
-        TILES_NAME(columns)(job, range, rows, range->first + p, &at, &block, b, c);
+        TILES_NAME(columns)(job, range, &now, worker, &at, &block, b, c);
+      if (!job->finish_unit) gemm_tell(job, range, &now, worker, range->column, range->columns);
     }
 }
 

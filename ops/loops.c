@@ -112,6 +112,18 @@ void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk) {
   for (int k = 0; k < nest->operand_count; k++) walk->at[k] += offsets[k];
 }
 
+int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t most) {
+  int64_t left = nest->rank ? nest->dims[nest->rank - 1] - walk->index[nest->rank - 1] : 1;
+  return left < most ? left : most;
+}
+
+void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows) {
+  int last = nest->rank - 1;
+  if (last >= 0) walk->index[last] += rows - 1;
+  for (int k = 0; last >= 0 && k < nest->operand_count; k++) walk->at[k] += (rows - 1) * nest->strides[k][last];
+  loop_walk_next(nest, walk);
+}
+
 int64_t loop_row_total(const loop_nest_t *nest) {
   int64_t rows = nest->empty ? 0 : 1;
   for (int d = 0; d < nest->rank; d++) rows *= nest->dims[d];
@@ -223,27 +235,28 @@ static void copy_tiles(const loop_copy_t *copy, char *to, const char *from) {
 }
 
 void loop_copy_run(const loop_copy_t *copy, void *to, const void *from) {
+  loop_copy_part(copy, to, from, 0, loop_row_total(&copy->nest));
+}
+
+/* Rows at even distances. */
+static void copy_rows(const loop_copy_t *copy, char *to, const char *from, int64_t rows) {
   const loop_nest_t *nest = &copy->nest;
-  char *starts[] = {to, (char *)from};
-  for (loop_row_t row = loop_first(nest, starts); row.live; loop_next(nest, &row)) {
+  int64_t to_step = nest->rank ? nest->strides[0][nest->rank - 1] : 0;
+  int64_t from_step = nest->rank ? nest->strides[1][nest->rank - 1] : 0;
+  for (int64_t row = 0; row < rows; row++, to += to_step, from += from_step)
     if (copy->cross_count)
-      copy_tiles(copy, row.at[0], row.at[1]);
+      copy_tiles(copy, to, from);
     else
-      loop_copy_row(row.at[0], row.at[1], nest->row_count, nest->row_strides[0], nest->row_strides[1],
-                    copy->element_bytes);
-  }
+      loop_copy_row(to, from, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
 }
 
 void loop_copy_part(const loop_copy_t *copy, void *to, const void *from, int64_t begin, int64_t end) {
-  const loop_nest_t *nest = &copy->nest;
-  loop_walk_t walk = loop_walk_at(nest, begin);
-  for (int64_t row = begin; row < end; row++, loop_walk_next(nest, &walk)) {
-    char *to_row = (char *)to + walk.at[0];
-    const char *from_row = (const char *)from + walk.at[1];
-    if (copy->cross_count)
-      copy_tiles(copy, to_row, from_row);
-    else
-      loop_copy_row(to_row, from_row, nest->row_count, nest->row_strides[0], nest->row_strides[1], copy->element_bytes);
+  loop_walk_t walk = loop_walk_at(&copy->nest, begin);
+  while (begin < end) {
+    int64_t rows = loop_walk_even(&copy->nest, &walk, end - begin);
+    copy_rows(copy, (char *)to + walk.at[0], (const char *)from + walk.at[1], rows);
+    loop_walk_skip(&copy->nest, &walk, rows);
+    begin += rows;
   }
 }
 

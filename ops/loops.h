@@ -57,6 +57,10 @@ void loop_walk_next(const loop_nest_t *nest, loop_walk_t *walk);
 /* Rows of the nest, and the walk as it is at row number n: for workers that start in the middle. */
 int64_t loop_row_total(const loop_nest_t *nest);
 loop_walk_t loop_walk_at(const loop_nest_t *nest, int64_t n);
+/* How many rows from here on, `most` at most, are evenly apart: by the strides of the nest's last dimension. */
+int64_t loop_walk_even(const loop_nest_t *nest, const loop_walk_t *walk, int64_t most);
+/* Past so many of them. */
+void loop_walk_skip(const loop_nest_t *nest, loop_walk_t *walk, int64_t rows);
 
 /* Strides in bytes of a dense row-major array; of no meaning if the array is empty. */
 void loop_dense_strides(int rank, const int64_t *dims, int64_t element_bytes, int64_t *out_strides);

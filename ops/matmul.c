@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
+
 /* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a BLOCK_M x BLOCK_K piece
  * of a in the inner one. Both are packed into panels of TILE_M rows and of one tile's columns, so that the innermost
  * loop reads memory straight on and keeps a TILE_M x (2 vectors) tile of c in registers:
@@ -17,11 +19,7 @@
 #define BLOCK_K 256
 #define BLOCK_N 512
 
-#if defined(__x86_64__)
-#define FOR_EACH_CPU __attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
+#define FOR_EACH_CPU HR_CLONES("avx2", "default")
 
 struct matmul_space {
   void *a, *b, *filled;

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include "ops/native_convolution.h"
 
 /* A dimension that has no role must not say anything; the reference kernel reports it. */
@@ -238,6 +239,9 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   out->flops = problem->flops;
   way->run = conv_run_winograd;
   HR_TRY(conv_prepare_winograd(target, problem, out));
+  if (out->plan) return NULL;
+  way->run = conv_run_taps;
+  if (!getenv("NOTAPS")) HR_TRY(conv_prepare_taps(target, problem, out));
   if (out->plan) return NULL;
   way->run = conv_run_onednn;
   return conv_prepare_onednn(target, problem, out);

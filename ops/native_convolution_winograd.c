@@ -366,7 +366,7 @@ static void plan_tiles(winograd_t *plan) {
   plan->tiles = p->batch * plan->rows * plan->columns;
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
-  int64_t blocks = divide_up(divide_up(plan->tiles, unit), plan->workers) * plan->workers;
+  int64_t blocks = hr_workers_even(divide_up(plan->tiles, unit), plan->workers);
   plan->unit = divide_up(divide_up(plan->tiles, blocks), TILE_UNIT) * TILE_UNIT;
   plan->blocks = divide_up(plan->tiles, plan->unit);
 }

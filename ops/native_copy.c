@@ -106,9 +106,17 @@ static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
   const strided_job_t *job = context;
   const loop_nest_t *nest = &job->copy->nest;
   loop_walk_t walk = loop_walk_at(nest, begin);
+  int64_t to_step = nest->rank ? nest->strides[0][nest->rank - 1] : 0;
+  int64_t from_step = nest->rank ? nest->strides[1][nest->rank - 1] : 0;
   (void)worker;
-  for (int64_t row = begin; row < end; row++, loop_walk_next(nest, &walk))
-    fill_row(job->to + walk.at[0], job->from + walk.at[1], job->copy->element_bytes, nest->row_count);
+  while (begin < end) {
+    int64_t rows = loop_walk_even(nest, &walk, end - begin);
+    for (int64_t row = 0; row < rows; row++)
+      fill_row(job->to + walk.at[0] + row * to_step, job->from + walk.at[1] + row * from_step,
+               job->copy->element_bytes, nest->row_count);
+    loop_walk_skip(nest, &walk, rows);
+    begin += rows;
+  }
 }
 
 static void copy_rows(void *context, int64_t begin, int64_t end, int worker) {

@@ -4,13 +4,12 @@
 #ifndef HLO_OPS_NATIVE_CPU_H
 #define HLO_OPS_NATIVE_CPU_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define NATIVE_HAS_CLONES 1
-#define NATIVE_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#include "base/clones.h"
+
+#define NATIVE_CLONES HR_CLONES("arch=x86-64-v4", "avx2", "default")
+#if HR_HAS_CLONES
 #define NATIVE_OPTIMIZE _Pragma("GCC optimize(\"O3\")")
 #else
-#define NATIVE_HAS_CLONES 0
-#define NATIVE_CLONES
 #define NATIVE_OPTIMIZE
 #endif
 
@@ -27,9 +26,18 @@ static inline native_width_t native_width(void) {
     return NATIVE_WIDE;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NATIVE_MIDDLE : NATIVE_NARROW;
 }
+
+/* Whether vectors of 64 bytes multiply pairs of bf16, or fours of bytes, and add them up. */
+static inline int native_has_pairs(void) { return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512bf16"); }
+static inline int native_has_fours(void) { return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512vnni"); }
+/* Whether it multiplies whole tiles of these, which oneDNN knows how to. */
+static inline int native_has_matrices(void) { return __builtin_cpu_supports("amx-bf16"); }
 #else
 #define NATIVE_HAS_WIDTHS 0
 static inline native_width_t native_width(void) { return NATIVE_NARROW; }
+static inline int native_has_pairs(void) { return 0; }
+static inline int native_has_fours(void) { return 0; }
+static inline int native_has_matrices(void) { return 0; }
 #endif
 
 #endif

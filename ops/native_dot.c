@@ -185,7 +185,8 @@ static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
 }
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_onednn, dot_prepare_gemm, dot_prepare_whole};
+  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_taps, dot_prepare_onednn, dot_prepare_gemm,
+                                        dot_prepare_whole};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));
@@ -193,7 +194,7 @@ static hr_status_t prepare_native_dot(const op_native_target_t *target, const op
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
   out->flops = problem->flops * (problem->types.is_complex ? 4 : 1), out->bytes = bytes_of(step, problem);
   for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
-  return NULL;
+  return dot_plan_ahead(target, problem, &out->ahead);
 }
 
 static hr_status_t run_native_dot(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {

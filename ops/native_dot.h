@@ -4,6 +4,7 @@
 #define HLO_OPS_NATIVE_DOT_H
 
 #include "ops/dot.h"
+#include "ops/gemm.h"
 #include "ops/native_common.h"
 
 /* An operand as matrices. Steps are in elements of its own type. */
@@ -26,6 +27,7 @@ typedef struct dot_problem {
   int64_t batch, m, n, k;
   dot_matrices_t a, b;                 /* c is dense: [batch][m][n] */
   const void *constant_a, *constant_b; /* their elements, where they are known; else NULL */
+  bool packed_b;         /* operand 1 is what gemm_pack made of it */
   double flops;
 } dot_problem_t;
 
@@ -38,9 +40,17 @@ typedef hr_status_t (*dot_prepare_fn)(const op_native_target_t *target, const do
                                       op_native_step_t *out);
 
 hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+hr_status_t dot_prepare_taps(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
 hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out);
+
+/* Is a right side that is known, or stays as it is, better packed once? */
+bool dot_packs_once(const dot_problem_t *problem);
+/* How it is packed before a loop; NULL if it is not. */
+hr_status_t dot_plan_ahead(const op_native_target_t *target, const dot_problem_t *problem,
+                           const op_native_ahead_t **out_ahead);
+gemm_job_t dot_gemm_job(const dot_problem_t *problem); /* without addresses */
 
 /* What is made of an operand before it is multiplied, in scratch memory: brought into order if it must be, then widened
  * to the type of the products. */

@@ -1,10 +1,10 @@
 /* Products of floats and of complex numbers by own loops (gemm.h). Types below f32 are widened before and the result is
  * narrowed after; they are read in whatever order their dimensions are. Matrices of the batch are shared out to the
  * workers, or each of them is. A right side that is known is packed once where it is used for few rows. */
-#include "ops/gemm.h"
 #include "ops/native_dot.h"
 
 #define GRAIN_PRODUCTS 50000
+#define ROWS_COST 1.25 /* more is not saved by what follows on whole rows */
 
 typedef struct dot_gemm {
   dot_way_t way;
@@ -22,6 +22,7 @@ typedef struct dot_gemm_run {
   const dot_gemm_t *plan;
   const char *a, *b;
   char *c, *space;
+  const op_native_after_t *after;
 } dot_gemm_run_t;
 
 static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
@@ -29,15 +30,30 @@ static gemm_job_t job_of(const dot_gemm_run_t *r, int64_t matrix) {
   gemm_job_t job = r->plan->job;
   int64_t each = p->types.element_bytes;
   job.a = r->a + p->a.places[matrix] * each;
+  if (p->packed_b) job.packed_b = r->b;
   if (!job.packed_b) job.b = r->b + p->b.places[matrix] * each;
   job.c = r->c + matrix * p->m * p->n * each;
   return job;
+}
+
+/* What the rows of a matrix are followed by. */
+typedef struct dot_finish {
+  const op_native_after_t *after;
+  int64_t first_row;
+} dot_finish_t;
+
+static void finish_part(const void *context, int worker, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  const dot_finish_t *finish = context;
+  op_native_part_t part = {finish->first_row + row, rows, column, columns};
+  finish->after->run(finish->after, &part, worker);
 }
 
 static void run_matrices(void *context, int64_t begin, int64_t end, int worker) {
   const dot_gemm_run_t *r = context;
   for (int64_t i = begin; i < end; i++) {
     gemm_job_t job = job_of(r, i);
+    dot_finish_t finish = {r->after, i * job.m};
+    job.finish_context = &finish;
     gemm_run_alone(&job, worker, r->space + (size_t)worker * r->plan->space_bytes);
   }
 }
@@ -48,12 +64,14 @@ static hr_status_t run_gemm(const op_native_run_t *run, const dot_way_t *way, vo
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
   dot_gemm_run_t r = {plan, dot_ready_run(run, p, &p->a, &plan->a, in[0]),
-                      plan->job.packed_b ? NULL : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
-                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at};
+                      plan->job.packed_b ? in[1] : dot_ready_run(run, p, &p->b, &plan->b, in[1]),
+                      plan->narrowed ? scratch + plan->sums_at : out[0], scratch + plan->space_at, run->after};
   if (plan->by_matrices)
     hr_workers_for(workers, p->batch, plan->grain, run_matrices, &r);
   for (int64_t i = 0; !plan->by_matrices && i < p->batch; i++) {
     gemm_job_t job = job_of(&r, i);
+    dot_finish_t finish = {r.after, i * job.m};
+    job.finish_context = &finish;
     gemm_run(workers, &job, &plan->cut, r.space);
   }
   if (plan->narrowed) native_narrow(run->workers, &p->types, r.c, p->batch * p->m * p->n, out[0]);
@@ -74,13 +92,11 @@ static void plan_scratch(dot_gemm_t *plan, op_native_step_t *out) {
   out->scratch_bytes = total;
 }
 
-#define PACKED_ROWS 512 /* with more of them packing costs little */
-
 static hr_status_t pack_constant(const op_native_target_t *target, const dot_problem_t *p, gemm_job_t *job) {
   void *packed;
-  if (!p->constant_b || p->batch > 1 || p->types.is_complex || p->types.rhs != p->types.real || p->m > PACKED_ROWS)
-    return NULL;
   gemm_job_t known = *job;
+  if (p->packed_b) job->packed_b = p; /* until a run has an address */
+  if (!p->constant_b || p->packed_b || !dot_packs_once(p)) return NULL;
   known.b = (const char *)p->constant_b + p->b.places[0] * p->types.element_bytes;
   HR_TRY(hr_arena_alloc(target->arena, gemm_packed_bytes(&known), &packed));
   gemm_pack(&known, packed);
@@ -93,24 +109,58 @@ static hr_dtype_t product_type(const matmul_types_t *types) {
   return types->real;
 }
 
+gemm_job_t dot_gemm_job(const dot_problem_t *p) {
+  return (gemm_job_t){.dtype = product_type(&p->types), .m = p->m, .n = p->n, .k = p->k, .a_row = p->a.row_step,
+                      .a_col = p->a.col_step, .b_row = p->b.row_step, .b_col = p->b.col_step, .c_row = p->n,
+                      .a_rows = p->a.rows, .a_cols = p->a.cols, .b_rows = p->b.rows, .b_cols = p->b.cols};
+}
+
+static void share_out(const op_native_target_t *target, dot_gemm_t *plan) {
+  const dot_problem_t *p = plan->problem;
+  plan->cut = gemm_cut_choose(&plan->job, target->workers);
+  plan->by_matrices = p->batch > 1 && (p->batch % target->workers == 0 || p->batch >= 4 * target->workers ||
+                                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
+  plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)p->batch / p->flops);
+}
+
+/* Signature of op_native_parts_t.follow. */
+static hr_status_t follow_gemm(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                               op_native_step_t *out) {
+  dot_gemm_t *plan;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  *plan = *(const dot_gemm_t *)before;
+  plan->job.finish = finish_part, plan->job.finish_unit = grid->unit;
+  share_out(target, plan);
+  plan_scratch(plan, out);
+  out->plan = plan;
+  return NULL;
+}
+
+/* Rows of the left side that lie as those of the result do are read for these only. */
+static void plan_parts(const op_native_target_t *target, const dot_gemm_t *plan, op_native_step_t *out) {
+  const dot_problem_t *p = plan->problem;
+  gemm_job_t by_rows = plan->job;
+  if (plan->narrowed || p->types.is_complex) return;
+  by_rows.finish = finish_part;
+  bool whole_rows = plan->by_matrices ||
+                    gemm_cut_choose(&by_rows, target->workers).cost <= ROWS_COST * plan->cut.cost;
+  out->parts.grid = (op_native_grid_t){p->batch * p->m, p->n, gemm_finish_unit(plan->job.dtype), whole_rows};
+  bool in_order = p->batch == 1 || p->a.batch_step == p->m * p->k;
+  out->parts.by_rows = !plan->a.widened && !p->a.rows && p->a.row_step == p->k && p->a.col_step == 1 && in_order;
+  out->parts.follow = follow_gemm;
+}
+
 hr_status_t dot_prepare_gemm(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   dot_gemm_t *plan;
   if (!gemm_has_type(product_type(&problem->types))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->way = (dot_way_t){"gemm", run_gemm};
   plan->problem = problem, plan->workers = target->workers;
-  plan->job = (gemm_job_t){.dtype = product_type(&problem->types), .m = problem->m, .n = problem->n, .k = problem->k,
-                           .a_row = problem->a.row_step, .a_col = problem->a.col_step, .b_row = problem->b.row_step,
-                           .b_col = problem->b.col_step, .c_row = problem->n};
-  plan->job.a_rows = problem->a.rows, plan->job.a_cols = problem->a.cols;
-  plan->job.b_rows = problem->b.rows, plan->job.b_cols = problem->b.cols;
+  plan->job = dot_gemm_job(problem);
   HR_TRY(pack_constant(target, problem, &plan->job));
-  plan->cut = gemm_cut_choose(&plan->job, target->workers);
-  plan->by_matrices = plan->problem->batch > 1 &&
-                      (problem->batch % target->workers == 0 || problem->batch >= 4 * target->workers ||
-                       plan->cut.row_parts * plan->cut.col_parts * plan->cut.depth_parts == 1);
-  plan->grain = 1 + (int64_t)(GRAIN_PRODUCTS * (double)problem->batch / problem->flops);
+  share_out(target, plan);
   plan_scratch(plan, out);
+  plan_parts(target, plan, out);
   out->plan = plan;
   return NULL;
 }

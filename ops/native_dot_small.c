@@ -12,7 +12,6 @@
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
-#include "ops/gemm.h"
 #include "ops/native_dot.h"
 
 typedef struct dot_small_job {
@@ -158,6 +157,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
+  if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;

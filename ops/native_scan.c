@@ -12,8 +12,8 @@ typedef struct scan_job {
   const native_scan_t *scan;
   const char *in;
   char *out;
-  uint64_t init;
-  uint64_t *carries; /* per piece */
+  window_carry_t init;
+  window_carry_t *carries; /* per piece */
 } scan_job_t;
 
 void native_scan_plan(native_scan_t *scan, int workers) {
@@ -26,7 +26,7 @@ void native_scan_plan(native_scan_t *scan, int workers) {
 }
 
 size_t native_scan_scratch_bytes(const native_scan_t *scan) {
-  return scan->pieces > 1 ? (size_t)(scan->outer * scan->pieces) * sizeof(uint64_t) : 0;
+  return scan->pieces > 1 ? (size_t)(scan->outer * scan->pieces) * sizeof(window_carry_t) : 0;
 }
 
 /* Piece p of the scan's order, counted over all lines: where its first element is, and how many it has. */
@@ -53,9 +53,9 @@ static void total_pieces(void *context, int64_t begin, int64_t end, int worker) 
 static void carry_on(const scan_job_t *job) {
   const native_scan_t *scan = job->scan;
   for (int64_t line = 0; line < scan->outer; line++) {
-    uint64_t carry = job->init;
+    window_carry_t carry = job->init;
     for (int64_t p = line * scan->pieces; p < (line + 1) * scan->pieces; p++) {
-      uint64_t total = job->carries[p];
+      window_carry_t total = job->carries[p];
       job->carries[p] = carry;
       carry = scan->rows->combine(carry, total);
     }
@@ -63,7 +63,8 @@ static void carry_on(const scan_job_t *job) {
 }
 
 /* LINES pieces side by side, as far as the shortest goes. */
-static void scan_together(const native_scan_t *scan, const void **in, void **out, int64_t *counts, uint64_t *carries) {
+static void scan_together(const native_scan_t *scan, const void **in, void **out, int64_t *counts,
+                          window_carry_t *carries) {
   int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype), step = scan->reverse ? -1 : 1, least = counts[0];
   for (int l = 1; l < LINES; l++)
     if (counts[l] < least) least = counts[l];
@@ -79,7 +80,7 @@ static void scan_pieces(const scan_job_t *job, int64_t first, int64_t pieces) {
   const native_scan_t *scan = job->scan;
   const void *in[LINES];
   void *out[LINES];
-  uint64_t carries[LINES];
+  window_carry_t carries[LINES];
   int64_t counts[LINES];
   for (int64_t l = 0; l < pieces; l++) {
     int64_t at = piece_at(scan, first + l, &counts[l]) * (int64_t)hr_dtype_bytes(scan->rows->dtype);

@@ -30,75 +30,84 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
  * that are go into a list first. */
 #define BLOCK 256
 
-#define DEFINE_LOOP(NAME, T, ALONE, IN_ROWS, INDEX, COMPONENTS)                                    \
-  NATIVE_INLINE T NAME##_alone(T a, T b) {                                                         \
-    (void)a;                                                                                       \
-    return (T)(ALONE);                                                                             \
-  }                                                                                                \
-                                                                                                   \
-  NATIVE_INLINE void NAME##_row(T *restrict row, const T *restrict values, int64_t count) {        \
-    for (int64_t j = 0; j < count; j++) {                                                          \
-      T a = row[j], b = values[j];                                                                 \
-      (void)a;                                                                                     \
-      row[j] = (T)(IN_ROWS);                                                                       \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  static void NAME##_alone_all(const scatter_rows_job_t *job) {                                    \
-    T *restrict to = (T *)job->to + job->begin;                                                    \
-    const T *restrict from = (const T *)job->from + job->begin;                                    \
-    for (int64_t i = job->first; i < job->last; i++) {                                             \
-      PLACE_OF(INDEX, COMPONENTS)                                                                  \
-      if (fits) to[place] = NAME##_alone(to[place], from[i]);                                      \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  static void NAME##_all(const scatter_rows_job_t *job) {                                          \
-    T *restrict to = (T *)job->to + job->begin;                                                    \
-    const T *restrict from = (const T *)job->from + job->begin;                                    \
-    int64_t step = job->width, width = job->end - job->begin;                                      \
-    for (int64_t i = job->first; i < job->last; i++) {                                             \
-      PLACE_OF(INDEX, COMPONENTS)                                                                  \
-      if (fits) NAME##_row(to + place, from + i * step, width);                                    \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  static int NAME##_list(const scatter_rows_job_t *job, int64_t first, int64_t last,               \
-                         int64_t *places, int64_t *windows) {                                      \
-    int count = 0;                                                                                 \
-    for (int64_t i = first; i < last; i++) {                                                       \
-      PLACE_OF(INDEX, COMPONENTS)                                                                  \
-      places[count] = place, windows[count] = i;                                                   \
-      count += fits & is_owner(job, place);                                                        \
-    }                                                                                              \
-    return count;                                                                                  \
-  }                                                                                                \
-                                                                                                   \
-  static void NAME##_part(const scatter_rows_job_t *job) {                                         \
-    T *restrict to = (T *)job->to + job->begin;                                                    \
-    const T *restrict from = (const T *)job->from + job->begin;                                    \
-    int64_t places[BLOCK], windows[BLOCK], step = job->width, width = job->end - job->begin;       \
-    for (int64_t first = job->first; first < job->last; first += BLOCK) {                          \
-      int64_t last = job->last - first < BLOCK ? job->last : first + BLOCK;                        \
-      int count = NAME##_list(job, first, last, places, windows);                                  \
-      for (int k = 0; k < count; k++) NAME##_row(to + places[k], from + windows[k] * step, width); \
-    }                                                                                              \
-  }                                                                                                \
-                                                                                                   \
-  static void NAME(const scatter_rows_job_t *job) {                                                \
-    if (job->parts > 1)                                                                            \
-      NAME##_part(job);                                                                            \
-    else if (job->width == 1)                                                                      \
-      NAME##_alone_all(job);                                                                       \
-    else                                                                                           \
-      NAME##_all(job);                                                                             \
+/* What is done with one element, and with a row of them. */
+#define DEFINE_ONE(NAME, T, ALONE)         \
+  NATIVE_INLINE T NAME##_alone(T a, T b) { \
+    (void)a;                               \
+    return (T)(ALONE);                     \
   }
 
-#define DEFINE_LOOPS(NAME, T, ALONE, IN_ROWS)              \
-  DEFINE_LOOP(NAME##_s32_1, T, ALONE, IN_ROWS, int32_t, 1) \
-  DEFINE_LOOP(NAME##_s32_2, T, ALONE, IN_ROWS, int32_t, 2) \
-  DEFINE_LOOP(NAME##_s64_1, T, ALONE, IN_ROWS, int64_t, 1) \
-  DEFINE_LOOP(NAME##_s64_2, T, ALONE, IN_ROWS, int64_t, 2)
+#define DEFINE_ROW(NAME, T, IN_ROWS)                                                        \
+  NATIVE_INLINE void NAME##_row(T *restrict row, const T *restrict values, int64_t count) { \
+    for (int64_t j = 0; j < count; j++) {                                                   \
+      T a = row[j], b = values[j];                                                          \
+      (void)a;                                                                              \
+      row[j] = (T)(IN_ROWS);                                                                \
+    }                                                                                       \
+  }
+
+#define DEFINE_LOOP(NAME, ONE, T, INDEX, COMPONENTS, TARGET)                                      \
+  TARGET static void NAME##_alone_all(const scatter_rows_job_t *job) {                            \
+    T *restrict to = (T *)job->to + job->begin;                                                   \
+    const T *restrict from = (const T *)job->from + job->begin;                                   \
+    for (int64_t i = job->first; i < job->last; i++) {                                            \
+      PLACE_OF(INDEX, COMPONENTS)                                                                 \
+      if (fits) to[place] = ONE##_alone(to[place], from[i]);                                      \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  TARGET static void NAME##_all(const scatter_rows_job_t *job) {                                  \
+    T *restrict to = (T *)job->to + job->begin;                                                   \
+    const T *restrict from = (const T *)job->from + job->begin;                                   \
+    int64_t step = job->width, width = job->end - job->begin;                                     \
+    for (int64_t i = job->first; i < job->last; i++) {                                            \
+      PLACE_OF(INDEX, COMPONENTS)                                                                 \
+      if (fits) ONE##_row(to + place, from + i * step, width);                                    \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  TARGET static int NAME##_list(const scatter_rows_job_t *job, int64_t first, int64_t last,       \
+                                int64_t *places, int64_t *windows) {                              \
+    int count = 0;                                                                                \
+    for (int64_t i = first; i < last; i++) {                                                      \
+      PLACE_OF(INDEX, COMPONENTS)                                                                 \
+      places[count] = place, windows[count] = i;                                                  \
+      count += fits & is_owner(job, place);                                                       \
+    }                                                                                             \
+    return count;                                                                                 \
+  }                                                                                               \
+                                                                                                  \
+  TARGET static void NAME##_part(const scatter_rows_job_t *job) {                                 \
+    T *restrict to = (T *)job->to + job->begin;                                                   \
+    const T *restrict from = (const T *)job->from + job->begin;                                   \
+    int64_t places[BLOCK], windows[BLOCK], step = job->width, width = job->end - job->begin;      \
+    for (int64_t first = job->first; first < job->last; first += BLOCK) {                         \
+      int64_t last = job->last - first < BLOCK ? job->last : first + BLOCK;                       \
+      int count = NAME##_list(job, first, last, places, windows);                                 \
+      for (int k = 0; k < count; k++) ONE##_row(to + places[k], from + windows[k] * step, width); \
+    }                                                                                             \
+  }                                                                                               \
+                                                                                                  \
+  static void NAME(const scatter_rows_job_t *job) {                                               \
+    if (job->parts > 1)                                                                           \
+      NAME##_part(job);                                                                           \
+    else if (job->width == 1)                                                                     \
+      NAME##_alone_all(job);                                                                      \
+    else                                                                                          \
+      NAME##_all(job);                                                                            \
+  }
+
+#define DEFINE_FORMS(NAME, ONE, T, TARGET)            \
+  DEFINE_LOOP(NAME##_s32_1, ONE, T, int32_t, 1, TARGET) \
+  DEFINE_LOOP(NAME##_s32_2, ONE, T, int32_t, 2, TARGET) \
+  DEFINE_LOOP(NAME##_s64_1, ONE, T, int64_t, 1, TARGET) \
+  DEFINE_LOOP(NAME##_s64_2, ONE, T, int64_t, 2, TARGET)
+
+#define ANY_TARGET
+#define DEFINE_LOOPS(NAME, T, ALONE, IN_ROWS) \
+  DEFINE_ONE(NAME, T, ALONE)                  \
+  DEFINE_ROW(NAME, T, IN_ROWS)                \
+  DEFINE_FORMS(NAME, NAME, T, ANY_TARGET)
 
 #define DEFINE_NUMBERS(NAME, T, MOST, LEAST, MOST_IN_ROWS, LEAST_IN_ROWS) \
   DEFINE_LOOPS(NAME##_add, T, a + b, a + b)                               \
@@ -134,6 +143,49 @@ DEFINE_LOOPS(set_16, uint16_t, b, b)
 DEFINE_LOOPS(set_32, uint32_t, b, b)
 DEFINE_LOOPS(set_64, uint64_t, b, b)
 
+/* --- with AVX-512: what does not fill a vector goes by a mask --- */
+
+#if NATIVE_HAS_WIDTHS
+#include <immintrin.h>
+
+#define WIDE_TARGET __attribute__((target("avx512f,avx512dq")))
+
+/* `t` ends the names of the instructions for T. */
+#define DEFINE_WIDE(NAME, T, V, MASK, t, COMBINED)                                                           \
+  WIDE_TARGET NATIVE_INLINE void wide_##NAME##_some(T *row, const T *values, MASK mask) {                    \
+    V a = _mm512_maskz_loadu_##t(mask, row), b = _mm512_maskz_loadu_##t(mask, values);                       \
+    _mm512_mask_storeu_##t(row, mask, COMBINED);                                                             \
+  }                                                                                                          \
+                                                                                                             \
+  WIDE_TARGET NATIVE_INLINE void wide_##NAME##_row(T *restrict row, const T *restrict values, int64_t count) { \
+    int64_t lanes = 64 / (int64_t)sizeof(T), j = 0;                                                          \
+    for (; j + lanes <= count; j += lanes) wide_##NAME##_some(row + j, values + j, (MASK)-1);                \
+    if (j < count) wide_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));                 \
+  }                                                                                                          \
+                                                                                                             \
+  NATIVE_INLINE T wide_##NAME##_alone(T a, T b) { return NAME##_alone(a, b); }                               \
+  DEFINE_FORMS(wide_##NAME, wide_##NAME, T, WIDE_TARGET)
+
+/* The instruction orders zeros by their signs, but of a number and none it chooses the number. */
+#define EXTREME(t, which) \
+  _mm512_mask_add_##t(_mm512_range_##t(a, b, which), _mm512_cmp_##t##_mask(a, b, _CMP_UNORD_Q), a, b)
+
+#define DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, PRODUCT, MOST, LEAST)    \
+  DEFINE_WIDE(NAME##_add, T, V, MASK, t, _mm512_add_##t(a, b))            \
+  DEFINE_WIDE(NAME##_multiply, T, V, MASK, t, PRODUCT)                    \
+  DEFINE_WIDE(NAME##_maximum, T, V, MASK, t, MOST)                        \
+  DEFINE_WIDE(NAME##_minimum, T, V, MASK, t, LEAST)
+#define DEFINE_WIDE_FLOATS(NAME, T, V, MASK, t) \
+  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mul_##t(a, b), EXTREME(t, 5), EXTREME(t, 4))
+#define DEFINE_WIDE_INTEGERS(NAME, T, V, MASK, t)                            \
+  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mullo_##t(a, b), _mm512_max_##t(a, b), _mm512_min_##t(a, b))
+
+DEFINE_WIDE_FLOATS(f32, float, __m512, __mmask16, ps)
+DEFINE_WIDE_FLOATS(f64, double, __m512d, __mmask8, pd)
+DEFINE_WIDE_INTEGERS(i32, uint32_t, __m512i, __mmask16, epi32)
+DEFINE_WIDE_INTEGERS(i64, uint64_t, __m512i, __mmask8, epi64)
+#endif
+
 #define LOOPS_OF(NAME) {NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2}
 #define NUMBERS_OF(NAME) {LOOPS_OF(NAME##_add), LOOPS_OF(NAME##_multiply), LOOPS_OF(NAME##_maximum), LOOPS_OF(NAME##_minimum)}
 
@@ -166,7 +218,13 @@ scatter_rows_fn scatter_rows_find(hlo_opcode_t op, hr_dtype_t dtype, hr_dtype_t 
   if ((index_dtype != HR_S32 && index_dtype != HR_S64) || components < 1 || components > SCATTER_ROWS_COMPONENTS)
     return NULL;
   if (op == HLO_COPY) return bytes > 8 ? NULL : sets[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3][form];
-  return type < 0 || number < 0 ? NULL : numbers[type][number][form];
+  if (type < 0 || number < 0) return NULL;
+#if NATIVE_HAS_WIDTHS
+  static const scatter_rows_fn wide[4][4][4] = {NUMBERS_OF(wide_f32), NUMBERS_OF(wide_f64), NUMBERS_OF(wide_i32),
+                                                NUMBERS_OF(wide_i64)};
+  if (native_width() == NATIVE_WIDE) return wide[type][number][form];
+#endif
+  return numbers[type][number][form];
 }
 
 bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_rows_job_t *job) {

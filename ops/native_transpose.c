@@ -20,7 +20,7 @@
 NATIVE_OPTIMIZE
 
 enum {
-  ROW_BYTES = 128, /* of the buffer: two cache lines */
+  ROW_BYTES = 256, /* of the buffer: some cache lines */
   MAX_SIDE = 128,
   GROUP = 8,
   MANY_SQUARES = 1 << 12,
@@ -83,8 +83,8 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
   memcpy(to, from, 16);
 }
 
-/* i_count x j_count elements into the buffer, by small squares: where the last ones would go beyond an edge, they end
- * there and are over others. Rows of the operand are read to their ends before the next. */
+/* i_count x j_count elements by small squares: where the last ones would go beyond an edge, they end there and are over
+ * others. Rows of the operand are read to their ends before the next. */
 #define TURN_ALL(T, N)                                                                                        \
   do {                                                                                                        \
     bool by_squares = i_count >= N && j_count >= N;                                                           \
@@ -92,16 +92,16 @@ NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, 
       for (int64_t i = 0; i < i_count; i += N) {                                                              \
         int64_t at_i = least(i, i_count - N), at_j = least(j, j_count - N);                                   \
         turn_##T(from + at_j * j_stride + at_i * (int64_t)sizeof(T), j_stride,                                \
-                 buffer + at_i * ROW_BYTES + at_j * (int64_t)sizeof(T), ROW_BYTES);                           \
+                 to + at_i * i_stride + at_j * (int64_t)sizeof(T), i_stride);                                 \
       }                                                                                                       \
     for (int64_t j = 0; !by_squares && j < j_count; j++)                                                      \
       for (int64_t i = 0; i < i_count; i++)                                                                   \
-        memcpy(buffer + i * ROW_BYTES + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T), \
+        memcpy(to + i * i_stride + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T),      \
                sizeof(T));                                                                                    \
   } while (0)
 
-static void turn_square(int element_bytes, const char *from, int64_t j_stride, int64_t i_count, int64_t j_count,
-                        char *buffer) {
+void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
+                 int64_t i_stride) {
   switch (element_bytes) {
     case 1: TURN_ALL(uint8_t, 16); break;
     case 2: TURN_ALL(uint16_t, 8); break;
@@ -125,6 +125,12 @@ NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
   memcpy(to + bytes - 16, row + bytes - 16, 16);
 }
 
+/* Its lines are far apart, which processors do not foresee: on their way to the second cache while another is turned. */
+NATIVE_INLINE void ask_for_square(const char *from, int64_t stride, int64_t row_bytes, int64_t rows) {
+  for (int64_t r = 0; r < rows; r++, from += stride)
+    for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
+}
+
 /* The square whose first elements are at `i` and `j`. */
 static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
@@ -134,7 +140,9 @@ static void copy_square(const transpose_job_t *job, char *to, const char *from, 
   /* The result's lines are on their way while the square is turned. */
   for (int64_t r = 0; r < i_count && !plan->streams; r++)
     __builtin_prefetch(to + (i + r) * plan->i_stride + j * bytes, 1);
-  turn_square((int)bytes, from + j * plan->j_stride + i * bytes, plan->j_stride, i_count, j_count, buffer);
+  if (plan->streams)
+    ask_for_square(from + (j + j_count) * plan->j_stride + i * bytes, plan->j_stride, i_count * bytes, j_count);
+  native_turn_plane((int)bytes, i_count, j_count, from + j * plan->j_stride + i * bytes, plan->j_stride, buffer, ROW_BYTES);
   to += i * plan->i_stride + j * bytes;
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
     const char *row = buffer + r * ROW_BYTES;
@@ -351,7 +359,7 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan->i_stride = t->to[dense] * bytes;
   plan->j_count = t->dims[last];
   plan->j_stride = t->from[last] * bytes;
-  plan->j_side = ROW_BYTES / bytes;
+  plan->j_side = least(ROW_BYTES / bytes, MAX_SIDE);
   plan->i_side = plan->j_side < 16 ? 16 : plan->j_side;
   plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
   plan->splits = !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;

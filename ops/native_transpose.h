@@ -13,4 +13,9 @@ hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int 
                                       const int64_t *strides, const native_transpose_plan_t **out_plan);
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to, const void *from);
 
+/* The same of a small plane, on the calling thread: element i of row j to element j of row i. Strides of rows, in
+ * bytes. */
+void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
+                 int64_t i_stride);
+
 #endif

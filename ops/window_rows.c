@@ -55,7 +55,8 @@ NATIVE_OPTIMIZE
     else                                                                                                             \
       for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * step]);                                          \
   }                                                                                                                  \
-  static void scan_##name(const void *const *in, void *const *out, int64_t count, int64_t step, uint64_t *carries) { \
+  static void scan_##name(const void *const *in, void *const *out, int64_t count, int64_t step,                    \
+                          window_carry_t *carries) {                                                                 \
     const T *in0 = in[0], *in1 = in[1], *in2 = in[2], *in3 = in[3];                                                  \
     T *out0 = out[0], *out1 = out[1], *out2 = out[2], *out3 = out[3];                                                \
     A a[WINDOW_SCAN_LINES];                                                                                          \
@@ -68,7 +69,7 @@ NATIVE_OPTIMIZE
     }                                                                                                                \
     for (int l = 0; l < WINDOW_SCAN_LINES; l++) memcpy(&carries[l], &a[l], sizeof(A));                               \
   }                                                                                                                  \
-  static void scan_one_##name(const void *in, void *out, int64_t count, int64_t step, uint64_t *carry) {             \
+  static void scan_one_##name(const void *in, void *out, int64_t count, int64_t step, window_carry_t *carry) {       \
     const T *from = in;                                                                                              \
     T *to = out;                                                                                                     \
     A a;                                                                                                             \
@@ -76,7 +77,7 @@ NATIVE_OPTIMIZE
     for (int64_t i = 0, n = 0; n < count; n++, i += step) to[i] = (T)(a = g(a, (A)from[i]));                         \
     memcpy(carry, &a, sizeof(A));                                                                                    \
   }                                                                                                                  \
-  static void total_##name(const void *in, int64_t count, int64_t step, uint64_t *carry) {                           \
+  static void total_##name(const void *in, int64_t count, int64_t step, window_carry_t *carry) {                     \
     const T *from = in;                                                                                              \
     int64_t quarter = count / 4, i = 0, s = quarter * step;                                                          \
     A a;                                                                                                             \
@@ -96,7 +97,7 @@ NATIVE_OPTIMIZE
     memcpy(carry, &a, sizeof(A));                                                                                    \
   }                                                                                                                  \
   NATIVE_CLONES static void columns_##name(const void *in, void *out, int64_t count, int64_t row_step,               \
-                                           int64_t columns, uint64_t carry) {                                        \
+                                           int64_t columns, window_carry_t carry) {                                  \
     const T *from = in;                                                                                              \
     T *to = out;                                                                                                     \
     A a[WINDOW_SCAN_COLUMNS], first;                                                                                 \
@@ -107,14 +108,14 @@ NATIVE_OPTIMIZE
       for (int64_t c = 0; c < columns; c++) to[c] = (T)a[c];                                                         \
     }                                                                                                                \
   }                                                                                                                  \
-  static uint64_t start_##name(const void *element) {                                                                \
-    uint64_t carry = 0;                                                                                              \
+  static window_carry_t start_##name(const void *element) {                                                          \
+    window_carry_t carry = {{0, 0}};                                                                                 \
     A a = (A) * (const T *)element;                                                                                  \
     memcpy(&carry, &a, sizeof(A));                                                                                   \
     return carry;                                                                                                    \
   }                                                                                                                  \
-  static uint64_t combine_##name(uint64_t x, uint64_t y) {                                                           \
-    uint64_t carry = 0;                                                                                              \
+  static window_carry_t combine_##name(window_carry_t x, window_carry_t y) {                                         \
+    window_carry_t carry = {{0, 0}};                                                                                 \
     A a, b;                                                                                                          \
     memcpy(&a, &x, sizeof(A));                                                                                       \
     memcpy(&b, &y, sizeof(A));                                                                                       \
@@ -149,6 +150,21 @@ ROWS(u64_minimum, uint64_t, uint64_t, MINIMUM, MINIMUM)
 ROWS(s64_maximum, int64_t, int64_t, MAXIMUM, MAXIMUM)
 ROWS(s64_minimum, int64_t, int64_t, MINIMUM, MINIMUM)
 
+/* Complex numbers; products are the textbook formula. */
+typedef float _Complex c64_rows_t;
+typedef double _Complex c128_rows_t;
+#define COMPLEX_MULTIPLY(p, T, R)                                                                     \
+  NATIVE_INLINE T p##_product(T a, T b) {                                                             \
+    R a_re = __real a, a_im = __imag a, b_re = __real b, b_im = __imag b;                             \
+    return __builtin_complex(a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re);                   \
+  }
+COMPLEX_MULTIPLY(c64, c64_rows_t, float)
+COMPLEX_MULTIPLY(c128, c128_rows_t, double)
+ROWS(c64_add, c64_rows_t, c128_rows_t, ADD, ADD)
+ROWS(c64_multiply, c64_rows_t, c64_rows_t, c64_product, c64_product)
+ROWS(c128_add, c128_rows_t, c128_rows_t, ADD, ADD)
+ROWS(c128_multiply, c128_rows_t, c128_rows_t, c128_product, c128_product)
+
 /* Integers of 8 and 16 bits. Predicates are bytes 0 and 1, whose `and` is the minimum and whose `or` is the maximum. */
 ROWS(u8_add, uint8_t, uint8_t, ADD, ADD)
 ROWS(u8_maximum, uint8_t, uint8_t, MAXIMUM, MAXIMUM)
@@ -171,6 +187,8 @@ static const window_rows_t table[] = {
     ROW(MAXIMUM, F32, f32_maximum), ROW(MINIMUM, F32, f32_minimum),
     ROW(ADD, F64, f64_add),         ROW(MULTIPLY, F64, f64_multiply),
     ROW(MAXIMUM, F64, f64_maximum), ROW(MINIMUM, F64, f64_minimum),
+    ROW(ADD, C64, c64_add),         ROW(MULTIPLY, C64, c64_multiply),
+    ROW(ADD, C128, c128_add),       ROW(MULTIPLY, C128, c128_multiply),
     ROW(ADD, S32, u32_add),         ROW(MULTIPLY, S32, u32_multiply),
     ROW(MAXIMUM, S32, s32_maximum), ROW(MINIMUM, S32, s32_minimum),
     ROW(ADD, U32, u32_add),         ROW(MULTIPLY, U32, u32_multiply),

@@ -1,5 +1,5 @@
 /* Typed loops of reduce-window, one set for each op and element type: f32, f64 and the integers of 32 and 64 bits,
- * under add, multiply, maximum and minimum. Units: elements. */
+ * under add, multiply, maximum and minimum; complex numbers under add and multiply. Units: elements. */
 #ifndef HLO_OPS_WINDOW_ROWS_H
 #define HLO_OPS_WINDOW_ROWS_H
 
@@ -8,6 +8,11 @@
 
 #define WINDOW_SCAN_LINES 4    /* that are scanned together, so that their additions overlap */
 #define WINDOW_SCAN_COLUMNS 64 /* neighbours that are scanned together, at most */
+
+/* An accumulator. */
+typedef struct window_carry {
+  uint64_t bits[2];
+} window_carry_t;
 
 typedef struct window_rows {
   hlo_opcode_t op;
@@ -18,18 +23,19 @@ typedef struct window_rows {
   /* out[i] = op(out[i], in[i * step]). */
   void (*row)(void *out, const void *in, int64_t count, int64_t step);
   /* Running totals of WINDOW_SCAN_LINES lines: out[l][i * step] = carries[l] op in[l][0] op ... in[l][i * step].
-   * Carries are accumulators of 8 bytes, and move on. */
-  void (*scan)(const void *const *in, void *const *out, int64_t count, int64_t step, uint64_t *carries);
+   * Carries move on. */
+  void (*scan)(const void *const *in, void *const *out, int64_t count, int64_t step, window_carry_t *carries);
   /* The same for one line. */
-  void (*scan_one)(const void *in, void *out, int64_t count, int64_t step, uint64_t *carry);
+  void (*scan_one)(const void *in, void *out, int64_t count, int64_t step, window_carry_t *carry);
   /* carry = carry op in[0] op in[step] ...; in any order. */
-  void (*total)(const void *in, int64_t count, int64_t step, uint64_t *carry);
+  void (*total)(const void *in, int64_t count, int64_t step, window_carry_t *carry);
   /* The same as `scan` down `count` rows, row_step apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
    */
-  void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_step, int64_t columns, uint64_t carry);
+  void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_step, int64_t columns,
+                       window_carry_t carry);
   /* An accumulator that starts at an element, and the combination of two. */
-  uint64_t (*start)(const void *element);
-  uint64_t (*combine)(uint64_t a, uint64_t b);
+  window_carry_t (*start)(const void *element);
+  window_carry_t (*combine)(window_carry_t a, window_carry_t b);
 } window_rows_t;
 
 /* NULL if there is no such set. */

@@ -143,14 +143,14 @@ static hr_status_t dump_plans(const compiler_options_t *options, const compiled_
 }
 
 /* What no flat plan can hold is left to the reference engine. */
-static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *workers, bool with_code,
-                                  bool each_step) {
-  flat_options_t flat = {.workers = hr_workers_count(workers)};
+static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
+                                  hr_workers_t *workers, bool with_code) {
+  flat_options_t flat = {.workers = hr_workers_count(workers), .apart = options->each_result};
   if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
   if (!program->flat->is_reference) {
-    if (!each_step) HR_TRY(jit_find_regions(program->jit, program->flat));
+    if (!options->each_step) HR_TRY(jit_find_regions(program->jit, program->flat));
     return jit_finish(program->jit);
   }
   flat_plan_destroy(program->flat);
@@ -159,14 +159,15 @@ static hr_status_t make_flat_plan(compiled_program_t *program, hr_workers_t *wor
 }
 
 /* Where there is no LLVM, the reference kernels do what code would be generated for. */
-static hr_status_t make_plan_and_code(compiled_program_t *program, hr_workers_t *workers, bool each_step) {
-  hr_status_t st = make_flat_plan(program, workers, true, each_step);
+static hr_status_t make_plan_and_code(const compiler_options_t *options, compiled_program_t *program,
+                                      hr_workers_t *workers) {
+  hr_status_t st = make_flat_plan(options, program, workers, true);
   if (hr_status_code(st) != HR_UNAVAILABLE) return st;
   hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s; until then programs run slowly", hr_status_message(st));
   hr_status_release(st);
   flat_plan_destroy(program->flat);
   program->flat = NULL;
-  return make_flat_plan(program, workers, false, each_step);
+  return make_flat_plan(options, program, workers, false);
 }
 
 static hr_status_t make_code(const compiler_options_t *options, compiled_program_t *program) {
@@ -182,7 +183,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   if (is_large) st = options->start_workers(options->workers_context, &workers);
   jit.workers = workers;
   if (!st) st = jit_create(&jit, &program->jit);
-  if (!st) st = make_plan_and_code(program, workers, options->each_step);
+  if (!st) st = make_plan_and_code(options, program, workers);
   jit_early_end(&early);
   jit_cache_close(jit.cache);
   return st;

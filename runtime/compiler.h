@@ -13,7 +13,8 @@ typedef struct compiler_options {
   bool part;                        /* other processes of the world may run other programs */
   bool unproved;                    /* do not ask whether the schedule completes */
   bool compiled;                    /* for the compiled engine */
-  bool each_step;                   /* steps stay apart, so that each can be checked or timed */
+  bool each_step;                   /* loops are not joined to one function, so that each step can be timed */
+  bool each_result;                 /* each instruction has a step of its own, whose result can be checked */
   /* The compiled engine's workers (NULL: one alone), asked for only by a program that is worth more than one. */
   hr_status_t (*start_workers)(void *context, hr_workers_t **out_workers);
   void *workers_context;

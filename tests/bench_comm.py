@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Runs tests/mpi/bench_comm on 2 and 8 ranks; prints a table, and draws bandwidth over size into an .svg.
 
+"memory us" is what merely moving the bytes takes that must be moved, in the same run; "of it" how much of that speed is
+reached: more than 100% where what is moved stays in caches that the measurement did not find it in.
+
 usage: bench_comm.py PROGRAM MPIRUN PICTURE.svg [SECONDS [PYTHON]]
 PYTHON has jax: all-reduces are then compared with those of JAX over gloo, too.
 """
@@ -11,14 +14,15 @@ import subprocess
 import sys
 
 WIDTH, HEIGHT, MARGIN = 360, 240, 44
+COLOURS = ((5, "#bbb"), (4, "#c63"), (3, "#1a6"))  # by column of the results
 
 
 def measure(program, mpirun, ranks, seconds):
     command = [mpirun, "--oversubscribe", "-n", str(ranks), program, "--seconds", seconds]
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     out = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
-    lines = [line.split() for line in out.splitlines() if len(line.split()) == 5]
-    return [(name, int(n), int(size), float(ours), float(mpi)) for name, n, size, ours, mpi in lines]
+    lines = [line.split() for line in out.splitlines() if len(line.split()) == 6]
+    return [(name, int(n), int(size), *map(float, times)) for name, n, size, *times in lines]
 
 
 def measure_gloo(python, ranks, seconds):
@@ -35,8 +39,9 @@ def measure_gloo(python, ranks, seconds):
 
 
 def panel(rows, x0, y0, title):
-    """One collective on some ranks: GB/s of ours and of MPI's, both axes in powers."""
-    rates = [size / us / 1e3 for _, _, size, ours, mpi in rows for us in (ours, mpi)]
+    """One collective on some ranks: GB/s of ours, of MPI's and of memory alone, both axes in powers."""
+    lines = [(column, colour) for column, colour in COLOURS if rows[0][column] > 0]
+    rates = [row[2] / row[column] / 1e3 for row in rows for column, _ in lines]
     low, high = math.log10(min(rates)), math.log10(max(rates))
     least, most = math.log2(rows[0][2]), math.log2(rows[-1][2])
 
@@ -46,7 +51,7 @@ def panel(rows, x0, y0, title):
         return f"{x:.1f},{y:.1f}"
 
     parts = [f'<text x="{x0 + MARGIN}" y="{y0 + 24}" font-weight="bold">{title}</text>']
-    for column, colour in ((3, "#1a6"), (4, "#c63")):
+    for column, colour in lines:
         points = " ".join(at(row[2], row[column]) for row in rows)
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
     for row in rows[::3]:
@@ -70,7 +75,7 @@ def draw(results, path):
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH * len(ranks)}" height="{HEIGHT * len(names) + 40}" '
             'font-family="sans-serif" font-size="10"><rect width="100%" height="100%" fill="white"/>'
             '<text x="12" y="18" font-size="12">GB/s over bytes: <tspan fill="#1a6">hlorun</tspan>, '
-            '<tspan fill="#c63">MPI</tspan></text>')
+            '<tspan fill="#c63">MPI</tspan>, <tspan fill="#bbb">moving the bytes alone</tspan></text>')
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([head] + parts + ["</svg>\n"]))
 
@@ -83,10 +88,11 @@ def main():
         results += measure(program, mpirun, n, seconds)
         gloo[n] = measure_gloo(python, n, seconds) if python else {}
     print(f"{'collective':20}{'ranks':>5}{'bytes':>10}{'us':>12}{'MPI us':>12}{'times as fast':>15}"
-          + (f"{'JAX us':>12}{'times':>8}" if python else ""))
-    for name, n, size, ours, mpi in results:
+          f"{'memory us':>12}{'of it':>7}" + (f"{'JAX us':>12}{'times':>8}" if python else ""))
+    for name, n, size, ours, mpi, memory in results:
         jax = gloo[n].get(size) if name == "all-reduce" else None
         print(f"{name:20}{n:5}{size:10}{ours:12.2f}{mpi:12.2f}{mpi / ours:15.2f}"
+              + (f"{memory:12.2f}{memory / ours:7.0%}" if memory else f"{'-':>12}{'-':>7}")
               + (f"{jax:12.1f}{jax / ours:8.1f}" if jax else ""))
     draw(results, picture)
 

@@ -47,11 +47,36 @@ static const struct {
     [TP_PERMUTE] = {"permute", "HLORUN_PERMUTE"},
 };
 
+static bool is_name(tp_collective_t collective, const char *name) {
+  for (size_t i = 0; i < ALGORITHM_COUNT; i++)
+    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
+  return false;
+}
+
+static hr_status_t no_such_name(tp_collective_t collective, const char *name) {
+  return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", name, collectives[collective].name,
+                  collectives[collective].variable);
+}
+
+/* NULL: it says nothing. */
+static const char *name_in_environment(tp_collective_t collective) {
+  const char *name = getenv(collectives[collective].variable);
+  return name && *name ? name : NULL;
+}
+
+hr_status_t tp_algorithms_check_environment(void) {
+  for (tp_collective_t c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    const char *name = name_in_environment(c);
+    if (name && !is_name(c, name)) return no_such_name(c, name);
+  }
+  return NULL;
+}
+
 void tp_algorithms_from_environment(tp_groups_t *groups) {
   const char *info = getenv("HLORUN_COLL_INFO");
-  for (int c = 0; c < TP_COLLECTIVE_COUNT; c++) {
-    const char *forced = getenv(collectives[c].variable);
-    if (forced && *forced) groups->forced[c] = forced;
+  for (tp_collective_t c = 0; c < TP_COLLECTIVE_COUNT; c++) {
+    const char *name = name_in_environment(c);
+    if (name && is_name(c, name)) groups->forced[c] = name;
   }
   groups->explains = info && *info && strcmp(info, "0") != 0;
 }
@@ -105,12 +130,6 @@ static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t by
   double us = tp_tuning_cost(tuning, row->collective, row->name, scope->size, bytes);
   *out_measured = us >= 0;
   return us >= 0 ? us : row->cost(scope->size, scope->machines, (double)bytes);
-}
-
-static bool is_name(tp_collective_t collective, const char *name) {
-  for (size_t i = 0; i < ALGORITHM_COUNT; i++)
-    if (algorithms[i].collective == collective && strcmp(algorithms[i].name, name) == 0) return true;
-  return false;
 }
 
 /* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
@@ -169,9 +188,7 @@ static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective,
   tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, in_any_order};
   if (is_chosen(choice, &wanted)) return NULL;
   wanted.algorithm = choose(collective, scope, bytes, in_any_order);
-  if (!wanted.algorithm)
-    return hr_error(HR_USAGE, "there is no algorithm \"%s\" for this %s (%s)", forced, collectives[collective].name,
-                    collectives[collective].variable);
+  if (!wanted.algorithm) return no_such_name(collective, forced);
   if (scope->groups->explains && explained) explain(collective, scope, bytes, wanted.algorithm, explained);
   *choice = wanted;
   return NULL;

@@ -1,8 +1,7 @@
 /* The loop: one libuv event loop per process, on a thread of its own, which starts when something first needs it. It
- * delivers timers, signals and bytes from files; sockets of feeds and the progress of transfers join it through
- * tp_loop_uv.
- * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_work_wait,
- * tp_read_wait) not from the loop's own. Callbacks run on the loop thread: they must be short and must not block.
+ * delivers timers and signals; sockets of feeds and the progress of transfers join it through tp_loop_uv.
+ * Thread: the functions here may be called from any thread; those that wait (tp_loop_release, tp_work_wait) not from
+ * the loop's own. Callbacks run on the loop thread: they must be short and must not block.
  * Errors: UNAVAILABLE with libuv's reason. */
 #ifndef TP_LOOP_H
 #define TP_LOOP_H
@@ -50,14 +49,5 @@ void tp_source_wake(tp_source_t *source);
 typedef struct tp_work tp_work_t;
 hr_status_t tp_loop_work(tp_loop_t *loop, tp_loop_fn fn, void *context, tp_work_t **out_work);
 void tp_work_wait(tp_work_t *work); /* until fn has returned; frees the work. Accepts NULL */
-
-/* --- reading ahead: files are read on libuv's worker threads while the program computes --- */
-typedef struct tp_read tp_read_t;
-/* Starts reading size_bytes at offset_bytes of the open file `fd` into `data`, which stays valid until the read has
- * been waited for. */
-hr_status_t tp_loop_read(tp_loop_t *loop, int fd, uint64_t offset_bytes, void *data, size_t size_bytes,
-                         tp_read_t **out_read);
-/* Waits for the end and frees the read. Errors: UNAVAILABLE also if the file is too short. Accepts NULL. */
-hr_status_t tp_read_wait(tp_read_t *read);
 
 #endif

@@ -219,7 +219,7 @@ static void push_messages(mpi_endpoint_t *self) {
 static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   bool is_far = endpoint->local_size < endpoint->world_size;
   if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) push_messages(self_of(endpoint));
-  tp_rest(endpoint->crowded, polls);
+  tp_rest(endpoint->crowded, endpoint->local_size, polls);
 }
 
 /* --- start and end --- */

@@ -136,15 +136,19 @@ static size_t desks_bytes(const tp_shm_t *shm) {
   return ((size_t)shm->local_size * sizeof(tp_shm_desk_t) + 4095) / 4096 * 4096;
 }
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
+/* Heaps begin where large pages do. */
+static size_t heaps_at(const tp_shm_t *shm) {
+  return (desks_bytes(shm) + table_bytes(shm) + TP_SHM_LARGE_PAGE - 1) / TP_SHM_LARGE_PAGE * TP_SHM_LARGE_PAGE;
+}
 static char *heap_of(const tp_shm_t *shm, int local) {
-  return shm->base + desks_bytes(shm) + table_bytes(shm) + (size_t)local * HEAP_BYTES;
+  return shm->base + heaps_at(shm) + (size_t)local * HEAP_BYTES;
 }
 
 static void reckon(tp_shm_t *shm, int local_size) {
   shm->local_size = local_size;
   shm->block_bytes = sizeof(tp_shm_block_t) + (size_t)local_size * sizeof(tp_shm_line_t);
   shm->block_bytes = (shm->block_bytes + 4095) / 4096 * 4096;
-  shm->mapped_bytes = desks_bytes(shm) + table_bytes(shm) + (size_t)local_size * HEAP_BYTES;
+  shm->mapped_bytes = heaps_at(shm) + (size_t)local_size * HEAP_BYTES;
 }
 
 static bool make_long(const tp_shm_t *shm) {
@@ -183,10 +187,23 @@ static void open_file(tp_shm_t *shm, const card_t *first, place_t place, int fir
   if (size > 0 && !strcmp(found, wanted)) shm->fd = open(path, O_RDWR | O_CLOEXEC);
 }
 
+/* At an address that is a multiple of a large page, as offsets in the file are: else there are none. */
+static char *map_at_large_page(const tp_shm_t *shm) {
+  size_t size = shm->mapped_bytes;
+  char *space = mmap(NULL, size + TP_SHM_LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED) return NULL;
+  size_t head = -(uintptr_t)space % TP_SHM_LARGE_PAGE;
+  void *at = mmap(space + head, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, shm->fd, 0);
+  if (head) munmap(space, head);
+  munmap(space + head + size, TP_SHM_LARGE_PAGE - head);
+  if (at != MAP_FAILED) return at;
+  munmap(space + head, size);
+  return NULL;
+}
+
 static bool map_file(tp_shm_t *shm) {
-  void *at = mmap(NULL, shm->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shm->fd, 0);
-  if (at == MAP_FAILED) return false;
-  shm->base = at;
+  shm->base = map_at_large_page(shm);
+  if (!shm->base) return false;
   struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
   if (fcntl(shm->fd, F_SETLK, &alive)) return false;
   atomic_store(&tp_shm_desk(shm, shm->my_local)->state, TP_SHM_HERE);
@@ -372,12 +389,13 @@ static tp_shm_block_t *block_at(const tp_shm_t *shm, uint64_t number) {
 }
 
 /* Entries are never given back, so whoever asks first makes it, and the others find it. A file system may be full. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key) {
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members) {
+  off_t used = (off_t)(sizeof(tp_shm_block_t) + (size_t)members * sizeof(tp_shm_line_t));
   key |= 1;
   for (uint64_t i = 0; i < BLOCKS; i++) {
     tp_shm_block_t *block = block_at(shm, (key + i) / 2 % BLOCKS);
     uint64_t found = 0;
-    if (posix_fallocate(shm->fd, (char *)block - shm->base, (off_t)shm->block_bytes)) return NULL;
+    if (posix_fallocate(shm->fd, (char *)block - shm->base, used)) return NULL;
     if (atomic_compare_exchange_strong(&block->key, &found, key) || found == key) return block;
   }
   return NULL;

@@ -14,6 +14,7 @@
 #define TP_SHM_MEMBERS 255 /* of a group, at most: the sizes of an all-to-all fit into a note */
 #define TP_SHM_SMALL 2048 /* bytes of a member that fit into its note */
 #define TP_SHM_TINY 16    /* into the line of its counter */
+#define TP_SHM_LARGE_PAGE ((size_t)2 << 20) /* bytes: heaps consist of such pages where the kernel has them */
 
 /* What a member says about one transfer. */
 typedef struct tp_shm_note {
@@ -24,15 +25,16 @@ typedef struct tp_shm_note {
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
 } tp_shm_note_t;
 
-/* Written by one member, read by all. Notes alternate: when a transfer is over everybody has come to it, so nobody
- * reads the note of the one before any more. */
+/* Written by one member, read by all. Notes are used in turn, two of them in a group: when a transfer is over everybody
+ * has come to it, so nobody reads the note of the one before any more. */
+#define TP_SHM_NOTES 4
 typedef struct tp_shm_line {
   _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
   struct {
     uint64_t size_bytes; /* of the transfer, to be compared */
     char data[TP_SHM_TINY];
-  } head[2]; /* of the notes, in the cache line that everybody looks at */
-  _Alignas(64) tp_shm_note_t notes[2];
+  } head[TP_SHM_NOTES]; /* of the notes, two of them in the cache line that everybody looks at */
+  _Alignas(64) tp_shm_note_t notes[TP_SHM_NOTES];
 } tp_shm_line_t;
 
 typedef struct tp_shm_block {
@@ -82,8 +84,9 @@ hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm
 void tp_shm_hold(tp_shm_t *shm);
 void tp_shm_let_go(tp_shm_t *shm);
 
-/* The block of this key, which is the same for all that ask; NULL: the table is full, for all alike. */
-tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key);
+/* The block of this key, with lines for so many members, the same for all that ask; NULL: the table is full, for all
+ * alike. */
+tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members);
 
 /* Memory that every process of this machine can read, aligned to pages. NULL: there is no more. Any thread; it may be
  * freed after tp_shm_close too. */

@@ -3,9 +3,9 @@
  * Cost: one step a chunk; each process moves its own bytes once, and all members' once.
  *
  * Arrays: if what all members give and get lies in shared memory anyway, nothing is copied in. Each copies what the
- * others have straight into its own result, which is then in its caches; or, what is too large for them, its own bytes
- * into everybody's results, a block at a time, so that memory is read once. Bytes elsewhere first go to their own place
- * in the result.
+ * others have straight into its own result, which is then in its cache; or, what is too large for it, its own bytes into
+ * everybody's results, a block at a time, so that they are read once. Bytes elsewhere first go to their own place in the
+ * result.
  * Cost: 2 steps; p * n bytes written, as many or n read. */
 #include <string.h>
 
@@ -48,9 +48,14 @@ hr_status_t tp_all_gather_shm_small(tp_request_t *request) {
 
 /* --- arrays --- */
 
-#define SPREAD_BYTES ((size_t)16 << 10) /* read at a time, and written to all */
+#define OWN_CACHE_BYTES ((size_t)1 << 20) /* of results that do not stay in a processor's own cache */
 
-static bool gives(const tp_shm_turn_t *turn, bool is_offered) { return is_offered || streams(turn); }
+/* Bytes that are read at a time, and written to all: memory is written fastest in long rows. */
+static size_t spread_bytes(const tp_shm_turn_t *turn) { return (size_t)(streams(turn) ? 128 : 16) << 10; }
+
+static bool gives(const tp_shm_turn_t *turn, bool is_offered) {
+  return is_offered || (size_t)turn->group->size * turn->size_bytes >= OWN_CACHE_BYTES;
+}
 
 static void take_all(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
@@ -64,14 +69,15 @@ static void take_all(tp_shm_turn_t *turn) {
 static void give_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
   int size = turn->group->size;
   const char *in = member == turn->group->mine ? turn->request->in : tp_shm_in(turn, member);
-  size_t at = (size_t)member * turn->size_bytes, start = (size_t)piece * SPREAD_BYTES, left = turn->size_bytes - start;
+  size_t most = spread_bytes(turn), start = (size_t)piece * most, left = turn->size_bytes - start;
+  size_t at = (size_t)member * turn->size_bytes + start;
   for (int i = 0; i < size; i++)
-    tp_shm_copy(tp_shm_out(turn, (member + i) % size) + at + start, in + start,
-                left < SPREAD_BYTES ? left : SPREAD_BYTES, streams(turn));
+    tp_shm_copy(tp_shm_out(turn, (member + i) % size) + at, in + start, left < most ? left : most, streams(turn));
 }
 
 static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
-  return gives(turn, is_offered) ? (int64_t)((turn->size_bytes + SPREAD_BYTES - 1) / SPREAD_BYTES) : 1;
+  size_t most = spread_bytes(turn);
+  return gives(turn, is_offered) ? (int64_t)((turn->size_bytes + most - 1) / most) : 1;
 }
 
 static hr_status_t move_piece(tp_shm_turn_t *turn, int member, int64_t piece) {

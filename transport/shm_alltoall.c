@@ -83,6 +83,12 @@ static bool received_streams(const tp_shm_turn_t *turn) {
   return tp_shm_streams(bytes, turn->group->size);
 }
 
+/* What a member has for itself; others wait for what came before. */
+static void move_own(tp_shm_turn_t *turn) {
+  const tp_block_t *send = &turn->request->sends[turn->group->mine];
+  tp_shm_copy(turn->request->recvs[turn->group->mine].data, send->data, send->size_bytes, received_streams(turn));
+}
+
 static void copy_out(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
   bool streams = received_streams(turn);
@@ -197,6 +203,7 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
     copy_in(turn);
   }
   tp_shm_did(turn);
+  move_own(turn);
   return NULL;
 }
 
@@ -217,15 +224,12 @@ static hr_status_t keep_lists(tp_request_t *request) {
   return NULL;
 }
 
-/* Keeps the lists, and moves what stays here. */
 static hr_status_t prepare(tp_request_t *request) {
   const tp_block_t *send = &request->sends[request->group->my_index];
   const tp_block_t *recv = &request->recvs[request->group->my_index];
   if (send->size_bytes != recv->size_bytes)
     return hr_error(HR_DISAGREE, "%zu bytes sent to itself, %zu wanted", send->size_bytes, recv->size_bytes);
-  HR_TRY(keep_lists(request));
-  if (send->size_bytes && recv->data != send->data) memmove(recv->data, send->data, send->size_bytes);
-  return NULL;
+  return keep_lists(request);
 }
 
 hr_status_t tp_all_to_all_shm(tp_request_t *request) {
@@ -257,6 +261,7 @@ static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
   if (!turn->steps) {
     give_small(turn);
     tp_shm_did(turn);
+    move_own(turn);
   }
   *out_done = tp_shm_all_did(turn, 1);
   return *out_done ? take_small(turn) : NULL;

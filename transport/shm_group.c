@@ -25,13 +25,14 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   *out_group = NULL;
   for (int k = 0; k < size; k++)
     if (shm->local_of[ranks[k]] < 0) return NULL;
-  tp_shm_block_t *block = tp_shm_block_of(shm, key);
+  tp_shm_block_t *block = tp_shm_block_of(shm, key, size);
   if (!block) return NULL;
   void *memory;
   HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
   tp_shm_group_t *group = memory;
   group->block = block;
   group->shm = shm, group->size = size, group->ranks = ranks, group->mine = -1;
+  group->notes = 2;
   for (int k = 0; k < size; k++) {
     group->lines[k] = &block->lines[k];
     if (ranks[k] == groups->endpoint->rank) group->mine = k;
@@ -69,6 +70,7 @@ static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_g
   HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
   if (!*out_pipe) return NULL;
   (*out_pipe)->stream = key->stream;
+  if (groups->endpoint->crowded) (*out_pipe)->notes = TP_SHM_NOTES;
   return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
 }
 
@@ -181,7 +183,7 @@ static void begin_turn(tp_shm_turn_t *turn) {
 static void end_turn(tp_shm_turn_t *turn) {
   turn->over = true;
   turn->group->turn++;
-  turn->group->previous_base = turn->base;
+  turn->group->bases[tp_shm_note_number(turn)] = turn->base;
   if (turn->stage) turn->stage->until = turn->base + turn->steps;
 }
 
@@ -201,14 +203,22 @@ static hr_status_t move_turn(tp_shm_turn_t *turn) {
   return NULL;
 }
 
+static bool is_under_way(const tp_shm_turn_t *turn) { return turn->group && !turn->over; }
+
+/* Who sends and receives does not stand and wait for its receiver before it has looked at what it receives itself. */
+static hr_status_t move_first_turn(tp_request_t *request) {
+  tp_groups_t *groups = request->groups;
+  bool looked = groups->looks;
+  groups->looks = looked || is_under_way(&request->turns[1]);
+  hr_status_t st = move_turn(&request->turns[0]);
+  groups->looks = looked;
+  return st;
+}
+
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
-  *out_done = true;
-  for (int i = 0; i < 2; i++) {
-    tp_shm_turn_t *turn = &request->turns[i];
-    if (!turn->group || turn->over) continue;
-    HR_TRY(move_turn(turn));
-    *out_done = *out_done && turn->over;
-  }
+  if (is_under_way(&request->turns[0])) HR_TRY(move_first_turn(request));
+  if (is_under_way(&request->turns[1])) HR_TRY(move_turn(&request->turns[1]));
+  *out_done = !is_under_way(&request->turns[0]) && !is_under_way(&request->turns[1]);
   return NULL;
 }
 

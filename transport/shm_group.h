@@ -12,7 +12,8 @@ typedef struct tp_shm_group {
   int size, mine;
   const int *ranks;
   uint64_t count;           /* steps that this process has done */
-  uint64_t previous_base;   /* its steps before the transfer before this one: notes of the one before that are free */
+  uint32_t notes;           /* that it uses in turn: a power of two */
+  uint64_t bases[TP_SHM_NOTES]; /* of a pipe: its steps before the last transfers, by their notes */
   int64_t stream;           /* of a pipe */
   uint64_t known;           /* of a pipe: steps of the receiver when the sender looked last */
   uint32_t next_turn, turn; /* transfers started, and over */
@@ -37,19 +38,23 @@ void tp_shm_give_up(tp_request_t *request); /* of a request that is cancelled */
 
 /* --- for algorithms --- */
 
+/* Which of its notes, and their heads, a transfer has. */
+static inline uint32_t tp_shm_note_number(const tp_shm_turn_t *turn) {
+  return turn->number & (turn->group->notes - 1);
+}
 static inline tp_shm_note_t *tp_shm_note(const tp_shm_turn_t *turn, int member) {
-  return &turn->group->lines[member]->notes[turn->number & 1];
+  return &turn->group->lines[member]->notes[tp_shm_note_number(turn)];
 }
 /* What a member has to transfer, once it has done a step. */
 static inline uint64_t tp_shm_size_of(const tp_shm_turn_t *turn, int member) {
-  return turn->group->lines[member]->head[turn->number & 1].size_bytes;
+  return turn->group->lines[member]->head[tp_shm_note_number(turn)].size_bytes;
 }
 static inline void tp_shm_tell_size(const tp_shm_turn_t *turn) {
-  turn->group->lines[turn->group->mine]->head[turn->number & 1].size_bytes = turn->size_bytes;
+  turn->group->lines[turn->group->mine]->head[tp_shm_note_number(turn)].size_bytes = turn->size_bytes;
 }
 /* Where a member's bytes are that fit into its note. */
 static inline char *tp_shm_small(const tp_shm_turn_t *turn, int member) {
-  if (turn->size_bytes <= TP_SHM_TINY) return turn->group->lines[member]->head[turn->number & 1].data;
+  if (turn->size_bytes <= TP_SHM_TINY) return turn->group->lines[member]->head[tp_shm_note_number(turn)].data;
   return tp_shm_note(turn, member)->data;
 }
 /* Has everybody done so many steps of this transfer? */

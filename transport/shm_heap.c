@@ -4,11 +4,18 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/vec.h"
+#include "transport/shm.h"
 
 #define ALIGNMENT 4096
-#define GROWTH (UINT64_C(4) << 20)
+#define GROWTH (2 * TP_SHM_LARGE_PAGE)
+#define SMALL_GROWTH (UINT64_C(128) << 10)
+#define SMALL_BYTES GROWTH /* of a heap that takes little at a time, as there may be very many */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 typedef struct piece {
   uint64_t start, size; /* bytes from the start of the heap */
@@ -20,6 +27,7 @@ struct tp_shm_heap {
   char *base, *start;
   uint64_t size_bytes, file_bytes; /* the second: as far as the file has memory */
   int error;
+  bool only_small_pages; /* the kernel makes no others */
   pthread_mutex_t lock;
   HR_VEC(piece_t) pieces; /* in the order of their addresses, without gaps */
 };
@@ -45,12 +53,31 @@ void tp_shm_heap_destroy(tp_shm_heap_t *heap) {
   hr_free(heap);
 }
 
+/* Memory for a part of the file as one large page, in which arrays are copied without looking up the address of each
+ * 4 KiB: the kernel makes one of a part that has a page at all. False: it does not, or there is none. */
+static bool take_large_page(const tp_shm_heap_t *heap, uint64_t at) {
+  off_t in_file = (off_t)(heap->start - heap->base) + (off_t)at;
+  return !posix_fallocate(heap->fd, in_file, ALIGNMENT) &&
+         !madvise(heap->start + at, TP_SHM_LARGE_PAGE, MADV_COLLAPSE);
+}
+
+/* Of a heap that has been small, all of it. */
+static void take_large_pages(tp_shm_heap_t *heap, uint64_t end) {
+  uint64_t page = heap->file_bytes <= SMALL_BYTES ? 0 : heap->file_bytes;
+  for (; page + TP_SHM_LARGE_PAGE <= end && !heap->only_small_pages; page += TP_SHM_LARGE_PAGE)
+    heap->only_small_pages = !take_large_page(heap, page);
+}
+
 static bool make_room(tp_shm_heap_t *heap, uint64_t end) {
   if (end <= heap->file_bytes) return true;
-  uint64_t grown = (end + GROWTH - 1) / GROWTH * GROWTH;
+  uint64_t unit = end <= SMALL_BYTES ? SMALL_GROWTH : GROWTH, grown = (end + unit - 1) / unit * unit;
   off_t at = (off_t)(heap->start - heap->base) + (off_t)heap->file_bytes;
-  bool fits = grown <= heap->size_bytes;
-  heap->error = fits ? posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)) : ENOMEM;
+  if (grown > heap->size_bytes) {
+    heap->error = ENOMEM;
+    return false;
+  }
+  if (grown > SMALL_BYTES) take_large_pages(heap, grown);
+  heap->error = posix_fallocate(heap->fd, at, (off_t)(grown - heap->file_bytes)); /* what is still missing */
   if (heap->error) return false;
   heap->file_bytes = grown;
   return true;

@@ -485,7 +485,7 @@ static void mail_rest(tp_endpoint_t *endpoint, uint32_t polls) {
   if (beside)
     beside->vtable->rest(beside, polls);
   else
-    tp_rest(endpoint->crowded, polls);
+    tp_rest(endpoint->crowded, endpoint->local_size, polls);
 }
 
 /* --- life --- */
@@ -502,7 +502,7 @@ static void leave(mail_t *mail) {
     tp_shm_watch_t watch = {0};
     for (uint32_t polls = 0; !has_left(shm, shm->local_of[rank]); polls++) {
       if (tp_shm_watch_is_due(&watch) && !tp_shm_lives(shm, rank)) break;
-      tp_rest(mail->endpoint.crowded, polls);
+      tp_rest(mail->endpoint.crowded, mail->endpoint.local_size, polls);
     }
   }
 }

@@ -1,6 +1,7 @@
 /* Point to point in shared memory: the sender copies a chunk in, the receiver copies it out, at the same time with two
  * buffers between them. Each pair of ranks and stream has a pipe of its own; the sender is done when the receiver is.
- * Small ones lie in the note, and the sender goes on at once: it waits only for a note that has yet to be read.
+ * Small ones lie in the note, and the sender goes on at once: it waits only for a note that has yet to be read. Where
+ * processes compete for processors there are more of them, and who runs gets further before another one must.
  * Cost: one step a chunk; the bytes move once in and once out, both ends working at once. If the sender's array lies in
  * shared memory anyway the receiver copies it from there, whole: one step, and the bytes move once. Where processes
  * compete for processors, and both arrays do, the one who comes second copies, and neither has to run again for it. */
@@ -40,12 +41,13 @@ static hr_status_t send_chunks(tp_shm_turn_t *turn, bool *out_done) {
   return wait_for_receiver(turn, out_done);
 }
 
-/* Has the receiver read the note that this transfer is to have? The line of its counter is looked at as seldom as can
- * be: it is in another processor's cache. */
+/* Has the receiver read the note that this transfer is to have: was it through with the one that had it before when the
+ * next one began? The line of its counter is looked at as seldom as can be: it is in another processor's cache. */
 static bool note_is_free(tp_shm_turn_t *turn) {
   tp_shm_group_t *pipe = turn->group;
-  if (pipe->known >= pipe->previous_base) return true;
-  if (!tp_shm_member_counted(turn, RECEIVER, pipe->previous_base)) return false;
+  uint64_t base = pipe->bases[(turn->number + 1) & (pipe->notes - 1)];
+  if (pipe->known >= base) return true;
+  if (!tp_shm_member_counted(turn, RECEIVER, base)) return false;
   pipe->known = atomic_load_explicit(&pipe->lines[RECEIVER]->count, memory_order_acquire);
   return true;
 }

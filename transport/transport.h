@@ -36,7 +36,7 @@ typedef struct tp_vtable {
   /* Gives up a transfer that will not be waited for. A receive does not touch its data any more. */
   void (*cancel)(tp_endpoint_t *endpoint, tp_message_t *message);
   /* Lets others run before the next poll; `polls`: how many in a row found nothing. Returns after a few milliseconds at
-   * the latest, whatever happens. */
+   * the latest, whatever happens; where there are hundreds of processes, of tens of milliseconds. */
   void (*rest)(tp_endpoint_t *endpoint, uint32_t polls);
   /* For tp_close. Orderly end, after which the endpoint is gone; `failed`: this rank gives up, make sure that the
    * others notice and end (over MPI it does not return: the process ends with endpoint->exit_code). */
@@ -82,6 +82,10 @@ hr_status_t tp_single_open(tp_endpoint_t **out_endpoint);
  * writes the table by which later runs choose (transport/tuning.h) on rank 0: to `path`, NULL being the usual place,
  * which *out_path then names as long as the endpoint lives. All ranks call it together, as the first thing. */
 hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path);
+
+/* Do the variables that name algorithms (HLORUN_ALLREDUCE) name some that there are? Others count for nothing.
+ * Errors: USAGE. */
+hr_status_t tp_algorithms_check_environment(void);
 
 /* For tests: every transfer that this process starts from now on starts up to `most_ms` late, at random. 0: none
  * does. */

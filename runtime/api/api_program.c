@@ -147,6 +147,7 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
                                  .unproved = options->unproved,
                                  .compiled = program->client->options.engine != HLORUN_ENGINE_REFERENCE,
                                  .each_step = is_checking() || program->client->trace,
+                                 .each_result = is_checking(),
                                  .start_workers = start_workers,
                                  .probe = probe_of(options),
                                  .workers_context = &program->client->pool,

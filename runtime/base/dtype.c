@@ -1,4 +1,5 @@
 #include "base/dtype.h"
+#include "base/clones.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -170,8 +171,8 @@ static inline uint16_t f32_to_f16(float value) {
 }
 
 /* Arrays of half precision, in the widest vectors of the processor. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE_LOOP __attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "avx2", "default")))
+#if HR_HAS_CLONES
+#define WIDE_LOOP __attribute__((optimize("O3"))) HR_CLONES("arch=x86-64-v4", "avx2", "default")
 #else
 #define WIDE_LOOP
 #endif

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 
 #define SPINS 4000       /* about 20 us of pauses before a worker goes to sleep */
-#define CHUNKS_A_WORKER 4
 
 /* A worker that sleeps, or whose core others have, must not be waited for: who comes late finds the door closed. */
 #define OPEN (1u << 31)
@@ -210,8 +209,8 @@ void hr_workers_for(hr_workers_t *workers, int64_t count, int64_t grain, hr_work
     fn(context, 0, count, 0);
     return;
   }
-  int64_t chunk = (count + (int64_t)workers->options.count * CHUNKS_A_WORKER - 1) /
-                  ((int64_t)workers->options.count * CHUNKS_A_WORKER);
+  int64_t chunk = (count + (int64_t)workers->options.count * HR_WORKERS_CHUNKS - 1) /
+                  ((int64_t)workers->options.count * HR_WORKERS_CHUNKS);
   run_region(workers, &(region_t){fn, context, count, chunk < grain ? grain : chunk, count});
 }
 

@@ -29,6 +29,14 @@ int hr_workers_count(const hr_workers_t *workers); /* NULL: 1 */
 /* A part of a loop: the units begin <= i < end, on one worker. */
 typedef void (*hr_workers_fn)(void *context, int64_t begin, int64_t end, int worker);
 
+#define HR_WORKERS_CHUNKS 4 /* so many for each worker, if there are more units */
+
+/* So many units, or a few more, that all workers have equally much to do. */
+static inline int64_t hr_workers_even(int64_t count, int workers) {
+  int64_t unit = count > workers * HR_WORKERS_CHUNKS ? workers * HR_WORKERS_CHUNKS : workers;
+  return (count + unit - 1) / unit * unit;
+}
+
 /* Runs `fn` over the units 0 .. count-1, cut into chunks of at least `grain`, and returns when all are done. Chunks are
  * dealt out as workers become free; one that comes when none is left, as it slept or its core was busy, is not waited
  * for. With no more than `grain` units, or a pool of one (or NULL), it is a plain call.

@@ -11,7 +11,7 @@
  * First a filter: a stop is safe if all that it may wait for are safe. Then a look at likely cycles. What is left is
  * searched exactly, short cycles first. */
 #include "base/map.h"
-#include "check/orders.h"
+#include "check/event_orders.h"
 #include "check/any_order.h"
 
 #define DEFAULT_LIMIT 30000000

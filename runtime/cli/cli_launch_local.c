@@ -18,7 +18,7 @@
 #include "transport/launched.h"
 
 #define EXIT_NOT_STARTED 5
-#define MOST_PROCESSES 1024 /* of a machine: they have memory for each pair of them */
+#define MOST_PROCESSES 4096 /* of a machine: they map memory of each */
 #define LOOK_MS 50
 #define END_MS 2000  /* how long the others may take to end when one has failed, */
 #define LAST_MS 1000 /* and once they were told to */

@@ -22,6 +22,7 @@
 #include "cli/cli_stop.h"
 #include "cli/cli_trace.h"
 #include "cli/cli_verdict.h"
+#include "transport/transport.h"
 
 typedef struct run {
   const hr_options_t *options;
@@ -101,7 +102,8 @@ static hr_status_t open_client(run_t *run) {
   HR_TRY(hlorun_client_create(&options, &run->client));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
-  return cli_signals_watch(run->client);
+  HR_TRY(cli_signals_watch(run->client));
+  return cli_agree(run->client, tp_algorithms_check_environment());
 }
 
 static hr_status_t open_plugins(const hr_options_t *options) {

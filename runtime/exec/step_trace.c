@@ -39,6 +39,20 @@ static const char *why_reference(const flat_step_t *step) {
   return op_emits[instr->op] == EMIT_NONE ? "no native kernel for this op" : "no code for this form or type";
 }
 
+/* Of two instructions that are done together. */
+static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_subject_t *subject) {
+  const hlo_instr_t *first = step->first->op.instr, *second = step->source->op.instr;
+  hr_text_t text;
+  hr_text_init(&text);
+  hr_text_printf(&text, "%.*s + %.*s", HR_STR_ARGS(first->name), HR_STR_ARGS(second->name));
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_cstr(&trace->arena, (hr_str_t){text.data, text.size}, &subject->name);
+  hr_text_deinit(&text);
+  subject->op = hlo_op_name(first->op);
+  subject->same = instr_hash(first, subject->same);
+  return st;
+}
+
 static void describe_native(const flat_step_t *step, hr_trace_subject_t *subject) {
   const hlo_instr_t *instr = step->source->op.instr;
   subject->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
@@ -78,6 +92,7 @@ hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace
     const flat_step_t *step = &flat->steps[s];
     describe_kind(step, &subjects[s]);
     if (step->source) HR_TRY(describe(trace, step->source->op.instr, &subjects[s]));
+    if (step->first) HR_TRY(name_both(trace, step, &subjects[s]));
   }
   *out_subjects = subjects;
   return NULL;

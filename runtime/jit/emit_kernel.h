@@ -64,6 +64,8 @@ typedef struct jit_emit {
   LLVMValueRef mask;                                   /* lanes that exist; NULL: all */
   int lane_phase, lane_period;  /* lane 0's variable is so much more than a multiple of the period; 0: not known */
   int64_t lane_from, lane_to;   /* the lanes' variable is in this part of its loop; equal: not known */
+  int part_var;                 /* a variable around it is in this part of its loop, likewise */
+  int64_t part_from, part_to;
   jit_entry_t entries[JIT_ENTRIES]; /* those that were written last */
   /* Values that go from one iteration to the next, of whatever loop is open: set before, read and set in it. */
   int carry_count;
@@ -152,6 +154,8 @@ bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
 /* low <= expr < high in each lane, as a constant; NULL: it is not known. */
 LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
+/* The same of an index that depends on no lane. */
+LLVMValueRef jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
 /* Does the divisor divide expr? As above. */
 LLVMValueRef jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor);
 /* Does a load at these offsets fit into few enough vectors? */

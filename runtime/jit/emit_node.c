@@ -53,6 +53,7 @@ static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t
     return;
   }
   LLVMValueRef value = jit_emit_node(emit, node);
+  if (value == llvm()->ConstAllOnes(llvm()->TypeOf(value))) return;
   LLVMValueRef *place = jit_lanes(llvm()->TypeOf(value)) > 1 ? &guard->lanes : &guard->all;
   jit_emit_at(emit, depth);
   *place = jit_emit_both(emit, *place, value);
@@ -104,7 +105,8 @@ static LLVMValueRef index_value(jit_emit_t *emit, const jit_node_t *node) {
 static LLVMValueRef range_value(jit_emit_t *emit, const jit_node_t *node) {
   LLVMBuilderRef b = emit->code->builder;
   bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
-  LLVMValueRef known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high) : NULL;
+  LLVMValueRef known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
+                                : jit_part_range(emit, node->expr, node->low, node->high);
   if (known) return known;
   LLVMValueRef value = expr_value(emit, node->expr), above = NULL, below = NULL;
   LLVMTypeRef type = llvm()->TypeOf(value);

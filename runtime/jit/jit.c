@@ -45,12 +45,13 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 /* --- requests -------------------------------------------------------------------------------------------------- */
 
 static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body,
-                              const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
-                              jit_kernel_t **out_kernel) {
+                              const fusion_form_t *form, int part, const op_native_grid_t *behind,
+                              const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
   kernel->key = *key;
+  if (behind) kernel->behind = *behind;
   HR_TRY(hr_map_put(&jit->kernels, (hr_str_t){(const char *)&kernel->key, sizeof kernel->key}, kernel, NULL));
   hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
   if (st) kernel->is_declined = true;
@@ -61,13 +62,14 @@ static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_comput
 }
 
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers) {
+                        int part, const op_native_grid_t *behind, jit_kernel_t **out_kernel,
+                        jit_buffer_list_t *out_buffers) {
   jit_key_t key;
-  HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, &key, out_buffers));
+  HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, behind, &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, (hr_str_t){(const char *)&key, sizeof key});
   bool is_gone = *out_kernel && (*out_kernel)->is_gone;
-  if (!*out_kernel || is_gone) HR_TRY(new_kernel(jit, &key, body, form, part, out_buffers, out_kernel));
+  if (!*out_kernel || is_gone) HR_TRY(new_kernel(jit, &key, body, form, part, behind, out_buffers, out_kernel));
   (*out_kernel)->uses++;
   return NULL;
 }

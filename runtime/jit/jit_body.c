@@ -35,6 +35,7 @@ hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_c
   instrs[count].id = (uint32_t)count, instrs[count].operands = operands, instrs[count].parent = body;
   *body = (hlo_computation_t){.name = instr->name, .module = instr->parent->module, .root = &instrs[count]};
   body->instrs.data = list, body->instrs.count = (size_t)count + 1;
+  body->params.data = list, body->params.count = (size_t)count;
   *out_body = body;
   return NULL;
 }

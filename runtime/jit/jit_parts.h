@@ -34,6 +34,8 @@ typedef struct jit_copy {
   size_t bytes;
 } jit_copy_t;
 
+extern const op_native_behind_t jit_behind; /* of plans of jit_native */
+
 #define JIT_ALONE_NS 20000.0 /* less than this stays on the caller */
 
 /* A plan of jit_native. */
@@ -45,11 +47,14 @@ typedef struct jit_plan {
   bool is_direct; /* one small kernel, which takes the step's arrays as they come */
   int64_t unit_count;
   double ns;
+  op_native_grid_t grid; /* of a plan that comes behind another step; else rows 0 */
 } jit_plan_t;
 
-/* The kernel of a part: one that was asked for before, or a new one. *out_buffers: the part's arrays. */
+/* The kernel of a part: one that was asked for before, or a new one. `behind`: NULL, or the grid by which it is to be
+ * done. *out_buffers: the part's arrays. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, jit_kernel_t **out_kernel, jit_buffer_list_t *out_buffers);
+                        int part, const op_native_grid_t *behind, jit_kernel_t **out_kernel,
+                        jit_buffer_list_t *out_buffers);
 /* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body);
 

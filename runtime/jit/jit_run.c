@@ -95,14 +95,15 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
 }
 
 static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                              jit_plan_t *plan, size_t *scratch_bytes, bool *out_declined) {
+                              const op_native_grid_t *behind, jit_plan_t *plan, size_t *scratch_bytes,
+                              bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
   for (int part = 0; part < form->part_count; part++) {
     jit_call_t *call = &plan->calls[part];
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
-    HR_TRY(jit_request(jit, arena, body, form, part, &kernel, &buffers));
+    HR_TRY(jit_request(jit, arena, body, form, part, behind, &kernel, &buffers));
     *out_declined = kernel->is_declined;
     if (*out_declined) return NULL;
     call->kernel = kernel;
@@ -123,7 +124,7 @@ static double bytes_of(const hlo_shape_t *shape) {
 }
 
 static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr, const hlo_computation_t *body,
-                             op_native_step_t *out) {
+                             const op_native_grid_t *behind, op_native_step_t *out) {
   fusion_form_t form;
   jit_plan_t *plan;
   uint64_t *reuse;
@@ -135,23 +136,75 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
-  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, plan, &scratch_bytes, &declined));
+  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, behind, plan, &scratch_bytes,
+                    &declined));
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse, words);
   plan_copies(plan, &form, reuse, words);
   plan->is_direct = is_direct(plan, instr);
   *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .reuse_words = words,
-                            .bytes = bytes_of(instr->shape)};
+                            .bytes = bytes_of(instr->shape), .parts.behind = &jit_behind};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
+  return NULL;
+}
+
+static hr_status_t body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body) {
+  if (instr->op != HLO_FUSION) return jit_body_of(arena, instr, out_body);
+  *out_body = instr->called[0];
   return NULL;
 }
 
 static hr_status_t prepare(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const hlo_computation_t *body;
   if (!target->emitter || !op_can_emit(step->instr)) return NULL;
-  if (step->instr->op == HLO_FUSION) return plan_body(target, step->instr, step->instr->called[0], out);
-  HR_TRY(jit_body_of(target->arena, step->instr, &body));
-  return plan_body(target, step->instr, body, out);
+  HR_TRY(body_of(target->arena, step->instr, &body));
+  return plan_body(target, step->instr, body, NULL, out);
+}
+
+/* --- behind another step --------------------------------------------------------------------------------------- */
+
+static void give_back(const jit_plan_t *plan) {
+  for (int c = 0; c < plan->call_count; c++) plan->calls[c].kernel->uses--;
+}
+
+/* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
+static jit_reach_t reach_of(const jit_plan_t *plan, int leaf) {
+  const jit_call_t *call = &plan->calls[0];
+  if (plan->call_count != 1 || !plan->is_flat) return JIT_REACH_ALL;
+  for (int k = 0; k < call->kernel->buffer_count; k++)
+    if (call->in[k] == leaf) return call->kernel->reach[k];
+  return JIT_REACH_ALL;
+}
+
+/* A plan for this grid, if it reads the leaf there only. */
+static hr_status_t plan_behind(const op_native_target_t *target, const op_step_t *step, int leaf,
+                               const op_native_grid_t *grid, op_native_step_t *out) {
+  const hlo_computation_t *body;
+  op_native_step_t made = {0};
+  HR_TRY(body_of(target->arena, step->instr, &body));
+  HR_TRY(plan_body(target, step->instr, body, grid, &made));
+  if (!made.plan) return NULL;
+  jit_plan_t *plan = (jit_plan_t *)made.plan;
+  if (reach_of(plan, leaf) < (grid->unit ? JIT_REACH_PLACE : JIT_REACH_ROWS)) {
+    give_back(plan);
+    return NULL;
+  }
+  plan->grid = *grid;
+  *out = made;
+  return NULL;
+}
+
+static hr_status_t prepare_behind(const op_native_target_t *target, const op_step_t *step, const void *opaque, int leaf,
+                                  op_native_grid_t *grid, op_native_step_t *out) {
+  const jit_plan_t *before = opaque;
+  if (before->call_count != 1 || !before->is_flat) return NULL;
+  if (grid->unit) HR_TRY(plan_behind(target, step, leaf, grid, out));
+  if (!out->plan && grid->whole_rows) {
+    grid->unit = 0;
+    HR_TRY(plan_behind(target, step, leaf, grid, out));
+  }
+  if (out->plan) give_back(before);
+  return NULL;
 }
 
 uint64_t jit_plan_hash(const void *opaque) {
@@ -233,6 +286,13 @@ static void set_pointers(const jit_plan_t *plan, char *scratch, void *const *in,
   }
 }
 
+static void copy_updated(const jit_plan_t *plan, void *const *in, void *const *out) {
+  for (int c = 0; c < plan->copy_count; c++) {
+    const jit_copy_t *copy = &plan->copies[c];
+    if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
+  }
+}
+
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
   const jit_plan_t *plan = opaque;
   run_t run = {.plan = plan, .scratch = env->scratch};
@@ -242,15 +302,31 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
     return NULL;
   }
   set_pointers(plan, env->scratch, in, out);
-  for (int c = 0; c < plan->copy_count; c++) {
-    const jit_copy_t *copy = &plan->copies[c];
-    if (in[copy->in] != out[copy->out]) memcpy(out[copy->out], in[copy->in], copy->bytes);
-  }
+  copy_updated(plan, in, out);
   if (plan->is_flat)
     share_out(env, &run, run_flat, plan->unit_count, plan->ns);
   else
     run_in_turn(env, &run);
   return NULL;
 }
+
+static void begin(const op_native_run_t *env, const void *plan, void *const *in, void *const *out) {
+  set_pointers(plan, env->scratch, in, out);
+  copy_updated(plan, in, out);
+}
+
+static void run_part(const op_native_run_t *env, const void *opaque, const op_native_part_t *part, int worker) {
+  const jit_plan_t *plan = opaque;
+  const op_native_grid_t *grid = &plan->grid;
+  run_t run = {.plan = plan, .scratch = env->scratch};
+  int64_t unit = grid->unit ? grid->unit : grid->columns, first = part->column / unit;
+  int64_t last = (part->column + part->columns + unit - 1) / unit;
+  for (int64_t block = first; block < last; block++) {
+    int64_t at = block * grid->rows + part->row;
+    run_units(&run, &plan->calls[0], 0, at, at + part->rows, worker);
+  }
+}
+
+const op_native_behind_t jit_behind = {prepare_behind, begin, run_part};
 
 const op_native_t jit_native = {"generated code", prepare, run};

@@ -125,6 +125,10 @@ static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit
   HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
   for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
   if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
+  if (!kernel->behind.rows) return NULL;
+  const jit_reach_t *reach = kernel->reach;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->reach));
+  memcpy(kernel->reach, reach, (size_t)kernel->buffer_count * sizeof *reach);
   return NULL;
 }
 
@@ -172,6 +176,7 @@ static hr_status_t plan_written_out(jit_kernel_t *kernel) {
 /* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
+  kernel->nest.apart = kernel->behind.rows;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
   hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
@@ -192,6 +197,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   kernel->target = target, kernel->body = body, kernel->form = *form;
   hr_status_t st = take_roots(kernel, part);
   if (!st) st = plan_form(kernel);
+  if (!st && kernel->behind.rows) st = jit_kernel_find_reach(kernel);
   if (!st) st = keep_lists(kernel, arena, buffers);
   kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
   if (st) hr_arena_deinit(&kernel->arena);

@@ -23,6 +23,7 @@ typedef struct jit_nest {
   int64_t sizes[JIT_MAX_LOOPS];
   int64_t strides[JIT_MAX_LOOPS]; /* kLoop: of each variable in the index */
   int dims[JIT_MAX_LOOPS]; /* kInput: the dimension of the space that each is a part of */
+  int64_t apart; /* the first variables multiply to this: they are not merged with those behind them; 0: any may be */
 } jit_nest_t;
 
 typedef struct jit_phase {
@@ -42,6 +43,16 @@ typedef struct jit_root {
   bool streams; /* too big to be in a cache afterwards */
 } jit_root_t;
 
+/* How far from a part of a grid a kernel reads an array that lies as the grid does. */
+typedef enum jit_reach { JIT_REACH_ALL, JIT_REACH_ROWS, JIT_REACH_PLACE } jit_reach_t;
+
+/* Parts of a loop in which conditions on its variable do not change. */
+#define JIT_MAX_PARTS 8
+typedef struct jit_parts {
+  int count;
+  int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS];
+} jit_parts_t;
+
 typedef struct jit_kernel jit_kernel_t;
 struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
@@ -60,11 +71,16 @@ struct jit_kernel {
   int64_t written_out; /* kLoop made of a kInput whose results have so few terms; 0: none */
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
+  int part_var;      /* kLoop: a loop whose parts are written one by one, if they are more than one */
+  jit_parts_t parts;
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];
   size_t scratch_bytes; /* of the phases together */
   size_t worker_bytes;
+  op_native_grid_t behind; /* units are parts of this grid, by which a buffer becomes ready: rows, or, if it has a unit,
+                            * blocks of so many columns, all rows of one before the next; rows 0: anything else */
   int buffer_count;
+  jit_reach_t *reach; /* of each buffer, for parts of `behind` */
   int *buffers; /* arrays that the code reads, as positions in the list that came with the key */
   uint64_t *reuse;   /* by root: buffers whose bytes it may have, as op_native_step_t has operands */
   double node_work;  /* how long its code takes to make: nodes */
@@ -77,8 +93,8 @@ struct jit_kernel {
   jit_kernel_t *next;
 };
 
-/* Lays out part number `part` of a fusion: finds formula, loops, units, phases. kernel->is_declined says that there is
- * no code for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
+/* Lays out part number `part` of a fusion: finds formula, loops, units, phases; kernel->behind is set before.
+ * kernel->is_declined says that there is no code for it. Thread: any, each with a kernel of its own. Errors: NO_MEMORY. */
 hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
                             const fusion_form_t *form, int part, const jit_buffer_list_t *buffers,
                             jit_kernel_t *kernel);
@@ -90,21 +106,19 @@ hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 /* What names a part: everything that decides its code; and the arrays that it may read, in an order that is the same in
  * equal parts. */
 hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                           const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers);
+                           const fusion_form_t *form, int part, const op_native_grid_t *behind, jit_key_t *out_key,
+                           jit_buffer_list_t *out_buffers);
 
 /* --- for the files of this part only --------------------------------------------------------------------------- */
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */
-#define JIT_MAX_PARTS 8
-typedef struct jit_inner {
-  int count;
-  int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS]; /* all but the last end at a multiple of an iteration */
-} jit_inner_t;
-
 int jit_inner_vectors(const jit_kernel_t *kernel);
-void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner);
+/* All parts but the last end at a multiple of an iteration. */
+void jit_inner_parts(const jit_kernel_t *kernel, jit_parts_t *out_parts);
+/* Of the outermost loop around it that falls into parts; none: the part is all. */
+void jit_outer_parts(jit_kernel_t *kernel);
 /* Is every load that differs from lane to lane one of a few whole vectors? */
 bool jit_inner_fits(const jit_kernel_t *kernel);
 
@@ -127,6 +141,10 @@ bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula);
 bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots, int root_count);
 /* Sizes of a shape, without those of 1. */
 void jit_nest_of(const hlo_shape_t *shape, jit_nest_t *out_nest);
+/* How many outermost variables multiply to `count`; -1: no number of them does. */
+int jit_nest_split_at(const jit_nest_t *nest, int64_t count);
+/* Finds kernel->reach once loops and formula are final; UNSUPPORTED if units cannot be parts of kernel->behind. */
+hr_status_t jit_kernel_find_reach(jit_kernel_t *kernel);
 int64_t jit_nest_count(const jit_nest_t *nest);
 
 /* A region (region.h). */

@@ -8,6 +8,7 @@
 
 #define MOST_VECTORS 8
 #define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
+#define MOST_NODES_AROUND 640 /* of parts of a loop around it, each of which needs only some of them */
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the remainder of an index
  * repeats; `vectors` if there is none. */
@@ -54,17 +55,17 @@ bool jit_inner_fits(const jit_kernel_t *kernel) {
 
 /* --- parts ----------------------------------------------------------------------------------------------------- */
 
-static void add_part(jit_inner_t *inner, int64_t from, int64_t to) {
+static void add_part(jit_parts_t *inner, int64_t from, int64_t to) {
   if (from >= to || inner->count == JIT_MAX_PARTS) return;
   inner->from[inner->count] = from, inner->to[inner->count++] = to;
 }
 
-/* The first value of the variable at which an index is at least `bound`; `size`: none. */
-static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int64_t bound, int64_t size) {
-  int64_t low = 0, high = size;
+/* The first value of a variable at which an index is at least `bound`; its size: none. */
+static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, int var, int64_t bound) {
+  int64_t low = 0, high = kernel->nest.sizes[var];
   while (low < high) {
     int64_t middle = (low + high) / 2;
-    if (jit_lane_value(&kernel->formula->exprs, expr, kernel->nest.rank - 1, middle) >= bound)
+    if (jit_lane_value(&kernel->formula->exprs, expr, var, middle) >= bound)
       high = middle;
     else
       low = middle + 1;
@@ -72,27 +73,28 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
   return low;
 }
 
-/* The least value above `above` at which a condition changes; `size`: none. */
-static int64_t next_change(const jit_kernel_t *kernel, int64_t above, int64_t size) {
-  int64_t next = size;
+/* The least value above `above` at which a condition changes; the variable's size: none. */
+static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
+  int64_t next = kernel->nest.sizes[var];
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->formula->exprs, node->expr, kernel->nest.rank - 1)) continue;
-    int64_t changes[] = {first_above(kernel, node->expr, node->low, size),
-                         first_above(kernel, node->expr, node->high, size)};
+    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->formula->exprs, node->expr, var)) continue;
+    int64_t changes[] = {first_above(kernel, node->expr, var, node->low),
+                         first_above(kernel, node->expr, var, node->high)};
     for (int k = 0; k < 2; k++)
       if (changes[k] > above && changes[k] < next) next = changes[k];
   }
   return next;
 }
 
-void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner) {
+void jit_inner_parts(const jit_kernel_t *kernel, jit_parts_t *out_parts) {
   if (kernel->unrolled) {
-    *out_inner = (jit_inner_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+    *out_parts = (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
     return;
   }
-  int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
-  jit_inner_t inner = {.count = 0};
-  for (int64_t at = next_change(kernel, 0, size); at < size; at = next_change(kernel, at, size)) {
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
+  jit_parts_t inner = {.count = 0};
+  for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
     int64_t before = at / step * step, after = (at + step - 1) / step * step;
     if (after > size) after = size;
     add_part(&inner, done, before);
@@ -102,6 +104,29 @@ void jit_inner_parts(const jit_kernel_t *kernel, jit_inner_t *out_inner) {
   add_part(&inner, done, size);
   bool is_large = inner.count * kernel->formula->node_count * kernel->vectors > MOST_NODES;
   if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
-  if (inner.count < 2) inner = (jit_inner_t){.count = 1, .from = {0}, .to = {size}};
-  *out_inner = inner;
+  if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
+  *out_parts = inner;
+}
+
+static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
+  int64_t size = kernel->nest.sizes[var], done = 0;
+  out_parts->count = 0;
+  while (done < size) {
+    int64_t next = next_change(kernel, var, done);
+    add_part(out_parts, done, next);
+    done = next;
+  }
+}
+
+void jit_outer_parts(jit_kernel_t *kernel) {
+  int inner = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  jit_parts_t parts;
+  kernel->parts.count = 0;
+  if (kernel->has_tiles || kernel->lanes == 1) return;
+  for (int var = 0; var < inner && !kernel->parts.count; var++) {
+    find_parts(kernel, var, &parts);
+    bool is_large = parts.count * kernel->formula->node_count * kernel->vectors > MOST_NODES_AROUND;
+    if (parts.count > 1 && parts.to[parts.count - 1] == kernel->nest.sizes[var] && !is_large)
+      kernel->part_var = var, kernel->parts = parts;
+  }
 }

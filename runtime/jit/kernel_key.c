@@ -110,6 +110,12 @@ static hr_status_t add_part(key_text_t *key, const fusion_form_t *form, int part
   return NULL;
 }
 
+static hr_status_t add_grid(key_text_t *key, const op_native_grid_t *grid) {
+  HR_TRY(add(key, grid->rows));
+  HR_TRY(add(key, grid->columns));
+  return add(key, grid->unit);
+}
+
 static void finish(const key_text_t *key, jit_key_t *out_key) {
   size_t bytes = key->words.count * sizeof *key->words.data;
   out_key->high = hr_hash_bytes(key->words.data, bytes, 0x6a09e667f3bcc908u);
@@ -117,7 +123,8 @@ static void finish(const key_text_t *key, jit_key_t *out_key) {
 }
 
 hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                           const fusion_form_t *form, int part, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
+                           const fusion_form_t *form, int part, const op_native_grid_t *behind, jit_key_t *out_key,
+                           jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
   out_buffers->count = 0;
@@ -126,6 +133,7 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
   if (!st) st = add_part(&key, form, part);
+  if (!st && behind) st = add_grid(&key, behind);
   if (!st) finish(&key, out_key);
   HR_VEC_FREE(&key.words);
   hr_free(memory);

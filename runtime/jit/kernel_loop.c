@@ -66,7 +66,7 @@ static hr_status_t build_in_order(jit_kernel_t *kernel) {
 /* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
 static hr_status_t join_short(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->nest, before = *nest;
-  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes) {
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->apart) {
     nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
     nest->rank--;
   }
@@ -104,6 +104,15 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
+/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_reach. */
+static void choose_grid(jit_kernel_t *kernel) {
+  const op_native_grid_t *grid = &kernel->behind;
+  int rank = jit_nest_split_at(&kernel->nest, grid->rows);
+  kernel->unit_rank = rank < 0 ? 0 : rank;
+  kernel->block = grid->unit < grid->columns ? grid->unit : 0;
+  kernel->phases[0].units = grid->rows * (kernel->block ? (grid->columns + grid->unit - 1) / grid->unit : 1);
+}
+
 /* Blocks begin at multiples of an iteration, by which lanes are known. */
 static void choose_units(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
@@ -134,7 +143,7 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
-    root->streams = whole && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+    root->streams = whole && !kernel->behind.rows && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }
@@ -189,7 +198,11 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
-  choose_units(kernel);
+  if (kernel->behind.rows)
+    choose_grid(kernel);
+  else
+    choose_units(kernel);
+  jit_outer_parts(kernel);
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
@@ -272,7 +285,7 @@ static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, LLVMValueRef
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_inner_t *inner, jit_lanes_t *how,
+static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner, jit_lanes_t *how,
                         LLVMValueRef block) {
   LLVMBuilderRef b = emit->code->builder;
   int64_t size = kernel->nest.sizes[how->var];
@@ -294,7 +307,7 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_inner_
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
   jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
                      .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
-  jit_inner_t inner;
+  jit_parts_t inner;
   jit_inner_parts(kernel, &inner);
   if (block) {
     write_block(emit, kernel, &inner, &how, block);
@@ -306,15 +319,52 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   }
 }
 
-static void write_middle(jit_emit_t *emit, jit_kernel_t *kernel, int var, LLVMValueRef block) {
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
+                         LLVMValueRef block);
+
+/* The part of the variable's loop in which it is now has code of its own. */
+static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, const LLVMValueRef *fixed, LLVMValueRef block) {
+  LLVMBuilderRef b = emit->code->builder;
+  int var = kernel->part_var;
+  for (int p = 0; p < kernel->parts.count; p++) {
+    jit_if_t taken;
+    jit_emit_at(emit, emit->level);
+    LLVMValueRef value = emit->variables[var], from = jit_emit_i64(emit, kernel->parts.from[p]);
+    LLVMValueRef above = llvm()->BuildICmp(b, LLVMIntSGE, value, from, "");
+    LLVMValueRef below = llvm()->BuildICmp(b, LLVMIntSLT, value, jit_emit_i64(emit, kernel->parts.to[p]), "");
+    jit_if_begin(emit, llvm()->BuildAnd(b, above, below, ""), &taken);
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+    emit->part_var = var, emit->part_from = kernel->parts.from[p], emit->part_to = kernel->parts.to[p];
+    write_around(emit, kernel, var + 1, fixed, block);
+    emit->part_from = emit->part_to = 0;
+    jit_if_end(emit, &taken);
+    emit->levels[emit->level].epoch = ++emit->last_epoch;
+  }
+}
+
+static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
+                         LLVMValueRef block) {
+  if (kernel->parts.count && var == kernel->part_var)
+    write_parts(emit, kernel, fixed, block);
+  else
+    write_around(emit, kernel, var + 1, fixed, block);
+}
+
+/* The loops from `var` on. Those that a unit fixes have one value each. */
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
+                         LLVMValueRef block) {
   jit_loop_t loop;
   if (var >= inner_of(kernel)) {
     write_inner(emit, kernel, block);
-    return;
+  } else if (var < kernel->unit_rank) {
+    jit_level_enter(emit, var, fixed[var]);
+    write_inside(emit, kernel, var, fixed, block);
+    jit_level_leave(emit);
+  } else {
+    jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
+    write_inside(emit, kernel, var, fixed, block);
+    jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->nest.sizes[var]), 1);
   }
-  jit_loop_begin(emit, var, jit_emit_i64(emit, 0), &loop);
-  write_middle(emit, kernel, var + 1, block);
-  jit_loop_end(emit, &loop, jit_emit_i64(emit, kernel->nest.sizes[var]), 1);
 }
 
 /* One variable out of what is left of the unit's number: the innermost first. */
@@ -326,20 +376,29 @@ static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t 
   return llvm()->BuildURem(b, whole, divisor, "");
 }
 
+/* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
+static LLVMValueRef take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMValueRef rows = jit_emit_i64(emit, kernel->behind.rows);
+  jit_emit_at(emit, emit->level);
+  LLVMValueRef block = llvm()->BuildUDiv(b, emit->begin, rows, ""), before = llvm()->BuildMul(b, block, rows, "");
+  emit->begin = llvm()->BuildSub(b, emit->begin, before, "");
+  emit->end = llvm()->BuildSub(b, emit->end, before, "");
+  return block;
+}
+
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
-  LLVMValueRef values[JIT_MAX_LOOPS], block = NULL;
+  LLVMValueRef values[JIT_MAX_LOOPS], block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
   LLVMValueRef left = loop.variable;
   jit_emit_at(emit, emit->level);
-  if (kernel->block)
+  if (kernel->block && !block)
     block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);
   for (int v = kernel->unit_rank; v-- > 0;) values[v] = take_variable(emit, &left, kernel->nest.sizes[v], v == 0);
-  for (int v = 0; v < kernel->unit_rank; v++) jit_level_enter(emit, v, values[v]);
-  write_middle(emit, kernel, kernel->unit_rank, block);
-  for (int v = 0; v < kernel->unit_rank; v++) jit_level_leave(emit);
+  write_around(emit, kernel, 0, values, block);
   jit_units_end(emit, &loop);
 }
 

@@ -18,6 +18,13 @@ int64_t jit_nest_count(const jit_nest_t *nest) {
   return count;
 }
 
+int jit_nest_split_at(const jit_nest_t *nest, int64_t count) {
+  int64_t product = 1;
+  for (int v = 0; v < nest->rank && product < count; v++)
+    if ((product *= nest->sizes[v]) == count) return v + 1;
+  return -1;
+}
+
 void jit_nest_order(jit_nest_t *nest) {
   int64_t stride = 1;
   for (int v = nest->rank; v-- > 0; stride *= nest->sizes[v]) nest->strides[v] = stride;
@@ -69,6 +76,7 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
                     int root_count) {
   bool merged = false;
   for (int v = nest->rank - 2; v >= 0; v--) {
+    if (nest->apart && jit_nest_split_at(nest, nest->apart) == v + 1) continue;
     if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
     /* Variables are numbered as before only up to here, so one is merged at a time. */
     nest->sizes[v] *= nest->sizes[v + 1];

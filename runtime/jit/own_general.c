@@ -167,10 +167,34 @@ static bool select_short_division(own_code_t *code, own_value_t *instr) {
   return true;
 }
 
+/* By a constant d of up to 32 bits: the upper half of the product with 2^64 / d, rounded up, which is too large by less
+ * than 2^-32 of a divisor. What is below zero was rounded down. */
+static bool select_constant_division(own_code_t *code, own_value_t *instr) {
+  bool is_signed = instr->op == OWN_SDIV || instr->op == OWN_SREM;
+  unsigned bits = instr->type->bits;
+  int64_t by;
+  if (bits < 8 || bits > 32 || !is_int32(instr->args[1], &by) || by < 3) return false;
+  x86_extend(&code->x, is_signed, X86_CX, own_general(code, instr->args[0], X86_CX), bits);
+  x86_mov_constant(&code->x, X86_AX, UINT64_MAX / (uint64_t)by + 1);
+  x86_multiply_high(&code->x, is_signed, X86_CX);
+  if (is_signed) {
+    x86_mov(&code->x, X86_AX, X86_CX);
+    x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+    x86_alu(&code->x, X86_SUB, false, X86_DX, X86_AX);
+  }
+  if (instr->op == OWN_UREM || instr->op == OWN_SREM) {
+    x86_multiply_constant(&code->x, false, X86_DX, X86_DX, (int32_t)by);
+    x86_alu(&code->x, X86_SUB, false, X86_CX, X86_DX);
+    x86_mov(&code->x, X86_DX, X86_CX);
+  }
+  own_done(code, instr, X86_DX);
+  return true;
+}
+
 static void select_division(own_code_t *code, own_value_t *instr) {
   bool is_signed = instr->op == OWN_SDIV || instr->op == OWN_SREM, wide = is_wide(instr->type);
   bool is_rest = instr->op == OWN_UREM || instr->op == OWN_SREM;
-  if (select_short_division(code, instr)) return;
+  if (select_short_division(code, instr) || select_constant_division(code, instr)) return;
   x86_mov(&code->x, X86_AX, extended(code, instr->args[0], is_signed, X86_AX));
   int by = extended(code, instr->args[1], is_signed, X86_CX);
   if (is_signed)

@@ -175,6 +175,8 @@ void x86_divide(x86_t *x, bool is_wide, bool is_signed, int by) {
   with_register(x, is_wide, 0xf7, is_signed ? 7 : 6, by);
 }
 
+void x86_multiply_high(x86_t *x, bool is_signed, int by) { with_register(x, true, 0xf7, is_signed ? 5 : 4, by); }
+
 void x86_sign_to_dx(x86_t *x, bool is_wide) {
   if (is_wide) x86_byte(x, 0x48);
   x86_byte(x, 0x99);

@@ -68,6 +68,7 @@ void x86_alu_constant(x86_t *x, enum x86_alu op, bool is_wide, int to, int32_t v
 void x86_multiply(x86_t *x, bool is_wide, int to, int from);
 void x86_multiply_constant(x86_t *x, bool is_wide, int to, int from, int32_t value);
 void x86_divide(x86_t *x, bool is_wide, bool is_signed, int by); /* dx:ax / by: quotient in ax, rest in dx */
+void x86_multiply_high(x86_t *x, bool is_signed, int by); /* ax * by, of 64 bits: the upper half in dx */
 void x86_sign_to_dx(x86_t *x, bool is_wide);
 void x86_shift(x86_t *x, enum x86_shift op, bool is_wide, int to); /* by cl */
 void x86_shift_constant(x86_t *x, enum x86_shift op, bool is_wide, int to, int by);

@@ -110,6 +110,16 @@ int64_t pass_count(const hlo_shape_t *shape) {
   return count;
 }
 
+bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result) {
+  int64_t last = -1;
+  for (int64_t d = 0; d < permutation.count; d++) {
+    if (result->dims[d] == 1) continue;
+    if (permutation.data[d] < last) return false;
+    last = permutation.data[d];
+  }
+  return true;
+}
+
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b) {
   int i = 0, j = 0;
   while (i < a->rank || j < b->rank) {

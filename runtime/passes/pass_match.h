@@ -30,6 +30,9 @@ int64_t pass_count(const hlo_shape_t *shape);
 /* Are the sizes, without those that are 1, the same in this order? Then one is a reshape of the other, dimension by
  * dimension. */
 bool pass_same_without_ones(const hlo_shape_t *a, const hlo_shape_t *b);
+/* Does a transposition that gives `result` keep the order of the dimensions that are not of size 1? Then it is a
+ * reshape. */
+bool pass_keeps_order(hr_ints_t permutation, const hlo_shape_t *result);
 
 /* Shapes from the module's arena; NULL sticks to the builder. */
 const hlo_shape_t *pass_shape(pass_rewrite_t *rewrite, hr_dtype_t dtype, int rank, const int64_t *dims);

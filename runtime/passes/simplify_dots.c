@@ -161,42 +161,32 @@ static hlo_instr_t *without_ones(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* ---- products of few terms ---- */
 
-/* An operand over the sizes of all dimensions: batch, left, right, and contracted ones at the end. */
-static hlo_instr_t *spread(pass_rewrite_t *rewrite, const dot_side_t *side, const hlo_shape_t *all, int first_free) {
-  int64_t dims[HLO_MAX_RANK];
-  int rank = side->x->shape->rank, next = first_free;
+static bool is_float(hr_dtype_t dtype) { return pass_is_plain_float(dtype) || hr_dtype_is_complex(dtype); }
+
+/* An operand over other sizes, dimension d becoming dims[d]. */
+static hlo_instr_t *spread(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *dims, const hlo_shape_t *all) {
+  int64_t order[HLO_MAX_RANK], sorted[HLO_MAX_RANK];
+  int rank = x->shape->rank;
   bool in_order = true;
+  for (int d = 0; d < rank; d++) {
+    int at = d;
+    for (; at > 0 && sorted[at - 1] > dims[d]; at--) sorted[at] = sorted[at - 1], order[at] = order[at - 1];
+    sorted[at] = dims[d], order[at] = d;
+    in_order &= at == d;
+  }
+  if (!in_order) x = pass_build_transpose(rewrite, x, order);
+  x = hlo_build_convert(&rewrite->builder, x, all->dtype);
+  return hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){sorted, rank});
+}
+
+/* Over the sizes of an outer product, the free dimensions from first_free on. */
+static hlo_instr_t *spread_outer(pass_rewrite_t *rewrite, const dot_side_t *side, const hlo_shape_t *all,
+                                 int first_free) {
+  int64_t dims[HLO_MAX_RANK];
   for (int64_t i = 0; i < side->batch.count; i++) dims[side->batch.data[i]] = i;
-  for (int64_t i = 0; i < side->contracting.count; i++)
-    dims[side->contracting.data[i]] = all->rank - side->contracting.count + i;
-  for (int d = 0; d < rank; d++)
-    if (role_of(side, d) == FREE) dims[d] = next++;
-  for (int d = 1; d < rank; d++) in_order &= dims[d] > dims[d - 1];
-  hlo_instr_t *x = hlo_build_convert(&rewrite->builder, side->x, all->dtype);
-  return in_order ? hlo_build_broadcast(&rewrite->builder, x, all, (hr_ints_t){dims, rank}) : NULL;
-}
-
-static bool spreads_in_order(const dot_side_t *side) {
-  for (int64_t i = 0; i < side->batch.count; i++)
-    if (side->batch.data[i] != i) return false;
-  for (int64_t i = 0; i < side->contracting.count; i++)
-    if (side->contracting.data[i] != side->x->shape->rank - side->contracting.count + i) return false;
-  return true;
-}
-
-static hlo_instr_t *multiply_all(pass_rewrite_t *rewrite, const hlo_instr_t *dot, const dot_side_t sides[2],
-                                 hr_dtype_t dtype) {
-  int64_t sizes[HLO_MAX_RANK];
-  int rank = dot->shape->rank, left = free_count(&sides[0]);
-  if (rank + sides[0].contracting.count > HLO_MAX_RANK) return NULL;
-  for (int d = 0; d < rank; d++) sizes[d] = dot->shape->dims[d];
-  for (int64_t i = 0; i < sides[0].contracting.count; i++)
-    sizes[rank++] = sides[0].x->shape->dims[sides[0].contracting.data[i]];
-  const hlo_shape_t *all = pass_shape(rewrite, dtype, rank, sizes);
-  if (!all) return NULL;
-  int batch = (int)sides[0].batch.count;
-  return hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, spread(rewrite, &sides[0], all, batch),
-                          spread(rewrite, &sides[1], all, batch + left));
+  for (int d = 0; d < side->x->shape->rank; d++)
+    if (role_of(side, d) == FREE) dims[d] = first_free++;
+  return spread(rewrite, side->x, dims, all);
 }
 
 /* No dimension is contracted: an outer product. */
@@ -204,24 +194,52 @@ static hlo_instr_t *as_multiply(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   read_sides(dot, sides);
   if (sides[0].contracting.count || has_algorithm(dot)) return NULL;
-  if (!pass_is_plain_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
-  return spreads_in_order(&sides[0]) && spreads_in_order(&sides[1])
-             ? multiply_all(rewrite, dot, sides, dot->shape->dtype)
-             : NULL;
+  if (!is_float(dot->shape->dtype) && !hr_dtype_is_integer(dot->shape->dtype)) return NULL;
+  int batch = (int)sides[0].batch.count;
+  hlo_instr_t *left = spread_outer(rewrite, &sides[0], dot->shape, batch);
+  hlo_instr_t *right = spread_outer(rewrite, &sides[1], dot->shape, batch + free_count(&sides[0]));
+  return left && right ? hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, left, right) : NULL;
 }
 
-/* One number, or one per batch: a sum of products, which fuses with what is around it. */
+/* Without what is contracted, are its dimensions those of the batch, in their order, and then the free ones? */
+static bool leaves_in_order(const dot_side_t *side) {
+  int64_t next = 0;
+  for (int d = 0; d < side->x->shape->rank; d++) {
+    dot_role_t role = role_of(side, d);
+    if (role == BATCH && side->batch.data[next++] != d) return false;
+    if (role == FREE && next < side->batch.count) return false;
+  }
+  return true;
+}
+
+/* A vector, with or without a batch, over the sizes of the matrix. */
+static hlo_instr_t *spread_vector(pass_rewrite_t *rewrite, const dot_side_t *vector, const dot_side_t *matrix,
+                                  const hlo_shape_t *all) {
+  int64_t dims[HLO_MAX_RANK];
+  for (int64_t i = 0; i < vector->batch.count; i++) dims[vector->batch.data[i]] = matrix->batch.data[i];
+  for (int64_t i = 0; i < vector->contracting.count; i++)
+    dims[vector->contracting.data[i]] = matrix->contracting.data[i];
+  return spread(rewrite, vector->x, dims, all);
+}
+
+/* One number, or one per batch: a sum of products, which fuses with what is around it. Matrices of complex numbers times
+ * vectors, too: for real ones there are loops that are as fast. */
 static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   read_sides(dot, sides);
+  int left = free_count(&sides[0]) > 0 ? 0 : 1;
+  const dot_side_t *matrix = &sides[left], *vector = &sides[1 - left];
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
-  if (free_count(&sides[0]) || free_count(&sides[1]) || has_algorithm(dot)) return NULL;
-  if (!pass_is_plain_float(dtype) || !pass_is_plain_float(sides[0].x->shape->dtype)) return NULL;
-  if (!spreads_in_order(&sides[0]) || !spreads_in_order(&sides[1])) return NULL;
-  hlo_instr_t *product = multiply_all(rewrite, dot, sides, wide);
-  int64_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < sides[0].contracting.count; d++) dims[d] = dot->shape->rank + d;
-  hlo_instr_t *reduced = pass_build_sum(rewrite, product, (int)sides[0].contracting.count, dims);
+  bool is_one = !free_count(matrix) || hr_dtype_is_complex(dtype);
+  if (free_count(vector) || !is_one || has_algorithm(dot) || !leaves_in_order(matrix)) return NULL;
+  if (!is_float(dtype) || !is_float(matrix->x->shape->dtype) || !is_float(vector->x->shape->dtype)) return NULL;
+  const hlo_shape_t *all = pass_shape(rewrite, wide, matrix->x->shape->rank, matrix->x->shape->dims);
+  hlo_instr_t *factor = all ? spread_vector(rewrite, vector, matrix, all) : NULL;
+  if (!factor) return NULL;
+  hlo_instr_t *x = hlo_build_convert(&rewrite->builder, matrix->x, wide);
+  hlo_instr_t *product = hlo_build_binary(&rewrite->builder, HLO_MULTIPLY, x, factor);
+  hlo_instr_t *reduced =
+      pass_build_sum(rewrite, product, (int)matrix->contracting.count, matrix->contracting.data);
   return reduced ? hlo_build_convert(&rewrite->builder, reduced, dtype) : NULL;
 }
 

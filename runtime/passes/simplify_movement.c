@@ -2,6 +2,8 @@
  * move dimensions of size 1 become reshapes, which cost nothing. */
 #include "passes/simplify.h"
 
+#define MOST_STACKED 16
+
 static hr_ints_t dims_of(const hlo_instr_t *instr) { return hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS); }
 
 static bool is_increasing(hr_ints_t dims) {
@@ -86,18 +88,6 @@ static hlo_instr_t *simplify_reshape(pass_rewrite_t *rewrite, hlo_instr_t *instr
 
 /* ---- transpose ---- */
 
-/* Does the order of the dimensions that are not of size 1 stay? */
-static bool keeps_order(const hlo_instr_t *instr) {
-  hr_ints_t permutation = dims_of(instr);
-  int64_t last = -1;
-  for (int64_t i = 0; i < permutation.count; i++) {
-    if (instr->operands[0]->shape->dims[permutation.data[i]] == 1) continue;
-    if (permutation.data[i] < last) return false;
-    last = permutation.data[i];
-  }
-  return true;
-}
-
 static hlo_instr_t *transpose_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hr_ints_t outer = dims_of(instr), inner = dims_of(instr->operands[0]);
   int64_t both[HLO_MAX_RANK];
@@ -130,14 +120,39 @@ static hlo_instr_t *transpose_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *inst
   return NULL;
 }
 
+/* A piece as it is transposed, if that is a reshape. */
+static hlo_instr_t *turned_piece(pass_rewrite_t *rewrite, hlo_instr_t *piece, hr_ints_t permutation) {
+  int64_t sizes[HLO_MAX_RANK];
+  for (int64_t d = 0; d < permutation.count; d++) sizes[d] = piece->shape->dims[permutation.data[d]];
+  const hlo_shape_t *shape = pass_shape(rewrite, piece->shape->dtype, (int)permutation.count, sizes);
+  if (!shape || !pass_keeps_order(permutation, shape)) return NULL;
+  return hlo_build_reshape(&rewrite->builder, piece, shape);
+}
+
+/* Vectors that are stacked along the other dimension instead. */
+static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *whole = instr->operands[0], *pieces[MOST_STACKED];
+  hr_ints_t permutation = dims_of(instr);
+  int64_t along = 0;
+  if (whole->operand_count > MOST_STACKED || pass_use_count(rewrite, whole) > 1) return NULL;
+  while (permutation.data[along] != dims_of(whole).data[0]) along++;
+  for (int k = 0; k < whole->operand_count; k++) {
+    pieces[k] = turned_piece(rewrite, whole->operands[k], permutation);
+    if (!pieces[k]) return NULL;
+  }
+  hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, 1, &along);
+  return hlo_build(&rewrite->builder, HLO_CONCATENATE, instr->shape, whole->operand_count, pieces, 1, &attr, 0, NULL);
+}
+
 static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
-  if (keeps_order(instr))
+  if (pass_keeps_order(dims_of(instr), instr->shape))
     return hlo_shape_equal(x->shape, instr->shape) ? x : hlo_build_reshape(&rewrite->builder, x, instr->shape);
   switch (x->op) {
     case HLO_TRANSPOSE: return transpose_of_transpose(rewrite, instr);
     case HLO_BROADCAST: return transpose_of_broadcast(rewrite, instr);
     case HLO_IOTA: return transpose_of_iota(rewrite, instr);
+    case HLO_CONCATENATE: return transpose_of_concatenation(rewrite, instr);
     default: return NULL;
   }
 }

@@ -65,6 +65,17 @@ static hlo_instr_t *slice_of_pad(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   return pass_build_slice(rewrite, x, dims);
 }
 
+/* What is left of it is in the same order before it is transposed. */
+static hlo_instr_t *slice_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  const hlo_instr_t *transpose = instr->operands[0];
+  hr_ints_t permutation = hlo_attr_ints(transpose, HLO_ATTR_DIMENSIONS);
+  hlo_slice_dim_t dims[HLO_MAX_RANK];
+  if (!pass_keeps_order(permutation, instr->shape)) return NULL;
+  for (int64_t d = 0; d < permutation.count; d++) dims[permutation.data[d]] = hlo_attr_slice(instr)->dims[d];
+  hlo_instr_t *part = pass_build_slice(rewrite, transpose->operands[0], dims);
+  return part ? hlo_build_reshape(&rewrite->builder, part, instr->shape) : NULL;
+}
+
 static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (takes_all(instr)) return x;
@@ -73,6 +84,7 @@ static hlo_instr_t *simplify_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
     case HLO_CONCATENATE: return slice_of_concatenation(rewrite, instr);
     case HLO_BROADCAST: return slice_of_broadcast(rewrite, instr);
     case HLO_PAD: return slice_of_pad(rewrite, instr);
+    case HLO_TRANSPOSE: return slice_of_transpose(rewrite, instr);
     default: return NULL;
   }
 }

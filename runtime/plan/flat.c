@@ -91,12 +91,21 @@ static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) 
          flat_root(buffers, step->in[0].buffer) == flat_root(buffers, step->out[0].buffer);
 }
 
-/* Leaves out the copies that came to nothing; `number` is where each step went. */
+/* Those that are wanted before step `before`: they begin what begins with it. */
+static int add_early(flat_builder_t *builder, int before, int kept) {
+  for (size_t i = 0; i < builder->early.count; i++)
+    if (builder->early.data[i].before == before) builder->flat->steps[kept++] = builder->early.data[i].step;
+  return kept;
+}
+
+/* Leaves out copies that came to nothing, and steps that others do; `number` is where each step went. */
 static void drop_copies(flat_builder_t *builder, int *number) {
   int kept = 0, count = flat_now(builder);
   for (int s = 0; s < count; s++) {
     number[s] = kept;
-    if (!is_in_place(builder, &builder->steps.data[s])) builder->flat->steps[kept++] = builder->steps.data[s];
+    kept = add_early(builder, s, kept);
+    const flat_step_t *step = &builder->steps.data[s];
+    if (!step->is_gone && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
   }
   number[count] = kept;
   builder->flat->step_count = kept;
@@ -106,11 +115,11 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   flat_plan_t *flat = builder->flat;
   int *number, count = flat_now(builder);
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count + 1, &number));
-  HR_TRY(HR_NEW_ARRAY(builder->arena, count, &flat->steps));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count + builder->early.count, &flat->steps));
   drop_copies(builder, number);
   for (int s = 0; s < flat->step_count; s++) {
     flat_step_t *step = &flat->steps[s];
-    step->end = number[step->end];
+    step->end = step->end ? number[step->end] : s + 1; /* 0: of one that came early */
     for (int i = 0; i < step->start_count; i++) ((int *)step->starts)[i] = number[step->starts[i]];
   }
   for (int b = 0; b < flat->buffer_count; b++) {
@@ -167,7 +176,10 @@ static hr_status_t build(flat_builder_t *builder) {
   HR_TRY(flat_body_add(builder, builder->flat->plan->module->entry, params, &root));
   HR_TRY(place_results(builder, root));
   flat_lend_operands(builder);
+  HR_TRY(flat_work_ahead(builder));
+  HR_TRY(flat_follow_steps(builder));
   flat_merge_buffers(builder);
+  flat_follow_places(builder);
   flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));
   HR_TRY(place_arena(builder));
@@ -210,6 +222,7 @@ static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
   HR_VEC_FREE(&builder.steps);
   HR_VEC_FREE(&builder.buffers);
   HR_VEC_FREE(&builder.carries);
+  HR_VEC_FREE(&builder.early);
   hr_arena_deinit(&builder.scratch);
   return st;
 }

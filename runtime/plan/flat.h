@@ -46,6 +46,7 @@ typedef struct flat_step {
   flat_kind_t kind;
   int end;                   /* number of the step behind it and behind what is laid out inside it */
   const plan_step_t *source; /* the instruction; of a copy: the one that wants it */
+  const plan_step_t *first;  /* NATIVE: the instruction that `source` follows within the step; NULL: none */
   int in_count, out_count;   /* leaves */
   const flat_ref_t *in;
   flat_ref_t *out;
@@ -56,6 +57,9 @@ typedef struct flat_step {
   const void *plan;
   flat_ref_t scratch; /* buffer -1: none */
   double flops, bytes;
+  op_native_parts_t parts;   /* NATIVE: as op_native_step_t has it */
+  const op_native_ahead_t *ahead;
+  bool is_gone;              /* COPY: nothing is left to do; not in finished plans */
   size_t copy_bytes;      /* COPY */
   const int *in_slots;    /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */
   int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
@@ -117,6 +121,7 @@ typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
+  bool apart;                 /* no instruction is done within another's step */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.

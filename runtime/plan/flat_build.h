@@ -45,6 +45,12 @@ typedef struct flat_turns {
   const hlo_instr_t *idle, *counter;
 } flat_turns_t;
 
+/* A step that is wanted before another. */
+typedef struct flat_early {
+  int before;
+  flat_step_t step;
+} flat_early_t;
+
 typedef struct flat_builder {
   flat_plan_t *flat;
   hr_arena_t *arena;  /* of the plan */
@@ -55,6 +61,7 @@ typedef struct flat_builder {
   HR_VEC(flat_step_t) steps;
   HR_VEC(flat_buffer_t) buffers;
   HR_VEC(flat_carry_t) carries; /* of inner loops before those of outer ones */
+  HR_VEC(flat_early_t) early;   /* that the finished plan has besides */
   int slot_count, depth;
   int loops; /* that are open */
   flat_turns_t turns; /* of the loop whose body is laid out */
@@ -82,6 +89,8 @@ void flat_touch(flat_builder_t *builder, flat_ref_t ref, int step);
 /* A buffer for each array of the shape. */
 hr_status_t flat_leaves_add(flat_builder_t *builder, const hlo_shape_t *shape, flat_ref_t **out_leaves);
 
+/* A native kernel's plan, and what it says of it; scratch memory for it now, or instead of what the step had. */
+hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared, flat_step_t *step);
 /* Appends a step; its operands and results are touched. */
 hr_status_t flat_step_add(flat_builder_t *builder, const flat_step_t *step);
 hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, flat_ref_t from, flat_ref_t to,
@@ -133,6 +142,13 @@ bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes);
 /* Instructions of a body that something may want to update in place: slices of them are copied early. */
 hr_status_t flat_find_changing(flat_builder_t *builder, const plan_body_t *body, const bool **out_changing);
 
+/* Does what would be done again and again in loops before these. Before steps follow others. */
+hr_status_t flat_work_ahead(flat_builder_t *builder);
+/* Steps that work on parts of what others have made become one step with these. Before buffers are merged. */
+hr_status_t flat_follow_steps(flat_builder_t *builder);
+/* Such products lie in the bytes of results if nobody else reads them. After buffers have been merged, before results are
+ * paired with arguments. */
+void flat_follow_places(flat_builder_t *builder);
 /* Decides which results share the bytes of which operands, now that all lifetimes are known. */
 void flat_merge_buffers(flat_builder_t *builder);
 /* Says which results may have the bytes of which arguments. */

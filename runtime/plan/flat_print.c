@@ -39,7 +39,10 @@ static void print_while(hr_text_t *text, const flat_step_t *step) {
 
 static void print_kind(hr_text_t *text, const flat_step_t *step) {
   switch (step->kind) {
-    case FLAT_NATIVE: hr_text_printf(text, "%s by %s", op_name(step), step->native->name); break;
+    case FLAT_NATIVE:
+      if (step->first) hr_text_printf(text, "%s, ", hlo_op_name(step->first->op.instr->op));
+      hr_text_printf(text, "%s by %s", op_name(step), step->native->name);
+      break;
     case FLAT_REFERENCE: hr_text_printf(text, "%s by reference", op_name(step)); break;
     case FLAT_COPY: hr_text_printf(text, "copy %zu bytes", step->copy_bytes); break;
     case FLAT_WHILE: print_while(text, step); break;
@@ -63,6 +66,7 @@ static void print_step(hr_text_t *text, const flat_plan_t *flat, int number) {
   if (step->kind == FLAT_CONDITIONAL)
     for (int b = 0; b < step->start_count; b++) hr_text_printf(text, "%s%d", b ? ", " : " from ", step->starts[b]);
   if (step->source) hr_text_printf(text, "  ; %%%.*s", HR_STR_ARGS(step->source->op.instr->name));
+  if (step->first) hr_text_printf(text, " behind %%%.*s", HR_STR_ARGS(step->first->op.instr->name));
   hr_text_add_char(text, '\n');
 }
 

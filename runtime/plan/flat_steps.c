@@ -85,6 +85,18 @@ static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *fr
   return NULL;
 }
 
+hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared, flat_step_t *step) {
+  step->plan = prepared->plan;
+  step->reuse = prepared->reuse, step->reuse_words = prepared->reuse_words;
+  step->open = prepared->open;
+  step->parts = prepared->parts, step->ahead = prepared->ahead;
+  if (step->scratch.buffer >= 0)
+    builder->buffers.data[step->scratch.buffer].size_bytes = prepared->scratch_bytes;
+  else if (prepared->scratch_bytes)
+    return flat_buffer_add(builder, FLAT_ARENA, prepared->scratch_bytes, &step->scratch.buffer);
+  return NULL;
+}
+
 static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_step_t *step) {
   op_native_step_t prepared = {0};
   if (step->plan || !native || !native->prepare) return NULL;
@@ -92,14 +104,9 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
   if (!prepared.plan) return NULL;
   step->kind = FLAT_NATIVE;
   step->native = native;
-  step->plan = prepared.plan;
-  step->reuse = prepared.reuse, step->reuse_words = prepared.reuse_words;
-  step->open = prepared.open;
   step->flops = prepared.flops;
   step->bytes = prepared.bytes;
-  if (!prepared.scratch_bytes) return NULL;
-  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepared.scratch_bytes, &step->scratch.buffer));
-  return NULL;
+  return flat_step_prepared(builder, &prepared, step);
 }
 
 /* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's own, and its values stay

@@ -144,7 +144,7 @@ def run_hlorun(options, folder, name, repeats):
         command += ["--threads", str(options.threads)]
     started = time.perf_counter()
     done = subprocess.run(command + options.pass_on, capture_output=True, text=True)
-    if done.returncode > 1:
+    if done.returncode not in (0, 1):
         return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"}
     with open(stats) as file:
         figures = json.load(file)

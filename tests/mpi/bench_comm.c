@@ -1,6 +1,7 @@
 /* Times collectives beside those of MPI, on however many ranks mpirun starts: both in the same processes, taking turns,
- * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US" on rank 0; bytes are those of
- * the larger array of a rank. tests/bench_comm.py makes a table and a picture of them.
+ * the best of many samples of each. Prints lines "COLLECTIVE RANKS BYTES OURS_US MPI_US MEMORY_US" on rank 0; bytes are those
+ * of the larger array of a rank, and the last is what merely moving what must be moved takes (memory_limit.h; 0: not
+ * known). tests/bench_comm.py makes a table and a picture of them.
  *   bench_comm [COLLECTIVE...]      all-reduce, all-gather, reduce-scatter, all-to-all, permute, channel, echo;
  *                                 default: all
  *   bench_comm --seconds S ...      for each size of each collective (default 0.3)
@@ -13,8 +14,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "memory_limit.h"
 #include "ops/fast_sum.h"
 #include "transport/collective.h"
+#include "transport/shm.h"
 #include "transport/tp_channel.h"
 
 #define MOST_BYTES ((size_t)64 << 20)
@@ -28,6 +31,7 @@ typedef struct bench {
   size_t bytes;
   bool copies;
   tp_block_t *sends, *recvs;
+  char **ins, **outs; /* by rank: what it has in shared memory; NULL: none */
 } bench_t;
 
 typedef hr_status_t (*start_fn)(bench_t *bench, tp_request_t **out_request);
@@ -92,6 +96,33 @@ static void mpi_permute(bench_t *bench) {
                MPI_STATUS_IGNORE);
 }
 
+/* --- what each has from each --- */
+
+static limit_part_t reduced_part(size_t bytes, int ranks, int receiver, int sender) {
+  (void)sender;
+  size_t each = bytes / (size_t)ranks;
+  return (limit_part_t){.in = (size_t)receiver * each, .bytes = each};
+}
+static limit_part_t exchanged_part(size_t bytes, int ranks, int receiver, int sender) {
+  size_t each = bytes / (size_t)ranks;
+  return (limit_part_t){.in = (size_t)receiver * each, .out = (size_t)sender * each, .bytes = each};
+}
+/* In the arrays themselves, nothing to its own place. */
+static limit_part_t rotated_part(size_t bytes, int ranks, int receiver, int sender) {
+  size_t each = bytes / (size_t)ranks;
+  return (limit_part_t){.in = (size_t)receiver * each, .out = (size_t)((sender + 1) % ranks) * each, .bytes = each};
+}
+static limit_part_t gathered_part(size_t bytes, int ranks, int receiver, int sender) {
+  (void)receiver;
+  size_t each = bytes / (size_t)ranks;
+  return (limit_part_t){.out = (size_t)sender * each, .bytes = each};
+}
+static limit_part_t next_part(size_t bytes, int ranks, int receiver, int sender) {
+  return (limit_part_t){.bytes = (sender + 1) % ranks == receiver ? bytes : 0};
+}
+
+/* --- */
+
 /* To the next rank and from the one before. */
 static hr_status_t channel(bench_t *bench, tp_request_t **out_request) {
   tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
@@ -136,25 +167,36 @@ static const struct {
   const char *name;
   start_fn start;
   mpi_fn mpi;
-  bool copies;
-} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce, false},
-                {"reduce-scatter", reduce_scatter, mpi_reduce_scatter, false},
-                {"all-gather", all_gather, mpi_all_gather, false},
-                {"all-to-all", all_to_all, mpi_all_to_all, false},
-                {"permute", permute, mpi_permute, false},
-                {"channel", channel, mpi_channel, false},
-                {"echo", echo, mpi_echo, false},
-                {"all-reduce-copy", all_reduce, mpi_all_reduce, true},
-                {"reduce-scatter-copy", reduce_scatter, mpi_reduce_scatter, true},
-                {"all-gather-copy", all_gather, mpi_all_gather, true},
-                {"all-to-all-copy", all_to_all, mpi_all_to_all, true},
-                {"permute-copy", permute, mpi_permute, true},
-                {"channel-copy", channel, mpi_channel, true},
-                {"echo-copy", echo, mpi_echo, true}};
+  limit_part_fn part; /* NULL: nothing is known of what it must take */
+  bool in_place, copies;
+} contests[] = {{"all-reduce", all_reduce, mpi_all_reduce, rotated_part, true, false},
+                {"reduce-scatter", reduce_scatter, mpi_reduce_scatter, reduced_part, false, false},
+                {"all-gather", all_gather, mpi_all_gather, gathered_part, false, false},
+                {"all-to-all", all_to_all, mpi_all_to_all, exchanged_part, false, false},
+                {"permute", permute, mpi_permute, next_part, false, false},
+                {"channel", channel, mpi_channel, next_part, false, false},
+                {"echo", echo, mpi_echo, NULL, false, false},
+                {"all-reduce-copy", all_reduce, mpi_all_reduce, NULL, true, true},
+                {"reduce-scatter-copy", reduce_scatter, mpi_reduce_scatter, NULL, false, true},
+                {"all-gather-copy", all_gather, mpi_all_gather, NULL, false, true},
+                {"all-to-all-copy", all_to_all, mpi_all_to_all, NULL, false, true},
+                {"permute-copy", permute, mpi_permute, NULL, false, true},
+                {"channel-copy", channel, mpi_channel, NULL, false, true},
+                {"echo-copy", echo, mpi_echo, NULL, false, true}};
 
 static void fail(hr_status_t st) {
   hr_status_print(stderr, st);
   MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void call(bench_t *bench, start_fn start, mpi_fn mpi) {
+  tp_request_t *request = NULL;
+  hr_status_t st = NULL;
+  if (mpi)
+    mpi(bench);
+  else if (!(st = start(bench, &request)))
+    st = tp_request_wait(request);
+  if (st) fail(st);
 }
 
 /* Microseconds of one call, the mean of a few, by the slowest rank's clock. */
@@ -162,38 +204,39 @@ static double sample(bench_t *bench, start_fn start, mpi_fn mpi, int repeats) {
   bool copies = mpi || bench->copies;
   bench->in = copies ? bench->private[0] : bench->shared[0];
   bench->out = copies ? bench->private[1] : bench->shared[1];
+  call(bench, start, mpi); /* what the caches hold is its own */
   MPI_Barrier(MPI_COMM_WORLD);
   double begin = MPI_Wtime(), mean, slowest;
-  for (int i = 0; i < repeats; i++) {
-    tp_request_t *request = NULL;
-    hr_status_t st = NULL;
-    if (mpi)
-      mpi(bench);
-    else if (!(st = start(bench, &request)))
-      st = tp_request_wait(request);
-    if (st) fail(st);
-  }
+  for (int i = 0; i < repeats; i++) call(bench, start, mpi);
   mean = (MPI_Wtime() - begin) / repeats * 1e6;
   MPI_Allreduce(&mean, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return slowest;
 }
 
+/* The same of moving the bytes alone. */
+static double sample_memory(const bench_t *bench, size_t contest, int repeats) {
+  limit_part_fn part = contests[contest].part;
+  char **outs = contests[contest].in_place ? bench->ins : bench->outs;
+  if (!part || !bench->ins) return 0;
+  return limit_sample(&(limit_t){bench->ranks, bench->rank, bench->ins, outs, bench->bytes, part}, repeats);
+}
+
 static void compare(bench_t *bench, size_t contest, double seconds) {
-  double best[2] = {1e30, 1e30}, begin = MPI_Wtime();
+  double best[3] = {1e30, 1e30, 1e30}, begin = MPI_Wtime();
   int repeats = bench->bytes < 65536 ? 100 : bench->bytes < ((size_t)1 << 20) ? 10 : 1, more = 1;
   memset(bench->private[0], 0, bench->bytes);
   memset(bench->shared[0], 0, bench->bytes);
   bench->copies = contests[contest].copies;
   for (int i = 0; more; i++) {
-    double ours = sample(bench, contests[contest].start, NULL, repeats);
-    double theirs = sample(bench, NULL, contests[contest].mpi, repeats);
-    if (i && ours < best[0]) best[0] = ours; /* the first is a warm-up */
-    if (i && theirs < best[1]) best[1] = theirs;
+    double us[] = {sample(bench, contests[contest].start, NULL, repeats),
+                   sample(bench, NULL, contests[contest].mpi, repeats), sample_memory(bench, contest, repeats)};
+    for (int k = 0; i && k < 3; k++) /* the first is a warm-up */
+      if (us[k] < best[k]) best[k] = us[k];
     more = i < 3 || MPI_Wtime() - begin < seconds;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   if (bench->rank) return;
-  printf("%s %d %zu %.2f %.2f\n", contests[contest].name, bench->ranks, bench->bytes, best[0], best[1]);
+  printf("%s %d %zu %.2f %.2f %.2f\n", contests[contest].name, bench->ranks, bench->bytes, best[0], best[1], best[2]);
   fflush(stdout);
 }
 
@@ -201,6 +244,25 @@ static bool is_wanted(const char *name, int count, char **names) {
   for (int i = 0; i < count; i++)
     if (!strcmp(names[i], name)) return true;
   return count == 0;
+}
+
+/* Where everybody's arrays are, for this process; where ranks are on several machines they are out of reach. */
+static hr_status_t find_arrays(bench_t *bench) {
+  const tp_shm_t *shm = bench->groups->shm;
+  void *places, *arrays;
+  size_t ranks = (size_t)bench->ranks;
+  if (shm->local_size < bench->ranks) return NULL;
+  uint64_t mine[2] = {tp_shm_place(shm, bench->shared[0]), tp_shm_place(shm, bench->shared[1])};
+  HR_TRY(hr_alloc(ranks * sizeof mine, &places));
+  HR_TRY(hr_alloc(2 * ranks * sizeof(char *), &arrays));
+  MPI_Allgather(mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, MPI_COMM_WORLD);
+  bench->ins = arrays, bench->outs = bench->ins + ranks;
+  for (size_t r = 0; r < ranks; r++) {
+    bench->ins[r] = tp_shm_at(shm, ((uint64_t *)places)[2 * r]);
+    bench->outs[r] = tp_shm_at(shm, ((uint64_t *)places)[2 * r + 1]);
+  }
+  hr_free(places);
+  return NULL;
 }
 
 static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
@@ -218,12 +280,12 @@ static hr_status_t open_bench(bench_t *bench, tp_endpoint_t **out_endpoint) {
     if (!bench->shared[i]) return hr_error(HR_UNAVAILABLE, "there is no memory to share");
   }
   bench->sends = blocks, bench->recvs = bench->sends + bench->ranks;
-  return NULL;
+  return find_arrays(bench);
 }
 
 int main(int argc, char **argv) {
   static const size_t sizes[] = {4, 256, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
-  bench_t bench;
+  bench_t bench = {0};
   tp_endpoint_t *endpoint;
   double seconds = 0.3, least = 0, most = MOST_BYTES;
   for (; argc > 2 && !strncmp(argv[1], "--", 2); argc -= 2, argv += 2) {
@@ -245,6 +307,7 @@ int main(int argc, char **argv) {
     tp_free(bench.owner, bench.shared[i]);
     hr_free(bench.private[i]);
   }
+  hr_free(bench.ins);
   hr_free(bench.sends);
   tp_close(endpoint, false, 0);
   return 0;

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -116,28 +115,6 @@ static void wakers_wake(void) {
   release();
 }
 
-static void files_are_read(void) {
-  char path[] = "/tmp/test_loop_XXXXXX", got[8] = "";
-  int fd = mkstemp(path);
-  CU_ASSERT_FATAL(fd >= 0);
-  unlink(path);
-  CU_ASSERT_EQUAL(write(fd, "0123456789", 10), 10);
-  tp_read_t *read, *past_end, *nothing, *bad;
-  char rest[8];
-  acquire();
-  CHECK_OK(tp_loop_read(loop, fd, 3, got, 4, &read));
-  CHECK_OK(tp_loop_read(loop, fd, 8, rest, 4, &past_end));
-  CHECK_OK(tp_loop_read(loop, fd, 0, NULL, 0, &nothing));
-  CHECK_OK(tp_loop_read(loop, -1, 0, rest, 1, &bad));
-  CHECK_OK(tp_read_wait(read));
-  CU_ASSERT_STRING_EQUAL(got, "3456");
-  CHECK_FAILS(HR_UNAVAILABLE, tp_read_wait(past_end));
-  CHECK_OK(tp_read_wait(nothing));
-  CHECK_FAILS(HR_UNAVAILABLE, tp_read_wait(bad));
-  close(fd);
-  release();
-}
-
 CU_TestInfo suite_loop[] = {{"work runs in order", work_runs_in_order},
                             {"call on its own thread", call_on_its_own_thread},
                             {"one loop for all", one_loop_for_all},
@@ -145,5 +122,4 @@ CU_TestInfo suite_loop[] = {{"work runs in order", work_runs_in_order},
                             {"timers repeat", timers_repeat},
                             {"signals arrive", signals_arrive},
                             {"wakers wake", wakers_wake},
-                            {"files are read", files_are_read},
                             CU_TEST_INFO_NULL};

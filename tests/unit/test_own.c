@@ -66,16 +66,18 @@ static void write_at(test_t *test, LLVMValueRef value, int64_t i) {
 
 typedef LLVMValueRef (*build_fn)(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *);
 
-static const int64_t numbers[] = {1, 3, 7, -1, -5, 100, -128, 12345, -32768, 2147483647, -2147483648LL, 5000000000LL};
+static const int64_t numbers[] = {1, 3, 7, -1, -5, 100, -128, 12345, 1000007, -32768, 2147483647, -2147483648LL, 5000000000LL};
 #define NUMBERS ((int)(sizeof numbers / sizeof *numbers))
 
-static uint64_t computed(build_fn build, unsigned bits, int64_t a, int64_t b) {
+/* knows_b: while code is made. */
+static uint64_t computed(build_fn build, unsigned bits, int64_t a, int64_t b, bool knows_b) {
   int64_t in[2] = {a, b}, out = 0;
   test_t test;
   begin(&test);
   LLVMTypeRef type = llvm()->IntTypeInContext(test.code.context, bits);
   LLVMValueRef x = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, test.i64, 0), "");
   LLVMValueRef y = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, test.i64, 1), "");
+  if (knows_b) y = jit_int(type, b);
   write_at(&test, build(test.code.builder, x, y, ""), 0);
   run_fn run = end(&test);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
@@ -101,8 +103,9 @@ static void try_integers(build_fn build, unsigned bits) {
   for (int i = 0; i < NUMBERS; i++)
     for (int k = 0; k < NUMBERS; k++) {
       uint64_t want;
-      if (folded(build, bits, numbers[i], numbers[k], &want))
-        CU_ASSERT_EQUAL(computed(build, bits, numbers[i], numbers[k]), want);
+      if (!folded(build, bits, numbers[i], numbers[k], &want)) continue;
+      CU_ASSERT_EQUAL(computed(build, bits, numbers[i], numbers[k], false), want);
+      CU_ASSERT_EQUAL(computed(build, bits, numbers[i], numbers[k], true), want);
     }
 }
 

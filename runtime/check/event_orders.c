@@ -1,4 +1,4 @@
-#include "check/orders.h"
+#include "check/event_orders.h"
 
 #include "base/map.h"
 

@@ -1,6 +1,6 @@
 /* Where one process can be stuck, over all orders that its dependencies allow. */
-#ifndef CHECK_ORDERS_H
-#define CHECK_ORDERS_H
+#ifndef CHECK_EVENT_ORDERS_H
+#define CHECK_EVENT_ORDERS_H
 
 #include "check/engine.h"
 

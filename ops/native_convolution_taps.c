@@ -1,0 +1,299 @@
+/* Convolutions as sums over taps, the elements of the window: a place of the result is the sum, over the
+ * taps, of the channels at one place of the input times a matrix of weights. Nothing is copied to say so: tiles of a
+ * few places and vectors of columns (channels of the result) stay in registers while they read the input through
+ * pointers, one for each place and tap. Outside of the input they lead to a line of zeros.
+ *
+ *   phase    results that meet the same taps. With holes in the input (gradients, transposed convolutions) there is one
+ *            for each remainder of a place by the holes' width; no hole is ever read
+ *   strip    two or four vectors of columns of the weights, packed [tap][channel][column]
+ *   block    some lines of results of a phase and group, on one worker; all strips go past it
+ *   region   a copy of what a block reads, channels innermost and with zeros around it: where channels are not
+ *            innermost in the program, or so few that the taps of a row are better read as one
+ *
+ * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
+ * vectors, or where sums are narrowed.
+ *
+ * Types: f32 and f64; floats that are widened to them; where the processor multiplies pairs of bf16 or fours of bytes,
+ * these as they are. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
+#pragma GCC optimize("fp-contract=fast")
+#endif
+#include <string.h>
+
+#include "ops/native_cpu.h"
+#include "ops/taps.h"
+
+#define SPLIT_FLOPS 2e5 /* below this one worker is as quick */
+
+#define TILES_FILE "ops/tap_tiles.h"
+#include "ops/each_width.h"
+
+/* Pairs of bf16 and fours of bytes, where the processor multiplies them. */
+#if NATIVE_HAS_WIDTHS
+#include <immintrin.h>
+
+#define TILES_BYTES 64
+#define TILES_SUMS 16
+
+#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512bf16")))
+#define TILES_REAL float
+#define TILES_NAME(x) TILES_JOIN(f32_pairs_, x)
+#define TAPS_FACTOR(bits, flip) (__m512bh)_mm512_set1_ps(bits)
+#define TAPS_ADD(sum, factor, line) ((TILES_NAME(acc))_mm512_dpbf16_ps(sum, factor, (__m512bh)(line)))
+#include "ops/tap_tiles.h"
+#undef TILES_TARGET
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TAPS_FACTOR
+#undef TAPS_ADD
+
+#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512vnni")))
+#define TILES_REAL int32_t
+#define TILES_NAME(x) TILES_JOIN(s32_fours_, x)
+#define TAPS_FACTOR(bits, flip) _mm512_xor_si512(_mm512_set1_epi32(bits), _mm512_set1_epi32(flip))
+#define TAPS_ADD(sum, factor, line) \
+  ((TILES_NAME(acc))_mm512_dpbusd_epi32((__m512i)(sum), factor, (__m512i)(line)))
+#include "ops/tap_tiles.h"
+#undef TILES_TARGET
+#undef TILES_REAL
+#undef TILES_NAME
+#undef TAPS_FACTOR
+#undef TAPS_ADD
+#endif
+
+/* Rows of weights, `step` bytes apart, into one of pairs or fours. */
+typedef uint8_t bytes_16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint16_t halves_8 __attribute__((vector_size(16), aligned(1), may_alias));
+
+static void weave_pairs(const char *from, int64_t step, int64_t columns, char *to) {
+  int64_t j = 0;
+  for (; j + 8 <= columns; j += 8) {
+    halves_8 a = *(const halves_8 *)(from + 2 * j), b = *(const halves_8 *)(from + 2 * j + step);
+    *(halves_8 *)(to + 4 * j) = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    *(halves_8 *)(to + 4 * j + 16) = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+  for (; j < columns; j++)
+    for (int q = 0; q < 2; q++) memcpy(to + 4 * j + 2 * q, from + 2 * j + q * step, 2);
+}
+
+/* Bytes of two rows in turns, then these pairs. */
+static void weave_fours(const char *from, int64_t step, int64_t columns, char *to) {
+  int64_t j = 0;
+  for (; j + 16 <= columns; j += 16) {
+    bytes_16 x[4], low[2], high[2];
+    for (int q = 0; q < 4; q++) x[q] = *(const bytes_16 *)(from + j + q * step);
+    for (int q = 0; q < 2; q++) {
+      low[q] = __builtin_shufflevector(x[2 * q], x[2 * q + 1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      high[q] =
+          __builtin_shufflevector(x[2 * q], x[2 * q + 1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    for (int half = 0; half < 2; half++) {
+      halves_8 a = (halves_8)(half ? high[0] : low[0]), b = (halves_8)(half ? high[1] : low[1]);
+      *(halves_8 *)(to + 4 * j + 32 * half) = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+      *(halves_8 *)(to + 4 * j + 32 * half + 16) = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+  }
+  for (; j < columns; j++)
+    for (int q = 0; q < 4; q++) to[4 * j + q] = from[j + q * step];
+}
+
+static const char *starts_of(const taps_run_t *run, const taps_phase_t *phase, int64_t group) {
+  const conv_taps_t *plan = run->plan;
+  int64_t number = (phase - plan->phases) * plan->problem->groups + group;
+  return run->packed + plan->starts_at + number * plan->padded * plan->bytes;
+}
+
+/* All that does not change from strip to strip. */
+static tap_strip_t strips_of(const taps_block_t *block) {
+  const conv_taps_t *plan = block->run->plan;
+  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = block->phase->taps,
+                       .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
+                       .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
+                       .tap_step = block->phase->terms / plan->unit * plan->width,
+                       .flip = plan->flips ? (int)0x80808080 : 0};
+}
+
+/* Strips [begin, end), some terms of each tap at a time. */
+static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
+  const conv_taps_t *plan = block->run->plan;
+  const taps_phase_t *phase = block->phase;
+  int64_t piece = taps_piece(plan, phase), packed = phase->packed_at + block->group * plan->group_packed;
+  const char *starts = plan->flips ? starts_of(block->run, phase, block->group) : NULL;
+  tap_strip_t at = strips_of(block);
+  for (int64_t first = 0; first < phase->terms; first += piece) {
+    at.first = first / plan->unit, at.count = taps_least(piece, phase->terms - first) / plan->unit, at.adds = first > 0;
+    for (int64_t s = begin; s < end; s++) {
+      at.column = s * plan->width, at.vectors = taps_least(plan->width, plan->padded - at.column) / plan->lanes;
+      at.weights = block->run->packed + (packed + s * phase->strip + first * plan->width) * plan->in_bytes;
+      at.starts = starts ? starts + at.column * plan->bytes : NULL;
+      plan->sum_strip(&at);
+    }
+  }
+}
+
+static void zero_results(const taps_block_t *block) {
+  const conv_taps_t *plan = block->run->plan;
+  void *const *results = (void *const *)(block->space + plan->results_at);
+  for (int64_t i = 0; i < block->places; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
+}
+
+static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t task, int worker) {
+  const conv_taps_t *plan = run->plan;
+  int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
+  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks};
+  block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
+  block.places = (block.end - block.begin) * phase->line_places;
+  block.tiles = taps_divide_up(block.places, plan->rows);
+  block.space = run->spaces + (size_t)worker * plan->space_bytes;
+  int64_t begin = part * plan->part_strips, end = taps_least(begin + plan->part_strips, plan->strips);
+  taps_block_ready(&block);
+  if (phase->taps)
+    sum_block(&block, begin, end);
+  else
+    zero_results(&block);
+  if (plan->has_copy) taps_block_finish(&block, begin * plan->width, taps_least(end * plan->width, plan->columns));
+}
+
+static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
+  const taps_run_t *run = context;
+  const taps_phase_t *phase = run->plan->phases;
+  for (int64_t task = begin; task < end; task++) {
+    while (task < phase->first_task) phase--;
+    while (phase + 1 < run->plan->phases + run->plan->phase_count && task >= phase[1].first_task) phase++;
+    run_block(run, phase, task - phase->first_task, worker);
+  }
+}
+
+/* Where the weights of a tap are, in elements. A merged tap's are those of a row of the window. */
+static int64_t weights_at(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
+  const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
+  int64_t at = wei->start;
+  for (int d = plan->problem->spatial - 1; d >= 0; d--) {
+    int64_t k = phase->axes[d].elements[tap % phase->axes[d].taps];
+    tap /= phase->axes[d].taps;
+    at += (wei->reversed[d] ? plan->problem->window[d] - 1 - k : k) * wei->spatial[d];
+  }
+  return at;
+}
+
+/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit]. */
+static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from, char *to) {
+  int64_t bytes = plan->in_bytes, unit = plan->unit, line = plan->width * unit * bytes;
+  int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
+  if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
+  if (term == bytes) {
+    taps_turn(bytes * unit, terms, columns, from, column, to, line);
+  } else if (column == bytes && unit == 1) {
+    for (int64_t p = 0; p < terms; p++) memcpy(to + p * line, from + p * term, (size_t)(columns * bytes));
+  } else if (column == bytes) {
+    for (int64_t p = 0; p < terms; p++) (unit == 2 ? weave_pairs : weave_fours)(from + p * unit * term, term, columns, to + p * line);
+  } else {
+    for (int64_t j = 0; j < columns * unit; j++)
+      loop_copy_row(to + j * bytes, from + j / unit * column + j % unit * term, terms, line, unit * term, (int)bytes);
+  }
+}
+
+/* Bytes of the input become unsigned by 128 more: what that adds to the sums is taken off at their start. It is what a
+ * place of zeros has for its sums. */
+static void flip_starts(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
+  const conv_taps_t *plan = run->plan;
+  enum { UNITS = 256 };
+  int32_t live[] = {1, 0}, *starts = (int32_t *)starts_of(run, phase, group) + strip * plan->width;
+  int32_t spare[64], zeros[UNITS] = {0}, count = (int32_t)taps_least(plan->width, plan->padded - strip * plan->width);
+  const void *places[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
+  void *results[8] = {starts, spare, spare, spare, spare, spare, spare, spare};
+  const char *packed = run->packed + phase->packed_at + group * plan->group_packed + strip * phase->strip;
+  tap_strip_t at = {.rows = plan->rows, .vectors = count / plan->lanes, .tiles = 1, .taps = 1, .live = live, .places = places,
+                    .results = results, .width = plan->width, .flip = (int)0x80808080};
+  for (int64_t p = 0, units = phase->taps * phase->terms / plan->unit; p < units; p += UNITS, at.adds = true) {
+    at.count = taps_least(UNITS, units - p);
+    at.weights = packed + p * plan->unit * plan->width;
+    plan->sum_strip(&at);
+  }
+  for (int32_t j = 0; j < count; j++) starts[j] = -starts[j];
+}
+
+/* One strip of one phase and group. */
+static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
+  const conv_taps_t *plan = run->plan;
+  int64_t column = strip * plan->width, taps = 1;
+  char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
+  for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
+  for (int64_t t = 0; t < taps; t++, to += plan->terms * plan->width * plan->in_bytes) {
+    int64_t at = weights_at(plan, phase, t) + group * plan->problem->arrays[CONV_WEI].group + column * plan->column_step;
+    pack_tap(plan, taps_least(plan->width, plan->columns - column), run->weights + at * plan->in_bytes, to);
+  }
+  if (plan->flips) flip_starts(run, phase, group, strip);
+}
+
+static void pack_strips(void *context, int64_t begin, int64_t end, int worker) {
+  const taps_run_t *run = context;
+  const conv_taps_t *plan = run->plan;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++)
+    for (int p = 0; p < plan->phase_count; p++)
+      pack_strip(run, &plan->phases[p], i / plan->strips, i % plan->strips);
+}
+
+static const void *widened(hr_workers_t *workers, const conv_taps_t *plan, int which, const void *from, char *scratch) {
+  const conv_problem_t *p = plan->problem;
+  const conv_array_t *array = which ? &p->arrays[CONV_WEI] : &plan->from;
+  if (!plan->widens[which]) return from;
+  native_widen(workers, &p->types, array->dtype, from, array->count, scratch + plan->wide_at[which]);
+  return scratch + plan->wide_at[which];
+}
+
+hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void *const *in, void *const *out) {
+  const conv_taps_t *plan = plan_;
+  const conv_problem_t *p = plan->problem;
+  hr_workers_t *workers = native_workers(native, plan->workers);
+  char *scratch = native->scratch;
+  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .spaces = scratch + plan->spaces_at};
+  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * p->groups;
+  run.from = widened(workers, plan, 0, in[0], scratch);
+  if (p->zero_first) memset(out[0], 0, (size_t)(p->arrays[conv_role_out(p->kind)].count * plan->out_bytes));
+  if (plan->packed) {
+    run.packed = (char *)plan->packed;
+  } else {
+    run.weights = widened(workers, plan, 1, in[1], scratch);
+    hr_workers_split(workers, strips, 1 + 20000 / (plan->packed_count / strips + 1), pack_strips, &run);
+  }
+  hr_workers_for(workers, plan->tasks, grain, run_tasks, &run);
+  return NULL;
+}
+
+/* --- planning --- */
+
+static hr_status_t pack_constant(const op_native_target_t *target, conv_taps_t *plan) {
+  void *packed;
+  if (!plan->problem->constant_weights || plan->widens[1]) return NULL;
+  HR_TRY(hr_arena_alloc(target->arena, plan->packed_bytes, &packed));
+  taps_run_t run = {.plan = plan, .weights = plan->problem->constant_weights, .packed = packed};
+  pack_strips(&run, 0, plan->strips * plan->problem->groups, 0);
+  plan->packed = packed;
+  return NULL;
+}
+
+static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
+#if NATIVE_HAS_WIDTHS
+  if (plan->unit == 2) return f32_pairs_sum_strip;
+  if (plan->unit == 4) return s32_fours_sum_strip;
+#endif
+  return EACH_WIDTH(sum_strip, plan->bytes == 8);
+}
+
+hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
+  conv_taps_t *plan;
+  bool fits;
+  HR_TRY(HR_NEW(target->arena, &plan));
+  plan->problem = problem, plan->workers = target->workers;
+  HR_TRY(taps_plan_init(target->arena, plan, &fits));
+  if (!fits) return NULL;
+  plan->sum_strip = choose_sums(plan);
+  HR_TRY(pack_constant(target, plan));
+  out->scratch_bytes = taps_plan_place(plan);
+  out->plan = plan;
+  return NULL;
+}

@@ -1,0 +1,93 @@
+/* The loops of native_convolution_taps.c for one width of vectors and one type. Included once for each; see
+ * each_width.h. With TAPS_FACTOR(bits, flip), what a unit of the input is multiplied as, and TAPS_ADD(sum, factor, line)
+ * units are what a processor multiplies and adds up at once, and have the size of a TILES_REAL. */
+#ifndef TAPS_ADD
+#define TAPS_DEFAULT
+#define TAPS_FACTOR(bits, flip) (bits)
+#define TAPS_ADD(sum, factor, line) ((sum) + (factor) * (line))
+#endif
+#define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
+#define TILES_INLINE TILES_TARGET static inline __attribute__((always_inline))
+
+typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
+typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
+
+/* `rows` results times `vecs` vectors of columns: constants where this is called. */
+TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                       const void *const *places, void *const *results) {
+  TILES_NAME(acc) sums[8][4] = {0};
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) __builtin_prefetch((TILES_REAL *)results[r] + at->column + v * LANES, 1);
+  for (int32_t t = 1; t <= live[0]; t++, places += rows) {
+    const TILES_REAL *a[8], *weights = (const TILES_REAL *)at->weights + live[t] * at->tap_step;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
+    for (int64_t p = 0; p < at->count; p++, weights += at->width) {
+      TILES_NAME(acc) line[4];
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; r++) {
+        __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
+#pragma GCC unroll 4
+        for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
+      }
+    }
+  }
+  if (at->starts && !at->adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((const TILES_NAME(vec) *)at->starts)[v];
+  }
+  if (at->adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v];
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v] = sums[r][v];
+}
+
+#define TILES(ROWS, VECS)                                                                                      \
+  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *at) {                            \
+    for (int64_t i = 0; i < at->tiles; i++)                                                                    \
+      TILES_NAME(sum_tile)(ROWS, VECS, at, at->live + i * (at->taps + 1), at->places + i * at->taps * ROWS, \
+                           at->results + i * ROWS);                                                            \
+  }
+#if TILES_SUMS == 16
+TILES(8, 1)
+TILES(8, 2)
+TILES(6, 1)
+TILES(6, 2)
+TILES(6, 3)
+TILES(6, 4)
+
+TILES_TARGET static void TILES_NAME(sum_strip)(const tap_strip_t *at) {
+  static void (*const sums[2][4])(const tap_strip_t *) = {
+      {TILES_NAME(sum_8x1), TILES_NAME(sum_8x2)},
+      {TILES_NAME(sum_6x1), TILES_NAME(sum_6x2), TILES_NAME(sum_6x3), TILES_NAME(sum_6x4)}};
+  sums[at->rows == 6][at->vectors - 1](at);
+}
+#else
+TILES(4, 1)
+TILES(4, 2)
+
+TILES_TARGET static void TILES_NAME(sum_strip)(const tap_strip_t *at) {
+  (at->vectors == 1 ? TILES_NAME(sum_4x1) : TILES_NAME(sum_4x2))(at);
+}
+#endif
+#undef TILES
+
+#undef LANES
+#undef TILES_INLINE
+#ifdef TAPS_DEFAULT
+#undef TAPS_DEFAULT
+#undef TAPS_FACTOR
+#undef TAPS_ADD
+#endif

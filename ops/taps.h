@@ -1,0 +1,110 @@
+/* What native_convolution_taps.c shares with the files that it is made of: taps_plan.c and taps_block.c. */
+#ifndef HLO_OPS_TAPS_H
+#define HLO_OPS_TAPS_H
+
+#include "ops/native_convolution.h"
+#include "ops/native_transpose.h"
+
+/* A strip past the tiles of a block: some terms of each tap. Steps and terms in units, what products are made of: an
+ * element, or several that fill 32 bits. */
+typedef struct tap_strip {
+  int64_t rows, vectors, tiles, taps; /* of a tile; of the block; most taps of a tile */
+  const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
+  const void *const *places;          /* of each tile and live tap: where its rows are */
+  void *const *results;               /* of each tile: of its rows */
+  int64_t column, first, count;       /* terms [first, first + count) of each tap */
+  const void *weights;                /* of these terms and columns */
+  int64_t tap_step, width;            /* of the weights: to the next tap and term */
+  const void *starts;                 /* of the columns' sums; NULL: 0 */
+  int flip;                           /* bits of units of the input to be turned over */
+  bool adds;                          /* to what is there */
+} tap_strip_t;
+
+/* One spatial dimension of a phase. */
+typedef struct taps_axis {
+  int64_t first, step, count; /* its results */
+  int64_t in_step;            /* of the input, from one result to the next */
+  int64_t taps;
+  int64_t *starts, *elements; /* of each: the first result's place, ascending, and which of the window it is */
+} taps_axis_t;
+
+typedef struct taps_phase {
+  taps_axis_t axes[CONV_MAX_SPATIAL];
+  int64_t taps, terms;  /* pointers of a place, terms at each */
+  int64_t *offsets;     /* of each tap from the place that a result starts from; elements of the input or region */
+  int64_t line_places, lines, block_lines, blocks, first_task;
+  int64_t strip;        /* elements of a packed strip */
+  int64_t packed_at;    /* elements; of group 0 */
+  int64_t region[CONV_MAX_SPATIAL], region_steps[CONV_MAX_SPATIAL]; /* places of an image, and steps */
+} taps_phase_t;
+
+typedef struct conv_taps {
+  const conv_problem_t *problem;
+  conv_array_t from, to;
+  const int64_t *from_sizes, *to_sizes;
+  int64_t terms, columns, term_step, column_step; /* of a group's weights */
+  int64_t bytes, in_bytes, out_bytes;             /* of a sum; of elements of the input and weights, of the result */
+  int64_t unit;                                   /* terms that are multiplied at once: 4 bytes or one element */
+  void (*sum_strip)(const tap_strip_t *strip);
+  bool flips;                                     /* signed bytes are multiplied as unsigned ones, see flip_starts */
+  int64_t lanes, rows, width, strips, padded; /* of a vector, of a tile; of a group: strips, columns that they have */
+  int workers, phase_count;
+  taps_phase_t *phases;
+  int64_t parts, part_strips, tasks; /* parts of the columns */
+  bool merges, has_region, has_copy;
+  bool narrows;                      /* the result's type is not that of the sums */
+  bool widens[2];                    /* input and weights */
+  int64_t group_packed, packed_count; /* elements */
+  const void *packed;                 /* weights that are known */
+  size_t starts_at;                   /* in the packed weights, bytes */
+  size_t packed_bytes;
+  size_t wide_at[2];
+  int64_t block_places, block_taps;   /* most places of a block, most pointers */
+  size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
+  size_t zeros_at, spare_at, table_at, live_at, results_at, region_at, copy_at, narrow_at; /* in a space */
+} conv_taps_t;
+
+typedef struct taps_run {
+  const conv_taps_t *plan;
+  const char *from, *weights;
+  char *to, *packed, *spaces;
+} taps_run_t;
+
+/* A block at work. Lines [begin, end) are counted over all images. */
+typedef struct taps_block {
+  const taps_run_t *run;
+  const taps_phase_t *phase;
+  int64_t group, begin, end, places, tiles;
+  char *space;
+} taps_block_t;
+
+static inline int64_t taps_least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t taps_most(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t taps_divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* From the first tap to the last one. */
+static inline int64_t taps_span(const taps_axis_t *axis) {
+  return axis->taps ? axis->starts[axis->taps - 1] - axis->starts[0] : 0;
+}
+
+/* Terms of a tap that are summed at once, of all taps one after the other: a multiple of `unit`, or all. */
+int64_t taps_piece(const conv_taps_t *plan, const taps_phase_t *phase);
+
+/* All but `sum_strip`. Leaves *out_fits false where others do better. */
+hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits);
+/* Places of everything in scratch memory; returns its size. */
+size_t taps_plan_place(conv_taps_t *plan);
+
+/* Fills in the block's pointers, and its region first if there is one. */
+void taps_block_ready(const taps_block_t *block);
+/* Where pointers of result `number` of the block start in the table, and the taps of a tile: how many lead to the input,
+ * and which. */
+const void **taps_block_row(const taps_block_t *block, int64_t number);
+int32_t *taps_block_live(const taps_block_t *block, int64_t tile);
+/* The block's copy to where the results belong: columns [begin, end) of it. */
+void taps_block_finish(const taps_block_t *block, int64_t begin, int64_t end);
+/* Turns a plane, as native_turn_plane does, some lines of the caches at a time: rows may be a page apart. */
+void taps_turn(int64_t bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
+               int64_t i_stride);
+
+#endif

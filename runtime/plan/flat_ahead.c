@@ -1,0 +1,71 @@
+/* What loops would do to the same operand at every turn is done before them: a step that has a quicker form of an operand
+ * (op_native_ahead_t) gets it from a step before the outermost loop around it that does not write the operand. */
+#include "plan/flat_build.h"
+
+static flat_step_t *step_of(const flat_builder_t *builder, int number) { return &builder->steps.data[number]; }
+
+static bool is_written(const flat_builder_t *builder, int buffer, int begin, int end) {
+  for (int s = begin; s < end; s++) {
+    const flat_step_t *step = step_of(builder, s);
+    for (int i = 0; i < step->out_count; i++)
+      if (step->out[i].buffer >= 0 && flat_root(builder->buffers.data, step->out[i].buffer) == buffer) return true;
+  }
+  return false;
+}
+
+/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one turn are not worth it. */
+static int find_loop(const flat_builder_t *builder, int number, int buffer) {
+  for (int s = 0; s < number; s++) {
+    const flat_step_t *step = step_of(builder, s);
+    if (step->kind == FLAT_WHILE && step->end > number && (step->turns < 0 || step->turns > 1) &&
+        !is_written(builder, buffer, s, step->end))
+      return s;
+  }
+  return -1;
+}
+
+/* The step before loop `loop` that makes the form, and the place where it is while the loop runs. */
+static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int *out_form) {
+  const flat_step_t *step = step_of(builder, number);
+  const op_native_ahead_t *ahead = step->ahead;
+  flat_ref_t *leaves;
+  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, ahead->bytes, out_form));
+  flat_buffer_t *form = &builder->buffers.data[*out_form];
+  form->start = loop, form->end = step_of(builder, loop)->end - 1;
+  HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &leaves));
+  leaves[0] = step->in[ahead->leaf], leaves[1] = (flat_ref_t){*out_form, 0};
+  flat_early_t early = {.before = loop,
+                        .step = {.kind = FLAT_NATIVE, .source = step->source, .in_count = 1, .out_count = 1,
+                                 .in = leaves, .out = leaves + 1, .native = ahead->maker, .plan = ahead->maker_plan,
+                                 .scratch = {-1, 0}, .bytes = 2 * (double)ahead->bytes, .out_slot = -1}};
+  HR_VEC_PUSH(&builder->early, early);
+  return NULL;
+}
+
+static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
+  flat_step_t *step = step_of(builder, number);
+  op_native_step_t prepared = {0};
+  flat_ref_t *in;
+  HR_TRY(step->ahead->prepare(&builder->target, step->ahead, &prepared));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
+  for (int k = 0; k < step->in_count; k++) in[k] = k == step->ahead->leaf ? (flat_ref_t){form, 0} : step->in[k];
+  step->in = in;
+  HR_TRY(flat_step_prepared(builder, &prepared, step));
+  if (step->scratch.buffer < 0) return NULL;
+  flat_buffer_t *scratch = &builder->buffers.data[step->scratch.buffer];
+  scratch->start = scratch->end = number;
+  return NULL;
+}
+
+hr_status_t flat_work_ahead(flat_builder_t *builder) {
+  for (int s = 0; s < flat_now(builder) && !builder->options->apart; s++) {
+    const flat_step_t *step = step_of(builder, s);
+    int form;
+    if (step->kind != FLAT_NATIVE || !step->ahead) continue;
+    int loop = find_loop(builder, s, flat_root(builder->buffers.data, step->in[step->ahead->leaf].buffer));
+    if (loop < 0) continue;
+    HR_TRY(add_maker(builder, s, loop, &form));
+    HR_TRY(take_form(builder, s, form));
+  }
+  return NULL;
+}
