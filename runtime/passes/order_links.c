@@ -1,6 +1,6 @@
 /* An instruction and each of its arrays go together by groups of dimensions: those of a group are next to each other on
  * both sides and in the same order, as in a reshape; elsewhere a group is one dimension on either side. What is on one
- * side only (reduced dimensions, those of a broadcast, those of size 1 of a reshape) follows the dimension before it. */
+ * side only (reduced dimensions, those of a broadcast, a reshape's of size 1) follows the dimension before it. */
 #include "passes/order_links.h"
 
 #include <string.h>

@@ -196,7 +196,8 @@ static hr_status_t price_transpose(order_finder_t *finder, const hlo_instr_t *tr
   order_t own = known ? result_order(finder, x) : wanted;
   if (!turns) return price_plain(finder, self, bytes_of(x));
   if (!known || !order_same(&own, &wanted, x->shape)) return NULL;
-  if (order_is_idle(&choice->order, transpose->shape)) return price_plain(finder, finder->nodes[x->id].self, bytes_of(x));
+  if (order_is_idle(&choice->order, transpose->shape))
+    return price_plain(finder, finder->nodes[x->id].self, bytes_of(x));
   HR_TRY(price_plain(finder, self, bytes_of(x)));
   return price(finder, self, finder->nodes[x->id].self, bytes_of(x));
 }

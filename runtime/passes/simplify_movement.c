@@ -63,11 +63,26 @@ static hlo_instr_t *reshape_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
   return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
 }
 
+/* Dimensions of size 1 are dropped before the others are moved, so that products see the transpose. */
+static hlo_instr_t *reshape_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  hlo_instr_t *transpose = instr->operands[0], *x = transpose->operands[0];
+  hr_ints_t permutation = dims_of(transpose);
+  int64_t to[HLO_MAX_RANK], order[HLO_MAX_RANK];
+  bool keep[HLO_MAX_RANK];
+  int rank = 0;
+  for (int d = 0; d < x->shape->rank; d++) keep[d] = x->shape->dims[d] != 1, to[d] = keep[d] ? rank++ : -1;
+  if (rank != instr->shape->rank || !pass_same_without_ones(transpose->shape, instr->shape)) return NULL;
+  for (int64_t d = 0, next = 0; d < permutation.count; d++)
+    if (keep[permutation.data[d]]) order[next++] = to[permutation.data[d]];
+  return pass_build_transpose(rewrite, drop_ones(rewrite, x, keep), order);
+}
+
 static hlo_instr_t *simplify_reshape(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
   if (x->op == HLO_RESHAPE) return hlo_build_reshape(&rewrite->builder, x->operands[0], instr->shape);
   if (x->op == HLO_IOTA) return reshape_of_iota(rewrite, instr);
+  if (x->op == HLO_TRANSPOSE) return reshape_of_transpose(rewrite, instr);
   return x->op == HLO_BROADCAST ? reshape_of_broadcast(rewrite, instr) : NULL;
 }
 
