@@ -177,7 +177,7 @@ static void test_faults(void) {
   bool failed = true;
   while (failed && n < 10000) {
     hlo_module_t *module = read_valid(net);
-    bool changed;
+    bool changed = false;
     hr_mem_fail_at(++n);
     hr_status_t st = pass_orders(module, &changed);
     hr_mem_fail_at(0);
