@@ -14,6 +14,12 @@
 #endif
 #include "ops/native_dot.h"
 
+#if defined(__clang__)
+#define ROWS_AT_A_TIME
+#else
+#define ROWS_AT_A_TIME __attribute__((optimize("O3", "fp-contract=fast")))
+#endif
+
 typedef struct dot_small_job {
   const void *a, *b;
   void *c;

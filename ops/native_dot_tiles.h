@@ -190,7 +190,33 @@ TILES_INLINE void TILES_NAME(tiny_rows)(int columns, const dot_small_job_t *job,
   }
 }
 
+/* One column, rows one behind the other: the compiler takes several rows at a time if it knows their terms. */
+#define TINY_COLUMN(TERMS)                                                                                          \
+  ROWS_AT_A_TIME TILES_TARGET static void TILES_NAME(tiny_column##TERMS)(const dot_small_job_t *job, int64_t begin, \
+                                                                         int64_t end) {                             \
+    const TILES_REAL *restrict a = job->a, *b = job->b;                                                             \
+    TILES_REAL *restrict c = job->c, factors[TERMS];                                                                \
+    for (int p = 0; p < TERMS; p++) factors[p] = b[p * job->b_row];                                                 \
+    for (int64_t i = begin; i < end; i++) {                                                                         \
+      TILES_REAL sum = 0;                                                                                           \
+      for (int p = 0; p < TERMS; p++) sum += a[i * TERMS + p] * factors[p];                                         \
+      c[i] = sum;                                                                                                   \
+    }                                                                                                               \
+  }
+TINY_COLUMN(1)
+TINY_COLUMN(2)
+TINY_COLUMN(3)
+TINY_COLUMN(4)
+#undef TINY_COLUMN
+
+static void (*const TILES_NAME(tiny_columns)[])(const dot_small_job_t *job, int64_t begin, int64_t end) = {
+    TILES_NAME(tiny_column1), TILES_NAME(tiny_column2), TILES_NAME(tiny_column3), TILES_NAME(tiny_column4)};
+
 TILES_TARGET static void TILES_NAME(tiny)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  if (job->n == 1 && job->c_row == 1 && job->a_col == 1 && job->a_row == job->k) {
+    TILES_NAME(tiny_columns)[job->k - 1](job, begin, end);
+    return;
+  }
   switch (job->n) {
     case 1: TILES_NAME(tiny_rows)(1, job, begin, end); break;
     case 2: TILES_NAME(tiny_rows)(2, job, begin, end); break;
