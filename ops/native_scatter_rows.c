@@ -187,7 +187,8 @@ DEFINE_WIDE_INTEGERS(i64, uint64_t, __m512i, __mmask8, epi64)
 #endif
 
 #define LOOPS_OF(NAME) {NAME##_s32_1, NAME##_s32_2, NAME##_s64_1, NAME##_s64_2}
-#define NUMBERS_OF(NAME) {LOOPS_OF(NAME##_add), LOOPS_OF(NAME##_multiply), LOOPS_OF(NAME##_maximum), LOOPS_OF(NAME##_minimum)}
+#define NUMBERS_OF(NAME) \
+  {LOOPS_OF(NAME##_add), LOOPS_OF(NAME##_multiply), LOOPS_OF(NAME##_maximum), LOOPS_OF(NAME##_minimum)}
 
 static int number_of_op(hlo_opcode_t op) {
   switch (op) {

@@ -134,7 +134,7 @@ NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
   memcpy(to + bytes - 16, row + bytes - 16, 16);
 }
 
-/* Its lines are far apart, which processors do not foresee: on their way to the second cache while another is turned. */
+/* Its lines are far apart, which processors do not foresee: they come to the second cache while another is turned. */
 NATIVE_INLINE void ask_for_square(const char *from, int64_t stride, int64_t row_bytes, int64_t rows) {
   for (int64_t r = 0; r < rows; r++, from += stride)
     for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);

@@ -143,7 +143,8 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
-    root->streams = whole && !kernel->behind.rows && bytes >= 16 && count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
+    root->streams = whole && !kernel->behind.rows && bytes >= 16 &&
+                    count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
 }

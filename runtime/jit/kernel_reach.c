@@ -24,9 +24,9 @@ static jit_reach_t reach_of(const jit_kernel_t *kernel, const jit_node_t *node, 
 /* Units that are no rows, or no columns of them. */
 static bool has_other_units(const jit_kernel_t *kernel, int rank) {
   const op_native_grid_t *grid = &kernel->behind;
-  if (rank < 0 || kernel->phase_count != 1 || kernel->has_tiles || (kernel->form.space.kind != FUSION_LOOP && !kernel->has_rows))
-    return true;
-  if (kernel->form.space.kind != FUSION_LOOP) return grid->unit || kernel->phases[0].units != grid->rows;
+  bool is_loop = kernel->form.space.kind == FUSION_LOOP;
+  if (rank < 0 || kernel->phase_count != 1 || kernel->has_tiles || (!is_loop && !kernel->has_rows)) return true;
+  if (!is_loop) return grid->unit || kernel->phases[0].units != grid->rows;
   if (kernel->written_out || kernel->unrolled || rank == kernel->nest.rank) return true;
   return grid->unit && (kernel->nest.rank != rank + 1 || kernel->nest.sizes[rank] != grid->columns);
 }

@@ -6,8 +6,9 @@
  * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
  * reductions are in memory of the worker, too, then.
  *
- * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to memory that all share; phase 2p +
- * 1 combines them in the order of the blocks, so that the bits do not depend on the workers. */
+ * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to
+ * memory that all share; phase 2p + 1 combines them in the order of the blocks, so that the bits do not depend on the
+ * workers. */
 #include <string.h>
 
 #include "jit/element.h"
@@ -106,7 +107,8 @@ static void split_rows(jit_kernel_t *kernel) {
     kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
   }
   /* Partial results of each block, then the results. */
-  kernel->scratch_bytes = (size_t)(reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count * reduce->element_bytes);
+  int64_t results = reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count;
+  kernel->scratch_bytes = (size_t)(results * reduce->element_bytes);
 }
 
 /* Of the worker, for each row of a group: what is saved, and results of reductions. */

@@ -101,11 +101,8 @@ static hr_status_t double_body(const loop_t *loop) {
 
 /* The loop behind its first turn. */
 static hr_status_t turn_before(pass_rewrite_t *rewrite, const loop_t *loop) {
-  hlo_instr_t **state;
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
-  for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
-  HR_TRY(loop_turn(rewrite, loop, state));
-  hlo_instr_t *init = hlo_build_tuple(&rewrite->builder, loop->count, state);
+  hlo_instr_t *init;
+  HR_TRY(loop_after(rewrite, loop, 1, &init));
   return pass_replace(rewrite, loop->instr, init ? pass_clone(rewrite, loop->instr, &init) : NULL);
 }
 

@@ -149,6 +149,15 @@ hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t *
   return NULL;
 }
 
+hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t turns, hlo_instr_t **out_state) {
+  hlo_instr_t **state;
+  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
+  for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
+  for (int64_t turn = 0; turn < turns; turn++) HR_TRY(loop_turn(rewrite, loop, state));
+  *out_state = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
+  return NULL;
+}
+
 /* ---- a new loop ---- */
 
 typedef struct rebuilder {

@@ -46,6 +46,8 @@ void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_ins
 /* state[k], element k of the state, becomes what it is after one more turn. All instructions of the body are copied, so
  * that effects happen. */
 hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state);
+/* The state after so many turns from the first one on, as a tuple; NULL on the builder's failure. */
+hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t turns, hlo_instr_t **out_state);
 
 /* How the state of a new loop follows from that of an old one: first old elements, then what was hoisted. */
 typedef struct loop_change {

@@ -38,11 +38,8 @@ static bool is_short(const loop_t *loop, int64_t trips) {
 /* ---- turns ---- */
 
 static hr_status_t unroll(pass_rewrite_t *rewrite, const loop_t *loop, int64_t trips) {
-  hlo_instr_t **state;
-  HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
-  for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
-  for (int64_t turn = 0; turn < trips; turn++) HR_TRY(loop_turn(rewrite, loop, state));
-  hlo_instr_t *end = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
+  hlo_instr_t *end;
+  HR_TRY(loop_after(rewrite, loop, trips, &end));
   return pass_replace(rewrite, loop->instr, end);
 }
 

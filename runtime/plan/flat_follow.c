@@ -95,7 +95,8 @@ static int find_reader(const flat_builder_t *builder, const bool *borders, int f
 }
 
 static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *step) {
-  if (step->kind != FLAT_NATIVE || !step->parts.follow || step->out_count != 1 || step->parts.grid.rows < 2) return false;
+  if (step->kind != FLAT_NATIVE || !step->parts.follow) return false;
+  if (step->out_count != 1 || step->parts.grid.rows < 2) return false;
   size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
   return step->flops >= LEAST_FLOPS && (step->flops <= SHORT_FLOPS || bytes >= LARGE_BYTES);
 }

@@ -133,7 +133,8 @@ static void make_arrays(bench_t *bench, const row_t *row) {
     void *data;
     bench_check(hr_alloc(bytes_of(shape), &data));
     fill(shape, row->limit, data);
-    must(hlorun_buffer_create(hr_dtype_name(shape->dtype), shape->rank, shape->dims, data, release, NULL, &bench->in[k]));
+    const char *dtype = hr_dtype_name(shape->dtype);
+    must(hlorun_buffer_create(dtype, shape->rank, shape->dims, data, release, NULL, &bench->in[k]));
     read += bytes_of(shape);
   }
   for (int k = 0; k < bench->out_count; k++) written += bytes_of(hlo_shape_leaf(entry->root->shape, k));

@@ -66,7 +66,8 @@ static void write_at(test_t *test, LLVMValueRef value, int64_t i) {
 
 typedef LLVMValueRef (*build_fn)(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *);
 
-static const int64_t numbers[] = {1, 3, 7, -1, -5, 100, -128, 12345, 1000007, -32768, 2147483647, -2147483648LL, 5000000000LL};
+static const int64_t numbers[] = {1,     3,       7,      -1,         -5,             100,         -128,
+                                  12345, 1000007, -32768, 2147483647, -2147483648LL, 5000000000LL};
 #define NUMBERS ((int)(sizeof numbers / sizeof *numbers))
 
 /* knows_b: while code is made. */
