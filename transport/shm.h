@@ -2,8 +2,8 @@
  * $TMPDIR, where processes may not reach each other's open files): a desk of every process, a table of blocks, in
  * which the members of a group tell each other how far they are, and a heap of every process, which it alone allocates
  * from and all read. Blocks and heaps take up memory only where they are used. A process holds a lock on its byte of
- * the file as long as it lives: the others find out that way that it is gone. Thread: that of the endpoint, but for
- * tp_shm_alloc and tp_shm_free. */
+ * the file as long as it lives: the others find out that way that it is gone.
+ * Thread: that of the endpoint, but for tp_shm_alloc and tp_shm_free. */
 #ifndef TP_SHM_H
 #define TP_SHM_H
 
