@@ -33,27 +33,43 @@ static int64_t result_at(const taps_block_t *block, const taps_place_t *place) {
 }
 
 /* Results that follow each other along the last axis: where they are, and the first one's place in the input or the
- * region, each with its step; in elements. */
+ * region, each with its step; in elements. A merged tap starts where its first one does. */
 typedef struct taps_stretch {
   taps_place_t place;
   int64_t count, in, in_step, out, out_step;
 } taps_stretch_t;
 
+/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around it. */
+static const void *make_rim(taps_block_t *block, const char *from, int64_t low, int64_t count) {
+  const conv_taps_t *plan = block->run->plan;
+  int last = plan->problem->spatial - 1;
+  int64_t size = plan->from_sizes[last], each = plan->terms * plan->in_bytes;
+  int64_t begin = taps_least(taps_most(-low, 0), count), end = taps_most(begin, taps_least(size - low, count));
+  char *rim = block->rim;
+  memset(rim, 0, (size_t)(count * each));
+  memcpy(rim + begin * each, from + begin * each, (size_t)((end - begin) * each));
+  block->rim += count * each;
+  return rim;
+}
+
 /* Pointers of a place whose taps are not all in the input: one by one. */
-static void point_carefully(const taps_block_t *block, const taps_place_t *place, const char *base, const void **to) {
+static void point_carefully(taps_block_t *block, const taps_place_t *place, const char *base, const void **to) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
   const void *zeros = block->space + plan->zeros_at;
   int64_t at[CONV_MAX_SPATIAL] = {0};
-  int spatial = plan->problem->spatial;
+  int last = plan->problem->spatial - 1, kept = plan->merges ? last : last + 1;
+  int64_t low = phase->axes[last].starts[0] + place->at[last] * phase->axes[last].in_step;
+  bool cut = plan->merges && phase->taps && (low < 0 || low + phase->axes[last].taps > plan->from_sizes[last]);
   for (int64_t t = 0; t < phase->taps; t++, to += plan->rows) {
     bool inside = true;
-    for (int d = 0; d < spatial; d++) {
+    for (int d = 0; d < kept; d++) {
       int64_t x = phase->axes[d].starts[at[d]] + place->at[d] * phase->axes[d].in_step;
       inside &= x >= 0 && x < plan->from_sizes[d];
     }
-    *to = inside ? base + phase->offsets[t] * plan->in_bytes : zeros;
-    for (int d = spatial - 1; d >= 0 && ++at[d] == phase->axes[d].taps; d--) at[d] = 0;
+    *to = !inside ? zeros : base + phase->offsets[t];
+    if (inside && cut) *to = make_rim(block, *to, low, phase->axes[last].taps);
+    for (int d = kept - 1; d >= 0 && ++at[d] == phase->axes[d].taps; d--) at[d] = 0;
   }
 }
 
@@ -73,38 +89,62 @@ static void find_inner(const taps_block_t *block, const taps_stretch_t *s, int64
   *high = taps_most(*high, *low = taps_least(*low, s->count));
 }
 
+static const char *in_address(const taps_block_t *block, const taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  return (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * plan->in_bytes;
+}
+
+/* Where results are summed: in place, or in the block's copy, where the stretch starts with result `number`; bytes from
+ * one to the next. */
+static int64_t out_step(const taps_block_t *block, const taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  return (plan->has_copy ? plan->padded : s->out_step) * plan->bytes;
+}
+
+static char *out_address(const taps_block_t *block, const taps_stretch_t *s, int64_t number) {
+  const conv_taps_t *plan = block->run->plan;
+  return plan->has_copy ? block->space + plan->copy_at + number * plan->padded * plan->bytes
+                        : block->run->to + s->out * plan->bytes;
+}
+
 const void **taps_block_row(const taps_block_t *block, int64_t number) {
   int64_t rows = block->run->plan->rows;
   return (const void **)(block->space + block->run->plan->table_at) + number / rows * rows * block->phase->taps +
          number % rows;
 }
 
-/* Results [first, first + count) of the block, a stretch. */
-static void point_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number) {
+/* Results [begin, end) of a stretch, by pointers: of those that have some the next ones. */
+static void point_results(taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin, int64_t end,
+                          bool careful) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
-  int64_t low, high, rows = plan->rows, bytes = plan->in_bytes, taps = phase->taps;
-  const int64_t *offsets = phase->offsets;
-  const char *base = (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * bytes;
-  find_inner(block, s, &low, &high);
-  const void **to = taps_block_row(block, number);
+  void **results = (void **)(block->space + plan->results_at);
   taps_place_t place = s->place;
-  for (int64_t x = 0, row = number % rows; x < s->count; x++, base += s->in_step * bytes) {
-    if (x < low || x >= high)
+  place.at[plan->problem->spatial - 1] += begin;
+  for (int64_t x = begin; x < end; x++, place.at[plan->problem->spatial - 1]++) {
+    const char *base = in_address(block, s) + x * s->in_step * plan->in_bytes;
+    const void **to = taps_block_row(block, block->pointed);
+    if (careful)
       point_carefully(block, &place, base, to);
     else
-      for (int64_t t = 0; t < taps; t++) to[t * rows] = base + offsets[t] * bytes;
-    place.at[plan->problem->spatial - 1]++, to++;
-    if (++row == rows) row = 0, to += rows * (taps - 1);
+      for (int64_t t = 0; t < phase->taps; t++) to[t * plan->rows] = base + phase->offsets[t];
+    results[block->pointed++] = out_address(block, s, number) + x * out_step(block, s);
   }
 }
 
-static void point_results(const taps_block_t *block, const taps_stretch_t *s, int64_t number) {
+/* Whole tiles of those that have all taps need no pointers. */
+static void point_stretch(taps_block_t *block, const taps_stretch_t *s, int64_t number) {
   const conv_taps_t *plan = block->run->plan;
-  void **to = (void **)(block->space + plan->results_at) + number;
-  int64_t step = (plan->has_copy ? plan->padded : s->out_step) * plan->bytes;
-  char *at = plan->has_copy ? block->space + plan->copy_at + number * step : block->run->to + s->out * plan->bytes;
-  for (int64_t x = 0; x < s->count; x++, at += step) to[x] = at;
+  int64_t low = 0, high = 0;
+  if (block->phase->taps) find_inner(block, s, &low, &high);
+  int64_t tiles = (high - low) / plan->rows, end = low + tiles * plan->rows;
+  tap_line_t *line = (tap_line_t *)(block->space + plan->lines_at) + block->line_count;
+  *line = (tap_line_t){in_address(block, s) + low * s->in_step * plan->in_bytes,
+                       out_address(block, s, number) + low * out_step(block, s), tiles};
+  block->line_count += tiles > 0;
+  point_results(block, s, number, 0, low, true);
+  point_results(block, s, number, end, high, false);
+  point_results(block, s, number, high, s->count, true);
 }
 
 /* The stretch that starts with result `number` of the block. */
@@ -130,10 +170,10 @@ static taps_stretch_t stretch_at(const taps_block_t *block, int64_t number) {
 static void point_spare_rows(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
   void **results = (void **)(block->space + plan->results_at);
-  for (int64_t i = block->places; i < block->tiles * plan->rows; i++) {
+  for (int64_t i = block->pointed; i < block->tiles * plan->rows; i++) {
     results[i] = block->space + plan->spare_at;
     for (int64_t t = 0; t < block->phase->taps; t++)
-      taps_block_row(block, i)[t * plan->rows] = taps_block_row(block, block->places - 1)[t * plan->rows];
+      taps_block_row(block, i)[t * plan->rows] = taps_block_row(block, block->pointed - 1)[t * plan->rows];
   }
 }
 
@@ -158,14 +198,15 @@ static void find_live(const taps_block_t *block, int64_t tile) {
   live[0] = count;
 }
 
-/* All pointers of a block: of each tile those of the input, and of its results. */
-static void point_block(const taps_block_t *block) {
+/* All lines and pointers of a block. */
+static void point_block(taps_block_t *block) {
+  block->rim = block->space + block->run->plan->rims_at;
   for (int64_t i = 0; i < block->places;) {
     taps_stretch_t s = stretch_at(block, i);
-    if (block->phase->taps) point_stretch(block, &s, i);
-    point_results(block, &s, i);
+    point_stretch(block, &s, i);
     i += s.count;
   }
+  block->tiles = taps_divide_up(block->pointed, block->run->plan->rows);
   point_spare_rows(block);
   for (int64_t i = 0; i < block->tiles; i++) find_live(block, i);
 }
@@ -247,9 +288,9 @@ static void fill_region(const taps_block_t *block) {
   }
 }
 
-void taps_block_ready(const taps_block_t *block) {
+void taps_block_ready(taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
-  memset(block->space + plan->zeros_at, 0, (size_t)(plan->terms * plan->in_bytes));
+  memset(block->space + plan->zeros_at, 0, plan->zeros_bytes);
   if (plan->has_region && block->phase->taps) fill_region(block);
   point_block(block);
 }
