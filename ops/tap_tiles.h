@@ -70,30 +70,32 @@ TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, const tap_strip_t 
 }
 
 /* A tile of a line: rows are steps apart. */
-TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t *at, const char *from, char *to) {
+TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                          const char *from, char *to) {
   TILES_NAME(acc) sums[8][4] = {0};
   TILES_REAL *results[8];
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
-  for (int64_t t = 0; t < at->taps; t++) {
+  for (int32_t t = 1; t <= live[0]; t++) {
+    const char *first = from + at->offsets[live[t]] + at->first * (int64_t)sizeof(TILES_REAL);
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(from + at->offsets[t] + r * at->from_step) + at->first;
-    TILES_NAME(add_tap)(rows, vecs, at, t, a, sums);
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
   }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
   TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-#define TILES(ROWS, VECS)                                                                                        \
-  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *strip) {                           \
-    const tap_strip_t at = *strip;                                                                               \
-    for (int64_t l = 0; l < at.line_count; l++)                                                                  \
-      for (int64_t i = 0; i < at.lines[l].tiles; i++)                                                            \
-        TILES_NAME(sum_in_line)(ROWS, VECS, &at, at.lines[l].from + i * ROWS * at.from_step,                     \
-                                at.lines[l].to + i * ROWS * at.to_step);                                         \
-    for (int64_t i = 0; i < at.tiles; i++)                                                                       \
-      TILES_NAME(sum_pointed)(ROWS, VECS, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS,      \
-                              at.results + i * ROWS);                                                            \
+#define TILES(ROWS, VECS)                                                                                     \
+  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *strip) {                        \
+    const tap_strip_t at = *strip;                                                                            \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                          \
+      for (int64_t i = 0; i < line->tiles; i++)                                                               \
+        TILES_NAME(sum_in_line)(ROWS, VECS, &at, line->live, line->from + i * ROWS * at.from_step,            \
+                                line->to + i * ROWS * at.to_step);                                            \
+    for (int64_t i = 0; i < at.tiles; i++)                                                                    \
+      TILES_NAME(sum_pointed)(ROWS, VECS, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS,   \
+                              at.results + i * ROWS);                                                         \
   }
 #if TILES_SUMS == 16
 TILES(8, 1)

@@ -5,11 +5,13 @@
 #include "ops/native_convolution.h"
 #include "ops/native_transpose.h"
 
-/* Tiles of results that follow each other, all of whose taps are there: what their first one reads and where it is. */
+/* Tiles of results that follow each other and have the same taps: what their first one reads, where it is, and how many
+ * taps and which. */
 typedef struct tap_line {
   const char *from;
   char *to;
   int64_t tiles;
+  const int32_t *live;
 } tap_line_t;
 
 /* A strip past the tiles of a block: some terms of each tap. Steps and terms in units, what products are made of: an
@@ -71,7 +73,7 @@ typedef struct conv_taps {
   size_t packed_bytes, wide_at[2];    /* the widened input and weights */
   size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
   /* in a space */
-  size_t zeros_at, zeros_bytes, spare_at, lines_at, table_at, live_at, results_at, region_at, rims_at, copy_at, narrow_at;
+  size_t zeros_at, zeros_bytes, spare_at, stretches_at, lines_at, line_live_at, table_at, live_at, results_at, region_at, rims_at, copy_at, narrow_at;
 } conv_taps_t;
 
 typedef struct taps_run {
@@ -80,12 +82,26 @@ typedef struct taps_run {
   char *to, *packed, *spaces;
 } taps_run_t;
 
+/* A result by its number in the block: its image and its places along the axes, counted in the phase. */
+typedef struct taps_place {
+  int64_t image, at[CONV_MAX_SPATIAL];
+} taps_place_t;
+
+/* Results that follow each other along the last axis: where they are, and the first one's place in the input or the
+ * region, each with its step; in elements. A merged tap starts where its first one does. [low, high): those that meet
+ * no end of the last axis; those of whole tiles of them are a line. */
+typedef struct taps_stretch {
+  taps_place_t place;
+  int64_t number, count, low, high, in, in_step, out, out_step;
+  bool sees_all; /* the other axes' taps all meet the input */
+} taps_stretch_t;
+
 /* A block at work. Lines [begin, end) are counted over all images. */
 typedef struct taps_block {
   const taps_run_t *run;
   const taps_phase_t *phase;
   int64_t group, begin, end, places;
-  int64_t line_count, pointed, tiles; /* tiles in lines; the other results, and tiles of them */
+  int64_t line_count, pointed, tiles; /* lines; the other results, and tiles of them */
   char *space, *rim;                  /* rim: free for the next one */
 } taps_block_t;
 

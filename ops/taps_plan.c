@@ -212,7 +212,7 @@ static int64_t most_terms(const conv_taps_t *plan) {
   return terms;
 }
 
-/* Stretches of the longest block: see taps_block.c. */
+/* Stretches of the longest block. */
 static int64_t stretches_of(const conv_taps_t *plan, const taps_phase_t *phase) {
   int last = plan->problem->spatial - 1;
   if (last == 0) return phase->block_lines / phase->axes[0].count + 2;
@@ -234,17 +234,20 @@ static int64_t rims_bytes(const conv_taps_t *plan, const taps_phase_t *phase) {
 /* In a worker's space. */
 static size_t place_block(conv_taps_t *plan) {
   size_t each = 0;
-  int64_t rows = 0, pointers = 0, region = 0, lines = 0, rims = 0;
+  int64_t rows = 0, pointers = 0, region = 0, stretches = 0, line_live = 0, rims = 0;
   for (int i = 0; i < plan->phase_count; i++) {
     const taps_phase_t *phase = &plan->phases[i];
     int64_t places = taps_divide_up(phase->block_lines * phase->line_places, plan->rows) * plan->rows;
     rows = taps_most(rows, places), pointers = taps_most(pointers, places * phase->taps);
     region = taps_most(region, region_bytes(plan, phase)), rims = taps_most(rims, rims_bytes(plan, phase));
-    lines = taps_most(lines, stretches_of(plan, phase));
+    stretches = taps_most(stretches, stretches_of(plan, phase));
+    line_live = taps_most(line_live, stretches_of(plan, phase) * (phase->taps + 1));
   }
   plan->zeros_bytes = (size_t)(most_terms(plan) * plan->in_bytes);
   plan->zeros_at = native_take(&each, plan->zeros_bytes);
-  plan->lines_at = native_take(&each, (size_t)lines * sizeof(tap_line_t));
+  plan->stretches_at = native_take(&each, (size_t)stretches * sizeof(taps_stretch_t));
+  plan->lines_at = native_take(&each, (size_t)stretches * sizeof(tap_line_t));
+  plan->line_live_at = native_take(&each, (size_t)line_live * sizeof(int32_t));
   plan->rims_at = native_take(&each, (size_t)rims);
   plan->spare_at = native_take(&each, (size_t)(plan->padded * plan->bytes));
   plan->table_at = native_take(&each, (size_t)pointers * sizeof(void *));
