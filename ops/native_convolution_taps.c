@@ -146,10 +146,17 @@ static void zero_results(const taps_block_t *block) {
   for (int64_t i = 0; i < block->pointed; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
 }
 
+static void finish_block(const taps_block_t *block, int64_t begin, int64_t end) {
+  const conv_taps_t *plan = block->run->plan;
+  op_native_part_t part = {.row = block->begin * block->phase->line_places, .rows = block->places};
+  part.column = begin * plan->width, part.columns = taps_least(end * plan->width, plan->columns) - part.column;
+  block->run->after->run(block->run->after, &part, block->worker);
+}
+
 static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t task, int worker) {
   const conv_taps_t *plan = run->plan;
   int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
-  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks};
+  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks, .worker = worker};
   block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
   block.places = (block.end - block.begin) * phase->line_places;
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
@@ -160,6 +167,7 @@ static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t 
   else
     zero_results(&block);
   if (plan->has_copy) taps_block_finish(&block, begin * plan->width, taps_least(end * plan->width, plan->columns));
+  if (run->after) finish_block(&block, begin, end);
 }
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
@@ -260,7 +268,7 @@ hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void
   const conv_problem_t *p = plan->problem;
   hr_workers_t *workers = native_workers(native, plan->workers);
   char *scratch = native->scratch;
-  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at};
+  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .after = native->after};
   run.spaces = scratch + plan->spaces_at;
   int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * p->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
@@ -295,6 +303,24 @@ static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
   return EACH_WIDTH(sum_strip, plan->bytes == 8);
 }
 
+/* Signature of op_native_parts_t.follow: the same plan. */
+static hr_status_t follow_taps(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                               op_native_step_t *out) {
+  (void)target, (void)grid;
+  out->plan = before, out->scratch_bytes = ((const conv_taps_t *)before)->scratch_bytes;
+  return NULL;
+}
+
+/* Blocks are whole rows of a result with channels innermost, or some columns of them. */
+static void plan_parts(const conv_taps_t *plan, op_native_step_t *out) {
+  const conv_problem_t *p = plan->problem;
+  if (plan->phase_count != 1 || p->groups != 1 || !conv_is_plain(p, conv_role_out(p->kind))) return;
+  out->parts.grid = (op_native_grid_t){.rows = plan->phases[0].lines * plan->phases[0].line_places,
+                                       .columns = plan->columns, .whole_rows = plan->parts == 1,
+                                       .unit = plan->parts > 1 ? plan->part_strips * plan->width : 0};
+  out->parts.follow = follow_taps, out->parts.fit_caches = true;
+}
+
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
   conv_taps_t *plan;
   bool fits;
@@ -304,7 +330,8 @@ hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_probl
   if (!fits) return NULL;
   plan->sum_strip = choose_sums(plan);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = taps_plan_place(plan);
+  out->scratch_bytes = plan->scratch_bytes = taps_plan_place(plan);
   out->plan = plan;
+  plan_parts(plan, out);
   return NULL;
 }

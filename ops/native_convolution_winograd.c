@@ -104,7 +104,7 @@ typedef struct winograd {
   size_t sums_at;                       /* in a space */
   winograd_weights_t weights;           /* without address */
   const void *packed;                   /* weights that are known */
-  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
+  size_t scratch_bytes, packed_at, spaces_at, space_bytes; /* spaces: one a worker */
   bool by_images;                               /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
@@ -115,6 +115,7 @@ typedef struct winograd_run {
   const char *src;
   char *dst, *packed, *spaces;
   int64_t image; /* that src and dst start with */
+  const op_native_after_t *after;
 } winograd_run_t;
 
 /* --- running --- */
@@ -209,6 +210,25 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   }
 }
 
+/* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole lines. */
+static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
+  const conv_problem_t *p = r->plan->problem;
+  winograd_place_t at = place_of(r->plan, first);
+  int64_t lines = p->out[0] - at.y < KEPT ? p->out[0] - at.y : KEPT, end = at.x + (last - first) * KEPT;
+  op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x, .columns = p->out_channels};
+  part.rows = (end < p->out[1] ? end : p->out[1]) - at.x;
+  if (part.rows == p->out[1]) part.rows *= lines, lines = 1;
+  for (int64_t i = 0; i < lines; i++, part.row += p->out[1]) r->after->run(r->after, &part, worker);
+}
+
+static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker) {
+  for (int64_t end = first + tiles, next; first < end; first = next) {
+    next = (first / r->plan->columns + 1) * r->plan->columns;
+    if (next > end) next = end;
+    finish_row(r, first, next, worker);
+  }
+}
+
 /* Tiles [begin, end), a block at a time. */
 static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
   char *space = r->spaces + (size_t)worker * r->plan->space_bytes;
@@ -217,6 +237,7 @@ static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int w
     read_tiles(r, first, tiles, space);
     multiply_points(r, tiles, worker, space);
     write_tiles(r, first, tiles, space);
+    if (r->after && !r->plan->by_images) finish_tiles(r, first, tiles, worker);
   }
 }
 
@@ -245,6 +266,8 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
     run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
     native_turn_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
                       plan->dst.plane * bytes);
+    op_native_part_t part = {.row = i * p->out_channels, .rows = p->out_channels, .columns = plan->dst.plane};
+    if (r->after) r->after->run(r->after, &part, worker);
   }
 }
 
@@ -349,7 +372,7 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0]};
+  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .after = run->after};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
@@ -533,6 +556,25 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   return NULL;
 }
 
+/* Signature of op_native_parts_t.follow: the same plan. */
+static hr_status_t follow_winograd(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                                   op_native_step_t *out) {
+  (void)target, (void)grid;
+  out->plan = before, out->scratch_bytes = ((const winograd_t *)before)->scratch_bytes;
+  return NULL;
+}
+
+/* Rows are places with their channels, or, where whole images are turned, channels with their places. */
+static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
+  const conv_problem_t *p = plan->problem;
+  if (p->kind != CONV_FORWARD || (!plan->by_images && !conv_is_plain(p, CONV_DST))) return;
+  int64_t places = p->out[0] * p->out[1];
+  out->parts.grid.rows = p->batch * (plan->by_images ? p->out_channels : places);
+  out->parts.grid.columns = plan->by_images ? places : p->out_channels;
+  out->parts.grid.whole_rows = true;
+  out->parts.follow = follow_winograd, out->parts.fit_caches = true;
+}
+
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out) {
   winograd_t *plan;
@@ -551,7 +593,8 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   if (!src_fits || !dst_fits) return NULL;
   plan_images(plan);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = place_all(plan);
+  out->scratch_bytes = plan->scratch_bytes = place_all(plan);
   out->plan = plan;
+  plan_parts(plan, out);
   return NULL;
 }
