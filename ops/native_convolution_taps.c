@@ -180,10 +180,10 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Where the weights of a tap are, in elements. A merged tap's are those of a row of the window. */
-static int64_t weights_at(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
+/* Where the weights of a tap are among those of a term and column, in elements. Taps that are merged count apart. */
+static int64_t element_of(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
-  int64_t at = wei->start;
+  int64_t at = 0;
   for (int d = plan->problem->spatial - 1; d >= 0; d--) {
     int64_t k = phase->axes[d].elements[tap % phase->axes[d].taps];
     tap /= phase->axes[d].taps;
@@ -232,17 +232,56 @@ static void flip_starts(const taps_run_t *run, const taps_phase_t *phase, int64_
   for (int32_t j = 0; j < count; j++) starts[j] = -starts[j];
 }
 
+static int64_t count_taps(const conv_taps_t *plan, const taps_phase_t *phase) {
+  int64_t taps = 1;
+  for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
+  return taps;
+}
+
+#define TURNED_BYTES (32 << 10)
+
+/* Whether the weights of a term and column lie together: then they are turned, as reading them tap by tap would touch
+ * all of them for each. */
+static bool is_turned(const conv_taps_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  int64_t window = 1;
+  for (int d = p->spatial - 1; d >= 0; window *= p->window[d--])
+    if (p->arrays[CONV_WEI].spatial[d] != window) return false;
+  return window > 1 && plan->unit == 1 && window * plan->width * plan->bytes <= TURNED_BYTES;
+}
+
+/* `columns` of the strip, whose weights start at `from`, some terms at a time: first to [term][element][column]. */
+static void pack_turned(const conv_taps_t *plan, const taps_phase_t *phase, int64_t columns, const char *from,
+                        char *to) {
+  double turned[TURNED_BYTES / sizeof(double)];
+  int64_t bytes = plan->bytes, window = 1, line = plan->width * bytes, taps = count_taps(plan, phase);
+  for (int d = 0; d < plan->problem->spatial; d++) window *= plan->problem->window[d];
+  int64_t chunk = TURNED_BYTES / (window * line), joined = plan->term_step == window ? chunk : 1;
+  memset(turned, 0, sizeof turned);
+  for (int64_t p = 0, count; p < plan->terms; p += count, from += count * plan->term_step * bytes) {
+    count = taps_least(chunk, plan->terms - p);
+    for (int64_t i = 0; i < count; i += joined)
+      native_turn_plane((int)bytes, window * taps_least(joined, count), columns, from + i * plan->term_step * bytes,
+                        plan->column_step * bytes, (char *)turned + i * window * line, line);
+    for (int64_t t = 0; t < taps; t++)
+      for (int64_t i = 0; i < count; i++)
+        memcpy(to + (t * plan->terms + p + i) * line,
+               (const char *)turned + (i * window + element_of(plan, phase, t)) * line, (size_t)line);
+  }
+}
+
 /* One strip of one phase and group. */
 static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
   const conv_taps_t *plan = run->plan;
-  int64_t column = strip * plan->width, taps = 1;
+  const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
+  int64_t column = strip * plan->width, columns = taps_least(plan->width, plan->columns - column);
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
-  for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
-  for (int64_t t = 0; t < taps; t++, to += plan->terms * plan->width * plan->in_bytes) {
-    int64_t at = weights_at(plan, phase, t) + group * plan->problem->arrays[CONV_WEI].group;
-    at += column * plan->column_step;
-    pack_tap(plan, taps_least(plan->width, plan->columns - column), run->weights + at * plan->in_bytes, to);
-  }
+  const char *from = run->weights + (wei->start + group * wei->group + column * plan->column_step) * plan->in_bytes;
+  if (is_turned(plan))
+    pack_turned(plan, phase, columns, from, to);
+  else
+    for (int64_t t = 0, taps = count_taps(plan, phase); t < taps; t++, to += plan->terms * plan->width * plan->in_bytes)
+      pack_tap(plan, columns, from + element_of(plan, phase, t) * plan->in_bytes, to);
   if (plan->flips) flip_starts(run, phase, group, strip);
 }
 

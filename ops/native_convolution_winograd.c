@@ -59,7 +59,8 @@ typedef struct winograd_loops {
   void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane,
                          void *points);
   bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
-  void (*pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end, void *packed);
+  void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin, int64_t end,
+                       void *packed);
   void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
   void (*results_at_points)(const void *const *places, int64_t channels, int64_t plane, void *points);
   void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
@@ -120,10 +121,46 @@ typedef struct winograd_run {
 
 /* --- running --- */
 
+/* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output channels. */
+static bool is_apart(const winograd_weights_t *w) {
+  int64_t sum = 0, most = 0;
+  for (int k = 0; k < 9; k++) sum += w->places[k], most = w->places[k] > most ? w->places[k] : most;
+  return w->out_step != 1 && most == 8 && sum == 36;
+}
+
+/* As many output channels as a vector has at most. Weights that lie apart are turned before, some input channels at a
+ * time. */
+static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o, void *packed) {
+  enum { CHUNK = 32 };
+  double turned[CHUNK * 9 * LEAST_CHANNELS];
+  int64_t bytes = plan->element_bytes, count = w->out_channels - o, joined = w->in_step == 9 ? CHUNK : 1;
+  winograd_weights_t part = *w;
+  if (count > LEAST_CHANNELS) count = LEAST_CHANNELS;
+  part.in_step = 9 * LEAST_CHANNELS, part.out_step = 1;
+  for (int k = 0; k < 9; k++) part.places[k] *= LEAST_CHANNELS;
+  for (int64_t c = 0, last; c < w->in_channels; c = last) {
+    last = c + CHUNK < w->in_channels ? c + CHUNK : w->in_channels;
+    for (int64_t i = c; i < last; i += joined)
+      native_turn_plane((int)bytes, 9 * (joined < last - i ? joined : last - i), count,
+                        (const char *)w->data + (i * w->in_step + o * w->out_step) * bytes, w->out_step * bytes,
+                        (char *)turned + (i - c) * part.in_step * bytes, LEAST_CHANNELS * bytes);
+    part.data = (const char *)turned - (c * part.in_step + o) * bytes;
+    plan->loops->pack_weights(&part, c, last, o, o + LEAST_CHANNELS, packed);
+  }
+}
+
+/* Vectors [begin, end) of output channels. */
+static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end, void *packed) {
+  if (!is_apart(w))
+    plan->loops->pack_weights(w, 0, w->in_channels, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, packed);
+  else
+    for (int64_t i = begin; i < end; i++) pack_vector(plan, w, i * LEAST_CHANNELS, packed);
+}
+
 static void pack_channels(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   (void)worker;
-  r->plan->loops->pack_weights(&r->weights, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, r->packed);
+  pack_all(r->plan, &r->weights, begin, end, r->packed);
 }
 
 /* A tile by its number: an image, and its first result there. */
@@ -551,7 +588,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   if (plan->problem->kind == CONV_WEIGHTS || !plan->problem->constant_weights) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, packed_bytes(plan), &packed));
   winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
-  plan->loops->pack_weights(&weights, 0, weights.columns, packed);
+  pack_all(plan, &weights, 0, weights.columns / LEAST_CHANNELS, packed);
   plan->packed = packed;
   return NULL;
 }
