@@ -192,12 +192,16 @@ static int64_t element_of(const conv_taps_t *plan, const taps_phase_t *phase, in
   return at;
 }
 
-/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit]. */
+/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit] or, of few columns, to
+ * [column][term]. */
 static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from, char *to) {
   int64_t bytes = plan->in_bytes, unit = plan->unit, line = plan->width * unit * bytes;
   int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
-  if (term == bytes) {
+  if (plan->few) {
+    for (int64_t j = 0; j < columns; j++)
+      loop_copy_row(to + j * terms * bytes, from + j * column, terms, bytes, term, (int)bytes);
+  } else if (term == bytes) {
     native_turn_plane((int)(bytes * unit), terms, columns, from, column, to, line);
   } else if (column == bytes && unit == 1 && term == line && columns == plan->width) {
     memcpy(to, from, (size_t)(terms * line));
@@ -247,7 +251,7 @@ static bool is_turned(const conv_taps_t *plan) {
   int64_t window = 1;
   for (int d = p->spatial - 1; d >= 0; window *= p->window[d--])
     if (p->arrays[CONV_WEI].spatial[d] != window) return false;
-  return window > 1 && plan->unit == 1 && window * plan->width * plan->bytes <= TURNED_BYTES;
+  return window > 1 && plan->unit == 1 && !plan->few && window * plan->width * plan->bytes <= TURNED_BYTES;
 }
 
 /* `columns` of the strip, whose weights start at `from`, some terms at a time: first to [term][element][column]. */
@@ -339,7 +343,7 @@ static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
   if (plan->unit == 2) return f32_pairs_sum_strip;
   if (plan->unit == 4) return s32_fours_sum_strip;
 #endif
-  return EACH_WIDTH(sum_strip, plan->bytes == 8);
+  return plan->few ? EACH_WIDTH(sum_few, plan->bytes == 8) : EACH_WIDTH(sum_strip, plan->bytes == 8);
 }
 
 /* Signature of op_native_parts_t.follow: the same plan. */

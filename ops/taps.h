@@ -58,6 +58,7 @@ typedef struct conv_taps {
   int64_t bytes, in_bytes, out_bytes; /* of a sum; of an element of the input and weights, of the result */
   int64_t unit;                       /* terms that are multiplied at once */
   void (*sum_strip)(const tap_strip_t *strip);
+  bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
   int64_t lanes, rows, width;  /* of a vector; of a tile; of a strip: columns */
   int64_t strips, padded;      /* of a group; columns that they have */
