@@ -71,6 +71,11 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_taps(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
+/* Of the weights, with channels innermost, in f32 and f64. */
+hr_status_t conv_prepare_gradient(const op_native_target_t *target, const conv_problem_t *problem,
+                                  op_native_step_t *out);
+hr_status_t conv_run_gradient(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+
 hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
