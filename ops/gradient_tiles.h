@@ -30,31 +30,45 @@ TILES_TARGET static inline __attribute__((always_inline)) void TILES_NAME(add_pl
     for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)to)[v] += sums[r][v];
 }
 
-#define TILES(ROWS, VECS)                                                                    \
-  TILES_TARGET static void TILES_NAME(add_##ROWS##x##VECS)(const gradient_tile_t *at) {      \
-    TILES_NAME(add_places)(ROWS, VECS, at);                                                  \
+#define TILES(ROWS, VECS)                                                               \
+  TILES_TARGET static void TILES_NAME(add_##ROWS##x##VECS)(const gradient_tile_t *at) { \
+    TILES_NAME(add_places)(ROWS, VECS, at);                                             \
   }
+#define TILES_OF(VECS) TILES(1, VECS) TILES(2, VECS) TILES(3, VECS) TILES(4, VECS)
+#define ADDS_OF(VECS) \
+  TILES_NAME(add_1x##VECS), TILES_NAME(add_2x##VECS), TILES_NAME(add_3x##VECS), TILES_NAME(add_4x##VECS)
+TILES_OF(1)
+TILES_OF(2)
 #if TILES_SUMS == 16
+TILES_OF(3)
+TILES_OF(4)
+#define MORE_TILES_OF(VECS) TILES(5, VECS) TILES(6, VECS)
+MORE_TILES_OF(1)
+MORE_TILES_OF(2)
+MORE_TILES_OF(3)
+MORE_TILES_OF(4)
+TILES(7, 1)
+TILES(7, 2)
 TILES(8, 1)
 TILES(8, 2)
-TILES(6, 1)
-TILES(6, 2)
-TILES(6, 3)
-TILES(6, 4)
 
 TILES_TARGET static void TILES_NAME(add_tile)(const gradient_tile_t *at) {
-  static void (*const adds[2][4])(const gradient_tile_t *) = {
-      {TILES_NAME(add_8x1), TILES_NAME(add_8x2)},
-      {TILES_NAME(add_6x1), TILES_NAME(add_6x2), TILES_NAME(add_6x3), TILES_NAME(add_6x4)}};
-  adds[at->rows == 6][at->vectors - 1](at);
+  static void (*const adds[4][8])(const gradient_tile_t *) = {
+      {ADDS_OF(1), TILES_NAME(add_5x1), TILES_NAME(add_6x1), TILES_NAME(add_7x1), TILES_NAME(add_8x1)},
+      {ADDS_OF(2), TILES_NAME(add_5x2), TILES_NAME(add_6x2), TILES_NAME(add_7x2), TILES_NAME(add_8x2)},
+      {ADDS_OF(3), TILES_NAME(add_5x3), TILES_NAME(add_6x3)},
+      {ADDS_OF(4), TILES_NAME(add_5x4), TILES_NAME(add_6x4)}};
+  adds[at->vectors - 1][at->rows - 1](at);
 }
+#undef MORE_TILES_OF
 #else
-TILES(4, 1)
-TILES(4, 2)
 
 TILES_TARGET static void TILES_NAME(add_tile)(const gradient_tile_t *at) {
-  (at->vectors == 1 ? TILES_NAME(add_4x1) : TILES_NAME(add_4x2))(at);
+  static void (*const adds[2][4])(const gradient_tile_t *) = {{ADDS_OF(1)}, {ADDS_OF(2)}};
+  adds[at->vectors - 1][at->rows - 1](at);
 }
 #endif
+#undef TILES_OF
+#undef ADDS_OF
 #undef TILES
 #undef LANES

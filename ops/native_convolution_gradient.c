@@ -14,16 +14,18 @@
 #else
 #pragma GCC optimize("fp-contract=fast")
 #endif
+#include <math.h>
 #include <string.h>
 
 #include "ops/native_convolution.h"
 #include "ops/native_cpu.h"
 
-#define CHUNK 96                  /* places */
-#define MERGED_CHANNELS 32        /* with no more of them the taps of a row are one */
-#define LEAST_TILES 8             /* of a task: its gradients are copied for it alone */
+#define CHUNK 96           /* places */
+#define MERGED_CHANNELS 32 /* with no more of them the taps of a row are one */
+#define LEAST_TILES 8      /* of a task: its gradients are copied for it alone */
 #define MOST_TAPS 4096
-#define LEAST_COLUMNS 8           /* others are better done in other ways */
+#define LEAST_COLUMNS 8    /* others are better done in other ways */
+#define LEAST_TERMS 64     /* of all taps: with fewer, lists and copies are most of the work */
 #define LEAST_FLOPS 1e5
 
 typedef struct gradient_place {
@@ -47,7 +49,7 @@ typedef struct gradient_tile {
 typedef struct conv_gradient {
   const conv_problem_t *problem;
   void (*add_tile)(const gradient_tile_t *tile);
-  bool merges;
+  bool merges, in_place; /* in_place: one strip, whose gradients lie as they would be copied */
   int workers;
   int64_t bytes, taps, terms, columns; /* terms of a tap */
   int64_t lanes, rows, width, strips;  /* of a vector; of a tile; columns of a strip */
@@ -84,20 +86,27 @@ static int64_t split_place(const conv_problem_t *p, int64_t number, int64_t *at)
   return number;
 }
 
-/* Gradients of places [first, first + count), strip by strip; columns past the last one are zero. */
+/* Gradients of a place's columns, strip by strip; columns past the last one are zero. */
+static void copy_place(const conv_gradient_t *plan, const char *from, char *to) {
+  int64_t strip = plan->width * plan->bytes, whole = plan->columns / plan->width, rest = plan->columns % plan->width;
+  for (int64_t s = 0; s < whole; s++, from += strip, to += CHUNK * strip) memcpy(to, from, (size_t)strip);
+  if (!rest) return;
+  memcpy(to, from, (size_t)(rest * plan->bytes));
+  memset(to + rest * plan->bytes, 0, (size_t)(strip - rest * plan->bytes));
+}
+
+/* Those of places [first, first + count). */
 static void copy_results(const gradient_run_t *r, int64_t first, int64_t count, char *to) {
   const conv_gradient_t *plan = r->plan;
   const conv_problem_t *p = plan->problem;
   const conv_array_t *dst = &p->arrays[CONV_DST];
-  for (int64_t i = 0; i < count; i++) {
+  int last = p->spatial - 1;
+  for (int64_t i = 0, next; i < count; i = next) {
     int64_t at[CONV_MAX_SPATIAL], from = dst->start + split_place(p, first + i, at) * dst->outer;
+    next = least(count, i + p->out[last] - at[last]);
     for (int d = 0; d < p->spatial; d++) from += at[d] * dst->spatial[d];
-    for (int64_t s = 0; s < plan->strips; s++) {
-      int64_t columns = least(plan->width, plan->columns - s * plan->width);
-      char *line = to + (s * CHUNK + i) * plan->width * plan->bytes;
-      memcpy(line, r->dst + (from + s * plan->width) * plan->bytes, (size_t)(columns * plan->bytes));
-      memset(line + columns * plan->bytes, 0, (size_t)((plan->width - columns) * plan->bytes));
-    }
+    for (; i < next; i++, from += dst->spatial[last])
+      copy_place(plan, r->dst + from * plan->bytes, to + i * plan->width * plan->bytes);
   }
 }
 
@@ -176,13 +185,13 @@ static void list_taps(const gradient_run_t *r, int64_t begin, int64_t end, int64
 }
 
 /* One strip of tiles [begin, end). */
-static void add_strip(const conv_gradient_t *plan, int64_t strip, int64_t begin, int64_t end, const char *space,
-                      char *sums) {
+static void add_strip(const conv_gradient_t *plan, int64_t strip, int64_t begin, int64_t end, const char *results,
+                      const char *space, char *sums) {
   const int64_t *counts = (const int64_t *)(space + plan->counts_at);
   int64_t left = divide_up(plan->columns - strip * plan->width, plan->lanes);
   gradient_tile_t tile = {.rows = plan->rows, .vectors = least(plan->width / plan->lanes, left),
                           .sums_step = plan->strips * plan->width};
-  tile.results = space + plan->results_at + strip * CHUNK * plan->width * plan->bytes;
+  tile.results = results + strip * CHUNK * plan->width * plan->bytes;
   for (int64_t i = begin; i < end; i++) {
     int64_t tap = i / plan->tap_tiles, row = i % plan->tap_tiles * plan->rows;
     for (int64_t t = 0; t < plan->rows; t++) tile.terms[t] = least(row + t, plan->terms - 1);
@@ -202,9 +211,11 @@ static void run_task(const gradient_run_t *r, int64_t task, char *space) {
   memset(sums + begin * tile_bytes, 0, (size_t)((end - begin) * tile_bytes));
   for (; first < limit; first += CHUNK) {
     int64_t count = least(CHUNK, limit - first);
-    copy_results(r, first, count, space + plan->results_at);
+    char *copied = space + plan->results_at;
+    const char *results = plan->in_place ? r->dst + first * plan->width * plan->bytes : copied;
+    if (!plan->in_place) copy_results(r, first, count, copied);
     list_taps(r, begin, end, first, count, space);
-    for (int64_t s = 0; s < plan->strips; s++) add_strip(plan, s, begin, end, space, sums);
+    for (int64_t s = 0; s < plan->strips; s++) add_strip(plan, s, begin, end, results, space, sums);
   }
 }
 
@@ -255,13 +266,28 @@ hr_status_t conv_run_gradient(const op_native_run_t *run, const void *opaque, vo
 
 /* --- planning --- */
 
+static bool has_types(const matmul_types_t *t) {
+  return !t->is_complex && (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real && t->rhs == t->real &&
+         t->out == t->real;
+}
+
 static bool has_form(const conv_problem_t *p) {
-  const matmul_types_t *t = &p->types;
   double taps = 1;
   for (int d = 0; d < p->spatial; d++) taps *= (double)p->window[d];
-  return p->kind == CONV_WEIGHTS && !t->is_complex && (t->real == HR_F32 || t->real == HR_F64) && t->lhs == t->real &&
-         t->rhs == t->real && t->out == t->real && p->groups == 1 && taps <= MOST_TAPS && p->flops >= LEAST_FLOPS &&
-         p->arrays[CONV_SRC].inner == 1 && p->arrays[CONV_DST].inner == 1 && p->out_channels >= LEAST_COLUMNS;
+  return p->kind == CONV_WEIGHTS && p->groups == 1 && taps <= MOST_TAPS && p->flops >= LEAST_FLOPS &&
+         taps * (double)p->in_channels >= LEAST_TERMS && p->out_channels >= LEAST_COLUMNS &&
+         p->arrays[CONV_SRC].inner == 1 && p->arrays[CONV_DST].inner == 1;
+}
+
+/* Rows past a tap's last one are work for nothing, and each tile reads the gradients. */
+static int64_t best_rows(const conv_gradient_t *plan, int64_t limit) {
+  int64_t best = limit;
+  double least_cost = INFINITY;
+  for (int64_t rows = limit; rows > 0; rows--) {
+    double cost = (double)divide_up(plan->terms, rows) * ((double)rows + 1.5);
+    if (cost < least_cost) least_cost = cost, best = rows;
+  }
+  return best;
 }
 
 static void plan_tiles(conv_gradient_t *plan) {
@@ -270,8 +296,9 @@ static void plan_tiles(conv_gradient_t *plan) {
   int last = p->spatial - 1;
   plan->bytes = p->types.element_bytes, plan->columns = p->out_channels;
   plan->lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
-  bool broad = wide && plan->columns > 2 * plan->lanes;
-  plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  plan->width = wide && plan->columns > 2 * plan->lanes ? 4 * plan->lanes : 2 * plan->lanes;
+  plan->in_place = plan->columns <= plan->width && plan->columns % plan->lanes == 0 && conv_is_plain(p, CONV_DST);
+  if (plan->in_place) plan->width = plan->columns;
   plan->strips = divide_up(plan->columns, plan->width);
   plan->merges = p->in_channels <= MERGED_CHANNELS && p->window[last] > 1 && p->dilation[last] == 1 &&
                  p->arrays[CONV_SRC].spatial[last] == p->in_channels;
@@ -279,6 +306,7 @@ static void plan_tiles(conv_gradient_t *plan) {
   for (int d = 0; d < kept_axes(plan); d++) plan->taps *= p->window[d];
   plan->places = p->batch;
   for (int d = 0; d < p->spatial; d++) plan->places *= p->out[d];
+  plan->rows = best_rows(plan, !wide ? 4 : plan->width > 2 * plan->lanes ? 6 : 8);
   plan->tap_tiles = divide_up(plan->terms, plan->rows), plan->tiles = plan->taps * plan->tap_tiles;
   plan->sums_count = plan->tiles * plan->rows * plan->strips * plan->width;
 }
@@ -306,7 +334,7 @@ static size_t place_all(conv_gradient_t *plan) {
 hr_status_t conv_prepare_gradient(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out) {
   conv_gradient_t *plan;
-  if (!has_form(problem)) return NULL;
+  if (!has_form(problem) || !has_types(&problem->types)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem, plan->workers = target->workers > 0 ? target->workers : 1;
   plan_tiles(plan);

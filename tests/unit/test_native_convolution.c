@@ -22,6 +22,7 @@ typedef struct conv_case {
   int64_t batch, features, out_features, feature_groups, batch_groups;
   int64_t in[3];
   hlo_window_dim_t window[3];
+  bool is_gradient; /* of weights, with the channels of both operands last */
 } conv_case_t;
 
 /* Where batch, feature and the spatial dimensions go: channels last, first, or anywhere. */
@@ -70,12 +71,16 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
     if (room < span) return NULL;
     out_sizes[d] = (room - span) / w->stride + 1, window_sizes[d] = w->size;
   }
+  int rank = c->spatial + 2;
   draw_places(seed, c->spatial, lhs), draw_places(seed, c->spatial, rhs), draw_places(seed, c->spatial, out);
+  if (c->is_gradient) {
+    lhs[0] = rhs[1] = rank - 1, lhs[1] = rhs[0] = 0;
+    for (int d = 0; d < c->spatial; d++) lhs[2 + d] = rhs[2 + d] = d + 1;
+  }
   CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &labels));
   CU_ASSERT_PTR_NULL_FATAL(HR_NEW(arena, &window));
   CU_ASSERT_PTR_NULL_FATAL(hr_arena_copy(arena, c->window, sizeof c->window, &dims));
   *window = (hlo_window_t){c->spatial, dims};
-  int rank = c->spatial + 2;
   *labels = (hlo_dim_labels_t){c->spatial,
                                rank,
                                rank,
@@ -207,29 +212,29 @@ static void constant_weights(void) {
 /* Of the size where ways are measured, parts are several and gradients are added; channels last and first. */
 static void larger_ones(void) {
   static const conv_case_t cases[] = {
-      {&types[0], 2, 8, 32, 48, 1, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
-      {&types[0], 2, 3, 32, 64, 1, 1, {20, 20}, {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}}},
-      {&types[0], 2, 8, 40, 40, 1, 1, {12, 12}, {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}}},
-      {&types[0], 2, 1, 64, 64, 64, 1, {40, 40}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
-      {&types[0], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
-      {&types[3], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}},
-      {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}},
-      {&types[7], 2, 5, 24, 40, 4, 1, {21, 19}, {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}}},
-      {&types[7], 2, 64, 9, 34, 1, 2, {14, 15}, {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}}},
-      {&types[9], 2, 3, 17, 30, 1, 1, {23, 20}, {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}}},
-      {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}},
-      {&types[10], 2, 2, 1, 1, 1, 1, {37, 41}, {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}}},
+      {&types[0], 2, 8, 32, 48, 1, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
+      {&types[0], 2, 3, 32, 64, 1, 1, {20, 20}, {{3, 2, 0, 1, 1, 1, false}, {3, 2, 0, 1, 1, 1, false}}, false},
+      {&types[0], 2, 8, 40, 40, 1, 1, {12, 12}, {{4, 1, 2, 2, 4, 1, true}, {4, 1, 2, 2, 4, 1, true}}, false},
+      {&types[0], 2, 1, 64, 64, 64, 1, {40, 40}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
+      {&types[0], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}, false},
+      {&types[3], 2, 32, 16, 64, 1, 1, {18, 18}, {{16, 1, 0, 0, 1, 1, false}, {16, 1, 0, 0, 1, 1, false}}, false},
+      {&types[0], 1, 8, 64, 64, 1, 1, {64}, {{16, 1, 11, 11, 8, 1, false}}, false},
+      {&types[7], 2, 5, 24, 40, 4, 1, {21, 19}, {{3, 2, 1, 0, 2, 1, true}, {3, 1, 1, 1, 1, 2, false}}, false},
+      {&types[7], 2, 64, 9, 34, 1, 2, {14, 15}, {{14, 1, 1, 1, 1, 1, false}, {15, 1, 1, 1, 1, 1, false}}, false},
+      {&types[9], 2, 3, 17, 30, 1, 1, {23, 20}, {{1, 1, 0, 0, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}}, false},
+      {&types[7], 1, 1, 1, 1, 1, 1, {5000}, {{51, 1, 25, 25, 1, 1, true}}, false},
+      {&types[10], 2, 2, 1, 1, 1, 1, {37, 41}, {{3, 2, 4, 1, 2, 1, false}, {7, 1, -2, 9, 1, 3, true}}, false},
       {&types[7], 3, 2, 1, 1, 1, 1, {7, 9, 12},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}}},
-      {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}},
-      {&types[10], 2, 4, 32, 48, 2, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
-      {&types[0], 2, 3, 3, 40, 1, 1, {37, 45}, {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}}},
-      {&types[0], 1, 5, 24, 100, 1, 1, {301}, {{5, 2, 2, 2, 1, 3, false}}},
-      {&types[3], 2, 6, 48, 72, 1, 1, {17, 15}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}}},
-      {&types[6], 2, 5, 64, 40, 1, 1, {13, 17}, {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}}},
+       {{3, 1, 1, 1, 1, 1, false}, {3, 2, 0, 1, 1, 2, false}, {5, 1, 6, 6, 1, 2, true}}, false},
+      {&types[8], 1, 2, 64, 64, 64, 1, {300}, {{4, 1, 3, 0, 1, 1, false}}, false},
+      {&types[10], 2, 4, 32, 48, 2, 1, {20, 20}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
+      {&types[0], 2, 3, 3, 40, 1, 1, {37, 45}, {{7, 2, 2, 3, 1, 1, false}, {7, 2, 2, 3, 1, 1, true}}, false},
+      {&types[0], 1, 5, 24, 100, 1, 1, {301}, {{5, 2, 2, 2, 1, 3, false}}, false},
+      {&types[3], 2, 6, 48, 72, 1, 1, {17, 15}, {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 2, 1, true}}, false},
+      {&types[6], 2, 5, 64, 40, 1, 1, {13, 17}, {{3, 1, 1, 1, 1, 1, false}, {3, 2, 1, 1, 1, 2, false}}, false},
       {&types[5], 3, 2, 36, 33, 1, 1, {5, 8, 9},
-       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}},
-      {&types[7], 2, 9, 40, 90, 2, 1, {7, 7}, {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}}}};
+       {{3, 1, 1, 1, 1, 1, false}, {3, 1, 0, 2, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}}, false},
+      {&types[7], 2, 9, 40, 90, 2, 1, {7, 7}, {{3, 1, 1, 1, 3, 1, true}, {3, 1, 1, 1, 1, 1, false}}, false}};
   native_env_t env;
   uint64_t seed = 7;
   int declined = 0, wrong = 0;
@@ -281,6 +286,57 @@ static void fewer_products(void) {
   }
 }
 
+/* Windows of up to 6 elements, steps of up to 3. */
+static conv_case_t draw_gradient(uint64_t *seed, const conv_types_t *both) {
+  conv_case_t c = {.types = &both[native_pick(seed, 2)], .spatial = 1 + (int)native_pick(seed, 3), .feature_groups = 1,
+                   .batch_groups = 1, .is_gradient = true};
+  c.features = 1 + native_pick(seed, 4), c.batch = 1 + native_pick(seed, native_pick(seed, 2) ? 6 : 70);
+  c.out_features = 8 + native_pick(seed, native_pick(seed, 2) ? 25 : 140);
+  for (int d = 0; d < c.spatial; d++) {
+    int64_t taps = 1 + native_pick(seed, 6), step = 1 + native_pick(seed, 3), out = 1 + native_pick(seed, 14);
+    int64_t holes = 1 + (native_pick(seed, 5) == 0), low = native_pick(seed, 4), high = native_pick(seed, 4);
+    int64_t rest = native_pick(seed, step);
+    c.in[d] = (out - 1) * step + (taps - 1) * holes + 1 + rest - low - high;
+    if (c.in[d] < 1) c.in[d] += low + high, low = high = 0;
+    c.window[d] = (hlo_window_dim_t){out, holes, low, high - rest, 1, step, false};
+  }
+  return c;
+}
+
+static void gradients_over_places(void) {
+  static const conv_types_t both[] = {{HR_F32, HR_F32, HR_F32}, {HR_F64, HR_F64, HR_F64}};
+  for (int workers = 1; workers <= 5; workers += 2) {
+    native_env_t env;
+    uint64_t seed = 90 + (uint64_t)workers;
+    int declined = 0, wrong = 0;
+    native_env_init(&env, workers);
+    for (int i = 0; i < 40; i++) {
+      conv_case_t c = draw_gradient(&seed, both);
+      wrong += check(&env, &seed, &c, &declined);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(declined, 0);
+    native_env_deinit(&env);
+  }
+}
+
+/* Few channels of the result. */
+static void few_columns(void) {
+  native_env_t env;
+  uint64_t seed = 95;
+  int declined = 0, wrong = 0;
+  native_env_init(&env, 2);
+  for (int i = 0; i < 60; i++) {
+    conv_case_t c = draw_case(&seed, i % 2 ? OF_INPUT : FORWARD);
+    c.types = &types[i % 3 ? 0 : 7], c.feature_groups = 1;
+    c.features = 16 * (1 + native_pick(&seed, 4)), c.out_features = 1 + native_pick(&seed, 4);
+    wrong += check(&env, &seed, &c, &declined);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  CU_ASSERT_EQUAL(declined, 0);
+  native_env_deinit(&env);
+}
+
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
@@ -288,5 +344,7 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"many workers", many_workers},
                                           {"constant weights", constant_weights},
                                           {"larger ones", larger_ones},
+                                          {"gradients over places", gradients_over_places},
+                                          {"few columns", few_columns},
                                           {"fewer products", fewer_products},
                                           CU_TEST_INFO_NULL};
