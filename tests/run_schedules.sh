@@ -95,9 +95,11 @@ leak_check_on
 
 # Asked by a signal, each process says what it does; then the time is over, and the first says who waits for whom.
 leak_check_off
-"$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 </dev/null &
+HLORUN_LOG=cli:info "$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 \
+  </dev/null &
 asked=$!
-sleep 2
+eventually has_lines "$work/out" 2 "cli info: loaded"
+sleep 0.5
 kill -USR1 "$asked"
 wait "$asked"
 echo "exit code $?" >>"$work/out"
