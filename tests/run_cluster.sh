@@ -58,7 +58,8 @@ fi
 cd "$work" || exit 99
 printf '%s slots=2\n' a b >two_hosts
 printf '%s slots=%s\n' a 3 b 1 c 1 >three_hosts
-export OMPI_MCA_plm_rsh_agent=$source_dir/tests/netns_rsh OMPI_MCA_btl=self,vader,tcp OMPI_MCA_orte_tmpdir_base=$work
+cp "$source_dir/tests/netns_rsh" rsh # mpirun takes the words of a path with spaces apart
+export OMPI_MCA_plm_rsh_agent=$work/rsh OMPI_MCA_btl=self,vader,tcp OMPI_MCA_orte_tmpdir_base=$work
 export HLORUN_MODULE_DIR=$build_dir/.libs HLORUN_CACHE=$work/cache
 
 # use two_hosts | three_hosts: where mpirun starts processes from now on.

@@ -273,11 +273,11 @@ while IFS= read -r line; do expect_text "the page" "$line"; done \
 
 # --- what is sound runs as ever ---
 
-for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
+while IFS= read -r program; do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")
   HLORUN_FAULT=delay:20 expect_exit "$name" 0 "$hlorun" -n "$ranks" --verify-comm --expect "$cases/$name.npz" "$program"
-done
+done < <(grep -l '^// RUN ' "$cases"/*.hlo)
 for kind in 1f1b zero-bubble ring-all-reduce halo all-to-all; do
   expect_exit "gen $kind" 0 "$hlorun" schedule gen "$kind" --ranks 3 -o "$work/$kind"
   HLORUN_FAULT=delay:5 expect_exit "$kind" 0 "$hlorun" -n 3 --verify-comm --expect "$work/$kind/expected.npz" \
