@@ -109,10 +109,16 @@ static const char *starts_of(const taps_run_t *run, const taps_phase_t *phase, i
 /* All that does not change from strip to strip. */
 static tap_strip_t strips_of(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
-  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = block->phase->taps,
-                       .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
+  const taps_phase_t *phase = block->phase;
+  int last = plan->problem->spatial - 1;
+  int64_t from = plan->has_region ? phase->region_steps[last] : plan->from.spatial[last];
+  int64_t to = plan->has_copy ? plan->padded : phase->axes[last].step * plan->to.spatial[last];
+  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps,
+                       .lines = (const tap_line_t *)(block->space + plan->lines_at), .line_count = block->line_count,
+                       .from_step = from * phase->axes[last].in_step * plan->in_bytes, .to_step = to * plan->bytes,
+                       .offsets = phase->offsets, .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
-                       .tap_step = block->phase->terms / plan->unit * plan->width,
+                       .tap_step = phase->terms / plan->unit * plan->width,
                        .flip = plan->flips ? FLIPPED : 0};
 }
 
@@ -137,7 +143,7 @@ static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
 static void zero_results(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
   void *const *results = (void *const *)(block->space + plan->results_at);
-  for (int64_t i = 0; i < block->places; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
+  for (int64_t i = 0; i < block->pointed; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
 }
 
 static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t task, int worker) {
@@ -146,7 +152,6 @@ static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t 
   taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks};
   block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
   block.places = (block.end - block.begin) * phase->line_places;
-  block.tiles = taps_divide_up(block.places, plan->rows);
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
   int64_t begin = part * plan->part_strips, end = taps_least(begin + plan->part_strips, plan->strips);
   taps_block_ready(&block);

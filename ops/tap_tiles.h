@@ -12,30 +12,26 @@
 typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
 typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
 
-/* `rows` results times `vecs` vectors of columns: constants where this is called. */
-TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
-                                       const void *const *places, void *const *results) {
-  TILES_NAME(acc) sums[8][4] = {0};
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; r++)
+/* One tap of a tile: `rows` places times `vecs` vectors of columns, constants where this is called. */
+TILES_INLINE void TILES_NAME(add_tap)(int rows, int vecs, const tap_strip_t *at, int64_t tap,
+                                      const TILES_REAL *const *a, TILES_NAME(acc) (*sums)[4]) {
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + tap * at->tap_step;
+  for (int64_t p = 0; p < at->count; p++, weights += at->width) {
+    TILES_NAME(acc) line[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) __builtin_prefetch((TILES_REAL *)results[r] + at->column + v * LANES, 1);
-  for (int32_t t = 1; t <= live[0]; t++, places += rows) {
-    const TILES_REAL *a[8], *weights = (const TILES_REAL *)at->weights + live[t] * at->tap_step;
+    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
-    for (int64_t p = 0; p < at->count; p++, weights += at->width) {
-      TILES_NAME(acc) line[4];
+    for (int r = 0; r < rows; r++) {
+      __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
-#pragma GCC unroll 8
-      for (int r = 0; r < rows; r++) {
-        __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
-#pragma GCC unroll 4
-        for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
-      }
+      for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
     }
   }
+}
+
+/* The sums of a tile to where they belong. */
+TILES_INLINE void TILES_NAME(keep_sums)(int rows, int vecs, const tap_strip_t *at, TILES_REAL *const *results,
+                                        TILES_NAME(acc) (*sums)[4]) {
   if (at->starts && !at->adds) {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -46,19 +42,60 @@ TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) sums[r][v] += ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v];
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((TILES_NAME(vec) *)results[r])[v];
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v] = sums[r][v];
+    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)results[r])[v] = sums[r][v];
 }
 
-#define TILES(ROWS, VECS)                                                                                      \
-  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *at) {                            \
-    for (int64_t i = 0; i < at->tiles; i++)                                                                    \
-      TILES_NAME(sum_tile)(ROWS, VECS, at, at->live + i * (at->taps + 1), at->places + i * at->taps * ROWS, \
-                           at->results + i * ROWS);                                                            \
+TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                          const void *const *places, void *const *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) {
+    results[r] = (TILES_REAL *)to[r] + at->column;
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) __builtin_prefetch(results[r] + v * LANES, 1);
+  }
+  for (int32_t t = 1; t <= live[0]; t++, places += rows) {
+    const TILES_REAL *a[8];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+/* A tile of a line: rows are steps apart. */
+TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                          const char *from, char *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+  for (int32_t t = 1; t <= live[0]; t++) {
+    const char *first = from + at->offsets[live[t]] + at->first * (int64_t)sizeof(TILES_REAL);
+    const TILES_REAL *a[8];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+#define TILES(ROWS, VECS)                                                                                     \
+  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *strip) {                        \
+    const tap_strip_t at = *strip;                                                                            \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                          \
+      for (int64_t i = 0; i < line->tiles; i++)                                                               \
+        TILES_NAME(sum_in_line)(ROWS, VECS, &at, line->live, line->from + i * ROWS * at.from_step,            \
+                                line->to + i * ROWS * at.to_step);                                            \
+    for (int64_t i = 0; i < at.tiles; i++)                                                                    \
+      TILES_NAME(sum_pointed)(ROWS, VECS, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS,   \
+                              at.results + i * ROWS);                                                         \
   }
 #if TILES_SUMS == 16
 TILES(8, 1)
