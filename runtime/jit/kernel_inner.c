@@ -26,7 +26,7 @@ int jit_inner_vectors(const jit_kernel_t *kernel) {
   if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
   if (most > MOST_VECTORS) most = MOST_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
-    if (exprs->symbols[s].of)
+    if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
       vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
     if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
