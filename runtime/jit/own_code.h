@@ -1,5 +1,6 @@
 /* Own code on its way to machine code: what its steps share. A function goes through them one after the other:
  *   own_order      blocks in the order of the code, what nobody wants left out, what becomes part of its users
+ *   own_split      (in own_order) vectors that registers have
  *   own_live       from where to where each value is needed
  *   own_registers  a register or a place on the stack for each value
  *   own_select     instructions */
@@ -58,9 +59,11 @@ bool own_calls_elsewhere(const own_value_t *call);
 #define OWN_SCRATCH_MASK 7
 /* ax, cx and dx, too. */
 
+#define OWN_VECTOR_BITS 512 /* of a register */
 #define OWN_ARGUMENTS 8 /* of a call, and what is called */
 
 hr_status_t own_order(own_code_t *code);
+hr_status_t own_split(own_code_t *code);
 hr_status_t own_live(own_code_t *code);
 hr_status_t own_registers(own_code_t *code);
 hr_status_t own_select(own_code_t *code);

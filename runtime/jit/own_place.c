@@ -129,7 +129,7 @@ static x86_mem_t constant_memory(own_code_t *code, const own_value_t *value, boo
   bool is_one = type->lanes == 1 && type->kind != LLVMVectorTypeKind;
   bool broadcast = may_broadcast && !is_one && type->bits >= 32 && own_is_splat(value);
   size_t size = is_one || broadcast ? type->bits / 8 : own_width(type) <= 128 ? 16 : own_width(type) / 8;
-  if (own_width(type) > 512) {
+  if (own_width(type) > 512 || type->bits > 64) {
     own_lacks(code, "wide constants");
     return (x86_mem_t){.is_pool = true};
   }
@@ -212,7 +212,7 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
 
 static void add_index(own_code_t *code, own_value_t *gep, x86_mem_t *address) {
   own_value_t *index = gep->args[1];
-  if (own_is_constant(index)) {
+  if (own_is_constant(index) && index->type->lanes == 1) {
     address->disp += own_signed(index->lanes[0], index->type->bits) * gep->predicate;
     return;
   }
