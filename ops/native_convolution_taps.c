@@ -116,7 +116,8 @@ static tap_strip_t strips_of(const taps_block_t *block) {
   return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps,
                        .lines = (const tap_line_t *)(block->space + plan->lines_at), .line_count = block->line_count,
                        .from_step = from * phase->axes[last].in_step * plan->in_bytes, .to_step = to * plan->bytes,
-                       .offsets = phase->offsets, .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
+                       .offsets = phase->offsets, .live = taps_block_live(block, 0),
+                       .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
                        .tap_step = phase->terms / plan->unit * plan->width,
                        .flip = plan->flips ? FLIPPED : 0};

@@ -168,8 +168,8 @@ static int64_t line_end(const taps_block_t *block, const taps_stretch_t *s) {
   return s->low + (s->high - s->low) / rows * rows;
 }
 
-/* The results that are in no line; those at the same place of their stretches one after the other, as they have the same
- * taps. */
+/* The results that are in no line; those at the same place of their stretches one after the other, as they have the
+ * same taps. */
 static void point_others(taps_block_t *block, const taps_stretch_t *stretches, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
   for (const taps_stretch_t *s = stretches; s < stretches + count; s++) {
@@ -339,7 +339,8 @@ void taps_block_ready(taps_block_t *block) {
 static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t begin, int64_t end) {
   const conv_taps_t *plan = block->run->plan;
   int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->to.inner * bytes;
-  const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at) + s->number * line + begin * bytes;
+  const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at);
+  from += s->number * line + begin * bytes;
   char *to = block->run->to + s->out * bytes + begin * inner;
   if (inner == bytes) {
     for (int64_t x = 0; x < s->count; x++)
