@@ -1,14 +1,20 @@
 /* Convolutions as sums over taps, the elements of the window: a place of the result is the sum, over the
  * taps, of the channels at one place of the input times a matrix of weights. Nothing is copied to say so: tiles of a
- * few places and vectors of columns (channels of the result) stay in registers while they read the input through
- * pointers, one for each place and tap. Outside of the input they lead to a line of zeros.
+ * few places and vectors of columns (channels of the result) stay in registers while they read the input. Those of
+ * places that follow each other along a line, and have the same taps, find them by steps; the others through pointers,
+ * one for each place and tap. Outside of the input these lead to a line of zeros.
  *
  *   phase    results that meet the same taps. With holes in the input (gradients, transposed convolutions) there is one
  *            for each remainder of a place by the holes' width; no hole is ever read
  *   strip    two or four vectors of columns of the weights, packed [tap][channel][column]
  *   block    some lines of results of a phase and group, on one worker; all strips go past it
  *   region   a copy of what a block reads, channels innermost and with zeros around it: where channels are not
- *            innermost in the program, or so few that the taps of a row are better read as one
+ *            innermost in the program
+ *   rim      where channels are so few that the taps of a row are better read as one, and these lie side by side: a
+ *            copy of one that reaches beyond the end of a line
+ *
+ * A result of very few columns does not fill vectors: then they are of terms (channels of the input), whose lanes are
+ * added at the end.
  *
  * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
  * vectors, or where sums are narrowed.
