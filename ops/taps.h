@@ -58,6 +58,7 @@ typedef struct conv_taps {
   int64_t bytes, in_bytes, out_bytes; /* of a sum; of an element of the input and weights, of the result */
   int64_t unit;                       /* terms that are multiplied at once */
   void (*sum_strip)(const tap_strip_t *strip);
+  bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
   int64_t lanes, rows, width;  /* of a vector; of a tile; of a strip: columns */
   int64_t strips, padded;      /* of a group; columns that they have */
@@ -71,7 +72,7 @@ typedef struct conv_taps {
   const void *packed;                 /* weights that are known */
   size_t starts_at;                   /* in the packed weights, bytes */
   size_t packed_bytes, wide_at[2];    /* the widened input and weights */
-  size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
+  size_t scratch_bytes, packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
   /* in a space */
   size_t zeros_at, zeros_bytes, spare_at, stretches_at, lines_at, line_live_at, table_at, live_at, results_at, region_at, rims_at, copy_at, narrow_at;
 } conv_taps_t;
@@ -80,6 +81,7 @@ typedef struct taps_run {
   const conv_taps_t *plan;
   const char *from, *weights;
   char *to, *packed, *spaces;
+  const op_native_after_t *after;
 } taps_run_t;
 
 /* A result by its number in the block: its image and its places along the axes, counted in the phase. */
@@ -103,6 +105,7 @@ typedef struct taps_block {
   int64_t group, begin, end, places;
   int64_t line_count, pointed, tiles; /* lines; the other results, and tiles of them */
   char *space, *rim;                  /* rim: free for the next one */
+  int worker;
 } taps_block_t;
 
 static inline int64_t taps_least(int64_t a, int64_t b) { return a < b ? a : b; }

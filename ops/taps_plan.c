@@ -10,10 +10,12 @@
 #define MOST_PLACES 512
 #define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
+#define FEW_COLUMNS 4
 #define MOST_PHASES 64
 #define MOST_TAPS 65536
 
 int64_t taps_piece(const conv_taps_t *plan, const taps_phase_t *phase) {
+  if (plan->few) return phase->terms;
   int64_t pieces = taps_divide_up(phase->terms * phase->taps * plan->width * plan->in_bytes, CHUNK_BYTES);
   pieces = taps_least(taps_most(pieces, 1), taps_divide_up(phase->terms, TERM_UNIT));
   return taps_divide_up(taps_divide_up(phase->terms, pieces), TERM_UNIT) * TERM_UNIT;
@@ -55,9 +57,12 @@ static void plan_sides(conv_taps_t *plan) {
 static void plan_tiles(conv_taps_t *plan) {
   bool wide = native_width() == NATIVE_WIDE;
   plan->lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
+  plan->few = plan->columns <= FEW_COLUMNS && plan->columns < plan->lanes && plan->unit == 1 &&
+              plan->terms % plan->lanes == 0 && plan->problem->groups == 1;
   plan->padded = taps_divide_up(plan->columns, plan->lanes) * plan->lanes;
   bool broad = wide && plan->padded > 2 * plan->lanes;
   plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  if (plan->few) plan->rows = 4, plan->width = plan->padded = plan->columns;
   plan->strips = taps_divide_up(plan->columns, plan->width);
   plan->has_copy = plan->to.inner != 1 || plan->padded != plan->columns || plan->narrows;
 }
@@ -290,7 +295,7 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   if (!plan_types(plan)) return NULL;
   plan_tiles(plan);
   HR_TRY(plan_phases(arena, plan));
-  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
+  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && may_merge(plan);
   bool in_row = plan->from.inner == 1 && plan->from.spatial[plan->problem->spatial - 1] == plan->terms;
   plan->has_region = plan->merges ? !in_row : plan->from.inner != 1;
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
