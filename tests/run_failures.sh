@@ -165,6 +165,13 @@ for ranks in 1 3; do
     expect_exit "results on a full disk, $of" 5 "${run[@]}" -o /dev/full busy.hlo
   fi
 done
+# Limits that the shell sets: what goes beyond is an error like others.
+limited=(sh -c 'ulimit $0 && exec "$@"')
+for files in 4 5 6; do
+  expect_exit "$files open files" 5 "${limited[@]}" "-n $files" "$hlorun" --random-inputs busy.hlo
+done
+expect_exit "results in files of 8 KiB at most" 5 "${limited[@]}" "-f 16" "$hlorun" --random-inputs -o out.npz busy.hlo
+expect_text "results in files of 8 KiB at most" "out.npz: File too large"
 expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
 
 # Disks that are full or read-only.

@@ -74,7 +74,7 @@ if [ "$(ls out.npz*)" = out.npz ]; then pass; else fail "into an archive: nothin
 expect_exit "into one array" 2 "$hlorun" --infeed file:values.npz --outfeed file:out.npy "$feed/feed.hlo"
 
 # Commands at both ends; inherited files.
-expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 $feed/reader.py - >got" \
+expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 '$feed/reader.py' - >got" \
   "$feed/feed.hlo"
 expect_fed "commands"
 expect_exit "open files" 0 sh -c '"$0" --infeed fd:5 --outfeed fd:6 "$1" 5<values.feed 6>out.feed' "$hlorun" \

@@ -56,16 +56,18 @@ struct own_value {
   own_block_t *block;   /* NULL: of no block */
   own_value_t *before, *after;
   uint64_t *lanes;      /* of a constant: the bits of each lane; of a shuffle: its mask */
-  own_value_t *next;    /* of the context's constants */
+  own_value_t *next;    /* of the context's constants; of a block, as it was */
   own_function_t *function; /* OWN_FUNCTION: not an intrinsic */
   unsigned align;
   bool is_poison, streams;
   own_value_t **parts;  /* NULL: it is whole; else it is these, each of part_lanes lanes but for the last */
   unsigned part_lanes;
+  own_value_t *instead; /* NULL: nothing; else this is read, and it is in no block */
   /* while code is made */
   int number, position, uses;
   own_value_t *user;    /* one of them */
   bool is_wanted;
+  bool is_placed;       /* in its block, where it is to be */
   bool is_folded;       /* its code is a part of its users' */
 };
 

@@ -167,8 +167,10 @@ static void number_values(own_code_t *code) {
 hr_status_t own_order(own_code_t *code) {
   HR_TRY(order_blocks(code));
   if (!code->lacks) HR_TRY(own_split(code));
+  if (!code->lacks) HR_TRY(own_common(code));
   if (code->lacks) return NULL;
   find_wanted(code->function);
+  own_late(code);
   for (int b = 0; b < code->block_count; b++)
     for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after)
       if (instr->is_wanted) fold_into_users(instr);

@@ -108,19 +108,13 @@ static void keep_parts(split_t *s, own_value_t *value, unsigned at_once) {
   value->parts = own_alloc(s->context, count * sizeof *value->parts), value->part_lanes = at_once;
 }
 
-static void unlink_instr(own_value_t *instr) {
-  own_block_t *block = instr->block;
-  *(instr->before ? &instr->before->after : &block->first) = instr->after;
-  *(instr->after ? &instr->after->before : &block->last) = instr->before;
-}
-
 /* The parts take its place; one behind the other if there is a register for all. */
 static void replace(split_t *s, own_value_t *instr) {
-  if (own_has_result(instr) && !is_divided(instr->type) && instr->part_lanes < instr->type->lanes) {
-    own_value_t *joined = lanes_of(s, instr, 0, instr->type->lanes);
-    instr->parts[0] = joined, instr->part_lanes = instr->type->lanes;
+  if (own_has_result(instr) && !is_divided(instr->type)) {
+    instr->instead = lanes_of(s, instr, 0, instr->type->lanes);
+    instr->parts[0] = instr->instead, instr->part_lanes = instr->type->lanes;
   }
-  unlink_instr(instr);
+  own_unlink(instr);
 }
 
 static int pointer_index(own_op_t op) {
@@ -237,7 +231,7 @@ static void fill_phi(split_t *s, own_value_t *phi) {
       own_api.AddIncoming(REF(part), &value, (LLVMBasicBlockRef *)&phi->blocks[a], 1);
     }
   }
-  unlink_instr(phi);
+  own_unlink(phi);
 }
 
 /* --- shuffles ---------------------------------------------------------------------------------------------------- */
@@ -317,7 +311,7 @@ static void split_insertion(split_t *s, own_value_t *instr) {
       part = (own_value_t *)own_api.BuildInsertElement(s->builder, REF(part), REF(instr->args[1]), at, "");
     instr->parts[first / at_once] = part;
   }
-  unlink_instr(instr);
+  own_unlink(instr);
 }
 
 static void split_extraction(split_t *s, own_value_t *instr) {
@@ -377,13 +371,6 @@ static void split_one(split_t *s, own_value_t *instr) {
   }
 }
 
-/* Users read the one part of what was joined. */
-static void read_joined(split_t *s, own_value_t *instr) {
-  (void)s;
-  for (int k = 0; k < instr->arg_count; k++)
-    if (instr->args[k]->parts) instr->args[k] = instr->args[k]->parts[0];
-}
-
 typedef void (*split_fn)(split_t *s, own_value_t *instr);
 
 /* Instructions that come to be meanwhile are left out. */
@@ -409,7 +396,7 @@ hr_status_t own_split(own_code_t *code) {
   s.builder = own_api.CreateBuilderInContext((LLVMContextRef)s.context);
   each_instr(&s, split_one);
   each_instr(&s, fill_phi);
-  each_instr(&s, read_joined);
+  own_read_instead(code);
   hr_status_t st = s.context->status;
   s.context->status = NULL;
   return st;
