@@ -144,7 +144,7 @@ static void cross_call(own_code_t *code, const own_value_t *call) {
   for (int n = 0; n < code->home_count; n++) {
     own_home_t *home = &code->homes[n];
     if (home->from >= call->position || home->to <= call->position) continue;
-    if (own_calls_elsewhere(call) && home->kind != OWN_GENERAL)
+    if (own_calls_elsewhere(call) && (keeps || home->kind != OWN_GENERAL))
       home->is_saved = true;
     else
       home->refused |= changed_by(call, home->kind);

@@ -176,7 +176,7 @@ void own_constant_to(own_code_t *code, own_value_t *value, int to) {
   x86_vector_memory(&code->x, how, from);
 }
 
-static own_kept_t *kept_of(own_code_t *code, const own_value_t *value) {
+own_kept_t *own_kept_of(own_code_t *code, const own_value_t *value) {
   for (int i = 0; i < code->kept_count; i++)
     if (code->kept[i].value == value && code->kept[i].reg != X86_NONE) return &code->kept[i];
   return NULL;
@@ -193,7 +193,7 @@ int own_general(own_code_t *code, own_value_t *value, int scratch) {
 
 int own_vector(own_code_t *code, own_value_t *value, int scratch) {
   if (!own_is_constant(value)) return in_register(code, value, scratch);
-  const own_kept_t *kept = kept_of(code, value);
+  const own_kept_t *kept = own_kept_of(code, value);
   if (kept) return kept->reg;
   own_constant_to(code, value, scratch);
   return scratch;
@@ -208,10 +208,10 @@ int own_mask(own_code_t *code, own_value_t *value, int scratch) {
 }
 
 /* Where the constant is, as an operand: in memory, by the size of what the instruction computes with. */
-void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from, own_value_t *last,
-              int scratch) {
+void own_emit_before(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from,
+                     own_value_t *last, int scratch, int behind) {
   int width = own_width_of(code, type);
-  bool is_constant = own_is_constant(last) && !kept_of(code, last);
+  bool is_constant = own_is_constant(last) && !own_kept_of(code, last);
   if (last->op == OWN_LOAD && last->is_folded) {
     x86_vector_t how = {.opcode = opcode, .width = width, .to = to, .from = from, .unit = (int)own_width(type) / 8};
     x86_vector_memory(&code->x, how, own_address(code, last->args[0]));
@@ -223,7 +223,13 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
     return;
   }
   x86_mem_t memory = constant_memory(code, last, true);
+  memory.behind = behind;
   x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
+}
+
+void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from, own_value_t *last,
+              int scratch) {
+  own_emit_before(code, opcode, type, to, from, last, scratch, 0);
 }
 
 /* --- addresses --------------------------------------------------------------------------------------------------- */
@@ -269,7 +275,7 @@ static void move_one(own_code_t *code, const own_move_t *move) {
   if (!move->value) {
     reg = move->from;
   } else if (own_is_constant(move->value) && home->kind == OWN_VECTORS && home->reg != X86_NONE &&
-             !kept_of(code, move->value)) {
+             !own_kept_of(code, move->value)) {
     reg = home->reg;
     own_constant_to(code, move->value, reg);
   } else {

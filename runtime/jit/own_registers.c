@@ -118,9 +118,11 @@ static hr_status_t keep_constants(own_code_t *code) {
   return NULL;
 }
 
-/* Where loops have more values than registers, LLVM divides them better. */
-#define MOST_ON_STACK 0.03
+/* Where loops have more values than registers, LLVM divides them better: parts of how often values of a class are
+ * touched. General ones are on the stack at little cost. */
+static const double most_on_stack[OWN_CLASSES] = {[OWN_GENERAL] = 0.1, [OWN_VECTORS] = 0.03, [OWN_MASKS] = 0.03};
 #define MUCH 1000
+#define MUCH_OF_HELPERS 100 /* which loops call */
 
 static bool is_much_on_stack(const own_code_t *code) {
   double all = 0, on_stack = 0;
@@ -128,9 +130,9 @@ static bool is_much_on_stack(const own_code_t *code) {
     const own_home_t *home = &code->homes[n];
     if (home->to < 0) continue;
     all += home->weight;
-    if (home->reg == X86_NONE) on_stack += home->weight;
+    if (home->reg == X86_NONE) on_stack += home->weight / most_on_stack[home->kind];
   }
-  return all > MUCH && on_stack > MOST_ON_STACK * all;
+  return all > (own_keeps_vectors(code->function) ? MUCH_OF_HELPERS : MUCH) && on_stack > all;
 }
 
 hr_status_t own_registers(own_code_t *code) {

@@ -30,6 +30,11 @@ void own_move_mask(own_code_t *code, int to, int from);
 /* to = op(from, last): the last operand from memory if it is a constant or was loaded for this alone. */
 void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from, own_value_t *last,
               int scratch);
+/* `behind` more bytes of the instruction follow: its constant. */
+void own_emit_before(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int to, int from,
+                     own_value_t *last, int scratch, int behind);
+/* The register that the whole function has the constant in; NULL: there is none. */
+own_kept_t *own_kept_of(own_code_t *code, const own_value_t *value);
 /* With registers alone; from: X86_NONE if there is none. */
 void own_emit_registers(own_code_t *code, x86_opcode_t opcode, int width, int to, int from, int last);
 void own_emit_masked(own_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes, int to, int from,

@@ -110,10 +110,7 @@ static void keep_parts(split_t *s, own_value_t *value, unsigned at_once) {
 
 /* The parts take its place; one behind the other if there is a register for all. */
 static void replace(split_t *s, own_value_t *instr) {
-  if (own_has_result(instr) && !is_divided(instr->type)) {
-    instr->instead = lanes_of(s, instr, 0, instr->type->lanes);
-    instr->parts[0] = instr->instead, instr->part_lanes = instr->type->lanes;
-  }
+  if (own_has_result(instr) && !is_divided(instr->type)) instr->instead = lanes_of(s, instr, 0, instr->type->lanes);
   own_unlink(instr);
 }
 
@@ -159,6 +156,7 @@ static unsigned lanes_together(const own_value_t *instr, unsigned *out_lanes) {
   for (int k = -1; k < instr->arg_count; k++) {
     const own_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
     if (is_vector(type)) at_once = smaller(at_once, lanes_at_once(type)), *out_lanes = type->lanes;
+    if (k >= 0 && own_is_truth(type) && instr->args[k]->parts) at_once = smaller(at_once, instr->args[k]->part_lanes);
   }
   return at_once;
 }
@@ -336,8 +334,15 @@ static void split_any(split_t *s, own_value_t *instr) {
 
 /* --- all --------------------------------------------------------------------------------------------------------- */
 
+/* Of bits that come in parts, which need not be joined then. */
+static bool is_of_parts(const own_value_t *instr) {
+  bool is_of_bits = instr->op == OWN_AND || instr->op == OWN_OR || instr->op == OWN_XOR;
+  return is_of_bits && is_vector(instr->type) && own_is_truth(instr->type) &&
+         (instr->args[0]->parts || instr->args[1]->parts);
+}
+
 static bool touches_divided(const own_value_t *instr) {
-  if (is_divided(instr->type)) return true;
+  if (is_divided(instr->type) || is_of_parts(instr)) return true;
   for (int k = 0; k < instr->arg_count; k++)
     if (is_divided(instr->args[k]->type) && !(instr->op == OWN_SHUFFLE && k == 2)) return true;
   return false;

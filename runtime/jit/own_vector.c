@@ -111,6 +111,9 @@ static void select_fma(own_code_t *code, own_value_t *instr) {
     own_emit(code, onto_c, type, to, first, b, SCRATCH + 1);
   } else if (has_b) {
     own_emit(code, with_c, type, to, first, c, SCRATCH + 1);
+  } else if (own_is_constant(b) && own_is_constant(c) && first != to && !own_kept_of(code, b)) {
+    own_constant_to(code, b, to);
+    own_emit(code, with_c, type, to, first, c, SCRATCH + 1);
   } else if (first == to || own_is_constant(c)) {
     own_move_vector(code, to, first);
     own_emit(code, with_c, type, to, own_vector(code, b, SCRATCH), c, SCRATCH + 1);
@@ -206,15 +209,18 @@ static int integer_condition(int predicate) {
 
 void own_compare(own_code_t *code, own_value_t *compare, int to) {
   const own_type_t *type = compare->args[0]->type;
-  int width = own_width_of(code, type), index = size_index(type);
-  int a = own_vector(code, compare->args[0], SCRATCH), b = own_vector(code, compare->args[1], SCRATCH + 1);
+  int index = size_index(type), a = own_vector(code, compare->args[0], SCRATCH);
   x86_opcode_t opcode = compare->op == OWN_FCMP ? float_opcode(code, type, 0xc2) : 0;
   if (compare->op == OWN_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
     if (compare->predicate >= LLVMIntUGT && compare->predicate <= LLVMIntULE) byte--;
     opcode = X86_OP(1, 3, index == 1 || index == 3, byte);
   }
-  own_emit_registers(code, opcode, width, to, a, b);
+  bool may_broadcast = index > 1; /* not bytes, nor pairs of them */
+  if (may_broadcast)
+    own_emit_before(code, opcode, type, to, a, compare->args[1], SCRATCH + 1, 1);
+  else
+    own_emit_registers(code, opcode, own_width_of(code, type), to, a, own_vector(code, compare->args[1], SCRATCH + 1));
   x86_byte(&code->x, (unsigned)(compare->op == OWN_ICMP ? integer_condition(compare->predicate)
                                                         : float_condition(compare->predicate)));
 }
