@@ -11,8 +11,9 @@
 #define FUSE_COPY_NS 3.0
 /* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */
 #define FUSE_FEW_ELEMENTS 1024
-/* Elements that are evaluated together. Fewer at indices of their own cost as much. */
-#define FUSE_LANES 16.0
+/* Elements that are evaluated together. Fewer at indices of their own cost as much; the lanes of a vector go over more
+ * than one dimension if the innermost has fewer. */
+#define FUSE_LANES 16
 /* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over
  * the row comes from memory, and one fusion saves nothing against two. */
 #define FUSE_ROW_BYTES (256 << 10)

@@ -15,6 +15,7 @@
 #define LEAST_FLOPS 2e6
 #define SHORT_FLOPS 6e7
 #define LARGE_BYTES ((size_t)24 << 20)
+#define PARTS_BYTES ((size_t)2 << 20) /* where caches hold each part when it is final */
 
 /* --- running --- */
 
@@ -98,7 +99,8 @@ static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *st
   if (step->kind != FLAT_NATIVE || !step->parts.follow) return false;
   if (step->out_count != 1 || step->parts.grid.rows < 2) return false;
   size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
-  return step->flops >= LEAST_FLOPS && (step->flops <= SHORT_FLOPS || bytes >= LARGE_BYTES);
+  return step->flops >= LEAST_FLOPS &&
+         (step->flops <= SHORT_FLOPS || bytes >= (step->parts.fit_caches ? PARTS_BYTES : LARGE_BYTES));
 }
 
 static bool find_pair(flat_builder_t *builder, const bool *borders, int number, pair_t *out_pair) {
