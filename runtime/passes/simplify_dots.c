@@ -63,11 +63,19 @@ typedef struct mapped_dims {
   int64_t batch[HLO_MAX_RANK], contracting[HLO_MAX_RANK];
 } mapped_dims_t;
 
+/* Would what is innermost be a batch dimension, so that each product had to pick its elements from everywhere? */
+static bool would_scatter(const dot_side_t *side, hr_ints_t permutation) {
+  for (int64_t d = 0; d + 1 < permutation.count; d++)
+    if (permutation.data[d] == permutation.count - 1)
+      return role_of(side, d) == BATCH && side->x->shape->dims[d] > 1;
+  return false;
+}
+
 /* The product of what is transposed instead, if the free dimensions keep their order. */
 static bool fold_transpose(dot_side_t *side, mapped_dims_t *mapped) {
   hr_ints_t permutation = hlo_attr_ints(side->x, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
-  if (side->x->op != HLO_TRANSPOSE) return false;
+  if (side->x->op != HLO_TRANSPOSE || would_scatter(side, permutation)) return false;
   for (int64_t d = 0; d < permutation.count; d++) {
     if (role_of(side, d) != FREE) continue;
     if (permutation.data[d] < last) return false;

@@ -202,6 +202,31 @@ static void complex_arrays(void) {
   }
 }
 
+/* Lines of fewer elements than a vector has, each with a row of its own from another array; and sums over rows for which
+ * such lines have factors. */
+static void short_lines(void) {
+  for (int i = 0; i < 20; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true, .ulp = 3,
+                           .tolerance = 1e-5, .in_place = i % 3 == 0};
+    int line = 1 + i, terms = 17 - i % 5;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = f32[90,%d] parameter(0) i = s32[70,1] parameter(1) b = f32[70,%d] parameter(2)\n"
+             "g = f32[70,%d] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+             "index_vector_dim=1, slice_sizes={1,%d}\n"
+             "s = f32[70,%d] subtract(b, g) ROOT r = f32[70,%d] exponential(s) }\n", line, line, line, line, line, line);
+    CHECK(&driver, text);
+    snprintf(text, sizeof text,
+             "HloModule t\nf { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }\n"
+             "ENTRY e { a = f32[70,%d,%d] parameter(0) w = f32[%d,%d] parameter(1) z = f32[] constant(0)\n"
+             "b = f32[70,%d,%d] broadcast(w), dimensions={1,2} m = f32[70,%d,%d] multiply(a, b)\n"
+             "ROOT r = f32[70,%d] reduce(m, z), dimensions={2}, to_apply=f }\n",
+             line, terms, line, terms, line, terms, line, terms, line);
+    CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Sizes around the width of vectors, and several workers. */
 static void tails(void) {
   for (int size = 1; size <= 70; size += size < 20 ? 1 : 7) {
@@ -546,6 +571,7 @@ static void random_fusions(void) {
 CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"scalars side by side", scalars_side_by_side},
                            {"functions of complex numbers", complex_functions},
-                           {"arrays of complex numbers", complex_arrays}, {"conversions", conversions},
+                           {"arrays of complex numbers", complex_arrays},
+                           {"lines shorter than a vector", short_lines}, {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"random fusions", random_fusions}, CU_TEST_INFO_NULL};
