@@ -47,7 +47,7 @@ static double evals_of_indices(const hlo_instr_t *gather) {
   hr_ints_t window = hlo_attr_ints(gather, HLO_ATTR_OFFSET_DIMS);
   int64_t inner = 1;
   for (int d = gather->shape->rank; d-- > 0 && has_dim(window, d);) inner *= gather->shape->dims[d];
-  return (double)fusion_count(gather->shape) / (double)(inner < FUSE_FEW_LANES ? 1 : inner);
+  return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
 }
 
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals) {
