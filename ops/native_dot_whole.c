@@ -1,8 +1,12 @@
 /* Products of whole numbers, in blocks as the reference does them, by rows over the workers. */
+#include "ops/native_cpu.h"
 #include "ops/native_dot.h"
+
+NATIVE_OPTIMIZE
 
 #define ROW_UNIT 6
 #define SPLIT_PRODUCTS 100000
+#define SMALL_PRODUCTS 4096 /* with fewer, blocks take longer to pack than to multiply */
 
 typedef struct dot_whole {
   dot_way_t way;
@@ -21,6 +25,32 @@ typedef struct dot_whole_run {
   char *c;
 } dot_whole_run_t;
 
+/* Row by row, as the matrices lie. */
+#define DEFINE_SMALL(NAME, T)                                             \
+  NATIVE_CLONES static void NAME(const matmul_job_t *job) {               \
+    for (int64_t i = 0; i < job->m; i++) {                                \
+      T *restrict to = (T *)job->c + i * job->c_row;                      \
+      for (int64_t j = 0; j < job->n; j++) to[j] = 0;                     \
+      for (int64_t p = 0; p < job->k; p++) {                              \
+        T factor = ((const T *)job->a)[i * job->a_row + p * job->a_col];  \
+        const T *row = (const T *)job->b + p * job->b_row;                \
+        for (int64_t j = 0; j < job->n; j++) to[j] += factor * row[j];    \
+      }                                                                   \
+    }                                                                     \
+  }
+DEFINE_SMALL(small_u32, uint32_t)
+DEFINE_SMALL(small_u64, uint64_t)
+
+static bool run_small(const matmul_job_t *job) {
+  bool is_small = job->m * job->n * job->k < SMALL_PRODUCTS && job->b_col == 1;
+  if (!is_small || (job->real != HR_U32 && job->real != HR_U64)) return false;
+  if (job->real == HR_U32)
+    small_u32(job);
+  else
+    small_u64(job);
+  return true;
+}
+
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const dot_whole_run_t *r = context;
   const dot_whole_t *plan = r->plan;
@@ -34,7 +64,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
     job.b = r->b + p->b.starts[matrix] * plan->element_bytes;
     job.b_row = p->b.row_step, job.b_col = p->b.col_step;
     job.c = r->c + (matrix * p->m + row) * p->n * plan->element_bytes;
-    matmul_run(&job, plan->spaces[worker]);
+    if (!run_small(&job)) matmul_run(&job, plan->spaces[worker]);
   }
 }
 

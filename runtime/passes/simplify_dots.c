@@ -302,6 +302,13 @@ static bool are_many_small(const dot_side_t sides[2], const term_dims_t *terms) 
   return count >= MANY_SMALL && results <= SMALL_RESULTS && sum <= most;
 }
 
+/* Floats, or integers of one type. */
+static bool is_summed(const dot_side_t sides[2], hr_dtype_t dtype) {
+  hr_dtype_t left = sides[0].x->shape->dtype, right = sides[1].x->shape->dtype;
+  if (hr_dtype_is_integer(dtype)) return left == dtype && right == dtype;
+  return is_float(dtype) && is_float(left) && is_float(right);
+}
+
 /* One number, or one per batch: a sum of products, which fuses with what is around it. So do many small products, and
  * vectors times matrices of complex numbers; for others there are loops that are as fast. */
 static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
@@ -309,7 +316,7 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   term_dims_t terms;
   read_sides(dot, sides);
   hr_dtype_t dtype = dot->shape->dtype, wide = dtype == HR_BF16 || dtype == HR_F16 ? HR_F32 : dtype;
-  if (!is_float(dtype) || !is_float(sides[0].x->shape->dtype) || !is_float(sides[1].x->shape->dtype)) return NULL;
+  if (!is_summed(sides, dtype)) return NULL;
   if (has_algorithm(dot) || !place_terms(sides, &terms)) return NULL;
   int most = hr_dtype_is_complex(dtype) ? 1 : 0; /* sides that have free dimensions */
   bool is_sum = (free_count(&sides[0]) > 0) + (free_count(&sides[1]) > 0) <= most;
