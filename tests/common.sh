@@ -62,6 +62,21 @@ expect_text() {
   fail "$1" "$work/out"
 }
 
+# eventually COMMAND...: waits for a minute at most until the command succeeds, however busy the machine is.
+eventually() {
+  local _
+  for _ in $(seq 1200); do
+    if "$@"; then return 0; fi
+    sleep 0.05
+  done
+  return 1
+}
+
+# has_lines FILE COUNT PATTERN: for `eventually`.
+has_lines() {
+  [ "$(grep -c -e "$3" "$1" 2>/dev/null)" -ge "$2" ]
+}
+
 # write_sum NAME COUNT FACTOR: NAME.hlo makes of f32[COUNT] its sum over all processes (line 11) times FACTOR.
 write_sum() {
   cat >"$1.hlo" <<EOF

@@ -18,28 +18,26 @@ living() {
   ps -o stat= -s "$1" | grep -vc '^Z'
 }
 
+all_gone() {
+  [ "$(living "$1")" -eq 0 ]
+}
+
 # disturbed NAME CODE SIGNAL TARGET RANKS OPTION...: starts a run without end, sends the signal to the whole group, to
-# the command that was started, or to one of its processes, and waits.
+# the command that was started, or to one of its processes, once all of them have the program, and waits.
 disturbed() {
   local name="$1, $5 processes" want=$2 signal=$3 target=$4 ranks=$5 pid got=0 began
   shift 5
-  setsid "$hlorun" -n "$ranks" --steps 100000000 --carry 0:0 --random-inputs "$@" busy.hlo >out 2>&1 </dev/null &
+  HLORUN_LOG=cli:info setsid "$hlorun" -n "$ranks" --steps 100000000 --carry 0:0 --random-inputs "$@" busy.hlo >out 2>&1 </dev/null &
   pid=$!
-  for _ in $(seq 200); do
-    if grep -q '^step' out || [ "$(living "$pid")" -gt "$ranks" ]; then break; fi
-    sleep 0.05
-  done
-  sleep 0.2
+  eventually has_lines out "$ranks" "cli info: loaded"
+  sleep 0.1
   began=$(date +%s%N)
   case $target in
     group) kill "-$signal" -- "-$pid" ;;
     command) kill "-$signal" "$pid" ;;
     one) kill "-$signal" "$(pgrep -P "$pid" | tail -n 1)" ;;
   esac
-  for _ in $(seq 200); do
-    [ "$(living "$pid")" -gt 0 ] || break
-    sleep 0.05
-  done
+  eventually all_gone "$pid"
   echo "it took $((($(date +%s%N) - began) / 1000000)) ms, and $(living "$pid") processes are left" >>out
   if [ "$(living "$pid")" -eq 0 ]; then pass; else fail "$name: processes are left" out; fi
   kill -KILL -- "-$pid" 2>/dev/null
@@ -142,8 +140,8 @@ for engine in compiled reference; do
     expect_text "rank $rank in a loop without end, $engine" "rank $rank goes round in endless.hlo:45: %outer"
   done
   for signal in INT TERM; do
-    "$hlorun" --engine "$engine" --random-inputs --input 1=0 endless_alone.hlo >out 2>&1 &
-    sleep 0.5
+    HLORUN_LOG=cli:info "$hlorun" --engine "$engine" --random-inputs --input 1=0 endless_alone.hlo >out 2>&1 &
+    eventually has_lines out 1 "cli info: loaded"
     kill "-$signal" $!
     got=0
     wait $! || got=$?
@@ -167,6 +165,13 @@ for ranks in 1 3; do
     expect_exit "results on a full disk, $of" 5 "${run[@]}" -o /dev/full busy.hlo
   fi
 done
+# Limits that the shell sets: what goes beyond is an error like others.
+limited=(sh -c 'ulimit $0 && exec "$@"')
+for files in 4 5 6; do
+  expect_exit "$files open files" 5 "${limited[@]}" "-n $files" "$hlorun" --random-inputs busy.hlo
+done
+expect_exit "results in files of 8 KiB at most" 5 "${limited[@]}" "-f 16" "$hlorun" --random-inputs -o out.npz busy.hlo
+expect_text "results in files of 8 KiB at most" "out.npz: File too large"
 expect_exit "different programs" 4 "$hlorun" -n 2 --random-inputs busy.hlo other.hlo
 
 # Disks that are full or read-only.

@@ -74,7 +74,7 @@ if [ "$(ls out.npz*)" = out.npz ]; then pass; else fail "into an archive: nothin
 expect_exit "into one array" 2 "$hlorun" --infeed file:values.npz --outfeed file:out.npy "$feed/feed.hlo"
 
 # Commands at both ends; inherited files.
-expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 $feed/reader.py - >got" \
+expect_exit "commands" 0 "$hlorun" --infeed "exec:cat values.feed" --outfeed "exec:python3 '$feed/reader.py' - >got" \
   "$feed/feed.hlo"
 expect_fed "commands"
 expect_exit "open files" 0 sh -c '"$0" --infeed fd:5 --outfeed fd:6 "$1" 5<values.feed 6>out.feed' "$hlorun" \
@@ -96,7 +96,7 @@ expect_fed "sockets"
 if [ ! -e in.socket ] && [ ! -e out.socket ]; then pass; else fail "sockets are removed"; fi
 "$hlorun" --timeout 2 --infeed unix:waiting.socket --outfeed file:out.feed "$feed/feed.hlo" >out 2>&1 &
 waiting=$!
-for _ in $(seq 50); do [ -S waiting.socket ] && break; sleep 0.05; done
+eventually test -S waiting.socket
 if [ "$(stat -c %a waiting.socket)" = 600 ]; then pass; else fail "a socket is private" out; fi
 wait "$waiting"
 if [ $? -eq 6 ]; then pass; else fail "a feeder that never comes" out; fi
@@ -105,11 +105,19 @@ expect_exit "a file in the socket's place" 5 "$hlorun" --infeed unix:precious "$
 if [ "$(cat precious)" = mine ]; then pass; else fail "a file in the socket's place is left alone"; fi
 
 # TCP: this machine without a word; other addresses only with a secret, which strangers do not know.
-port=$((20000 + $$ % 20000))
+free_ports() {
+  python3 -c 'import socket
+ends = [socket.socket() for _ in range(2)]
+for end in ends: end.bind(("", 0))
+print(*(end.getsockname()[1] for end in ends))'
+}
+read -r port other_port < <(free_ports)
 connect='import socket, struct, sys, time
 for secret in sys.argv[3:]:
     end = socket.socket()
-    while end.connect_ex((sys.argv[1], int(sys.argv[2]))): time.sleep(0.05)
+    for _ in range(1000):
+        if not end.connect_ex((sys.argv[1], int(sys.argv[2]))): break
+        time.sleep(0.05)
     if secret: end.sendall(b"HLK1" + struct.pack("<I", len(secret)) + secret.encode())
     try: end.sendall(open("values.feed", "rb").read()); end.shutdown(1); end.recv(1)
     except OSError: pass'
@@ -120,11 +128,11 @@ wait "$feeder"
 expect_exit "a port that is none" 2 "$hlorun" --infeed tcp:99999 "$feed/feed.hlo"
 expect_exit "no port" 2 "$hlorun" --infeed tcp:127.0.0.1: "$feed/feed.hlo"
 expect_exit "TCP to others without a secret" 2 "$hlorun" --infeed "tcp:0.0.0.0:$port" "$feed/feed.hlo"
-python3 -c "$connect" 127.0.0.1 "$((port + 1))" wrong open-sesame &
+python3 -c "$connect" 127.0.0.1 "$other_port" wrong open-sesame &
 feeder=$!
 HLORUN_FEED_SECRET=open-sesame
 export HLORUN_FEED_SECRET
-expect_exit "TCP with a secret" 0 "$hlorun" --timeout 20 --infeed "tcp:0.0.0.0:$((port + 1))" --outfeed file:out.feed \
+expect_exit "TCP with a secret" 0 "$hlorun" --timeout 20 --infeed "tcp:0.0.0.0:$other_port" --outfeed file:out.feed \
   "$feed/feed.hlo"
 unset HLORUN_FEED_SECRET
 wait "$feeder"

@@ -6,6 +6,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 
+if ! python3 -c '' 2>/dev/null; then skip "random programs: there is no python3"; finish; fi
 count=${RANDOM_COUNT:-25} seed=${RANDOM_SEED:-1} engine=${RANDOM_ENGINE:-}
 
 # compare KIND SEED TOLERANCE...

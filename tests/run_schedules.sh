@@ -83,21 +83,23 @@ expect_exit "picture of an unknown form" 2 "$hlorun" check --graph "$work/pictur
 
 # What is sound runs to its end.
 leak_check_off
-for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
+while IFS= read -r program; do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")
   for engine in reference compiled; do
     expect_exit "run, $name, $engine" 0 "$hlorun" -n "$ranks" --engine "$engine" --timeout 20 --expect \
       "$cases/$name.npz" "$program"
   done
-done
+done < <(grep -l '^// RUN ' "$cases"/*.hlo)
 leak_check_on
 
 # Asked by a signal, each process says what it does; then the time is over, and the first says who waits for whom.
 leak_check_off
-"$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 </dev/null &
+HLORUN_LOG=cli:info "$hlorun" -n 2 --no-proof --timeout 3 --random-inputs "$page/head_to_head.hlo" >"$work/out" 2>&1 \
+  </dev/null &
 asked=$!
-sleep 2
+eventually has_lines "$work/out" 2 "cli info: loaded"
+sleep 0.5
 kill -USR1 "$asked"
 wait "$asked"
 echo "exit code $?" >>"$work/out"

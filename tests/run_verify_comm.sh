@@ -73,7 +73,7 @@ check_later() {
   wait
   for file in "${later[@]}"; do
     read -r code name <"$file.case"
-    expect_exit "$name" "$code" sh -c "cat $file.out; exit $(cat "$file.code")"
+    expect_exit "$name" "$code" sh -c 'cat "$0.out"; exit "$(cat "$0.code")"' "$file"
     while read -r text; do expect_text "$name" "$text"; done <"$file.want"
   done
 }
@@ -266,18 +266,18 @@ run_loop slow 0 3 1 400000 "out0"
 
 # --- what the page shows ---
 
-expect_exit "the page" 4 sh -c "cd $page && $hlorun -n 2 --verify-comm -i '0=f32[4] {1, 2, 3, 4}' -i '1=s32[] 1' \\
-  branch_by_data.hlo"
+expect_exit "the page" 4 sh -c 'cd "$0" && exec "$@"' "$page" "$hlorun" -n 2 --verify-comm -i '0=f32[4] {1, 2, 3, 4}' \
+  -i '1=s32[] 1' branch_by_data.hlo
 while IFS= read -r line; do expect_text "the page" "$line"; done \
   < <(sed -n '/^\$ hlorun -n 2 --verify-comm/,/^```/p' "$page/README.md" | grep -v -e '^\$' -e '^```')
 
 # --- what is sound runs as ever ---
 
-for program in $(grep -l '^// RUN ' "$cases"/*.hlo); do
+while IFS= read -r program; do
   name=$(basename "$program" .hlo)
   ranks=$(sed -n 's,^// RUN ,,p' "$program")
   HLORUN_FAULT=delay:20 expect_exit "$name" 0 "$hlorun" -n "$ranks" --verify-comm --expect "$cases/$name.npz" "$program"
-done
+done < <(grep -l '^// RUN ' "$cases"/*.hlo)
 for kind in 1f1b zero-bubble ring-all-reduce halo all-to-all; do
   expect_exit "gen $kind" 0 "$hlorun" schedule gen "$kind" --ranks 3 -o "$work/$kind"
   HLORUN_FAULT=delay:5 expect_exit "$kind" 0 "$hlorun" -n 3 --verify-comm --expect "$work/$kind/expected.npz" \

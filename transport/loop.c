@@ -1,8 +1,11 @@
 #include "transport/loop.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/mem.h"
@@ -95,8 +98,19 @@ struct uv_loop_s *tp_loop_uv(tp_loop_t *loop) { return &loop->uv; }
 
 /* --- life --- */
 
+/* Libuv ends the process when it can open no pipe for its signals, after a file of its own: 0 if there is room for both,
+ * or an error of its. */
+static int find_room(void) {
+  int ends[2], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int error = pipe2(ends, O_CLOEXEC) ? uv_translate_sys_error(errno) : 0;
+  if (!error) close(ends[0]), close(ends[1]);
+  if (file >= 0) close(file);
+  return error;
+}
+
 static hr_status_t start_uv(tp_loop_t *loop) {
-  int error = uv_loop_init(&loop->uv);
+  int error = find_room();
+  if (!error) error = uv_loop_init(&loop->uv);
   if (error) return uv_failure(error, "cannot make an event loop");
   error = uv_async_init(&loop->uv, &loop->wake, run_jobs);
   loop->wake.data = loop;

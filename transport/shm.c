@@ -322,7 +322,8 @@ static hr_status_t be_local(tp_shm_t *shm) {
   HR_TRY(HR_NEW_ARRAY(&shm->arena, shm->local_size, &shm->local_of));
   for (int r = 0; r < shm->local_size; r++) shm->local_of[r] = r;
   if (map_file(shm)) return NULL;
-  return hr_error(HR_UNAVAILABLE, "cannot map the memory that processes share: %s", strerror(errno));
+  return hr_error(HR_UNAVAILABLE, "cannot map the %.3g GB that %d processes share (of addresses: ulimit -v): %s",
+                  (double)shm->mapped_bytes / 1e9, shm->local_size, strerror(errno));
 }
 
 hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm) {

@@ -150,6 +150,7 @@ static void catch_signals(void) {
 static _Noreturn void become(char *const *words) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start %s: %s\n", words[0], strerror(errno));
   _exit(EXIT_NOT_STARTED);

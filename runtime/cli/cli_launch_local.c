@@ -79,6 +79,7 @@ static _Noreturn void become(char *const *words, int processes, int rank, int fd
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(EXIT_NOT_STARTED);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0) dup2(null, STDIN_FILENO);
   tp_launched_tell(processes, rank, fd);

@@ -168,6 +168,7 @@ static hr_status_t dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   fill_standard_streams();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like others; compiled code is then not kept */
   int code = cli_report(argc ? dispatch(argc, argv) : hr_error(HR_USAGE, "started without a name"));
   hr_log_close();
   return code;

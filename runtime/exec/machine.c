@@ -34,7 +34,7 @@ struct exec_machine {
 };
 
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel) {
-  const char *reason = cancel ? atomic_load_explicit(&cancel->reason, memory_order_relaxed) : NULL;
+  const char *reason = cancel ? atomic_load_explicit(&cancel->reason, memory_order_acquire) : NULL;
   return reason ? hr_error(HR_CANCELLED, "%s", reason) : NULL;
 }
 

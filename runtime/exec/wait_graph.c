@@ -13,6 +13,8 @@
 #define PATIENCE_S 1.6 /* and lets rank 0 make its report before it ends */
 #define LOOK_S 0.02    /* between two looks at messages, */
 #define LOOK_SOON_S 0.002 /* while rank 0 listens */
+#define LOOK_SHARE 4   /* so many times as long as a look took the next one is put off: where others want the processor
+                          each question whether a message is there may give it away */
 #define LOOK_POLLS 64  /* polls between two looks at the clock */
 #define HOST_SIZE 64
 
@@ -31,7 +33,7 @@ typedef struct note {
 typedef struct exec_graph {
   exec_comm_t *comm;
   unsigned polls;
-  double looked_s;
+  double look_next_s;
   note_t mine;
   tp_message_t *sending; /* `mine`, to rank 0; NULL: it has gone */
   bool gave_up, answered; /* the second: rank 0, once at least */
@@ -274,10 +276,11 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
 
 static hr_status_t look(exec_graph_t *graph, double now) {
   tp_groups_t *groups = graph->comm->groups;
-  graph->looked_s = now;
   tp_progress_lock(groups);
   hr_status_t st = groups->endpoint->rank ? answer_first(graph) : ask_others(graph, now);
   tp_progress_unlock(groups);
+  double end = now_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S, rest = LOOK_SHARE * (end - now);
+  graph->look_next_s = end + (rest > pause ? rest : pause);
   return st;
 }
 
@@ -286,8 +289,7 @@ hr_status_t exec_wait_poll(exec_comm_t *comm, bool often) {
   HR_TRY(graph_of(comm, &graph));
   if (graph->gave_up || (often && !graph->listens && ++graph->polls % LOOK_POLLS)) return NULL;
   double now = now_s();
-  if (now - graph->looked_s < (graph->listens ? LOOK_SOON_S : LOOK_S)) return NULL;
-  return look(graph, now);
+  return now < graph->look_next_s ? NULL : look(graph, now);
 }
 
 /* --- giving up --- */

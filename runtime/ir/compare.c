@@ -5,7 +5,7 @@
 
 #include "ir/print.h"
 
-hlo_tolerance_t hlo_tolerance_default(void) { return (hlo_tolerance_t){-1, -1, -1}; }
+hlo_tolerance_t hlo_tolerance_default(void) { return (hlo_tolerance_t){-1, -1, -1, 0}; }
 
 /* Half a step of the narrow types: two of them next to each other pass by the ulp rule in any case. */
 static double default_rtol(hr_dtype_t part) {
@@ -52,10 +52,12 @@ static uint64_t ulp_distance(hr_dtype_t part, uint64_t a, uint64_t b) {
   return x > y ? x - y : y - x;
 }
 
-static double largest_magnitude(hr_dtype_t part, const void *parts, int64_t count) {
+double hlo_largest_magnitude(const hlo_value_t *value) {
+  hr_dtype_t part = hr_dtype_real(value->dtype);
+  int64_t count = hr_dtype_is_float(part) ? value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1) : 0;
   double largest = 0;
   for (int64_t i = 0; i < count; i++) {
-    double magnitude = fabs(number_at(part, parts, i));
+    double magnitude = fabs(number_at(part, value->data, i));
     if (magnitude > largest && isfinite(magnitude)) largest = magnitude;
   }
   return largest;
@@ -98,7 +100,7 @@ void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tole
   hlo_difference_t result = {.worst = -1, .rtol = fmax(tolerance->rtol, 0), .atol = fmax(tolerance->atol, 0)};
   if (floats && tolerance->ulp < 0) {
     if (tolerance->rtol < 0) result.rtol = default_rtol(part);
-    if (tolerance->atol < 0) result.atol = result.rtol * largest_magnitude(part, want->data, want->count * parts);
+    if (tolerance->atol < 0) result.atol = result.rtol * fmax(hlo_largest_magnitude(want), tolerance->terms);
   }
   double worst = 0;
   for (int64_t e = 0; e < got->count; e++) {

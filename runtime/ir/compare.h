@@ -8,7 +8,9 @@
 /* Negative: the default. */
 typedef struct hlo_tolerance {
   double rtol, atol;
-  int64_t ulp; /* the only criterion if given */
+  int64_t ulp;  /* the only criterion if given */
+  double terms; /* of sums: the largest number that was added up, which the default of atol is measured by if it is
+                   larger than all results; what cancels loses more than what is left can tell; 0: none */
 } hlo_tolerance_t;
 hlo_tolerance_t hlo_tolerance_default(void);
 
@@ -24,6 +26,8 @@ typedef struct hlo_difference {
  */
 void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tolerance_t *tolerance,
                  hlo_difference_t *out_difference);
+/* The largest finite number of an array of floats, without its sign; of complex ones the largest part; else 0. */
+double hlo_largest_magnitude(const hlo_value_t *value);
 /* "element [1,2]: got 1.5, want 1.25 (12 ulp); 5 of 60 elements out of tolerance (rtol 0.0001, atol 0.002)" */
 void hlo_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/mem.h"
+#include "faults.h"
 #include "kernel_env.h"
 #include "unit.h"
 
@@ -225,27 +225,23 @@ static void refuses_arrays(void) {
   kernel_env_deinit(&k);
 }
 
-/* Each allocation fails once: a status, and nothing lost. */
-static void survives_lack_of_memory(void) {
-  bool failed = true;
-  for (size_t n = 1; failed && n < 100; n++) {
-    kernel_env_t k;
-    kernel_env_init(&k);
-    hlo_computation_t *computation = pair_body(&k);
-    const op_body_t *body;
-    hr_arena_t arena;
-    hr_arena_init(&arena);
-    hr_mem_fail_at(n);
-    hr_status_t st = op_body_prepare(&arena, computation, &body);
-    hr_mem_fail_at(0);
-    failed = st != NULL;
-    CU_ASSERT(!st || hr_status_code(st) == HR_NO_MEMORY);
-    hr_status_release(st);
-    hr_arena_deinit(&arena);
-    kernel_env_deinit(&k);
-  }
-  CU_ASSERT_FALSE(failed);
+static hr_status_t attempt_body(size_t n, void *context) {
+  (void)context;
+  kernel_env_t k;
+  kernel_env_init(&k);
+  hlo_computation_t *computation = pair_body(&k);
+  const op_body_t *body;
+  hr_arena_t arena;
+  hr_arena_init(&arena);
+  faults_begin(n);
+  hr_status_t st = op_body_prepare(&arena, computation, &body);
+  faults_end();
+  hr_arena_deinit(&arena);
+  kernel_env_deinit(&k);
+  return st;
 }
+
+static void survives_lack_of_memory(void) { CU_ASSERT(faults_try(attempt_body, NULL) > 0); }
 
 /* --- map ------------------------------------------------------------------------------------------------------- */
 

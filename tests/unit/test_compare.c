@@ -46,10 +46,19 @@ static void test_absolute_tolerance(void) {
   CU_ASSERT_DOUBLE_EQUAL(d.atol, 1e-4, 1e-12);
   d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), hlo_tolerance_default());
   CU_ASSERT_EQUAL(d.bad_count, 1);
-  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), (hlo_tolerance_t){-1, 1e-2, -1});
+  d = compare(FLOATS(HR_F32, 1e-3, 1), FLOATS(HR_F32, 0, 1), (hlo_tolerance_t){-1, 1e-2, -1, 0});
   CU_ASSERT_EQUAL(d.bad_count, 0);
-  d = compare(FLOATS(HR_F32, 1.0000001, 1), FLOATS(HR_F32, 1, 1), (hlo_tolerance_t){0, 0, -1});
+  d = compare(FLOATS(HR_F32, 1.0000001, 1), FLOATS(HR_F32, 1, 1), (hlo_tolerance_t){0, 0, -1, 0});
   CU_ASSERT_EQUAL(d.bad_count, 1);
+}
+
+/* What is left of terms that cancel may be off by more than its own size allows. */
+static void test_sums(void) {
+  hlo_tolerance_t of_sums = hlo_tolerance_default();
+  of_sums.terms = 10;
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.0015), hlo_tolerance_default()).bad_count, 1);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.0015), of_sums).bad_count, 0);
+  CU_ASSERT_EQUAL(compare(FLOATS(HR_F32, 0.001), FLOATS(HR_F32, 0.003), of_sums).bad_count, 1);
 }
 
 static void test_special_values(void) {
@@ -65,10 +74,10 @@ static void test_special_values(void) {
 
 static void test_steps_of_numbers(void) {
   hlo_difference_t d = compare(FLOATS(HR_F32, 1, nextafterf(nextafterf(2, 3), 3)), FLOATS(HR_F32, 1, 2),
-                               (hlo_tolerance_t){-1, -1, 2});
+                               (hlo_tolerance_t){-1, -1, 2, 0});
   CU_ASSERT_EQUAL(d.bad_count, 0);
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
-  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)), (hlo_tolerance_t){-1, -1, 1});
+  d = compare(FLOATS(HR_F64, nextafter(0, 1)), FLOATS(HR_F64, nextafter(0, -1)), (hlo_tolerance_t){-1, -1, 1, 0});
   CU_ASSERT_EQUAL(d.worst_ulp, 2);
   CU_ASSERT_EQUAL(d.bad_count, 1);
 }
@@ -81,7 +90,7 @@ static void test_integers_are_exact(void) {
   memcpy(got->data, (uint64_t[]){UINT64_MAX, 5}, 16);
   memcpy(want->data, (uint64_t[]){UINT64_MAX - 1, 5}, 16);
   hlo_difference_t d;
-  hlo_tolerance_t exact = hlo_tolerance_default(), loose = {-1, 1, -1};
+  hlo_tolerance_t exact = hlo_tolerance_default(), loose = {-1, 1, -1, 0};
   hlo_compare(got, want, &exact, &d);
   CU_ASSERT_EQUAL(d.bad_count, 1);
   CU_ASSERT_EQUAL(d.worst, 0);
@@ -109,6 +118,7 @@ static void test_complex_parts(void) {
 
 CU_TestInfo suite_compare[] = {{"defaults by type", test_defaults_by_type},
                                {"absolute tolerance", test_absolute_tolerance},
+                               {"sums", test_sums},
                                {"special values", test_special_values},
                                {"steps of numbers", test_steps_of_numbers},
                                {"integers", test_integers_are_exact},

@@ -1,11 +1,12 @@
 /* The machinery of the passes: order, effects and uses across rewrites, turns of loops, memory that runs out. That
  * programs mean the same is tested with whole programs. */
 #include "base/buffer.h"
-#include "base/mem.h"
+#include "faults.h"
 #include "passes/loop_shape.h"
 #include "passes/pass_rewrite.h"
 #include "passes/pipeline.h"
 #include "read_text.h"
+#include "source_files.h"
 #include "unit.h"
 
 #include <string.h>
@@ -156,27 +157,45 @@ static void test_pipeline(void) {
   hlo_module_destroy(module);
 }
 
-/* Every allocation fails once: a clean failure, and nothing is left behind. */
-static void test_faults(void) {
-  size_t blocks = hr_mem_live_blocks(), n = 0;
-  bool failed = true;
-  while (failed && n < 100000) {
-    hlo_module_t *module = read_valid(small);
-    pass_options_t options = {.verify = false};
-    hr_mem_fail_at(n += 1 + n / 16);
-    hr_status_t st = pass_run_all(module, &options);
-    hr_mem_fail_at(0);
-    failed = st != NULL;
-    if (st) CU_ASSERT_EQUAL(hr_status_code(st), HR_NO_MEMORY);
-    hr_status_release(st);
-    hlo_module_destroy(module);
-    CU_ASSERT_EQUAL_FATAL(hr_mem_live_blocks(), blocks);
-  }
-  CU_ASSERT_FALSE(failed);
+/* ---- memory that runs out ---- */
+
+/* A module, and the last pass to run on it; NULL: all run. */
+typedef struct attempt {
+  const char *text, *path, *stop_after;
+} attempt_t;
+
+static hr_status_t attempt_passes(size_t n, void *context) {
+  const attempt_t *attempt = context;
+  pass_options_t options = {.stop_after = attempt->stop_after};
+  hlo_module_t *module = NULL;
+  if (attempt->text)
+    module = read_valid(attempt->text);
+  else
+    CHECK_OK(read_module_file(attempt->path, &module));
+  faults_begin(n);
+  hr_status_t st = pass_run_all(module, &options);
+  faults_end();
+  hlo_module_destroy(module);
+  return st;
 }
+
+static void test_faults(void) {
+  CU_ASSERT_TRUE(faults_try(attempt_passes, &(attempt_t){.text = small}) > 10);
+}
+
+/* A golden, which is named after its pass. */
+static void fail_in_golden(const char *path, const char *name) {
+  char pass[64];
+  snprintf(pass, sizeof pass, "%.*s", (int)strcspn(name, "-."), name);
+  CU_ASSERT_TRUE_FATAL(pass_exists(pass));
+  CU_ASSERT_TRUE(faults_try(attempt_passes, &(attempt_t){.path = path, .stop_after = pass}) > 0);
+}
+
+static void test_faults_in_each_pass(void) { CU_ASSERT_TRUE(source_files_visit("tests/passes", fail_in_golden) > 20); }
 
 CU_TestInfo suite_passes[] = {
     {"replacing keeps effects and order", test_replace}, {"late dependencies", test_order},
     {"a circle is found", test_circle},                  {"purity", test_purity},
     {"turns of counting loops", test_trips},             {"the whole pipeline", test_pipeline},
-    {"memory runs out", test_faults},                    CU_TEST_INFO_NULL};
+    {"memory runs out", test_faults},                    {"memory runs out in each pass", test_faults_in_each_pass},
+    CU_TEST_INFO_NULL};

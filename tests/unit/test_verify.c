@@ -1,23 +1,12 @@
 /* The verifier: every program of tests/cases/invalid is refused where and as its first line says, and structures that
  * no text can say are refused too. */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "read/read.h"
+#include "source_files.h"
 #include "unit.h"
-
-/* The folder of invalid programs, from wherever the tests run. */
-static const char *cases_folder(char *into, size_t size) {
-  const char *given = getenv("HLORUN_TESTS"), *source = getenv("srcdir");
-  if (!source) source = getenv("TEST_SOURCE");
-  if (given)
-    snprintf(into, size, "%s", given);
-  else
-    snprintf(into, size, "%s/tests/cases/invalid", source ? source : ".");
-  return into;
-}
 
 /* "// EXPECT: LINE:COLUMN TEXT" of a program; column 0 if it says none. */
 typedef struct expectation {
@@ -58,7 +47,8 @@ static hr_status_t load(const char *path) {
   return st;
 }
 
-static void check_case(const char *path) {
+static void check_case(const char *path, const char *name) {
+  (void)name;
   expectation_t expected;
   char place[64];
   hr_status_t st = load(path);
@@ -77,22 +67,10 @@ static void check_case(const char *path) {
 }
 
 static void test_invalid_programs(void) {
-  char folder[900], path[1200];
-  int programs = 0;
   hlo_opcode_t op;
   CU_ASSERT(hlo_op_from_name(HR_STR("add"), &op)); /* makes the table of names, which stays */
   size_t live = hr_mem_live_blocks();
-  DIR *directory = opendir(cases_folder(folder, sizeof folder));
-  CU_ASSERT_PTR_NOT_NULL_FATAL(directory);
-  for (struct dirent *entry; (entry = readdir(directory));) {
-    const char *dot = strrchr(entry->d_name, '.');
-    if (!dot || strcmp(dot, ".hlo")) continue;
-    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    check_case(path);
-    programs++;
-  }
-  closedir(directory);
-  CU_ASSERT(programs >= 250);
+  CU_ASSERT(source_files_visit("tests/cases/invalid", check_case) >= 250);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
