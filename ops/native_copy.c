@@ -65,7 +65,7 @@ void native_copy(hr_workers_t *workers, void *to, const void *from, int64_t byte
   } while (0)
 
 NATIVE_CLONES
-static void fill_row(void *restrict to, const void *restrict element, int element_bytes, int64_t count) {
+void native_fill_row(void *restrict to, const void *restrict element, int element_bytes, int64_t count) {
   switch (element_bytes) {
     case 1: FILL(uint8_t); break;
     case 2: FILL(uint16_t); break;
@@ -78,7 +78,7 @@ static void fill_row(void *restrict to, const void *restrict element, int elemen
 static void fill_part(void *context, int64_t begin, int64_t end, int worker) {
   const copy_job_t *job = context;
   (void)worker;
-  fill_row(job->to + begin * job->element_bytes, job->from, job->element_bytes, end - begin);
+  native_fill_row(job->to + begin * job->element_bytes, job->from, job->element_bytes, end - begin);
 }
 
 void native_fill(hr_workers_t *workers, void *to, const void *element, int element_bytes, int64_t count) {
@@ -112,7 +112,7 @@ static void fill_rows(void *context, int64_t begin, int64_t end, int worker) {
   while (begin < end) {
     int64_t rows = loop_walk_even(nest, &walk, end - begin);
     for (int64_t row = 0; row < rows; row++)
-      fill_row(job->to + walk.at[0] + row * to_step, job->from + walk.at[1] + row * from_step,
+      native_fill_row(job->to + walk.at[0] + row * to_step, job->from + walk.at[1] + row * from_step,
                job->copy->element_bytes, nest->row_count);
     loop_walk_skip(nest, &walk, rows);
     begin += rows;

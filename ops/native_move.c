@@ -5,11 +5,10 @@
 
 #include "ops/native.h"
 #include "ops/native_copy.h"
-#include "ops/pad_range.h"
 
 enum { MIN_ROW_BYTES = 32, FEW_BYTES = 1 << 14, MAX_STARTS = HLO_MAX_RANK };
 
-/* A result made of up to `part_count` operands (and a filling), each copied to its place. */
+/* A result made of up to `part_count` operands, each copied to its place. */
 typedef struct move_part {
   loop_copy_t copy;
   int64_t to_offset, from_offset; /* bytes */
@@ -18,7 +17,6 @@ typedef struct move_part {
 typedef struct native_move_plan {
   int part_count;
   move_part_t *parts;
-  int filling; /* the operand that the whole is filled with first; -1: none */
   int element_bytes;
   int64_t count;
 } native_move_plan_t;
@@ -38,7 +36,6 @@ static hr_status_t new_plan(const op_native_target_t *target, const op_step_t *s
   HR_TRY(HR_NEW_ARRAY(target->arena, part_count, &plan->parts));
   HR_TRY(hlo_shape_count(step->out_shape, &plan->count));
   plan->part_count = part_count;
-  plan->filling = -1;
   plan->element_bytes = (int)hr_dtype_bytes(step->out_shape->dtype);
   *out_plan = plan;
   return NULL;
@@ -54,7 +51,6 @@ static void accept(const native_move_plan_t *plan, op_native_step_t *out) {
 
 static hr_status_t run_move(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
   const native_move_plan_t *plan = plan_;
-  if (plan->filling >= 0) native_fill(run->workers, out[0], in[plan->filling], plan->element_bytes, plan->count);
   for (int k = 0; k < plan->part_count; k++) {
     const move_part_t *part = &plan->parts[k];
     if (part->copy.nest.empty) continue;
@@ -152,30 +148,6 @@ static hr_status_t prepare_concatenate(const op_native_target_t *target, const o
 }
 
 const op_native_t native_concatenate = {"concatenate", prepare_concatenate, run_move};
-
-static hr_status_t prepare_pad(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  const hlo_padding_t *padding = hlo_attr_padding(step->instr);
-  const hlo_shape_t *in = step->in_shapes[0], *result = step->out_shape;
-  int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
-  native_move_plan_t *plan;
-  HR_TRY(new_plan(target, step, 1, &plan));
-  loop_dense_strides(result->rank, result->dims, plan->element_bytes, to_strides);
-  loop_dense_strides(in->rank, in->dims, plan->element_bytes, from_strides);
-  for (int d = 0; d < result->rank; d++) {
-    int64_t first, place, pad_step;
-    pad_range(in->dims[d], result->dims[d], &padding->dims[d], &first, &counts[d], &pad_step, &place);
-    if (counts[d] < result->dims[d]) plan->filling = 1;
-    if (counts[d] == 0) continue;
-    plan->parts[0].from_offset += first * from_strides[d];
-    plan->parts[0].to_offset += place * to_strides[d];
-    to_strides[d] *= pad_step;
-  }
-  loop_copy_init(&plan->parts[0].copy, plan->element_bytes, result->rank, counts, to_strides, from_strides);
-  accept(plan, out);
-  return NULL;
-}
-
-const op_native_t native_pad = {"pad", prepare_pad, run_move};
 
 /* --- places known at run time ------------------------------------------------------------------------------------ */
 

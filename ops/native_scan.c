@@ -1,8 +1,11 @@
 #include "ops/native_scan.h"
 
+#include "ops/native_copy.h"
+
 enum {
   GRAIN = 1 << 14,     /* elements that are worth a worker */
   MIN_PIECE = 1 << 12, /* elements of a line */
+  BLOCK_BYTES = 1 << 12,
   LINES = WINDOW_SCAN_LINES
 };
 
@@ -17,8 +20,10 @@ typedef struct scan_job {
 } scan_job_t;
 
 void native_scan_plan(native_scan_t *scan, int workers) {
+  int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype);
   scan->workers = workers;
   scan->pieces = 1;
+  scan->streams = scan->outer * scan->count * scan->inner * bytes >= NATIVE_STREAM_BYTES;
   if (scan->inner > 1 || scan->outer == 0) return;
   int64_t wanted = (LINES * (int64_t)workers + scan->outer - 1) / scan->outer, most = scan->count / MIN_PIECE;
   scan->pieces = wanted < most ? wanted : most;
@@ -42,10 +47,10 @@ static void total_pieces(void *context, int64_t begin, int64_t end, int worker) 
   int64_t bytes = (int64_t)hr_dtype_bytes(job->scan->rows->dtype), count;
   (void)worker;
   for (int64_t p = begin; p < end; p++) {
-    int64_t step = job->scan->reverse ? -1 : 1, at = piece_at(job->scan, p, &count);
-    const char *from = job->in + at * bytes;
+    int64_t at = piece_at(job->scan, p, &count);
+    const char *from = job->in + (job->scan->reverse ? at - count + 1 : at) * bytes;
     job->carries[p] = job->scan->rows->start(from);
-    job->scan->rows->total(from + step * bytes, count - 1, step, &job->carries[p]);
+    job->scan->rows->total(from + bytes, count - 1, &job->carries[p]);
   }
 }
 
@@ -62,18 +67,28 @@ static void carry_on(const scan_job_t *job) {
   }
 }
 
-/* LINES pieces side by side, as far as the shortest goes. */
+/* `count` elements of LINES pieces side by side; what does not stay in the caches goes past them, by way of a buffer. */
+static void scan_block(const native_scan_t *scan, const void **in, void **out, int64_t count, window_carry_t *carries) {
+  char buffer[LINES][BLOCK_BYTES] __attribute__((aligned(64)));
+  int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype), back = scan->reverse ? (count - 1) * bytes : 0;
+  void *to[LINES];
+  for (int l = 0; l < LINES; l++) to[l] = scan->streams ? buffer[l] + back : out[l];
+  scan->rows->scan(in, to, count, scan->reverse ? -1 : 1, carries);
+  for (int l = 0; l < LINES; l++) {
+    if (scan->streams) native_stream((char *)out[l] - back, buffer[l], count * bytes);
+    in[l] = (const char *)in[l] + (scan->reverse ? -count : count) * bytes;
+    out[l] = (char *)out[l] + (scan->reverse ? -count : count) * bytes;
+  }
+}
+
+/* LINES pieces, as far as the shortest goes. */
 static void scan_together(const native_scan_t *scan, const void **in, void **out, int64_t *counts,
                           window_carry_t *carries) {
-  int64_t bytes = (int64_t)hr_dtype_bytes(scan->rows->dtype), step = scan->reverse ? -1 : 1, least = counts[0];
+  int64_t least = counts[0], block = BLOCK_BYTES / (int64_t)hr_dtype_bytes(scan->rows->dtype);
   for (int l = 1; l < LINES; l++)
     if (counts[l] < least) least = counts[l];
-  scan->rows->scan(in, out, least, step, carries);
-  for (int l = 0; l < LINES; l++) {
-    in[l] = (const char *)in[l] + least * step * bytes;
-    out[l] = (char *)out[l] + least * step * bytes;
-    counts[l] -= least;
-  }
+  for (int l = 0; l < LINES; l++) counts[l] -= least;
+  for (; least > 0; least -= block) scan_block(scan, in, out, least < block ? least : block, carries);
 }
 
 static void scan_pieces(const scan_job_t *job, int64_t first, int64_t pieces) {
@@ -97,6 +112,7 @@ static void scan_lines(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
   (void)worker;
   for (int64_t p = begin; p < end; p += LINES) scan_pieces(job, p, end - p < LINES ? end - p : LINES);
+  if (job->scan->streams) native_stream_end();
 }
 
 /* Lines across rows of `inner` neighbours: blocks of columns are scanned together. */

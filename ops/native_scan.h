@@ -12,6 +12,7 @@ typedef struct native_scan {
   bool reverse;
   int workers;
   int64_t pieces; /* that each line is cut into, to have work for all */
+  bool streams;   /* the result goes past the caches */
 } native_scan_t;
 
 void native_scan_plan(native_scan_t *scan, int workers);

@@ -294,7 +294,7 @@ static void copy_stream_planes(void *context, int64_t begin, int64_t end, int wo
 /* --- runs -------------------------------------------------------------------------------------------------------- */
 
 static void copy_run(char *to, const char *from, int64_t bytes, bool streams) {
-  if (streams && bytes >= 512)
+  if (streams && (bytes >= 512 || (bytes | (int64_t)(uintptr_t)to) % 64 == 0))
     native_stream(to, from, bytes);
   else if (bytes == 64)
     memcpy(to, from, 64);
@@ -416,12 +416,26 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan_outer(plan, t, bytes);
 }
 
+static void swap_dims(transpose_dims_t *t, int a, int b) {
+  transpose_dims_t old = *t;
+  t->dims[a] = old.dims[b], t->dims[b] = old.dims[a];
+  t->to[a] = old.to[b], t->to[b] = old.to[a];
+  t->from[a] = old.from[b], t->from[b] = old.from[a];
+}
+
+/* In the operand's order: memory is read on from where it was last, and runs past the caches are written anywhere. */
+static void sort_dims(transpose_dims_t *t) {
+  for (int d = 1; d < t->rank; d++)
+    for (int e = d; e > 0 && t->from[e] > t->from[e - 1]; e--) swap_dims(t, e, e - 1);
+}
+
 static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
   int last = t->rank - 1;
   plan->copy = copy_runs;
   plan->run_bytes = (last < 0 ? 1 : t->dims[last]) * bytes;
   plan->units = 1;
   if (last >= 0) drop_dim(t, last);
+  if (plan->streams) sort_dims(t);
   plan_outer(plan, t, bytes);
 }
 

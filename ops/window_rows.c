@@ -7,6 +7,8 @@
 
 NATIVE_OPTIMIZE
 
+enum { TOTAL_LANES = 32 }; /* accumulators side by side */
+
 /* name: of the set; T: elements; A: accumulators of scans (f64 for sums of f32, which stay exact enough however long
  * the line is); f and g: the op on T and on A. */
 #define ROWS(name, T, A, f, g)                                                                                       \
@@ -77,24 +79,19 @@ NATIVE_OPTIMIZE
     for (int64_t i = 0, n = 0; n < count; n++, i += step) to[i] = (T)(a = g(a, (A)from[i]));                         \
     memcpy(carry, &a, sizeof(A));                                                                                    \
   }                                                                                                                  \
-  static void total_##name(const void *in, int64_t count, int64_t step, window_carry_t *carry) {                     \
+  NATIVE_CLONES static void total_##name(const void *in, int64_t count, window_carry_t *carry) {                     \
     const T *from = in;                                                                                              \
-    int64_t quarter = count / 4, i = 0, s = quarter * step;                                                          \
-    A a;                                                                                                             \
-    memcpy(&a, carry, sizeof(A));                                                                                    \
-    if (quarter) {                                                                                                   \
-      A b = (A)from[s], c = (A)from[2 * s], d = (A)from[3 * s];                                                      \
-      a = g(a, (A)from[0]);                                                                                          \
-      for (i = 1; i < quarter; i++) {                                                                                \
-        a = g(a, (A)from[i * step]);                                                                                 \
-        b = g(b, (A)from[s + i * step]);                                                                             \
-        c = g(c, (A)from[2 * s + i * step]);                                                                         \
-        d = g(d, (A)from[3 * s + i * step]);                                                                         \
-      }                                                                                                              \
-      a = g(g(a, b), g(c, d));                                                                                       \
+    int64_t i = 0;                                                                                                   \
+    A a[TOTAL_LANES], total;                                                                                         \
+    memcpy(&total, carry, sizeof(A));                                                                                \
+    if (count >= TOTAL_LANES) {                                                                                      \
+      for (int l = 0; l < TOTAL_LANES; l++) a[l] = (A)from[l];                                                       \
+      for (i = TOTAL_LANES; i + TOTAL_LANES <= count; i += TOTAL_LANES)                                              \
+        for (int l = 0; l < TOTAL_LANES; l++) a[l] = g(a[l], (A)from[i + l]);                                        \
+      for (int l = 0; l < TOTAL_LANES; l++) total = g(total, a[l]);                                                  \
     }                                                                                                                \
-    for (i = 4 * quarter; i < count; i++) a = g(a, (A)from[i * step]);                                               \
-    memcpy(carry, &a, sizeof(A));                                                                                    \
+    for (; i < count; i++) total = g(total, (A)from[i]);                                                             \
+    memcpy(carry, &total, sizeof(A));                                                                                \
   }                                                                                                                  \
   NATIVE_CLONES static void columns_##name(const void *in, void *out, int64_t count, int64_t row_step,               \
                                            int64_t columns, window_carry_t carry) {                                  \

@@ -27,8 +27,8 @@ typedef struct window_rows {
   void (*scan)(const void *const *in, void *const *out, int64_t count, int64_t step, window_carry_t *carries);
   /* The same for one line. */
   void (*scan_one)(const void *in, void *out, int64_t count, int64_t step, window_carry_t *carry);
-  /* carry = carry op in[0] op in[step] ...; in any order. */
-  void (*total)(const void *in, int64_t count, int64_t step, window_carry_t *carry);
+  /* carry = carry op in[0] op in[1] ...; in any order. */
+  void (*total)(const void *in, int64_t count, window_carry_t *carry);
   /* The same as `scan` down `count` rows, row_step apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
    */
   void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_step, int64_t columns,
