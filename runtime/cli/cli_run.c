@@ -102,8 +102,8 @@ static hr_status_t open_client(run_t *run) {
   HR_TRY(hlorun_client_create(&options, &run->client));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
-  HR_TRY(cli_signals_watch(run->client));
-  return cli_agree(run->client, tp_algorithms_check_environment());
+  hr_status_t st = cli_signals_watch(run->client);
+  return cli_agree(run->client, st ? st : tp_algorithms_check_environment());
 }
 
 static hr_status_t open_plugins(const hr_options_t *options) {
