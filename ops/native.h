@@ -62,6 +62,7 @@ typedef struct op_native_parts {
                      * once these are final, if parts are whole rows */
   hr_status_t (*follow)(const op_native_target_t *target, const void *plan, const op_native_grid_t *grid,
                         struct op_native_step *out);
+  bool fit_caches; /* each part is still in the caches when it is final, and little else is */
   const struct op_native_behind *behind; /* of what can come behind others; NULL: cannot */
 } op_native_parts_t;
 

@@ -176,6 +176,7 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
 typedef struct conv_way {
   hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
   const void *plan;
+  op_native_parts_t parts; /* of that */
 } conv_way_t;
 
 hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bool *out_fits) {
@@ -193,6 +194,15 @@ hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bo
   *out_fits = read_problem(&l, problem);
   if (problem->kind != CONV_WEIGHTS) problem->constant_weights = native_constant(step->instr->operands[1]);
   return NULL;
+}
+
+bool conv_is_plain(const conv_problem_t *p, conv_role_t role) {
+  const conv_array_t *array = &p->arrays[role];
+  const int64_t *sizes = role == CONV_SRC ? p->in : p->out;
+  int64_t step = p->groups * (role == CONV_SRC ? p->in_channels : p->out_channels);
+  bool plain = array->inner == 1 && array->start == 0;
+  for (int d = p->spatial - 1; d >= 0; step *= sizes[d--]) plain &= array->spatial[d] == step;
+  return plain && array->outer == step && array->count == p->batch * step;
 }
 
 static void list_order(int64_t outer, const int64_t *spatial, int rank, int64_t inner, int64_t *out_dims) {
@@ -227,7 +237,7 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
   return true;
 }
 
-/* As the problem that it is: by fewer products, over taps, or by oneDNN. */
+/* As the problem that it is: by fewer products, over taps or places, or by oneDNN. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
                                    op_native_step_t *out) {
   conv_problem_t *problem;
@@ -242,6 +252,9 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   way->run = conv_run_taps;
   HR_TRY(conv_prepare_taps(target, problem, out));
   if (out->plan) return NULL;
+  way->run = conv_run_gradient;
+  HR_TRY(conv_prepare_gradient(target, problem, out));
+  if (out->plan) return NULL;
   way->run = conv_run_onednn;
   return conv_prepare_onednn(target, problem, out);
 }
@@ -250,6 +263,17 @@ static double array_bytes(const hlo_shape_t *shape) {
   double bytes = (double)hr_dtype_bytes(shape->dtype);
   for (int d = 0; d < shape->rank; d++) bytes *= (double)shape->dims[d];
   return bytes;
+}
+
+/* Signature of op_native_parts_t.follow. */
+static hr_status_t follow_convolution(const op_native_target_t *target, const void *before,
+                                      const op_native_grid_t *grid, op_native_step_t *out) {
+  conv_way_t *way;
+  HR_TRY(HR_NEW(target->arena, &way));
+  *way = *(const conv_way_t *)before;
+  HR_TRY(way->parts.follow(target, way->plan, grid, out));
+  way->plan = out->plan, out->plan = way;
+  return NULL;
 }
 
 static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
@@ -264,6 +288,8 @@ static hr_status_t prepare_native_convolution(const op_native_target_t *target, 
   }
   if (!out->plan) return NULL;
   way->plan = out->plan, out->plan = way;
+  way->parts = out->parts;
+  if (out->parts.follow) out->parts.follow = follow_convolution;
   out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) + array_bytes(step->out_shape);
   return NULL;
 }

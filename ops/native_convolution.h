@@ -58,6 +58,9 @@ typedef struct conv_orders {
 /* For static shapes. False: it is none of the three kinds. */
 bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *out_orders);
 
+/* Whether an array of activations is dense with channels innermost. */
+bool conv_is_plain(const conv_problem_t *problem, conv_role_t role);
+
 /* Windows of 3 x 3 over enough channels, in f32 and f64. */
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out);
@@ -67,6 +70,11 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void
  * these. See taps.h. */
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_taps(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+
+/* Of the weights, with channels innermost, in f32 and f64. */
+hr_status_t conv_prepare_gradient(const op_native_target_t *target, const conv_problem_t *problem,
+                                  op_native_step_t *out);
+hr_status_t conv_run_gradient(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);

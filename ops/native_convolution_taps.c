@@ -109,10 +109,16 @@ static const char *starts_of(const taps_run_t *run, const taps_phase_t *phase, i
 /* All that does not change from strip to strip. */
 static tap_strip_t strips_of(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
-  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = block->phase->taps,
-                       .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
+  const taps_phase_t *phase = block->phase;
+  int last = plan->problem->spatial - 1;
+  int64_t from = plan->has_region ? phase->region_steps[last] : plan->from.spatial[last];
+  int64_t to = plan->has_copy ? plan->padded : phase->axes[last].step * plan->to.spatial[last];
+  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps,
+                       .lines = (const tap_line_t *)(block->space + plan->lines_at), .line_count = block->line_count,
+                       .from_step = from * phase->axes[last].in_step * plan->in_bytes, .to_step = to * plan->bytes,
+                       .offsets = phase->offsets, .live = taps_block_live(block, 0), .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
-                       .tap_step = block->phase->terms / plan->unit * plan->width,
+                       .tap_step = phase->terms / plan->unit * plan->width,
                        .flip = plan->flips ? FLIPPED : 0};
 }
 
@@ -137,16 +143,22 @@ static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
 static void zero_results(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
   void *const *results = (void *const *)(block->space + plan->results_at);
-  for (int64_t i = 0; i < block->places; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
+  for (int64_t i = 0; i < block->pointed; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
+}
+
+static void finish_block(const taps_block_t *block, int64_t begin, int64_t end) {
+  const conv_taps_t *plan = block->run->plan;
+  op_native_part_t part = {.row = block->begin * block->phase->line_places, .rows = block->places};
+  part.column = begin * plan->width, part.columns = taps_least(end * plan->width, plan->columns) - part.column;
+  block->run->after->run(block->run->after, &part, block->worker);
 }
 
 static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t task, int worker) {
   const conv_taps_t *plan = run->plan;
   int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
-  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks};
+  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks, .worker = worker};
   block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
   block.places = (block.end - block.begin) * phase->line_places;
-  block.tiles = taps_divide_up(block.places, plan->rows);
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
   int64_t begin = part * plan->part_strips, end = taps_least(begin + plan->part_strips, plan->strips);
   taps_block_ready(&block);
@@ -155,6 +167,7 @@ static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t 
   else
     zero_results(&block);
   if (plan->has_copy) taps_block_finish(&block, begin * plan->width, taps_least(end * plan->width, plan->columns));
+  if (run->after) finish_block(&block, begin, end);
 }
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
@@ -167,10 +180,10 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-/* Where the weights of a tap are, in elements. A merged tap's are those of a row of the window. */
-static int64_t weights_at(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
+/* Where the weights of a tap are among those of a term and column, in elements. Taps that are merged count apart. */
+static int64_t element_of(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
-  int64_t at = wei->start;
+  int64_t at = 0;
   for (int d = plan->problem->spatial - 1; d >= 0; d--) {
     int64_t k = phase->axes[d].elements[tap % phase->axes[d].taps];
     tap /= phase->axes[d].taps;
@@ -179,12 +192,16 @@ static int64_t weights_at(const conv_taps_t *plan, const taps_phase_t *phase, in
   return at;
 }
 
-/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit]. */
+/* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit] or, of few columns, to
+ * [column][term]. */
 static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from, char *to) {
   int64_t bytes = plan->in_bytes, unit = plan->unit, line = plan->width * unit * bytes;
   int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
-  if (term == bytes) {
+  if (plan->few) {
+    for (int64_t j = 0; j < columns; j++)
+      loop_copy_row(to + j * terms * bytes, from + j * column, terms, bytes, term, (int)bytes);
+  } else if (term == bytes) {
     native_turn_plane((int)(bytes * unit), terms, columns, from, column, to, line);
   } else if (column == bytes && unit == 1 && term == line && columns == plan->width) {
     memcpy(to, from, (size_t)(terms * line));
@@ -219,17 +236,56 @@ static void flip_starts(const taps_run_t *run, const taps_phase_t *phase, int64_
   for (int32_t j = 0; j < count; j++) starts[j] = -starts[j];
 }
 
+static int64_t count_taps(const conv_taps_t *plan, const taps_phase_t *phase) {
+  int64_t taps = 1;
+  for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
+  return taps;
+}
+
+#define TURNED_BYTES (32 << 10)
+
+/* Whether the weights of a term and column lie together: then they are turned, as reading them tap by tap would touch
+ * all of them for each. */
+static bool is_turned(const conv_taps_t *plan) {
+  const conv_problem_t *p = plan->problem;
+  int64_t window = 1;
+  for (int d = p->spatial - 1; d >= 0; window *= p->window[d--])
+    if (p->arrays[CONV_WEI].spatial[d] != window) return false;
+  return window > 1 && plan->unit == 1 && !plan->few && window * plan->width * plan->bytes <= TURNED_BYTES;
+}
+
+/* `columns` of the strip, whose weights start at `from`, some terms at a time: first to [term][element][column]. */
+static void pack_turned(const conv_taps_t *plan, const taps_phase_t *phase, int64_t columns, const char *from,
+                        char *to) {
+  double turned[TURNED_BYTES / sizeof(double)];
+  int64_t bytes = plan->bytes, window = 1, line = plan->width * bytes, taps = count_taps(plan, phase);
+  for (int d = 0; d < plan->problem->spatial; d++) window *= plan->problem->window[d];
+  int64_t chunk = TURNED_BYTES / (window * line), joined = plan->term_step == window ? chunk : 1;
+  memset(turned, 0, sizeof turned);
+  for (int64_t p = 0, count; p < plan->terms; p += count, from += count * plan->term_step * bytes) {
+    count = taps_least(chunk, plan->terms - p);
+    for (int64_t i = 0; i < count; i += joined)
+      native_turn_plane((int)bytes, window * taps_least(joined, count), columns, from + i * plan->term_step * bytes,
+                        plan->column_step * bytes, (char *)turned + i * window * line, line);
+    for (int64_t t = 0; t < taps; t++)
+      for (int64_t i = 0; i < count; i++)
+        memcpy(to + (t * plan->terms + p + i) * line,
+               (const char *)turned + (i * window + element_of(plan, phase, t)) * line, (size_t)line);
+  }
+}
+
 /* One strip of one phase and group. */
 static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
   const conv_taps_t *plan = run->plan;
-  int64_t column = strip * plan->width, taps = 1;
+  const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
+  int64_t column = strip * plan->width, columns = taps_least(plan->width, plan->columns - column);
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
-  for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
-  for (int64_t t = 0; t < taps; t++, to += plan->terms * plan->width * plan->in_bytes) {
-    int64_t at = weights_at(plan, phase, t) + group * plan->problem->arrays[CONV_WEI].group;
-    at += column * plan->column_step;
-    pack_tap(plan, taps_least(plan->width, plan->columns - column), run->weights + at * plan->in_bytes, to);
-  }
+  const char *from = run->weights + (wei->start + group * wei->group + column * plan->column_step) * plan->in_bytes;
+  if (is_turned(plan))
+    pack_turned(plan, phase, columns, from, to);
+  else
+    for (int64_t t = 0, taps = count_taps(plan, phase); t < taps; t++, to += plan->terms * plan->width * plan->in_bytes)
+      pack_tap(plan, columns, from + element_of(plan, phase, t) * plan->in_bytes, to);
   if (plan->flips) flip_starts(run, phase, group, strip);
 }
 
@@ -255,7 +311,7 @@ hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void
   const conv_problem_t *p = plan->problem;
   hr_workers_t *workers = native_workers(native, plan->workers);
   char *scratch = native->scratch;
-  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at};
+  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .after = native->after};
   run.spaces = scratch + plan->spaces_at;
   int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * p->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
@@ -287,7 +343,25 @@ static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
   if (plan->unit == 2) return f32_pairs_sum_strip;
   if (plan->unit == 4) return s32_fours_sum_strip;
 #endif
-  return EACH_WIDTH(sum_strip, plan->bytes == 8);
+  return plan->few ? EACH_WIDTH(sum_few, plan->bytes == 8) : EACH_WIDTH(sum_strip, plan->bytes == 8);
+}
+
+/* Signature of op_native_parts_t.follow: the same plan. */
+static hr_status_t follow_taps(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                               op_native_step_t *out) {
+  (void)target, (void)grid;
+  out->plan = before, out->scratch_bytes = ((const conv_taps_t *)before)->scratch_bytes;
+  return NULL;
+}
+
+/* Blocks are whole rows of a result with channels innermost, or some columns of them. */
+static void plan_parts(const conv_taps_t *plan, op_native_step_t *out) {
+  const conv_problem_t *p = plan->problem;
+  if (plan->phase_count != 1 || p->groups != 1 || !conv_is_plain(p, conv_role_out(p->kind))) return;
+  out->parts.grid = (op_native_grid_t){.rows = plan->phases[0].lines * plan->phases[0].line_places,
+                                       .columns = plan->columns, .whole_rows = plan->parts == 1,
+                                       .unit = plan->parts > 1 ? plan->part_strips * plan->width : 0};
+  out->parts.follow = follow_taps, out->parts.fit_caches = true;
 }
 
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
@@ -299,7 +373,8 @@ hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_probl
   if (!fits) return NULL;
   plan->sum_strip = choose_sums(plan);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = taps_plan_place(plan);
+  out->scratch_bytes = plan->scratch_bytes = taps_plan_place(plan);
   out->plan = plan;
+  plan_parts(plan, out);
   return NULL;
 }

@@ -59,7 +59,8 @@ typedef struct winograd_loops {
   void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane,
                          void *points);
   bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
-  void (*pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end, void *packed);
+  void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin, int64_t end,
+                       void *packed);
   void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
   void (*results_at_points)(const void *const *places, int64_t channels, int64_t plane, void *points);
   void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
@@ -104,7 +105,7 @@ typedef struct winograd {
   size_t sums_at;                       /* in a space */
   winograd_weights_t weights;           /* without address */
   const void *packed;                   /* weights that are known */
-  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
+  size_t scratch_bytes, packed_at, spaces_at, space_bytes; /* spaces: one a worker */
   bool by_images;                               /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
@@ -115,14 +116,51 @@ typedef struct winograd_run {
   const char *src;
   char *dst, *packed, *spaces;
   int64_t image; /* that src and dst start with */
+  const op_native_after_t *after;
 } winograd_run_t;
 
 /* --- running --- */
 
+/* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output channels. */
+static bool is_apart(const winograd_weights_t *w) {
+  int64_t sum = 0, most = 0;
+  for (int k = 0; k < 9; k++) sum += w->places[k], most = w->places[k] > most ? w->places[k] : most;
+  return w->out_step != 1 && most == 8 && sum == 36;
+}
+
+/* As many output channels as a vector has at most. Weights that lie apart are turned before, some input channels at a
+ * time. */
+static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o, void *packed) {
+  enum { CHUNK = 32 };
+  double turned[CHUNK * 9 * LEAST_CHANNELS];
+  int64_t bytes = plan->element_bytes, count = w->out_channels - o, joined = w->in_step == 9 ? CHUNK : 1;
+  winograd_weights_t part = *w;
+  if (count > LEAST_CHANNELS) count = LEAST_CHANNELS;
+  part.in_step = 9 * LEAST_CHANNELS, part.out_step = 1;
+  for (int k = 0; k < 9; k++) part.places[k] *= LEAST_CHANNELS;
+  for (int64_t c = 0, last; c < w->in_channels; c = last) {
+    last = c + CHUNK < w->in_channels ? c + CHUNK : w->in_channels;
+    for (int64_t i = c; i < last; i += joined)
+      native_turn_plane((int)bytes, 9 * (joined < last - i ? joined : last - i), count,
+                        (const char *)w->data + (i * w->in_step + o * w->out_step) * bytes, w->out_step * bytes,
+                        (char *)turned + (i - c) * part.in_step * bytes, LEAST_CHANNELS * bytes);
+    part.data = (const char *)turned - (c * part.in_step + o) * bytes;
+    plan->loops->pack_weights(&part, c, last, o, o + LEAST_CHANNELS, packed);
+  }
+}
+
+/* Vectors [begin, end) of output channels. */
+static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end, void *packed) {
+  if (!is_apart(w))
+    plan->loops->pack_weights(w, 0, w->in_channels, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, packed);
+  else
+    for (int64_t i = begin; i < end; i++) pack_vector(plan, w, i * LEAST_CHANNELS, packed);
+}
+
 static void pack_channels(void *context, int64_t begin, int64_t end, int worker) {
   const winograd_run_t *r = context;
   (void)worker;
-  r->plan->loops->pack_weights(&r->weights, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, r->packed);
+  pack_all(r->plan, &r->weights, begin, end, r->packed);
 }
 
 /* A tile by its number: an image, and its first result there. */
@@ -209,6 +247,25 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
   }
 }
 
+/* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole lines. */
+static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
+  const conv_problem_t *p = r->plan->problem;
+  winograd_place_t at = place_of(r->plan, first);
+  int64_t lines = p->out[0] - at.y < KEPT ? p->out[0] - at.y : KEPT, end = at.x + (last - first) * KEPT;
+  op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x, .columns = p->out_channels};
+  part.rows = (end < p->out[1] ? end : p->out[1]) - at.x;
+  if (part.rows == p->out[1]) part.rows *= lines, lines = 1;
+  for (int64_t i = 0; i < lines; i++, part.row += p->out[1]) r->after->run(r->after, &part, worker);
+}
+
+static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker) {
+  for (int64_t end = first + tiles, next; first < end; first = next) {
+    next = (first / r->plan->columns + 1) * r->plan->columns;
+    if (next > end) next = end;
+    finish_row(r, first, next, worker);
+  }
+}
+
 /* Tiles [begin, end), a block at a time. */
 static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int worker) {
   char *space = r->spaces + (size_t)worker * r->plan->space_bytes;
@@ -217,6 +274,7 @@ static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int w
     read_tiles(r, first, tiles, space);
     multiply_points(r, tiles, worker, space);
     write_tiles(r, first, tiles, space);
+    if (r->after && !r->plan->by_images) finish_tiles(r, first, tiles, worker);
   }
 }
 
@@ -245,6 +303,8 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
     run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
     native_turn_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
                       plan->dst.plane * bytes);
+    op_native_part_t part = {.row = i * p->out_channels, .rows = p->out_channels, .columns = plan->dst.plane};
+    if (r->after) r->after->run(r->after, &part, worker);
   }
 }
 
@@ -349,7 +409,7 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0]};
+  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .after = run->after};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
@@ -528,9 +588,28 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   if (plan->problem->kind == CONV_WEIGHTS || !plan->problem->constant_weights) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, packed_bytes(plan), &packed));
   winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
-  plan->loops->pack_weights(&weights, 0, weights.columns, packed);
+  pack_all(plan, &weights, 0, weights.columns / LEAST_CHANNELS, packed);
   plan->packed = packed;
   return NULL;
+}
+
+/* Signature of op_native_parts_t.follow: the same plan. */
+static hr_status_t follow_winograd(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
+                                   op_native_step_t *out) {
+  (void)target, (void)grid;
+  out->plan = before, out->scratch_bytes = ((const winograd_t *)before)->scratch_bytes;
+  return NULL;
+}
+
+/* Rows are places with their channels, or, where whole images are turned, channels with their places. */
+static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
+  const conv_problem_t *p = plan->problem;
+  if (p->kind != CONV_FORWARD || (!plan->by_images && !conv_is_plain(p, CONV_DST))) return;
+  int64_t places = p->out[0] * p->out[1];
+  out->parts.grid.rows = p->batch * (plan->by_images ? p->out_channels : places);
+  out->parts.grid.columns = plan->by_images ? places : p->out_channels;
+  out->parts.grid.whole_rows = true;
+  out->parts.follow = follow_winograd, out->parts.fit_caches = true;
 }
 
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
@@ -551,7 +630,8 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   if (!src_fits || !dst_fits) return NULL;
   plan_images(plan);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = place_all(plan);
+  out->scratch_bytes = plan->scratch_bytes = place_all(plan);
   out->plan = plan;
+  plan_parts(plan, out);
   return NULL;
 }

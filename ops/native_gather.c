@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/emit.h"
+#include "ops/fusion_form.h"
 #include "ops/native.h"
 #include "ops/native_cpu.h"
 #include "ops/native_places.h"
@@ -22,6 +23,7 @@ typedef struct native_gather_plan {
   int64_t bytes;     /* of an element */
   int64_t run_bytes; /* of a window that is one run; 0: it is none */
   int64_t window_bytes;
+  int64_t table_bytes; /* of all that windows are taken from */
   int workers;
 } native_gather_plan_t;
 
@@ -56,8 +58,41 @@ static void ask_for(const char *window, int64_t bytes) {
   for (int64_t b = 0; b < bytes && b < LINES_AHEAD * 64; b += 64) __builtin_prefetch(window + b);
 }
 
+/* Runs of a few bytes: the first and the last of them by one move each, which may overlap. */
+#define COPY_ENDS(T)                                                   \
+  for (int64_t i = 0; i < count; i++) {                                \
+    const char *from = job->from + operand_at[i] * plan->bytes;        \
+    char *to = job->to + other_at[i] * plan->bytes;                    \
+    T first, last;                                                     \
+    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T)); \
+    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T)); \
+  }                                                                    \
+  return true
+
+typedef struct quarter {
+  wide_t low, high;
+} quarter_t;
+
+enum { CACHED_BYTES = 1 << 20 }; /* of a table whose rows need not be asked for ahead */
+
+static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at,
+                            int64_t count) {
+  const native_gather_plan_t *plan = job->plan;
+  int64_t run = plan->run_bytes;
+  if (run < 2 || run > 64 || plan->table_bytes > CACHED_BYTES) return false;
+  int64_t part = run >= 32 ? 32 : run >= 16 ? 16 : run >= 8 ? 8 : run >= 4 ? 4 : 2, end = run - part;
+  switch (part) {
+    case 2: COPY_ENDS(uint16_t);
+    case 4: COPY_ENDS(uint32_t);
+    case 8: COPY_ENDS(uint64_t);
+    case 16: COPY_ENDS(wide_t);
+    default: COPY_ENDS(quarter_t);
+  }
+}
+
 static void copy_windows(const gather_job_t *job, const int64_t *operand_at, const int64_t *other_at, int64_t count) {
   const native_gather_plan_t *plan = job->plan;
+  if (copy_short_runs(job, operand_at, other_at, count)) return;
   for (int64_t i = 0; i < count; i++) {
     const char *from = job->from + operand_at[i] * plan->bytes;
     char *to = job->to + other_at[i] * plan->bytes;
@@ -109,6 +144,7 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   window_places_init(&plan->places.places, &dims, operand, step->in_shapes[1], result,
                      hlo_attr_ints(step->instr, HLO_ATTR_SLICE_SIZES).data);
   plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
+  plan->table_bytes = bytes * fusion_count(operand);
   int rank = window_own_strides(&dims, operand, result, sizes, from, to);
   plan->window_bytes = plan->bytes = bytes;
   for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes, plan->window_bytes *= sizes[d];

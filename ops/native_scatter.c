@@ -4,6 +4,7 @@
  *   - where windows are either the same or apart, each takes those whose place in the operand falls to it;
  *   - where neighbouring updates are of different windows (columns), each takes its part of the windows' elements, and
  *     of one element those of all windows after each other;
+ *   - where windows are in batches, each of which has its own part of the operand, each takes some of these;
  *   - where the operand is small beside the updates, parts of these are combined in copies of it, and the copies at the
  *     end: as many as the sizes make it worth, whatever the number of workers;
  *   - else one worker does everything.
@@ -42,6 +43,7 @@ typedef struct native_scatter_plan {
   int64_t window_elements;
   bool are_apart;       /* windows of different places */
   bool by_elements;     /* of the windows: `rows` is about one element of each */
+  bool by_batches;      /* `rows` is about one batch */
   scatter_rows_fn rows; /* a loop for all of it; NULL: there is none */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;
@@ -227,6 +229,22 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
   }
 }
 
+static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
+  const scatter_job_t *job = context;
+  const native_places_t *places = &job->plan->places;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0], index_bytes = (int64_t)hr_dtype_bytes(places->index_dtype);
+  loop_walk_t walk = loop_walk_at(&places->places.batch, begin);
+  scatter_rows_job_t rows = job->plan->rows_job;
+  (void)worker;
+  for (int64_t batch = begin; batch < end; batch++) {
+    rows.from = job->from[0] + walk.at[0] * bytes;
+    rows.indices = (const char *)job->indices + walk.at[1] * index_bytes;
+    rows.to = job->to[0] + walk.at[2] * bytes;
+    job->plan->rows(&rows);
+    loop_walk_next(&places->places.batch, &walk);
+  }
+}
+
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
   int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES], begin = 0, end = plan->window.row_count;
@@ -271,6 +289,12 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
   }
   if (plan->by_elements) {
     hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->places.count + 1) + 1, scatter_elements, &job);
+    return NULL;
+  }
+  if (plan->by_batches) {
+    int64_t updates = plan->places.places.batch.row_count * plan->window_elements;
+    hr_workers_for(run->workers, plan->places.count / plan->places.places.batch.row_count, GRAIN / updates + 1,
+                   scatter_batches, &job);
     return NULL;
   }
   if (plan->split != SPLIT_NOTHING) job.parts = hr_workers_count(run->workers);
@@ -353,26 +377,36 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
   choose_split(plan, operand, window);
 }
 
+/* Does each row of the batch nest have a part of the operand to itself? */
+static bool batches_are_apart(const loop_nest_t *batch) {
+  for (int d = 0; d < batch->rank; d++)
+    if (!batch->strides[2][d]) return false;
+  return true;
+}
+
 /* A loop for windows of one dense row each, combined by one op on the type itself; or for an element of each. */
 static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
-  const loop_nest_t *window = &plan->window;
+  const loop_nest_t *window = &plan->window, *batch = &plan->places.places.batch;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
   bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
   if (plan->body.count != 1 || window->empty || (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
     return;
-  bool are_rows = is_dense && !window->rank && scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job);
-  plan->by_elements = !are_rows && plan->are_apart && scatter_rows_init(&plan->places, 1, &plan->rows_job);
+  bool are_rows = is_dense && !window->rank && batches_are_apart(batch) &&
+                  scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job);
+  plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
+                      scatter_rows_init(&plan->places, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
   plan->rows = scatter_rows_find(plan->overwrite ? HLO_COPY : plan->op, dtype, plan->places.index_dtype,
                                  plan->places.places.vector_size);
   plan->by_elements &= plan->rows != NULL;
+  plan->by_batches = plan->rows && batch->rank;
 }
 
 enum { MOST_COPIES = 8, COPIES_SHARE = 4 };
 
 static void choose_copies(native_scatter_plan_t *plan) {
   int64_t updates = plan->places.count * plan->window_elements, copies = updates / (COPIES_SHARE * plan->counts[0] + 1);
-  if (!plan->rows || plan->by_elements || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
+  if (!plan->rows || plan->by_elements || plan->by_batches || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
   if (updates * (int64_t)plan->body.bytes[0] < 2 * MIN_BYTES) return;
   plan->copies = (int)(copies < MOST_COPIES ? copies : MOST_COPIES);
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;

@@ -231,8 +231,8 @@ scatter_rows_fn scatter_rows_find(hlo_opcode_t op, hr_dtype_t dtype, hr_dtype_t 
 bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_rows_job_t *job) {
   const window_places_t *places = &native->places;
   const int64_t *steps = places->batch.row_strides;
-  if (places->batch.rank || places->batch.empty || steps[0] != width || steps[2] != 0) return false;
-  *job = (scatter_rows_job_t){.last = native->count, .width = width, .end = width, .parts = 1};
+  if (places->batch.empty || steps[0] != width || steps[2] != 0) return false;
+  *job = (scatter_rows_job_t){.last = places->batch.row_count, .width = width, .end = width, .parts = 1};
   job->index_step = steps[1], job->component_step = places->vector_stride;
   for (int c = 0; c < places->vector_size && c < SCATTER_ROWS_COMPONENTS; c++) {
     if (places->operand_limit[c] < 0) return false;

@@ -26,7 +26,8 @@ typedef void (*scatter_rows_fn)(const scatter_rows_job_t *job);
 scatter_rows_fn scatter_rows_find(hlo_opcode_t op, hr_dtype_t dtype, hr_dtype_t index_dtype, int components);
 /* Fills accumulators with what changes nothing when the op combines it with a value. */
 void scatter_rows_fill(hlo_opcode_t op, hr_dtype_t dtype, void *to, int64_t count);
-/* Fills in what the places say. False: they are of another form. */
+/* Fills in what the places say of a row of their batch nest, which is all of them if the nest has no loops around it.
+ * False: they are of another form. */
 bool scatter_rows_init(const native_places_t *places, int64_t width, scatter_rows_job_t *job);
 
 #endif

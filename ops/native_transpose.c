@@ -1,15 +1,20 @@
 /* Transpose of any rank. Dimensions that stay neighbours are merged; then either the last ones stay last, and runs of
  * bytes are copied, or two dimensions change places: the one that is dense in the operand and the one that is dense in
- * the result. Squares of these are turned in the first-level cache, by interleaving registers of 16 bytes:
+ * the result. Squares of these are turned in registers:
  *
- *     operand: rows j      buffer: rows i      result
- *     j0  i i i i          i0  j j j j    ->   a row of the buffer is a run of cache lines,
- *     j1  i i i i    ->    i1  j j j j         written past the caches if the result is larger than they are
+ *     operand: rows j      result: rows i
+ *     j0  i i i i          i0  j j j j    ->   written past the caches, as whole lines, if the result is larger
+ *     j1  i i i i    ->    i1  j j j j         than they are
  *
- * Each cache line of the operand is read as a whole before the next, and each of the result written as a whole. */
+ * Each cache line of the operand is read as a whole before the next. Where the result's rows do not begin with lines,
+ * squares are turned in a buffer of which runs are copied. Squares that share the operand's rows follow each other:
+ * memory takes longer to change between places that it reads than between those that it writes. */
 #include "ops/native_transpose.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/mem.h"
 #include "ops/loops.h"
@@ -20,10 +25,11 @@
 NATIVE_OPTIMIZE
 
 enum {
-  ROW_BYTES = 256, /* of the buffer: some cache lines */
-  MAX_SIDE = 128,
-  GROUP = 8,
-  MANY_SQUARES = 1 << 12,
+  SIDE_BYTES = 256,            /* of a square: some cache lines */
+  LINES_BYTES = 128,           /* along the result's rows, where whole lines are written past the caches */
+  ROW_BYTES = SIDE_BYTES + 64, /* of the buffer */
+  MAX_ROWS = 128,              /* of the buffer */
+  FAR_BYTES = 1 << 12,         /* rows so far apart, or a multiple, share few places of the first cache */
   GRAIN = 1 << 15 /* bytes that are worth a worker */
 };
 
@@ -33,12 +39,13 @@ struct native_transpose_plan {
   int64_t i_count, i_stride; /* the dimension that is dense in the operand, and its stride in the result, bytes */
   int64_t j_count, j_stride; /* the one that is dense in the result, and its stride in the operand */
   int64_t i_side, j_side;    /* of a square, elements */
-  int64_t group;             /* squares along either side of a unit */
   bool weaves, splits;       /* few streams instead of squares */
   loop_nest_t outer;         /* operands: 0 result, 1 operand; bytes */
   int64_t units;             /* runs, or squares */
   int64_t bytes;
   bool streams;
+  bool by_lines; /* past the caches, rows are whole lines, if the result begins with one */
+  bool buffers;  /* squares are turned in a buffer */
   hr_workers_fn copy; /* of some units */
 };
 
@@ -46,69 +53,71 @@ typedef struct transpose_job {
   const native_transpose_plan_t *plan;
   char *to;
   const char *from;
+  bool by_lines; /* the result is written past the caches as it is turned */
 } transpose_job_t;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* --- squares ----------------------------------------------------------------------------------------------------- */
 
-/* Turns N x N elements of type T, N of them in 16 bytes: log2(N) rounds of interleaving register k with k + N / 2. */
-#define TURN(T, N, LOW, HIGH)                                                                       \
-  typedef T vector_##T __attribute__((vector_size(16)));                                            \
-  NATIVE_INLINE void turn_##T(const char *from, int64_t from_stride, char *to, int64_t to_stride) { \
-    vector_##T a[N], b[N];                                                                          \
-    for (int k = 0; k < N; k++) memcpy(&a[k], from + k * from_stride, 16);                          \
-    for (int round = 1; round < N; round *= 2) {                                                    \
-      for (int k = 0; k < N / 2; k++) {                                                             \
-        b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], LOW);                                \
-        b[2 * k + 1] = __builtin_shufflevector(a[k], a[k + N / 2], HIGH);                           \
-      }                                                                                             \
-      for (int k = 0; k < N; k++) a[k] = b[k];                                                      \
-    }                                                                                               \
-    for (int k = 0; k < N; k++) memcpy(to + k * to_stride, &a[k], 16);                              \
-  }
-#define LIST(...) __VA_ARGS__
-
-TURN(uint8_t, 16, LIST(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-     LIST(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31))
-TURN(uint16_t, 8, LIST(0, 8, 1, 9, 2, 10, 3, 11), LIST(4, 12, 5, 13, 6, 14, 7, 15))
-TURN(uint32_t, 4, LIST(0, 4, 1, 5), LIST(2, 6, 3, 7))
-TURN(uint64_t, 2, LIST(0, 2), LIST(1, 3))
-
 typedef struct wide {
   uint64_t low, high;
 } wide_t;
-NATIVE_INLINE void turn_wide_t(const char *from, int64_t from_stride, char *to, int64_t to_stride) {
-  (void)from_stride, (void)to_stride;
-  memcpy(to, from, 16);
+
+#define TURN_JOIN(a, b) a##b
+#if NATIVE_HAS_WIDTHS
+#define TURN_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define TURN_BYTES 64
+#define TURN_NAME(x) TURN_JOIN(wide_, x)
+#include "ops/turn_tiles.h"
+#undef TURN_TARGET
+#undef TURN_BYTES
+#undef TURN_NAME
+#define TURN_TARGET __attribute__((target("avx2")))
+#define TURN_BYTES 32
+#define TURN_NAME(x) TURN_JOIN(middle_, x)
+#include "ops/turn_tiles.h"
+#undef TURN_TARGET
+#undef TURN_BYTES
+#undef TURN_NAME
+#endif
+#define TURN_TARGET
+#define TURN_BYTES 16
+#define TURN_NAME(x) TURN_JOIN(narrow_, x)
+#include "ops/turn_tiles.h"
+
+static void turn_elements(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                          char *to, int64_t i_stride) {
+  for (int64_t j = 0; j < j_count; j++)
+    for (int64_t i = 0; i < i_count; i++)
+      memcpy(to + i * i_stride + j * element_bytes, from + j * j_stride + i * element_bytes, (size_t)element_bytes);
 }
 
-/* i_count x j_count elements by small squares: where the last ones would go beyond an edge, they end there and are over
- * others. Rows of the operand are read to their ends before the next. */
-#define TURN_ALL(T, N)                                                                                        \
-  do {                                                                                                        \
-    bool by_squares = i_count >= N && j_count >= N;                                                           \
-    for (int64_t j = 0; by_squares && j < j_count; j += N)                                                    \
-      for (int64_t i = 0; i < i_count; i += N) {                                                              \
-        int64_t at_i = least(i, i_count - N), at_j = least(j, j_count - N);                                   \
-        turn_##T(from + at_j * j_stride + at_i * (int64_t)sizeof(T), j_stride,                                \
-                 to + at_i * i_stride + at_j * (int64_t)sizeof(T), i_stride);                                 \
-      }                                                                                                       \
-    for (int64_t j = 0; !by_squares && j < j_count; j++)                                                      \
-      for (int64_t i = 0; i < i_count; i++)                                                                   \
-        memcpy(to + i * i_stride + j * (int64_t)sizeof(T), from + j * j_stride + i * (int64_t)sizeof(T),      \
-               sizeof(T));                                                                                    \
-  } while (0)
-
+/* By the widest vectors that the square has rows for. */
 static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                         char *to, int64_t i_stride) {
-  switch (element_bytes) {
-    case 1: TURN_ALL(uint8_t, 16); break;
-    case 2: TURN_ALL(uint16_t, 8); break;
-    case 4: TURN_ALL(uint32_t, 4); break;
-    case 8: TURN_ALL(uint64_t, 2); break;
-    case 16: TURN_ALL(wide_t, 1); break;
-  }
+  int64_t piece = 16 / element_bytes, pieces = i_count >= piece ? j_count / piece : 0;
+  if (pieces == 0) return turn_elements(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+#if NATIVE_HAS_WIDTHS
+  if (pieces >= 4 && native_width() == NATIVE_WIDE)
+    return wide_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  if (pieces >= 2 && native_width() >= NATIVE_MIDDLE)
+    return middle_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+#endif
+  narrow_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+}
+
+/* Past the caches, as turn_past of turn_tiles.h says. */
+static void turn_past(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
+                      int64_t i_stride) {
+#if NATIVE_HAS_WIDTHS
+  if (native_width() == NATIVE_WIDE)
+    wide_turn_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  else
+    middle_turn_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+#else
+  turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+#endif
 }
 
 /* Some lines of the caches at a time, as rows may be a page apart. */
@@ -140,35 +149,55 @@ NATIVE_INLINE void ask_for_square(const char *from, int64_t stride, int64_t row_
     for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }
 
-/* The square whose first elements are at `i` and `j`. */
-static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
+/* What is written of a row, in bytes from its beginning, for the columns j to `end` of it: whole lines, so that the
+ * columns of the square behind begin with one too. */
+typedef struct span {
+  int64_t begin, end;
+} span_t;
+
+NATIVE_INLINE span_t span_of(const native_transpose_plan_t *plan, const char *row, int64_t j, int64_t end) {
+  int64_t bytes = plan->element_bytes, into_line = (int64_t)((uintptr_t)row & 63);
+  span_t span = {j * bytes, end * bytes};
+  if (!plan->streams) return span;
+  if (j > 0) span.begin = ((span.begin + into_line + 63) & ~INT64_C(63)) - into_line;
+  span.end = ((span.end + into_line + 63) & ~INT64_C(63)) - into_line;
+  span.end = least(span.end, plan->j_count * bytes);
+  return (span_t){least(span.begin, span.end), span.end};
+}
+
+/* By way of a buffer; with the columns that the last lines of its rows need. */
+static void copy_by_buffer(const transpose_job_t *job, char *to, const char *from, int64_t i_count, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
-  char buffer[MAX_SIDE * ROW_BYTES] __attribute__((aligned(64)));
-  int64_t i_count = least(plan->i_side, plan->i_count - i), j_count = least(plan->j_side, plan->j_count - j);
-  int64_t bytes = plan->element_bytes, row_bytes = j_count * bytes;
+  char buffer[MAX_ROWS * ROW_BYTES] __attribute__((aligned(64)));
+  int64_t bytes = plan->element_bytes, j_end = least(plan->j_count, j + plan->j_side);
+  int64_t j_more = plan->streams ? least(plan->j_count, j_end + 64 / bytes) : j_end;
   /* The result's lines are on their way while the square is turned. */
-  for (int64_t r = 0; r < i_count && !plan->streams; r++)
-    __builtin_prefetch(to + (i + r) * plan->i_stride + j * bytes, 1);
-  if (plan->streams)
-    ask_for_square(from + (j + j_count) * plan->j_stride + i * bytes, plan->j_stride, i_count * bytes, j_count);
-  turn_square((int)bytes, i_count, j_count, from + j * plan->j_stride + i * bytes, plan->j_stride, buffer, ROW_BYTES);
-  to += i * plan->i_stride + j * bytes;
+  for (int64_t r = 0; r < i_count && !plan->streams; r++) __builtin_prefetch(to + r * plan->i_stride + j * bytes, 1);
+  turn_square((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
-    const char *row = buffer + r * ROW_BYTES;
+    span_t span = span_of(plan, to, j, j_end);
+    const char *row = buffer + r * ROW_BYTES + span.begin - j * bytes;
     if (plan->streams)
-      native_stream(to, row, row_bytes);
+      native_stream(to + span.begin, row, span.end - span.begin);
     else
-      copy_row(to, row, row_bytes);
+      copy_row(to + span.begin, row, span.end - span.begin);
   }
 }
 
-/* Squares of one unit, which share their pages of memory. */
-static void copy_unit(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
+/* The square whose first elements are at `i` and `j`. */
+static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
-  int64_t i_end = least(plan->i_count, i + plan->group * plan->i_side);
-  int64_t j_end = least(plan->j_count, j + plan->group * plan->j_side);
-  for (; i < i_end; i += plan->i_side)
-    for (int64_t at = j; at < j_end; at += plan->j_side) copy_square(job, to, from, i, at);
+  int64_t i_count = least(plan->i_side, plan->i_count - i), j_count = least(plan->j_side, plan->j_count - j);
+  int64_t bytes = plan->element_bytes;
+  to += i * plan->i_stride;
+  from += j * plan->j_stride + i * bytes;
+  if (plan->streams) ask_for_square(from + i_count * bytes, plan->j_stride, i_count * bytes, j_count);
+  if (job->by_lines && i_count * bytes >= 16)
+    turn_past((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
+  else if (plan->streams || plan->buffers)
+    copy_by_buffer(job, to, from, i_count, j);
+  else
+    turn_square((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
 }
 
 /* The two dimensions' planes one after the other, in the order of the outer dimensions. */
@@ -198,21 +227,28 @@ NATIVE_INLINE const char *plane_from(const planes_t *planes) {
   return planes->job->from + planes->walk.at[1] + planes->in_row * planes->job->plan->outer.row_strides[1];
 }
 
-/* Units along the result's rows are next to each other. */
+static int64_t rows_of_squares(const native_transpose_plan_t *plan) {
+  return (plan->i_count + plan->i_side - 1) / plan->i_side;
+}
+
+static int64_t columns_of_squares(const native_transpose_plan_t *plan) {
+  return (plan->j_count + plan->j_side - 1) / plan->j_side;
+}
+
+/* Squares along the operand's rows are next to each other. */
 static void copy_squares(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
   const native_transpose_plan_t *plan = job->plan;
-  int64_t i_step = plan->group * plan->i_side, j_step = plan->group * plan->j_side;
-  int64_t rows = (plan->i_count + i_step - 1) / i_step, columns = (plan->j_count + j_step - 1) / j_step;
+  int64_t rows = rows_of_squares(plan), columns = columns_of_squares(plan);
   planes_t planes = planes_at(job, begin / (rows * columns));
-  int64_t row = begin / columns % rows, column = begin % columns;
+  int64_t column = begin / rows % columns, row = begin % rows;
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
-    copy_unit(job, plane_to(&planes), plane_from(&planes), row * i_step, column * j_step);
-    if (++column < columns) continue;
-    column = 0;
+    copy_square(job, plane_to(&planes), plane_from(&planes), row * plan->i_side, column * plan->j_side);
     if (++row < rows) continue;
     row = 0;
+    if (++column < columns) continue;
+    column = 0;
     planes_next(&planes);
   }
   if (plan->streams) native_stream_end();
@@ -282,7 +318,7 @@ static void copy_runs(void *context, int64_t begin, int64_t end, int worker) {
 }
 
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to, const void *from) {
-  transpose_job_t job = {plan, to, from};
+  transpose_job_t job = {plan, to, from, plan->by_lines && ((uintptr_t)to & 63) == 0};
   if (plan->bytes == 0) return;
   if (plan->run_bytes == plan->bytes)
     native_copy(workers, to, from, plan->bytes);
@@ -352,12 +388,11 @@ static bool widen_elements(transpose_dims_t *t, int64_t *bytes) {
 
 static bool is_few(int64_t count, int64_t bytes) { return count >= 2 && count <= 4 && bytes <= 8; }
 
-/* Groups of squares, unless there would be too few for the workers. */
-static int64_t count_units(native_transpose_plan_t *plan) {
-  int64_t rows = (plan->i_count + plan->i_side - 1) / plan->i_side;
-  int64_t columns = (plan->j_count + plan->j_side - 1) / plan->j_side;
-  plan->group = rows * columns >= MANY_SQUARES ? GROUP : 1;
-  return ((rows + plan->group - 1) / plan->group) * ((columns + plan->group - 1) / plan->group);
+/* Whether all rows of the result begin and end with cache lines, if it begins with one. */
+static bool is_of_lines(const transpose_dims_t *t, int64_t bytes) {
+  bool of_lines = t->dims[t->rank - 1] * bytes % 64 == 0;
+  for (int d = 0; d < t->rank - 1; d++) of_lines &= t->to[d] * bytes % 64 == 0;
+  return of_lines;
 }
 
 static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
@@ -368,12 +403,14 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan->i_stride = t->to[dense] * bytes;
   plan->j_count = t->dims[last];
   plan->j_stride = t->from[last] * bytes;
-  plan->j_side = least(ROW_BYTES / bytes, MAX_SIDE);
-  plan->i_side = plan->j_side < 16 ? 16 : plan->j_side;
+  plan->by_lines = plan->streams && native_width() != NATIVE_NARROW && is_of_lines(t, bytes);
+  plan->buffers = plan->streams ? !plan->by_lines : plan->i_stride % FAR_BYTES == 0;
+  plan->j_side = (plan->by_lines ? LINES_BYTES : SIDE_BYTES) / bytes;
+  plan->i_side = plan->streams || plan->buffers ? least(SIDE_BYTES / bytes, MAX_ROWS) : SIDE_BYTES / bytes;
   plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
   plan->splits = !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;
   plan->copy = plan->weaves || plan->splits ? copy_stream_planes : copy_squares;
-  plan->units = plan->copy == copy_squares ? count_units(plan) : 1;
+  plan->units = plan->copy == copy_squares ? rows_of_squares(plan) * columns_of_squares(plan) : 1;
   drop_dim(t, last);
   drop_dim(t, dense);
   plan_outer(plan, t, bytes);

@@ -12,30 +12,26 @@
 typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
 typedef TILES_REAL TILES_NAME(acc) __attribute__((vector_size(TILES_BYTES)));
 
-/* `rows` results times `vecs` vectors of columns: constants where this is called. */
-TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
-                                       const void *const *places, void *const *results) {
-  TILES_NAME(acc) sums[8][4] = {0};
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; r++)
+/* One tap of a tile: `rows` places times `vecs` vectors of columns, constants where this is called. */
+TILES_INLINE void TILES_NAME(add_tap)(int rows, int vecs, const tap_strip_t *at, int64_t tap,
+                                      const TILES_REAL *const *a, TILES_NAME(acc) (*sums)[4]) {
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + tap * at->tap_step;
+  for (int64_t p = 0; p < at->count; p++, weights += at->width) {
+    TILES_NAME(acc) line[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) __builtin_prefetch((TILES_REAL *)results[r] + at->column + v * LANES, 1);
-  for (int32_t t = 1; t <= live[0]; t++, places += rows) {
-    const TILES_REAL *a[8], *weights = (const TILES_REAL *)at->weights + live[t] * at->tap_step;
+    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
-    for (int64_t p = 0; p < at->count; p++, weights += at->width) {
-      TILES_NAME(acc) line[4];
+    for (int r = 0; r < rows; r++) {
+      __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
-#pragma GCC unroll 8
-      for (int r = 0; r < rows; r++) {
-        __typeof__(TAPS_FACTOR(a[r][p], at->flip)) factor = TAPS_FACTOR(a[r][p], at->flip);
-#pragma GCC unroll 4
-        for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
-      }
+      for (int v = 0; v < vecs; v++) sums[r][v] = TAPS_ADD(sums[r][v], factor, line[v]);
     }
   }
+}
+
+/* The sums of a tile to where they belong. */
+TILES_INLINE void TILES_NAME(keep_sums)(int rows, int vecs, const tap_strip_t *at, TILES_REAL *const *results,
+                                        TILES_NAME(acc) (*sums)[4]) {
   if (at->starts && !at->adds) {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -46,19 +42,60 @@ TILES_INLINE void TILES_NAME(sum_tile)(int rows, int vecs, const tap_strip_t *at
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-      for (int v = 0; v < vecs; v++) sums[r][v] += ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v];
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((TILES_NAME(vec) *)results[r])[v];
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)((TILES_REAL *)results[r] + at->column))[v] = sums[r][v];
+    for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)results[r])[v] = sums[r][v];
 }
 
-#define TILES(ROWS, VECS)                                                                                      \
-  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *at) {                            \
-    for (int64_t i = 0; i < at->tiles; i++)                                                                    \
-      TILES_NAME(sum_tile)(ROWS, VECS, at, at->live + i * (at->taps + 1), at->places + i * at->taps * ROWS, \
-                           at->results + i * ROWS);                                                            \
+TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                          const void *const *places, void *const *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) {
+    results[r] = (TILES_REAL *)to[r] + at->column;
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) __builtin_prefetch(results[r] + v * LANES, 1);
+  }
+  for (int32_t t = 1; t <= live[0]; t++, places += rows) {
+    const TILES_REAL *a[8];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+/* A tile of a line: rows are steps apart. */
+TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+                                          const char *from, char *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+  for (int32_t t = 1; t <= live[0]; t++) {
+    const char *first = from + at->offsets[live[t]] + at->first * (int64_t)sizeof(TILES_REAL);
+    const TILES_REAL *a[8];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+#define TILES(ROWS, VECS)                                                                                     \
+  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *strip) {                        \
+    const tap_strip_t at = *strip;                                                                            \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                          \
+      for (int64_t i = 0; i < line->tiles; i++)                                                               \
+        TILES_NAME(sum_in_line)(ROWS, VECS, &at, line->live, line->from + i * ROWS * at.from_step,            \
+                                line->to + i * ROWS * at.to_step);                                            \
+    for (int64_t i = 0; i < at.tiles; i++)                                                                    \
+      TILES_NAME(sum_pointed)(ROWS, VECS, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS,   \
+                              at.results + i * ROWS);                                                         \
   }
 #if TILES_SUMS == 16
 TILES(8, 1)
@@ -83,6 +120,83 @@ TILES_TARGET static void TILES_NAME(sum_strip)(const tap_strip_t *at) {
 }
 #endif
 #undef TILES
+
+/* Results of so few columns that vectors are filled by terms instead: `rows` places times `columns`, constants where
+ * this is called. Weights are [tap][column][term], counts of terms fill vectors. */
+TILES_INLINE void TILES_NAME(sum_terms)(int rows, int columns, const tap_strip_t *at, const TILES_REAL *const *a,
+                                        int64_t tap, TILES_NAME(acc) (*sums)[4]) {
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + tap * at->tap_step;
+  for (int64_t p = 0; p < at->count; p += LANES)
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r++) {
+      TILES_NAME(acc) terms = *(const TILES_NAME(vec) *)(a[r] + p);
+#pragma GCC unroll 4
+      for (int c = 0; c < columns; c++)
+        sums[r][c] += terms * *(const TILES_NAME(vec) *)(weights + c * at->count + p);
+    }
+}
+
+/* The sum of a vector's lanes, by halves. */
+TILES_INLINE TILES_REAL TILES_NAME(sum_lanes)(TILES_NAME(acc) sum) {
+  TILES_REAL lanes[LANES];
+  *(TILES_NAME(vec) *)lanes = sum;
+#pragma GCC unroll 4
+  for (int half = LANES / 2; half; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+TILES_INLINE void TILES_NAME(keep_terms)(int rows, int columns, TILES_REAL *const *results,
+                                         TILES_NAME(acc) (*sums)[4]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; c++) results[r][c] = TILES_NAME(sum_lanes)(sums[r][c]);
+}
+
+TILES_INLINE void TILES_NAME(sum_few_pointed)(int columns, const tap_strip_t *at, int64_t tile) {
+  TILES_NAME(acc) sums[4][4] = {0};
+  const int32_t *live = at->live + tile * (at->taps + 1);
+  const TILES_REAL *const *places = (const TILES_REAL *const *)(at->places + tile * at->taps * 4);
+  for (int32_t t = 1; t <= live[0]; t++, places += 4) TILES_NAME(sum_terms)(4, columns, at, places, live[t], sums);
+  TILES_NAME(keep_terms)(4, columns, (TILES_REAL *const *)at->results + tile * 4, sums);
+}
+
+TILES_INLINE void TILES_NAME(sum_few_in_line)(int columns, const tap_strip_t *at, const tap_line_t *line,
+                                              int64_t tile) {
+  TILES_NAME(acc) sums[4][4] = {0};
+  TILES_REAL *results[4];
+  const TILES_REAL *a[4];
+  for (int32_t t = 1; t <= line->live[0]; t++) {
+    const char *first = line->from + tile * 4 * at->from_step + at->offsets[line->live[t]];
+    for (int r = 0; r < 4; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
+    TILES_NAME(sum_terms)(4, columns, at, a, line->live[t], sums);
+  }
+  for (int r = 0; r < 4; r++) results[r] = (TILES_REAL *)(line->to + (tile * 4 + r) * at->to_step);
+  TILES_NAME(keep_terms)(4, columns, results, sums);
+}
+
+#define FEW(COLUMNS)                                                                                  \
+  TILES_TARGET static void TILES_NAME(sum_few_##COLUMNS)(const tap_strip_t *strip) {                  \
+    const tap_strip_t at = *strip;                                                                    \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                  \
+      for (int64_t i = 0; i < line->tiles; i++) TILES_NAME(sum_few_in_line)(COLUMNS, &at, line, i);   \
+    for (int64_t i = 0; i < at.tiles; i++) TILES_NAME(sum_few_pointed)(COLUMNS, &at, i);              \
+  }
+#ifdef TAPS_DEFAULT
+FEW(1)
+FEW(2)
+FEW(3)
+FEW(4)
+
+TILES_TARGET static void TILES_NAME(sum_few)(const tap_strip_t *at) {
+  static void (*const sums[])(const tap_strip_t *) = {TILES_NAME(sum_few_1), TILES_NAME(sum_few_2),
+                                                      TILES_NAME(sum_few_3), TILES_NAME(sum_few_4)};
+  sums[at->width - 1](at);
+}
+#endif
+#undef FEW
 
 #undef LANES
 #undef TILES_INLINE

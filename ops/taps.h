@@ -5,10 +5,22 @@
 #include "ops/native_convolution.h"
 #include "ops/native_transpose.h"
 
+/* Tiles of results that follow each other and have the same taps: what their first one reads, where it is, and how many
+ * taps and which. */
+typedef struct tap_line {
+  const char *from;
+  char *to;
+  int64_t tiles;
+  const int32_t *live;
+} tap_line_t;
+
 /* A strip past the tiles of a block: some terms of each tap. Steps and terms in units, what products are made of: an
  * element, or several that fill 32 bits. */
 typedef struct tap_strip {
-  int64_t rows, vectors, tiles, taps; /* of a tile; of the block; most taps of a tile */
+  int64_t rows, vectors, tiles, taps; /* of a tile; of those with pointers; most taps of a tile */
+  const tap_line_t *lines;            /* tiles without pointers */
+  int64_t line_count, from_step, to_step; /* from one row to the next: bytes */
+  const int64_t *offsets;                 /* of their taps: bytes */
   const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
   const void *const *places;          /* of each tile and live tap: where its rows are */
   void *const *results;               /* of each tile: of its rows */
@@ -31,7 +43,7 @@ typedef struct taps_axis {
 typedef struct taps_phase {
   taps_axis_t axes[CONV_MAX_SPATIAL];
   int64_t taps, terms;  /* pointers of a place, terms at each */
-  int64_t *offsets;     /* of each tap from the place that a result starts from; elements of the input or region */
+  int64_t *offsets;     /* of each tap from the place that a result starts from; bytes of the input or region */
   int64_t line_places, lines, block_lines, blocks, first_task;
   int64_t strip;        /* elements of a packed strip */
   int64_t packed_at;    /* elements; of group 0 */
@@ -46,6 +58,7 @@ typedef struct conv_taps {
   int64_t bytes, in_bytes, out_bytes; /* of a sum; of an element of the input and weights, of the result */
   int64_t unit;                       /* terms that are multiplied at once */
   void (*sum_strip)(const tap_strip_t *strip);
+  bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
   int64_t lanes, rows, width;  /* of a vector; of a tile; of a strip: columns */
   int64_t strips, padded;      /* of a group; columns that they have */
@@ -59,22 +72,40 @@ typedef struct conv_taps {
   const void *packed;                 /* weights that are known */
   size_t starts_at;                   /* in the packed weights, bytes */
   size_t packed_bytes, wide_at[2];    /* the widened input and weights */
-  size_t packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
-  size_t zeros_at, spare_at, table_at, live_at, results_at, region_at, copy_at, narrow_at; /* in a space */
+  size_t scratch_bytes, packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
+  /* in a space */
+  size_t zeros_at, zeros_bytes, spare_at, stretches_at, lines_at, line_live_at, table_at, live_at, results_at, region_at, rims_at, copy_at, narrow_at;
 } conv_taps_t;
 
 typedef struct taps_run {
   const conv_taps_t *plan;
   const char *from, *weights;
   char *to, *packed, *spaces;
+  const op_native_after_t *after;
 } taps_run_t;
+
+/* A result by its number in the block: its image and its places along the axes, counted in the phase. */
+typedef struct taps_place {
+  int64_t image, at[CONV_MAX_SPATIAL];
+} taps_place_t;
+
+/* Results that follow each other along the last axis: where they are, and the first one's place in the input or the
+ * region, each with its step; in elements. A merged tap starts where its first one does. [low, high): those that meet
+ * no end of the last axis; those of whole tiles of them are a line. */
+typedef struct taps_stretch {
+  taps_place_t place;
+  int64_t number, count, low, high, in, in_step, out, out_step;
+  bool sees_all; /* the other axes' taps all meet the input */
+} taps_stretch_t;
 
 /* A block at work. Lines [begin, end) are counted over all images. */
 typedef struct taps_block {
   const taps_run_t *run;
   const taps_phase_t *phase;
-  int64_t group, begin, end, places, tiles;
-  char *space;
+  int64_t group, begin, end, places;
+  int64_t line_count, pointed, tiles; /* lines; the other results, and tiles of them */
+  char *space, *rim;                  /* rim: free for the next one */
+  int worker;
 } taps_block_t;
 
 static inline int64_t taps_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -94,10 +125,10 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
 /* Places of everything in scratch memory; returns its size. */
 size_t taps_plan_place(conv_taps_t *plan);
 
-/* Fills in the block's pointers, and its region first if there is one. */
-void taps_block_ready(const taps_block_t *block);
-/* Where pointers of result `number` of the block start in the table, and the taps of a tile: how many lead to the
- * input, and which. */
+/* Fills in the block's lines and pointers, and its region first if there is one. */
+void taps_block_ready(taps_block_t *block);
+/* Where pointers of result `number` of those that have some start in the table, and the taps of a tile: how many lead to
+ * the input, and which. */
 const void **taps_block_row(const taps_block_t *block, int64_t number);
 int32_t *taps_block_live(const taps_block_t *block, int64_t tile);
 /* The block's copy to where the results belong: columns [begin, end) of it. */

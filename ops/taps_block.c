@@ -5,11 +5,6 @@
 
 /* --- places --- */
 
-/* A result by its number in the block: its image and its places along the axes, counted in the phase. */
-typedef struct taps_place {
-  int64_t image, at[CONV_MAX_SPATIAL];
-} taps_place_t;
-
 static taps_place_t place_of(const taps_block_t *block, int64_t number) {
   const taps_phase_t *phase = block->phase;
   int64_t line = block->begin + number / phase->line_places, rest = number % phase->line_places;
@@ -32,45 +27,92 @@ static int64_t result_at(const taps_block_t *block, const taps_place_t *place) {
   return at;
 }
 
-/* Results that follow each other along the last axis: where they are, and the first one's place in the input or the
- * region, each with its step; in elements. */
-typedef struct taps_stretch {
-  taps_place_t place;
-  int64_t count, in, in_step, out, out_step;
-} taps_stretch_t;
+/* A merged tap that reaches beyond the end of a line: a copy of what is there, with zeros around it. */
+static const void *make_rim(taps_block_t *block, const char *from, int64_t low, int64_t count) {
+  const conv_taps_t *plan = block->run->plan;
+  int last = plan->problem->spatial - 1;
+  int64_t size = plan->from_sizes[last], each = plan->terms * plan->in_bytes;
+  int64_t begin = taps_least(taps_most(-low, 0), count), end = taps_most(begin, taps_least(size - low, count));
+  char *rim = block->rim;
+  memset(rim, 0, (size_t)(count * each));
+  memcpy(rim + begin * each, from + begin * each, (size_t)((end - begin) * each));
+  block->rim += count * each;
+  return rim;
+}
 
-/* Pointers of a place whose taps are not all in the input: one by one. */
-static void point_carefully(const taps_block_t *block, const taps_place_t *place, const char *base, const void **to) {
+/* Whether a tap meets the input along the first `axes` axes. */
+static bool is_inside(const taps_block_t *block, const taps_place_t *place, const int64_t *tap, int axes) {
+  bool inside = true;
+  for (int d = 0; d < axes; d++) {
+    const taps_axis_t *axis = &block->phase->axes[d];
+    int64_t x = axis->starts[tap[d]] + place->at[d] * axis->in_step;
+    inside &= x >= 0 && x < block->run->plan->from_sizes[d];
+  }
+  return inside;
+}
+
+/* Whether all taps meet the input along the first `axes` axes. */
+static bool sees_all(const taps_block_t *block, const taps_place_t *place, int axes) {
+  int64_t first[CONV_MAX_SPATIAL] = {0}, last[CONV_MAX_SPATIAL];
+  for (int d = 0; d < axes; d++) last[d] = block->phase->axes[d].taps - 1;
+  return is_inside(block, place, first, axes) && is_inside(block, place, last, axes);
+}
+
+/* Sets [low, high) of a stretch. In a region all are inside. Flipped zeros are no zeros: no tap can be left out. */
+static void find_inner(const taps_block_t *block, taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  int last = plan->problem->spatial - 1;
+  const taps_axis_t *axis = &block->phase->axes[last];
+  s->low = 0, s->high = block->phase->taps ? s->count : 0;
+  s->sees_all = plan->has_region || !block->phase->taps || sees_all(block, &s->place, last);
+  if (plan->has_region || !block->phase->taps) return;
+  int64_t first = axis->starts[0] + s->place.at[last] * axis->in_step;
+  int64_t room = plan->from_sizes[last] - 1 - first - taps_span(axis);
+  s->low = first < 0 ? taps_least(taps_divide_up(-first, axis->in_step), s->count) : 0;
+  s->high = room < 0 ? 0 : taps_least(s->count, room / axis->in_step + 1);
+  if (plan->flips && !s->sees_all) s->high = 0;
+  s->high = taps_most(s->high, s->low);
+}
+
+/* Axes whose taps are counted; the last one's may be merged. */
+static int kept_axes(const conv_taps_t *plan) { return plan->problem->spatial - plan->merges; }
+
+static void next_tap(const taps_block_t *block, int64_t *tap) {
+  for (int d = kept_axes(block->run->plan) - 1; d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--) tap[d] = 0;
+}
+
+/* Pointers of a place that does not see all taps, one by one. */
+static void point_taps(taps_block_t *block, const taps_place_t *place, const char *base, const void **to) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
   const void *zeros = block->space + plan->zeros_at;
   int64_t at[CONV_MAX_SPATIAL] = {0};
-  int spatial = plan->problem->spatial;
-  for (int64_t t = 0; t < phase->taps; t++, to += plan->rows) {
-    bool inside = true;
-    for (int d = 0; d < spatial; d++) {
-      int64_t x = phase->axes[d].starts[at[d]] + place->at[d] * phase->axes[d].in_step;
-      inside &= x >= 0 && x < plan->from_sizes[d];
-    }
-    *to = inside ? base + phase->offsets[t] * plan->in_bytes : zeros;
-    for (int d = spatial - 1; d >= 0 && ++at[d] == phase->axes[d].taps; d--) at[d] = 0;
+  int last = plan->problem->spatial - 1, kept = kept_axes(plan);
+  const taps_axis_t *axis = &phase->axes[last];
+  int64_t low = axis->starts[0] + place->at[last] * axis->in_step;
+  bool cut = plan->merges && (low < 0 || low + axis->taps > plan->from_sizes[last]);
+  for (int64_t t = 0; t < phase->taps; t++, to += plan->rows, next_tap(block, at)) {
+    const char *from = base + phase->offsets[t];
+    bool inside = is_inside(block, place, at, kept);
+    *to = !inside ? zeros : cut ? make_rim(block, from, low, axis->taps) : from;
   }
 }
 
-/* The results of a stretch all of whose taps are in the input or the region: [*low, *high). */
-static void find_inner(const taps_block_t *block, const taps_stretch_t *s, int64_t *low, int64_t *high) {
+static const char *in_address(const taps_block_t *block, const taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
-  *low = 0, *high = s->count;
-  for (int d = 0; d < plan->problem->spatial && !plan->has_region; d++) {
-    const taps_axis_t *axis = &block->phase->axes[d];
-    int64_t first = axis->starts[0] + s->place.at[d] * axis->in_step;
-    int64_t room = plan->from_sizes[d] - 1 - first - taps_span(axis);
-    if (d < plan->problem->spatial - 1 && (first < 0 || room < 0)) *high = 0;
-    if (d < plan->problem->spatial - 1) continue;
-    *low = first < 0 ? taps_divide_up(-first, axis->in_step) : 0;
-    *high = room < 0 ? 0 : taps_least(*high, room / axis->in_step + 1);
-  }
-  *high = taps_most(*high, *low = taps_least(*low, s->count));
+  return (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * plan->in_bytes;
+}
+
+/* Where results are summed, in place or in the block's copy: bytes from one to the next. */
+static int64_t out_step(const taps_block_t *block, const taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  return (plan->has_copy ? plan->padded : s->out_step) * plan->bytes;
+}
+
+static char *out_address(const taps_block_t *block, const taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  return plan->has_copy ? block->space + plan->copy_at + s->number * plan->padded * plan->bytes
+                        : block->run->to + s->out * plan->bytes;
 }
 
 const void **taps_block_row(const taps_block_t *block, int64_t number) {
@@ -79,32 +121,64 @@ const void **taps_block_row(const taps_block_t *block, int64_t number) {
          number % rows;
 }
 
-/* Results [first, first + count) of the block, a stretch. */
-static void point_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number) {
+/* Result `x` of a stretch by pointers: of those that have some the next one. */
+static void point_result(taps_block_t *block, const taps_stretch_t *s, int64_t x) {
   const conv_taps_t *plan = block->run->plan;
-  const taps_phase_t *phase = block->phase;
-  int64_t low, high, rows = plan->rows, bytes = plan->in_bytes, taps = phase->taps;
-  const int64_t *offsets = phase->offsets;
-  const char *base = (plan->has_region ? block->space + plan->region_at : block->run->from) + s->in * bytes;
-  find_inner(block, s, &low, &high);
-  const void **to = taps_block_row(block, number);
   taps_place_t place = s->place;
-  for (int64_t x = 0, row = number % rows; x < s->count; x++, base += s->in_step * bytes) {
-    if (x < low || x >= high)
-      point_carefully(block, &place, base, to);
-    else
-      for (int64_t t = 0; t < taps; t++) to[t * rows] = base + offsets[t] * bytes;
-    place.at[plan->problem->spatial - 1]++, to++;
-    if (++row == rows) row = 0, to += rows * (taps - 1);
-  }
+  const char *base = in_address(block, s) + x * s->in_step * plan->in_bytes;
+  const void **to = taps_block_row(block, block->pointed);
+  place.at[plan->problem->spatial - 1] += x;
+  if (!s->sees_all || x < s->low || x >= s->high)
+    point_taps(block, &place, base, to);
+  else
+    for (int64_t t = 0; t < block->phase->taps; t++) to[t * plan->rows] = base + block->phase->offsets[t];
+  void **results = (void **)(block->space + plan->results_at);
+  results[block->pointed++] = out_address(block, s) + x * out_step(block, s);
 }
 
-static void point_results(const taps_block_t *block, const taps_stretch_t *s, int64_t number) {
+/* The taps of a line that meet the input: those of all axes but the last do so or not for all its results. */
+static const int32_t *live_of_line(const taps_block_t *block, const taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
-  void **to = (void **)(block->space + plan->results_at) + number;
-  int64_t step = (plan->has_copy ? plan->padded : s->out_step) * plan->bytes;
-  char *at = plan->has_copy ? block->space + plan->copy_at + number * step : block->run->to + s->out * plan->bytes;
-  for (int64_t x = 0; x < s->count; x++, at += step) to[x] = at;
+  const taps_phase_t *phase = block->phase;
+  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int last = plan->problem->spatial - 1;
+  int32_t *live = (int32_t *)(block->space + plan->line_live_at) + block->line_count * (phase->taps + 1), count = 0;
+  for (int32_t t = 0; t < phase->taps; t++) {
+    if (s->sees_all || is_inside(block, &s->place, at, last)) live[++count] = t;
+    next_tap(block, at);
+  }
+  live[0] = count;
+  return live;
+}
+
+/* Whole tiles of those that meet no end need no pointers. */
+static void add_line(taps_block_t *block, taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  int64_t tiles = (s->high - s->low) / plan->rows;
+  if (!tiles) return;
+  ((tap_line_t *)(block->space + plan->lines_at))[block->line_count] =
+      (tap_line_t){in_address(block, s) + s->low * s->in_step * plan->in_bytes,
+                   out_address(block, s) + s->low * out_step(block, s), tiles, live_of_line(block, s)};
+  block->line_count++;
+}
+
+/* Where the results of a stretch that are in its line end. */
+static int64_t line_end(const taps_block_t *block, const taps_stretch_t *s) {
+  int64_t rows = block->run->plan->rows;
+  return s->low + (s->high - s->low) / rows * rows;
+}
+
+/* The results that are in no line; those at the same place of their stretches one after the other, as they have the same
+ * taps. */
+static void point_others(taps_block_t *block, const taps_stretch_t *stretches, int64_t count) {
+  int64_t begin = 0, end = INT64_MAX, longest = 0;
+  for (const taps_stretch_t *s = stretches; s < stretches + count; s++) {
+    begin = taps_most(begin, s->low), end = taps_least(end, line_end(block, s));
+    longest = taps_most(longest, s->count);
+  }
+  for (int64_t x = begin > 0 ? 0 : end; x < longest; x = x + 1 == begin ? taps_most(begin, end) : x + 1)
+    for (const taps_stretch_t *s = stretches; s < stretches + count; s++)
+      if (x < s->count && (x < s->low || x >= line_end(block, s))) point_result(block, s, x);
 }
 
 /* The stretch that starts with result `number` of the block. */
@@ -112,7 +186,7 @@ static taps_stretch_t stretch_at(const taps_block_t *block, int64_t number) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
-  taps_stretch_t s = {.place = place_of(block, number)};
+  taps_stretch_t s = {.place = place_of(block, number), .number = number};
   const int64_t *steps = plan->has_region ? phase->region_steps : plan->from.spatial, *at = s.place.at;
   s.count = last == 0 ? taps_least(phase->axes[0].count - at[0], block->places - number) : phase->axes[last].count;
   s.in_step = phase->axes[last].in_step * steps[last], s.out_step = phase->axes[last].step * plan->to.spatial[last];
@@ -130,10 +204,10 @@ static taps_stretch_t stretch_at(const taps_block_t *block, int64_t number) {
 static void point_spare_rows(const taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
   void **results = (void **)(block->space + plan->results_at);
-  for (int64_t i = block->places; i < block->tiles * plan->rows; i++) {
+  for (int64_t i = block->pointed; i < block->tiles * plan->rows; i++) {
     results[i] = block->space + plan->spare_at;
     for (int64_t t = 0; t < block->phase->taps; t++)
-      taps_block_row(block, i)[t * plan->rows] = taps_block_row(block, block->places - 1)[t * plan->rows];
+      taps_block_row(block, i)[t * plan->rows] = taps_block_row(block, block->pointed - 1)[t * plan->rows];
   }
 }
 
@@ -158,14 +232,19 @@ static void find_live(const taps_block_t *block, int64_t tile) {
   live[0] = count;
 }
 
-/* All pointers of a block: of each tile those of the input, and of its results. */
-static void point_block(const taps_block_t *block) {
-  for (int64_t i = 0; i < block->places;) {
-    taps_stretch_t s = stretch_at(block, i);
-    if (block->phase->taps) point_stretch(block, &s, i);
-    point_results(block, &s, i);
-    i += s.count;
+/* All lines and pointers of a block. */
+static void point_block(taps_block_t *block) {
+  const conv_taps_t *plan = block->run->plan;
+  taps_stretch_t *stretches = (taps_stretch_t *)(block->space + plan->stretches_at);
+  int64_t count = 0;
+  for (int64_t i = 0; i < block->places; i += stretches[count++].count) {
+    stretches[count] = stretch_at(block, i);
+    find_inner(block, &stretches[count]);
+    add_line(block, &stretches[count]);
   }
+  block->rim = block->space + plan->rims_at;
+  point_others(block, stretches, count);
+  block->tiles = taps_divide_up(block->pointed, plan->rows);
   point_spare_rows(block);
   for (int64_t i = 0; i < block->tiles; i++) find_live(block, i);
 }
@@ -247,21 +326,20 @@ static void fill_region(const taps_block_t *block) {
   }
 }
 
-void taps_block_ready(const taps_block_t *block) {
+void taps_block_ready(taps_block_t *block) {
   const conv_taps_t *plan = block->run->plan;
-  memset(block->space + plan->zeros_at, 0, (size_t)(plan->terms * plan->in_bytes));
+  memset(block->space + plan->zeros_at, 0, plan->zeros_bytes);
   if (plan->has_region && block->phase->taps) fill_region(block);
   point_block(block);
 }
 
 /* --- results --- */
 
-/* A stretch of the block's copy, from result `number` on, columns [begin, end). */
-static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t number, int64_t begin,
-                         int64_t end) {
+/* A stretch of the block's copy, columns [begin, end). */
+static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int64_t begin, int64_t end) {
   const conv_taps_t *plan = block->run->plan;
   int64_t bytes = plan->out_bytes, line = plan->padded * bytes, inner = plan->to.inner * bytes;
-  const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at) + number * line + begin * bytes;
+  const char *from = block->space + (plan->narrows ? plan->narrow_at : plan->copy_at) + s->number * line + begin * bytes;
   char *to = block->run->to + s->out * bytes + begin * inner;
   if (inner == bytes) {
     for (int64_t x = 0; x < s->count; x++)
@@ -280,9 +358,6 @@ void taps_block_finish(const taps_block_t *block, int64_t begin, int64_t end) {
   if (plan->narrows)
     matmul_narrow(&plan->problem->types, block->space + plan->copy_at, block->space + plan->narrow_at,
                   block->places * plan->padded);
-  for (int64_t i = 0; i < block->places;) {
-    taps_stretch_t s = stretch_at(block, i);
-    copy_stretch(block, &s, i, begin, end);
-    i += s.count;
-  }
+  const taps_stretch_t *s = (const taps_stretch_t *)(block->space + plan->stretches_at);
+  for (int64_t i = 0; i < block->places; i += s++->count) copy_stretch(block, s, begin, end);
 }

@@ -10,10 +10,12 @@
 #define MOST_PLACES 512
 #define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
+#define FEW_COLUMNS 4
 #define MOST_PHASES 64
 #define MOST_TAPS 65536
 
 int64_t taps_piece(const conv_taps_t *plan, const taps_phase_t *phase) {
+  if (plan->few) return phase->terms;
   int64_t pieces = taps_divide_up(phase->terms * phase->taps * plan->width * plan->in_bytes, CHUNK_BYTES);
   pieces = taps_least(taps_most(pieces, 1), taps_divide_up(phase->terms, TERM_UNIT));
   return taps_divide_up(taps_divide_up(phase->terms, pieces), TERM_UNIT) * TERM_UNIT;
@@ -55,9 +57,12 @@ static void plan_sides(conv_taps_t *plan) {
 static void plan_tiles(conv_taps_t *plan) {
   bool wide = native_width() == NATIVE_WIDE;
   plan->lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
+  plan->few = plan->columns <= FEW_COLUMNS && plan->columns < plan->lanes && plan->unit == 1 &&
+              plan->terms % plan->lanes == 0 && plan->problem->groups == 1;
   plan->padded = taps_divide_up(plan->columns, plan->lanes) * plan->lanes;
   bool broad = wide && plan->padded > 2 * plan->lanes;
   plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  if (plan->few) plan->rows = 4, plan->width = plan->padded = plan->columns;
   plan->strips = taps_divide_up(plan->columns, plan->width);
   plan->has_copy = plan->to.inner != 1 || plan->padded != plan->columns || plan->narrows;
 }
@@ -134,6 +139,8 @@ static hr_status_t plan_offsets(hr_arena_t *arena, const conv_taps_t *plan, taps
       phase->offsets[t] += plan->has_region ? (starts[at] - starts[0]) * phase->region_steps[d]
                                             : starts[at] * plan->from.spatial[d];
     }
+  int64_t first = plan->merges && !plan->has_region && phase->taps ? phase->axes[kept].starts[0] * plan->terms : 0;
+  for (int64_t t = 0; t < phase->taps; t++) phase->offsets[t] = (phase->offsets[t] + first) * plan->in_bytes;
   return NULL;
 }
 
@@ -204,17 +211,49 @@ static int64_t region_bytes(const conv_taps_t *plan, const taps_phase_t *phase) 
   return plan->has_region ? lines * phase->region_steps[0] * plan->in_bytes : 0;
 }
 
+static int64_t most_terms(const conv_taps_t *plan) {
+  int64_t terms = 0;
+  for (int i = 0; i < plan->phase_count; i++) terms = taps_most(terms, plan->phases[i].terms);
+  return terms;
+}
+
+/* Stretches of the longest block. */
+static int64_t stretches_of(const conv_taps_t *plan, const taps_phase_t *phase) {
+  int last = plan->problem->spatial - 1;
+  if (last == 0) return phase->block_lines / phase->axes[0].count + 2;
+  return phase->block_lines * phase->line_places / phase->axes[last].count;
+}
+
+/* Bytes of the copies of merged taps that reach beyond the ends of lines. */
+static int64_t rims_bytes(const conv_taps_t *plan, const taps_phase_t *phase) {
+  const taps_axis_t *axis = &phase->axes[plan->problem->spatial - 1];
+  int64_t rims = 0;
+  for (int64_t x = 0; x < axis->count && axis->taps; x++) {
+    int64_t low = axis->starts[0] + x * axis->in_step;
+    rims += low < 0 || low + axis->taps > plan->from_sizes[plan->problem->spatial - 1];
+  }
+  rims = taps_least(rims * stretches_of(plan, phase), phase->block_lines * phase->line_places);
+  return plan->merges && !plan->has_region ? rims * phase->taps * phase->terms * plan->in_bytes : 0;
+}
+
 /* In a worker's space. */
 static size_t place_block(conv_taps_t *plan) {
   size_t each = 0;
-  int64_t rows = 0, pointers = 0, region = 0;
+  int64_t rows = 0, pointers = 0, region = 0, stretches = 0, line_live = 0, rims = 0;
   for (int i = 0; i < plan->phase_count; i++) {
     const taps_phase_t *phase = &plan->phases[i];
     int64_t places = taps_divide_up(phase->block_lines * phase->line_places, plan->rows) * plan->rows;
     rows = taps_most(rows, places), pointers = taps_most(pointers, places * phase->taps);
-    region = taps_most(region, region_bytes(plan, phase));
+    region = taps_most(region, region_bytes(plan, phase)), rims = taps_most(rims, rims_bytes(plan, phase));
+    stretches = taps_most(stretches, stretches_of(plan, phase));
+    line_live = taps_most(line_live, stretches_of(plan, phase) * (phase->taps + 1));
   }
-  plan->zeros_at = native_take(&each, (size_t)(plan->terms * plan->in_bytes));
+  plan->zeros_bytes = (size_t)(most_terms(plan) * plan->in_bytes);
+  plan->zeros_at = native_take(&each, plan->zeros_bytes);
+  plan->stretches_at = native_take(&each, (size_t)stretches * sizeof(taps_stretch_t));
+  plan->lines_at = native_take(&each, (size_t)stretches * sizeof(tap_line_t));
+  plan->line_live_at = native_take(&each, (size_t)line_live * sizeof(int32_t));
+  plan->rims_at = native_take(&each, (size_t)rims);
   plan->spare_at = native_take(&each, (size_t)(plan->padded * plan->bytes));
   plan->table_at = native_take(&each, (size_t)pointers * sizeof(void *));
   plan->live_at = native_take(&each, (size_t)(pointers + rows) * sizeof(int32_t));
@@ -244,12 +283,6 @@ static bool has_form(const conv_problem_t *p) {
   return p->kind != CONV_WEIGHTS && taps <= MOST_TAPS && (p->kind == CONV_FORWARD || phases <= MOST_PHASES);
 }
 
-static int64_t most_terms(const conv_taps_t *plan) {
-  int64_t terms = 0;
-  for (int i = 0; i < plan->phase_count; i++) terms = taps_most(terms, plan->phases[i].terms);
-  return terms;
-}
-
 /* Groups that do not fill vectors, and places with hardly any terms, are better done in other ways. */
 static bool is_worthwhile(const conv_taps_t *plan) {
   return most_terms(plan) >= LEAST_TERMS && (plan->problem->groups == 1 || plan->columns > plan->lanes);
@@ -262,8 +295,9 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   if (!plan_types(plan)) return NULL;
   plan_tiles(plan);
   HR_TRY(plan_phases(arena, plan));
-  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && may_merge(plan);
-  plan->has_region = plan->merges || plan->from.inner != 1;
+  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && may_merge(plan);
+  bool in_row = plan->from.inner == 1 && plan->from.spatial[plan->problem->spatial - 1] == plan->terms;
+  plan->has_region = plan->merges ? !in_row : plan->from.inner != 1;
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
   *out_fits = is_worthwhile(plan);
   if (!*out_fits) return NULL;

@@ -154,11 +154,12 @@ TILES_INLINE TILES_NAME(acc) TILES_NAME(few_weights)(const TILES_REAL *from, int
   return x;
 }
 
-/* Weights of output channels [begin, end), whole vectors, at the points, as the products' packed right sides. */
-TILES_TARGET static void TILES_NAME(pack_weights)(const winograd_weights_t *w, int64_t begin, int64_t end,
-                                                  void *packed) {
+/* Weights of input channels [first, last) and output channels [begin, end), whole vectors, at the points, as the
+ * products' packed right sides. */
+TILES_TARGET static void TILES_NAME(pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last,
+                                                  int64_t begin, int64_t end, void *packed) {
   for (int64_t o = begin; o < end; o += LANES)
-    for (int64_t c = 0; c < w->in_channels; c++) {
+    for (int64_t c = first; c < last; c++) {
       TILES_NAME(acc) g[9], t[POINTS / 2], u[POINTS];
       const TILES_REAL *from = (const TILES_REAL *)w->data + c * w->in_step + o * w->out_step;
       TILES_REAL *to = (TILES_REAL *)packed + gemm_packed_at(&w->strips, c, o);

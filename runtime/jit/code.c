@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define LANES_MAX 1024
+#define OPERANDS_MOST 3
 
 void jit_code_init(jit_code_t *code, const jit_target_t *target, const char *name) {
   *code = (jit_code_t){.target = target};
@@ -108,6 +109,54 @@ LLVMValueRef jit_inner_function(jit_code_t *code, const char *name, LLVMTypeRef 
   LLVMBasicBlockRef start = llvm()->AppendBasicBlockInContext(code->context, function, "");
   llvm()->PositionBuilderAtEnd(out_inner->builder, start);
   return function;
+}
+
+/* --- vectors that registers have ------------------------------------------------------------------------------- */
+
+static unsigned power_above(unsigned count) {
+  unsigned power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+/* `lanes` of x from `first` on; those that it lacks are its last one. */
+static LLVMValueRef lanes_from(jit_code_t *code, LLVMValueRef x, unsigned first, unsigned lanes) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context), type = llvm()->TypeOf(x);
+  unsigned all = llvm()->GetVectorSize(type);
+  LLVMValueRef order[LANES_MAX];
+  for (unsigned i = 0; i < lanes; i++) order[i] = jit_int(i32, first + i < all ? first + i : all - 1);
+  return llvm()->BuildShuffleVector(code->builder, x, llvm()->GetPoison(type), llvm()->ConstVector(order, lanes), "");
+}
+
+static LLVMValueRef behind(jit_code_t *code, LLVMValueRef low, LLVMValueRef high) {
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
+  unsigned lanes = 2 * llvm()->GetVectorSize(llvm()->TypeOf(low));
+  LLVMValueRef order[LANES_MAX];
+  for (unsigned i = 0; i < lanes; i++) order[i] = jit_int(i32, i);
+  return llvm()->BuildShuffleVector(code->builder, low, high, llvm()->ConstVector(order, lanes), "");
+}
+
+/* A power of two of lanes: by halves, until they fit. */
+static LLVMValueRef by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context, LLVMValueRef *args, int count) {
+  LLVMTypeRef type = llvm()->TypeOf(args[0]);
+  unsigned lanes = llvm()->GetVectorSize(type);
+  if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes) return emit(code, context, args);
+  LLVMValueRef halves[2], in[OPERANDS_MOST];
+  for (unsigned h = 0; h < 2; h++) {
+    for (int k = 0; k < count; k++) in[k] = lanes_from(code, args[k], h * lanes / 2, lanes / 2);
+    halves[h] = by_halves(code, emit, context, in, count);
+  }
+  return behind(code, halves[0], halves[1]);
+}
+
+LLVMValueRef jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context, LLVMValueRef *args, int count) {
+  LLVMTypeRef type = llvm()->TypeOf(args[0]);
+  if (!is_vector(type)) return emit(code, context, args);
+  unsigned lanes = llvm()->GetVectorSize(type), power = power_above(lanes);
+  LLVMValueRef in[OPERANDS_MOST];
+  for (int k = 0; k < count; k++) in[k] = power == lanes ? args[k] : lanes_from(code, args[k], 0, power);
+  LLVMValueRef made = by_halves(code, emit, context, in, count);
+  return power == lanes ? made : lanes_from(code, made, 0, lanes);
 }
 
 char *jit_code_print(const jit_code_t *code) { return llvm()->PrintModuleToString(code->module); }

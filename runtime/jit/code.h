@@ -53,6 +53,11 @@ void jit_function_attribute(jit_code_t *code, LLVMValueRef function, int index, 
  * the caller disposes of its builder. */
 LLVMValueRef jit_inner_function(jit_code_t *code, const char *name, LLVMTypeRef signature, jit_code_t *out_inner);
 
+/* What is computed in each lane alone, of `count` operands of one type, by as many calls of `emit` as the target has
+ * vectors for them: with operands and a result that fit its registers. */
+typedef LLVMValueRef (*jit_lanes_fn)(jit_code_t *code, const void *context, LLVMValueRef *args);
+LLVMValueRef jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context, LLVMValueRef *args, int count);
+
 /* --- module to object ------------------------------------------------------------------------------------------ */
 
 /* The IR as text. The caller frees it with llvm()->DisposeMessage. */

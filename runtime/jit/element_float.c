@@ -121,7 +121,8 @@ static bool is_called(const jit_element_op_t *op) {
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }
 
-static LLVMValueRef call(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
+static LLVMValueRef call(jit_code_t *code, const void *context, LLVMValueRef *args) {
+  const jit_element_op_t *op = context;
   LLVMTypeRef type;
   int count = hlo_op_table[op->op].operands;
   LLVMValueRef function = find_function(code, op->op, llvm()->TypeOf(args[0]), count, &type);
@@ -129,7 +130,8 @@ static LLVMValueRef call(jit_code_t *code, const jit_element_op_t *op, LLVMValue
 }
 
 LLVMValueRef jit_float_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
-  LLVMValueRef result = is_called(op) ? call(code, op, args) : compute(code, op, args);
+  int count = hlo_op_table[op->op].operands;
+  LLVMValueRef result = is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
   /* The narrowest types lack some zeros and all that is infinite. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);

@@ -154,6 +154,9 @@ bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
 /* low <= expr < high in each lane, as a constant; NULL: it is not known. */
 LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
+/* Is an index on one side of low .. high wherever the variable is in the part from .. to of its loop? On which? */
+bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to, int64_t low,
+                      int64_t high, bool *out_inside);
 /* The same of an index that depends on no lane. */
 LLVMValueRef jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
 /* Does the divisor divide expr? As above. */

@@ -99,9 +99,8 @@ int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var
   return value_at(exprs, expr, var, at);
 }
 
-/* Is an index on one side wherever the variable is in the part from .. to of its loop? */
-static bool part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to,
-                         int64_t low, int64_t high, bool *out_inside) {
+bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to, int64_t low,
+                      int64_t high, bool *out_inside) {
   if (from == to || !jit_lane_rises(exprs, expr, var)) return false;
   int64_t first = value_at(exprs, expr, var, from), last = value_at(exprs, expr, var, to - 1);
   *out_inside = first >= low && last < high;
@@ -109,8 +108,8 @@ static bool part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int v
 }
 
 LLVMValueRef jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
-  bool inside, is_known = part_decides(&emit->formula->exprs, expr, emit->part_var, emit->part_from, emit->part_to,
-                                       low, high, &inside);
+  bool inside, is_known = jit_part_decides(&emit->formula->exprs, expr, emit->part_var, emit->part_from,
+                                           emit->part_to, low, high, &inside);
   return is_known ? llvm()->ConstInt(llvm()->Int1TypeInContext(emit->code->context), inside, false) : NULL;
 }
 
@@ -118,7 +117,8 @@ LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int6
   LLVMTypeRef bit = llvm()->Int1TypeInContext(emit->code->context);
   LLVMValueRef bits[JIT_MAX_LANES];
   bool inside;
-  if (part_decides(&emit->formula->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high, &inside)) {
+  if (jit_part_decides(&emit->formula->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high,
+                       &inside)) {
     LLVMTypeRef all = llvm()->VectorType(bit, (unsigned)emit->lanes);
     return inside ? llvm()->ConstAllOnes(all) : llvm()->ConstNull(all);
   }

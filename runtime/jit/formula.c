@@ -74,6 +74,7 @@ static void add_vars(jit_node_t *node) {
 
 jit_node_t *jit_node_make(jit_formula_t *formula, const jit_node_t *like) {
   jit_node_t node = *like, *made;
+  if (node.expr) node.expr = jit_expr_open(&formula->exprs, node.expr);
   node.hash = hash_of(&node);
   jit_node_t **slot = &formula->table[node.hash % 1024];
   for (made = *slot; made; made = made->next)

@@ -69,9 +69,9 @@ static jit_node_t *slice_at(jit_formula_t *formula, const hlo_instr_t *instr, co
   return operand_at(formula, instr, 0, at, guard);
 }
 
-/* The place in a piece that begins at `start`; where it has one element, all that is wanted of it is that. */
+/* The place in a piece that begins at `start`; all that is wanted of it is its elements. */
 static const jit_expr_t *place_in(jit_formula_t *formula, const jit_expr_t *place, int64_t start, int64_t size) {
-  return size == 1 ? jit_expr_constant(&formula->exprs, 0) : jit_expr_affine(&formula->exprs, place, 1, -start);
+  return jit_expr_within(&formula->exprs, jit_expr_affine(&formula->exprs, place, 1, -start), 0, size - 1);
 }
 
 /* Pieces from the last to the first: each is taken below its end, what follows otherwise. */

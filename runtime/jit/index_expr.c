@@ -78,11 +78,17 @@ static bool same_symbol(const jit_symbol_t *a, const jit_symbol_t *b) {
 /* Expressions inside of each other grow with each level, and the code with them. */
 static void weigh(jit_exprs_t *exprs, jit_symbol_t *symbol) {
   if (!symbol->of) return;
-  symbol->weight = 1;
+  symbol->weight = symbol->kind != JIT_SYMBOL_WITHIN;
   for (int i = 0; i < symbol->of->count; i++) symbol->weight += exprs->symbols[symbol->of->terms[i].symbol].weight;
   if (symbol->weight <= MOST_WEIGHT) return;
   symbol->weight = MOST_WEIGHT;
   keep_failure(exprs, hr_error(HR_UNSUPPORTED, "an index of more than %d divisions", MOST_WEIGHT));
+}
+
+static bool has_limits(const jit_exprs_t *exprs, const jit_expr_t *expr) {
+  for (int i = 0; i < expr->count; i++)
+    if (exprs->symbols[expr->terms[i].symbol].is_limited) return true;
+  return false;
 }
 
 static jit_expr_t *of_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
@@ -250,6 +256,7 @@ static void ask_for_split(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divis
 static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   ask_for_split(exprs, a, divisor);
   jit_symbol_t symbol = {.kind = JIT_SYMBOL_QUOTIENT, .of = a, .divisor = divisor, .vars = a->vars,
+                         .is_limited = has_limits(exprs, a),
                          .low = a->low < 0 ? 0 : a->low / divisor, .high = a->high < 0 ? 0 : a->high / divisor};
   return of_symbol(exprs, &symbol);
 }
@@ -257,6 +264,7 @@ static jit_expr_t *plain_quotient(jit_exprs_t *exprs, const jit_expr_t *a, int64
 static jit_expr_t *plain_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor) {
   ask_for_split(exprs, a, divisor);
   jit_symbol_t symbol = {.kind = JIT_SYMBOL_REMAINDER, .of = a, .divisor = divisor, .vars = a->vars,
+                         .is_limited = has_limits(exprs, a),
                          .low = 0, .high = divisor - 1};
   return of_symbol(exprs, &symbol);
 }
@@ -283,6 +291,39 @@ jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t 
   if (!take_small(exprs, rest, divisor, &g, &upper, &lower)) return plain_remainder(exprs, rest, divisor);
   if (g == divisor) return lower;
   return jit_expr_add(exprs, lower, jit_expr_scale(exprs, jit_expr_remainder(exprs, upper, divisor / g), g));
+}
+
+/* --- limits ---------------------------------------------------------------------------------------------------- */
+
+jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high) {
+  if (a->low >= low && a->high <= high) return make(exprs, a->constant, a->count, a->terms);
+  if (low == high) return jit_expr_constant(exprs, low);
+  jit_symbol_t symbol = {.kind = JIT_SYMBOL_WITHIN, .of = a, .vars = a->vars, .is_limited = true,
+                         .low = a->low < low ? low : a->low, .high = a->high > high ? high : a->high};
+  return of_symbol(exprs, &symbol);
+}
+
+static const jit_expr_t *open_symbol(jit_exprs_t *exprs, const jit_symbol_t *symbol) {
+  const jit_expr_t *of = jit_expr_open(exprs, symbol->of);
+  switch (symbol->kind) {
+    case JIT_SYMBOL_QUOTIENT: return jit_expr_divide(exprs, of, symbol->divisor);
+    case JIT_SYMBOL_REMAINDER: return jit_expr_remainder(exprs, of, symbol->divisor);
+    default: return of;
+  }
+}
+
+const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a) {
+  sum_t sum = {.constant = a->constant};
+  bool is_limited = false;
+  for (int i = 0; i < a->count; i++) {
+    const jit_symbol_t symbol = exprs->symbols[a->terms[i].symbol];
+    is_limited |= symbol.is_limited;
+    if (symbol.is_limited)
+      sum_add(exprs, &sum, open_symbol(exprs, &symbol), a->terms[i].factor);
+    else
+      sum_add_term(exprs, &sum, a->terms[i].symbol, a->terms[i].factor);
+  }
+  return is_limited ? sum_done(exprs, &sum) : a;
 }
 
 /* --- questions ------------------------------------------------------------------------------------------------- */

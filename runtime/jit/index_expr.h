@@ -37,7 +37,8 @@ typedef enum jit_symbol_kind {
   JIT_SYMBOL_LOOP,     /* variable number `index` */
   JIT_SYMBOL_START,    /* the integer that `node` computes, limited to low .. high */
   JIT_SYMBOL_QUOTIENT, /* of / divisor */
-  JIT_SYMBOL_REMAINDER
+  JIT_SYMBOL_REMAINDER,
+  JIT_SYMBOL_WITHIN /* of, where that is low .. high; what it is elsewhere does not matter */
 } jit_symbol_kind_t;
 
 struct jit_node;
@@ -50,6 +51,7 @@ typedef struct jit_symbol {
   struct jit_node *node;
   const jit_expr_t *of;
   int64_t divisor;
+  bool is_limited; /* JIT_SYMBOL_WITHIN, or of such */
   int weight; /* divisions that are written for it, those inside of it again for each place where they stand */
 } jit_symbol_t;
 
@@ -79,6 +81,11 @@ jit_expr_t *jit_expr_without(jit_exprs_t *exprs, const jit_expr_t *a, int symbol
 /* Of values that are not negative; the divisor is positive. */
 jit_expr_t *jit_expr_divide(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
 jit_expr_t *jit_expr_remainder(jit_exprs_t *exprs, const jit_expr_t *a, int64_t divisor);
+
+/* `a`, which is only wanted where it is low .. high: so divisions of what contains it may simplify. */
+jit_expr_t *jit_expr_within(jit_exprs_t *exprs, const jit_expr_t *a, int64_t low, int64_t high);
+/* Without limits, as code computes it: equal to `a` where all of them hold. */
+const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a);
 
 /* The factor of a loop variable where it stands directly; 0: nowhere. */
 int64_t jit_expr_factor(const jit_expr_t *expr, int var);

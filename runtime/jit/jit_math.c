@@ -41,12 +41,13 @@ static LLVMValueRef write_function(jit_code_t *code, const math_op_t *op, const 
   return function;
 }
 
-static LLVMValueRef emit_call(jit_code_t *code, const math_op_t *op, LLVMValueRef x, LLVMValueRef y) {
-  LLVMTypeRef type = llvm()->TypeOf(x), types[2] = {type, type};
+static LLVMValueRef emit_call(jit_code_t *code, const void *row, LLVMValueRef *in) {
+  const math_op_t *op = row;
+  LLVMTypeRef type = llvm()->TypeOf(in[0]), types[2] = {type, type};
   LLVMTypeRef signature = llvm()->FunctionType(type, types, op->emit_2 ? 2 : 1, false);
   char name[64];
   snprintf(name, sizeof name, "math.%s.%dxf%d", op->name, jit_lanes(type), jit_element_bits(type));
-  LLVMValueRef function = llvm()->GetNamedFunction(code->module, name), in[2] = {x, y};
+  LLVMValueRef function = llvm()->GetNamedFunction(code->module, name);
   if (!function) function = write_function(code, op, name, signature);
   return llvm()->BuildCall2(code->builder, signature, function, in, op->emit_2 ? 2 : 1, "");
 }
@@ -54,5 +55,6 @@ static LLVMValueRef emit_call(jit_code_t *code, const math_op_t *op, LLVMValueRe
 LLVMValueRef jit_math_emit(jit_code_t *code, hlo_opcode_t op, LLVMValueRef x, LLVMValueRef y) {
   const math_op_t *row = &math_ops[op];
   hr_assert(row->name);
-  return row->form == IN_PLACE ? emit_body(code, row, x, y) : emit_call(code, row, x, y);
+  if (row->form == IN_PLACE) return emit_body(code, row, x, y);
+  return jit_by_vectors(code, emit_call, row, (LLVMValueRef[]){x, y}, row->emit_2 ? 2 : 1);
 }

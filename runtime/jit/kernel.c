@@ -12,6 +12,7 @@
 #define SHORT_SUM 4
 #define ROW_TERMS 32
 #define RESULTS_LEAST 64 /* that are worth lanes of their own */
+#define SHORT_LINE 4 /* vectors of results */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
 
@@ -47,10 +48,22 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   return kernel->target->vector_bytes / most;
 }
 
+/* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever a vector holds. */
+static bool is_looked_up(const jit_formula_t *formula, const jit_node_t *node) {
+  for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
+    const jit_symbol_t *symbol = &formula->exprs.symbols[node->expr->terms[i].symbol];
+    if (symbol->kind == JIT_SYMBOL_START && symbol->vars) return true;
+  }
+  return false;
+}
+
+#define LOOKED_UP 20 /* times what an addition takes */
+
 /* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_formula_t *formula, double count) {
   double cost = 0;
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made) cost += jit_node_cost(node);
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    cost += is_looked_up(formula, node) ? LOOKED_UP : jit_node_cost(node);
   return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
 }
 
@@ -162,6 +175,14 @@ static bool can_write_out(const jit_kernel_t *kernel) {
   return space->full_count <= most * space->outer_count && knows_reductions(kernel);
 }
 
+/* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned there but are fetched one
+ * by one. */
+static bool has_idle_lanes(const jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  int64_t size = nest->rank > 1 ? nest->sizes[nest->rank - 1] : 0;
+  return size % kernel->lanes && size < SHORT_LINE * kernel->lanes && !jit_inner_fits(kernel);
+}
+
 /* UNSUPPORTED: the kernel is as before. */
 static hr_status_t plan_written_out(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
@@ -169,6 +190,7 @@ static hr_status_t plan_written_out(jit_kernel_t *kernel) {
   kernel->written_out = space->full_count / space->outer_count;
   kernel->form.space.kind = FUSION_LOOP;
   hr_status_t st = jit_loop_plan(kernel);
+  if (!st && has_idle_lanes(kernel)) st = hr_error(HR_UNSUPPORTED, "few results in a line");
   if (hr_status_code(st) != HR_UNSUPPORTED) return st;
   before.arena = kernel->arena;
   *kernel = before;

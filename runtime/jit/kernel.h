@@ -47,7 +47,7 @@ typedef struct jit_root {
 typedef enum jit_reach { JIT_REACH_ALL, JIT_REACH_ROWS, JIT_REACH_PLACE } jit_reach_t;
 
 /* Parts of a loop in which conditions on its variable do not change. */
-#define JIT_MAX_PARTS 8
+#define JIT_MAX_PARTS 24
 typedef struct jit_parts {
   int count;
   int64_t from[JIT_MAX_PARTS], to[JIT_MAX_PARTS];

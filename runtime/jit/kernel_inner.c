@@ -8,7 +8,7 @@
 
 #define MOST_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
 #define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
-#define MOST_NODES_AROUND 640 /* of parts of a loop around it, each of which needs only some of them */
+#define MOST_NODES_AROUND 640 /* of parts of a loop around it, each as many as it needs */
 
 /* The least number of vectors, a multiple of `vectors` and not above `most`, after which the remainder of an index
  * repeats; `vectors` if there is none. */
@@ -26,7 +26,7 @@ int jit_inner_vectors(const jit_kernel_t *kernel) {
   if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
   if (most > MOST_VECTORS) most = MOST_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
-    if (exprs->symbols[s].of)
+    if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
       vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
   for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
     if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
@@ -118,6 +118,31 @@ static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_par
   }
 }
 
+/* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the part from .. to. */
+static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from, int64_t to) {
+  bool inside, is_chosen = false;
+  if (!node || node->epoch == kernel->formula->last_epoch) return 0;
+  node->epoch = kernel->formula->last_epoch;
+  const jit_node_t *choice = node->kind == JIT_OP && node->op == HLO_SELECT ? node->args[0] : NULL;
+  if (choice && choice->kind == JIT_RANGE)
+    is_chosen = jit_part_decides(&kernel->formula->exprs, choice->expr, var, from, to, choice->low, choice->high,
+                                 &inside);
+  if (is_chosen) return needed_nodes(kernel, node->args[inside ? 1 : 2], var, from, to);
+  int64_t count = 1 + needed_nodes(kernel, node->guard, var, from, to);
+  for (int k = 0; k < node->arg_count; k++) count += needed_nodes(kernel, node->args[k], var, from, to);
+  return count;
+}
+
+static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_parts_t *parts) {
+  int64_t count = 0;
+  for (int p = 0; p < parts->count; p++) {
+    kernel->formula->last_epoch++;
+    for (int r = 0; r < kernel->root_count; r++)
+      count += needed_nodes(kernel, kernel->roots[r].value, var, parts->from[p], parts->to[p]);
+  }
+  return count;
+}
+
 void jit_outer_parts(jit_kernel_t *kernel) {
   int inner = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
   jit_parts_t parts;
@@ -125,7 +150,7 @@ void jit_outer_parts(jit_kernel_t *kernel) {
   if (kernel->has_tiles || kernel->lanes == 1) return;
   for (int var = 0; var < inner && !kernel->parts.count; var++) {
     find_parts(kernel, var, &parts);
-    bool is_large = parts.count * kernel->formula->node_count * kernel->vectors > MOST_NODES_AROUND;
+    bool is_large = nodes_of_parts(kernel, var, &parts) * kernel->vectors > MOST_NODES_AROUND;
     if (parts.count > 1 && parts.to[parts.count - 1] == kernel->nest.sizes[var] && !is_large)
       kernel->part_var = var, kernel->parts = parts;
   }

@@ -6,6 +6,7 @@
 
 #define NODES_MAX 6000
 #define WRITTEN_OUT_MAX 480 /* with reductions written out */
+#define LANES_LEAST 4
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
@@ -104,6 +105,15 @@ static void choose_unrolled(jit_kernel_t *kernel) {
   kernel->unrolled = (int)nest->sizes[last];
 }
 
+/* Lines that are shorter than half a vector have one of their own width: what is written through a mask is not there for
+ * the next line's load, if that lies over it in place, until it has gone all the way to the cache. */
+static void choose_narrow(jit_kernel_t *kernel) {
+  const jit_nest_t *nest = &kernel->nest;
+  if (kernel->written_out || kernel->unrolled || kernel->has_tiles) return;
+  while (nest->rank > 1 && kernel->lanes > LANES_LEAST && 2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
+    kernel->lanes /= 2;
+}
+
 /* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_reach. */
 static void choose_grid(jit_kernel_t *kernel) {
   const op_native_grid_t *grid = &kernel->behind;
@@ -194,6 +204,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   HR_TRY(choose_nest(kernel));
   if (!kernel->nest.rank) kernel->lanes = 1;
   choose_unrolled(kernel);
+  choose_narrow(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
   if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));

@@ -255,6 +255,11 @@ static void set_metadata(LLVMValueRef value, unsigned kind, LLVMValueRef node) {
   if (kind) VALUE(value)->streams = true;
 }
 
+static LLVMValueRef build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef index,
+                                 const char *name);
+static LLVMValueRef build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask,
+                                  const char *name);
+
 /* --- the builder ------------------------------------------------------------------------------------------------- */
 
 static LLVMBuilderRef builder_create(LLVMContextRef context) {
@@ -298,13 +303,21 @@ static own_value_t *append(own_builder_t *b, own_op_t op, own_type_t *type, own_
   return instr;
 }
 
+own_value_t *own_build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, int predicate, own_value_t *const *args,
+                       int count) {
+  own_value_t *folded = own_fold(op, type, predicate, args, count);
+  if (folded) return folded;
+  if (own_op_flags[op] & OWN_COMMUTES && own_is_constant(args[0]) && !own_is_constant(args[1]) &&
+      !own_is_float(type))
+    return own_build(builder, op, type, predicate, (own_value_t *[]){args[1], args[0]}, 2);
+  own_value_t *made = append(BUILDER(builder), op, type, args, count);
+  made->predicate = predicate;
+  return made;
+}
+
 static LLVMValueRef build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, int predicate, LLVMValueRef *args,
                           int count) {
-  own_value_t *folded = own_fold(op, type, predicate, (own_value_t **)args, count);
-  if (folded) return (LLVMValueRef)folded;
-  own_value_t *made = append(BUILDER(builder), op, type, (own_value_t **)args, count);
-  made->predicate = predicate;
-  return (LLVMValueRef)made;
+  return (LLVMValueRef)own_build(builder, op, type, predicate, (own_value_t **)args, count);
 }
 
 static own_type_t *void_of(LLVMBuilderRef builder) {
@@ -366,33 +379,25 @@ static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockR
   }
 BINARY(build_add, OWN_ADD)
 BINARY(build_sub, OWN_SUB)
-BINARY(build_mul, OWN_MUL)
-BINARY(build_plain_udiv, OWN_UDIV)
-BINARY(build_sdiv, OWN_SDIV)
-BINARY(build_plain_urem, OWN_UREM)
-BINARY(build_srem, OWN_SREM)
 BINARY(build_and, OWN_AND)
 BINARY(build_or, OWN_OR)
 BINARY(build_xor, OWN_XOR)
-BINARY(build_shl, OWN_SHL)
-BINARY(build_lshr, OWN_LSHR)
-BINARY(build_ashr, OWN_ASHR)
 BINARY(build_fadd, OWN_FADD)
 BINARY(build_fsub, OWN_FSUB)
 BINARY(build_fmul, OWN_FMUL)
 BINARY(build_fdiv, OWN_FDIV)
 #undef BINARY
 
-static LLVMValueRef build_udiv(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *name) {
-  LLVMValueRef quotient = own_divide(b, x, y);
-  return quotient ? quotient : build_plain_udiv(b, x, y, name);
-}
-
-static LLVMValueRef build_urem(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *name) {
-  LLVMValueRef quotient = own_divide(b, x, y);
-  if (!quotient) return build_plain_urem(b, x, y, name);
-  return build_sub(b, x, build_mul(b, quotient, y, ""), name);
-}
+#define DIVISION(name, op)                                                                             \
+  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
+    (void)unused;                                                                                      \
+    return own_divide(b, op, x, y);                                                                    \
+  }
+DIVISION(build_udiv, OWN_UDIV)
+DIVISION(build_sdiv, OWN_SDIV)
+DIVISION(build_urem, OWN_UREM)
+DIVISION(build_srem, OWN_SREM)
+#undef DIVISION
 
 static LLVMValueRef build_neg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
   return build_sub(b, const_null(type_of(x)), x, name);
@@ -413,9 +418,28 @@ static own_type_t *truth_of(const own_type_t *type) {
   return type->kind == LLVMVectorTypeKind ? own_vector_of(truth, type->lanes) : truth;
 }
 
+static bool are_bits(LLVMValueRef x) { return VALUE(x)->type->kind == LLVMVectorTypeKind && VALUE(x)->type->bits == 1; }
+
+/* Bits of vectors, which masks hold, are compared by what is true of them: of signed ones 1 is the lesser. */
+static LLVMValueRef build_compare_bits(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y) {
+  switch (how) {
+    case LLVMIntNE: return build_xor(b, x, y, "");
+    case LLVMIntUGT:
+    case LLVMIntSLT: return build_and(b, x, build_not(b, y, ""), "");
+    case LLVMIntULT:
+    case LLVMIntSGT: return build_and(b, y, build_not(b, x, ""), "");
+    case LLVMIntUGE:
+    case LLVMIntSLE: return build_or(b, x, build_not(b, y, ""), "");
+    case LLVMIntULE:
+    case LLVMIntSGE: return build_or(b, y, build_not(b, x, ""), "");
+    default: return build_not(b, build_xor(b, x, y, ""), "");
+  }
+}
+
 static LLVMValueRef build_icmp(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y,
                                const char *name) {
   (void)name;
+  if (are_bits(x)) return build_compare_bits(b, how, x, y);
   return build(b, OWN_ICMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
 }
 
@@ -425,9 +449,23 @@ static LLVMValueRef build_fcmp(LLVMBuilderRef b, LLVMRealPredicate how, LLVMValu
   return build(b, OWN_FCMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
 }
 
+static LLVMValueRef splat(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef type) {
+  LLVMTypeRef i32 = scalar((LLVMContextRef)BUILDER(b)->context, LLVMIntegerTypeKind, 32);
+  LLVMTypeRef places = type_vector(i32, TYPE(type)->lanes);
+  LLVMValueRef first = build_insert(b, const_poison(type), value, const_null(i32), "");
+  return build_shuffle(b, first, const_poison(type), const_null(places), "");
+}
+
+/* y ^ (condition & (x ^ y)) */
+static LLVMValueRef build_select_bits(LLVMBuilderRef b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y) {
+  if (!are_bits(condition)) condition = splat(b, condition, type_of(x));
+  return build_xor(b, build_and(b, condition, build_xor(b, x, y, ""), ""), y, "");
+}
+
 static LLVMValueRef build_select(LLVMBuilderRef b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y,
                                  const char *name) {
   (void)name;
+  if (are_bits(x)) return build_select_bits(b, condition, x, y);
   return build(b, OWN_SELECT, VALUE(x)->type, 0, (LLVMValueRef[]){condition, x, y}, 3);
 }
 
@@ -441,11 +479,58 @@ CAST(build_zext, OWN_ZEXT)
 CAST(build_sext, OWN_SEXT)
 CAST(build_fptrunc, OWN_FPTRUNC)
 CAST(build_fpext, OWN_FPEXT)
-CAST(build_fptosi, OWN_FPTOSI)
-CAST(build_fptoui, OWN_FPTOUI)
-CAST(build_sitofp, OWN_SITOFP)
-CAST(build_uitofp, OWN_UITOFP)
 #undef CAST
+
+static LLVMTypeRef like(LLVMTypeRef type, LLVMTypeKind kind, unsigned bits) {
+  own_type_t *element = own_type_of(TYPE(type)->context, kind, bits);
+  return (LLVMTypeRef)(TYPE(type)->kind == LLVMVectorTypeKind ? own_vector_of(element, TYPE(type)->lanes) : element);
+}
+
+/* Processors know integers and floats of 32 and 64 bits: narrower ones are those first, without loss. */
+static LLVMValueRef build_to_float(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMTypeRef type) {
+  LLVMTypeRef i32 = like(type, LLVMIntegerTypeKind, 32), f32 = like(type, LLVMFloatTypeKind, 32);
+  if (VALUE(x)->type->bits < 32) x = (op == OWN_SITOFP ? build_sext : build_zext)(b, x, i32, ""), op = OWN_SITOFP;
+  if (TYPE(type)->bits == 16) return build_fptrunc(b, build(b, op, TYPE(f32), 0, &x, 1), type, "");
+  return build(b, op, TYPE(type), 0, &x, 1);
+}
+
+static LLVMValueRef build_to_integer(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMTypeRef type) {
+  LLVMTypeRef i32 = like(type, LLVMIntegerTypeKind, 32), f32 = like(type, LLVMFloatTypeKind, 32);
+  if (VALUE(x)->type->bits == 16) x = build_fpext(b, x, f32, "");
+  if (TYPE(type)->bits < 32) return build_trunc(b, build(b, OWN_FPTOSI, TYPE(i32), 0, &x, 1), type, "");
+  return build(b, op, TYPE(type), 0, &x, 1);
+}
+
+#define CONVERSION(name, op, build_it)                                                                 \
+  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *unused) {   \
+    (void)unused;                                                                                      \
+    return build_it(b, op, x, type);                                                                   \
+  }
+CONVERSION(build_fptosi, OWN_FPTOSI, build_to_integer)
+CONVERSION(build_fptoui, OWN_FPTOUI, build_to_integer)
+CONVERSION(build_sitofp, OWN_SITOFP, build_to_float)
+CONVERSION(build_uitofp, OWN_UITOFP, build_to_float)
+#undef CONVERSION
+
+/* Bytes, for which vectors have no instruction, are computed as 16 bits. */
+static LLVMValueRef build_bytes(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMValueRef y) {
+  own_type_t *type = VALUE(x)->type;
+  if (type->kind != LLVMVectorTypeKind || type->bits != 8) return build(b, op, type, 0, (LLVMValueRef[]){x, y}, 2);
+  LLVMTypeRef wide = like((LLVMTypeRef)type, LLVMIntegerTypeKind, 16);
+  x = (op == OWN_ASHR ? build_sext : build_zext)(b, x, wide, ""), y = build_zext(b, y, wide, "");
+  return build_trunc(b, build(b, op, TYPE(wide), 0, (LLVMValueRef[]){x, y}, 2), (LLVMTypeRef)type, "");
+}
+
+#define OF_BYTES(name, op)                                                                             \
+  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
+    (void)unused;                                                                                      \
+    return build_bytes(b, op, x, y);                                                                   \
+  }
+OF_BYTES(build_mul, OWN_MUL)
+OF_BYTES(build_shl, OWN_SHL)
+OF_BYTES(build_lshr, OWN_LSHR)
+OF_BYTES(build_ashr, OWN_ASHR)
+#undef OF_BYTES
 
 static LLVMValueRef build_bitcast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *name) {
   const own_type_t *from = VALUE(x)->type;
@@ -501,25 +586,61 @@ static LLVMValueRef build_gep(LLVMBuilderRef b, LLVMTypeRef element, LLVMValueRe
   return (LLVMValueRef)made;
 }
 
+/* Of a lane that is not known yet: the vector is put into memory. */
+static LLVMValueRef build_extract_at(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef index) {
+  LLVMTypeRef i64 = type_i64((LLVMContextRef)BUILDER(b)->context), element = type_element(type_of(vector));
+  LLVMValueRef place = build_alloca(b, type_of(vector), ""), lane = build_int_cast(b, index, i64, false, "");
+  build_store(b, vector, place);
+  return build_load(b, element, build_gep(b, element, place, &lane, 1, ""), "");
+}
+
 static LLVMValueRef build_extract(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef index, const char *name) {
   (void)name;
   if (own_is_constant(VALUE(vector)) && own_is_constant(VALUE(index)))
     return const_lane(vector, (unsigned)VALUE(index)->lanes[0]);
+  if (!own_is_constant(VALUE(index))) return build_extract_at(b, vector, index);
   return (LLVMValueRef)append(BUILDER(b), OWN_EXTRACT, VALUE(vector)->type->element,
                               (own_value_t *[]){VALUE(vector), VALUE(index)}, 2);
+}
+
+/* All lanes are the value; the one that is meant is chosen. */
+static LLVMValueRef build_insert_at(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef lane) {
+  own_type_t *type = VALUE(vector)->type;
+  LLVMTypeRef places = (LLVMTypeRef)own_vector_of(VALUE(lane)->type, type->lanes);
+  uint64_t numbers[1024];
+  hr_assert(type->lanes <= 1024);
+  for (unsigned i = 0; i < type->lanes; i++) numbers[i] = i;
+  LLVMValueRef all = splat(b, value, (LLVMTypeRef)type), at = splat(b, lane, places);
+  LLVMValueRef is_it = build_icmp(b, LLVMIntEQ, at, (LLVMValueRef)own_constant(TYPE(places), numbers, false), "");
+  return build_select(b, is_it, all, vector, "");
 }
 
 static LLVMValueRef build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef index,
                                  const char *name) {
   own_value_t *args[] = {VALUE(vector), VALUE(value), VALUE(index)};
   (void)name;
+  if (!own_is_constant(args[2]) || args[2]->lanes[0]) return build_insert_at(b, vector, value, index);
   return (LLVMValueRef)append(BUILDER(b), OWN_INSERT, args[0]->type, args, 3);
+}
+
+/* Lanes of 128 bits, which are a complex number each, as two lanes. */
+static LLVMValueRef shuffle_pairs(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const own_value_t *mask) {
+  own_type_t *i64 = own_type_of(mask->type->context, LLVMIntegerTypeKind, 64);
+  LLVMTypeRef pairs = type_vector((LLVMTypeRef)i64, 2 * VALUE(x)->type->lanes);
+  LLVMTypeRef type = type_vector(type_element(type_of(x)), mask->type->lanes);
+  uint64_t order[1024];
+  hr_assert(mask->type->lanes <= 512);
+  for (unsigned i = 0; i < 2 * mask->type->lanes; i++) order[i] = 2 * mask->lanes[i / 2] + i % 2;
+  own_value_t *wider = own_constant(own_vector_of(mask->type->element, 2 * mask->type->lanes), order, false);
+  y = VALUE(y)->is_poison ? const_poison(pairs) : build_bitcast(b, y, pairs, "");
+  return build_bitcast(b, build_shuffle(b, build_bitcast(b, x, pairs, ""), y, (LLVMValueRef)wider, ""), type, "");
 }
 
 static LLVMValueRef build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask,
                                   const char *name) {
   own_type_t *type = own_vector_of(VALUE(x)->type->element, VALUE(mask)->type->lanes);
   (void)name;
+  if (type->bits == 128) return shuffle_pairs(b, x, y, VALUE(mask));
   LLVMValueRef made = build(b, OWN_SHUFFLE, type, 0, (LLVMValueRef[]){x, y, mask}, 3);
   if (VALUE(made)->op == OWN_SHUFFLE) VALUE(made)->lanes = VALUE(mask)->lanes;
   return made;

@@ -1,5 +1,8 @@
 /* Own code on its way to machine code: what its steps share. A function goes through them one after the other:
  *   own_order      blocks in the order of the code, what nobody wants left out, what becomes part of its users
+ *   own_split      (in own_order) vectors that registers have
+ *   own_common     (in own_order) what is computed more often than it changes
+ *   own_late       (in own_order) instructions down to where they are needed
  *   own_live       from where to where each value is needed
  *   own_registers  a register or a place on the stack for each value
  *   own_select     instructions */
@@ -44,6 +47,8 @@ typedef struct own_code {
   int kept_count;
   int64_t frame_bytes;
   bool calls;        /* others */
+  bool keeps_all;    /* vectors and masks that it does not use itself, when it calls functions elsewhere */
+  int64_t kept_at;   /* where those are: the frame's bytes up to them */
   uint32_t changed[OWN_CLASSES]; /* registers that those change */
   uint32_t used[OWN_CLASSES]; /* registers, as bits */
   int *labels;       /* by a block's index */
@@ -53,14 +58,25 @@ typedef struct own_code {
 /* Of a function whose code is not made here, which may change all registers but a few general ones? */
 bool own_calls_elsewhere(const own_value_t *call);
 
+/* Does it give a value to own code, which goes on with its registers? It calls functions elsewhere where it is slow
+ * anyway, and keeps all vectors and masks for its caller then. */
+static inline bool own_keeps_vectors(const own_function_t *function) {
+  return function->type->element->kind != LLVMVoidTypeKind;
+}
+
 /* Registers that own_select computes in, between reading and writing. */
 #define OWN_SCRATCH_VECTOR 29 /* this and the two after it */
 #define OWN_SCRATCH_MASK 7
 /* ax, cx and dx, too. */
 
+#define OWN_VECTOR_BITS 512 /* of a register */
+#define OWN_SLOT_BYTES 64  /* of a value on the stack */
 #define OWN_ARGUMENTS 8 /* of a call, and what is called */
 
 hr_status_t own_order(own_code_t *code);
+hr_status_t own_split(own_code_t *code);
+hr_status_t own_common(own_code_t *code);
+void own_late(own_code_t *code);
 hr_status_t own_live(own_code_t *code);
 hr_status_t own_registers(own_code_t *code);
 hr_status_t own_select(own_code_t *code);
@@ -70,6 +86,13 @@ static inline bool own_is_truth(const own_type_t *type) { return type->bits == 1
 static inline bool own_has_result(const own_value_t *value) { return value->type->kind != LLVMVoidTypeKind; }
 /* Bits of all lanes. */
 static inline unsigned own_width(const own_type_t *type) { return type->bits * type->lanes; }
+
+/* Does it compute from its arguments alone, and nothing else? */
+bool own_is_plain(const own_value_t *instr);
+/* Takes it from its block. */
+void own_unlink(own_value_t *instr);
+/* Each instruction reads what there is instead of its arguments. */
+void own_read_instead(own_code_t *code);
 
 /* Calls `each` for the values that an instruction reads: in place of those that are a part of it, what they read.
  * Constants are left out; so are arguments of phis. */

@@ -254,8 +254,7 @@ static void select_widening(own_code_t *code, own_value_t *instr) {
 
 static void select_load(own_code_t *code, own_value_t *instr) {
   int to = own_result(code, instr, X86_DX);
-  if (instr->type->bits < 8) own_lacks(code, "bits in memory");
-  x86_load(&code->x, to, own_address(code, instr->args[0]), instr->type->bits);
+  x86_load(&code->x, to, own_address(code, instr->args[0]), instr->type->bits < 8 ? 8 : instr->type->bits);
   own_done(code, instr, to);
 }
 

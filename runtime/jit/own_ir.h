@@ -56,14 +56,18 @@ struct own_value {
   own_block_t *block;   /* NULL: of no block */
   own_value_t *before, *after;
   uint64_t *lanes;      /* of a constant: the bits of each lane; of a shuffle: its mask */
-  own_value_t *next;    /* of the context's constants */
+  own_value_t *next;    /* of the context's constants; of a block, as it was */
   own_function_t *function; /* OWN_FUNCTION: not an intrinsic */
   unsigned align;
   bool is_poison, streams;
+  own_value_t **parts;  /* NULL: it is whole; else it is these, each of part_lanes lanes but for the last */
+  unsigned part_lanes;
+  own_value_t *instead; /* NULL: nothing; else this is read, and it is in no block */
   /* while code is made */
   int number, position, uses;
   own_value_t *user;    /* one of them */
   bool is_wanted;
+  bool is_placed;       /* in its block, where it is to be */
   bool is_folded;       /* its code is a part of its users' */
 };
 
@@ -115,9 +119,11 @@ void *own_alloc(own_context_t *context, size_t size_bytes); /* cleared */
 /* The result of an op that is known while it is written: on constants, or one of its arguments; NULL: it must be
  * computed. */
 own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t *const *args, int count);
-/* x / divisor of numbers without signs, by multiplications; NULL: they are of another kind, or the divisor is not
- * known. */
-LLVMValueRef own_divide(LLVMBuilderRef builder, LLVMValueRef x, LLVMValueRef divisor);
+/* The op at the builder's place, or what it folds to. */
+own_value_t *own_build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, int predicate, own_value_t *const *args,
+                       int count);
+/* x / y or its rest, as the op says: vectors by other ops, which they have. */
+LLVMValueRef own_divide(LLVMBuilderRef builder, own_op_t op, LLVMValueRef x, LLVMValueRef y);
 
 static inline bool own_is_constant(const own_value_t *value) { return value->op == OWN_CONSTANT; }
 static inline bool own_is_float(const own_type_t *type) {

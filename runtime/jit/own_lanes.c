@@ -5,29 +5,57 @@
 
 static bool is_general(const own_type_t *type) { return own_class_of(type) == OWN_GENERAL; }
 
-/* Lanes by so many further down, those of the other end after them. */
+/* Lanes by so many further down, those of the other end after them: of at least 32 bits, or as the same number of
+ * those. */
 static void turn(own_code_t *code, const own_type_t *type, int to, int from, unsigned by) {
   own_emit_registers(code, X86_OP(1, 3, type->bits == 64, 0x03), own_width_of(code, type), to, from, from);
-  x86_byte(&code->x, by);
+  x86_byte(&code->x, type->bits < 32 ? by * type->bits / 32 : by);
+}
+
+/* Of up to 128 bits: lanes by so many further down, and zeros after them. */
+static void shift_down(own_code_t *code, const own_type_t *type, int to, int from, unsigned by) {
+  own_emit_registers(code, X86_OP(1, 1, 0, 0x73), 0, 3, to, from);
+  x86_byte(&code->x, by * type->bits / 8);
+}
+
+/* The lanes from one on come first; what follows the last one is anything. */
+static void lower(own_code_t *code, const own_type_t *type, int to, int from, unsigned by) {
+  if (own_width(type) <= 128)
+    shift_down(code, type, to, from, by);
+  else if (by * type->bits % 32 == 0)
+    turn(code, type, to, from, by);
+  else
+    own_lacks(code, "such a lane");
 }
 
 /* --- one lane ---------------------------------------------------------------------------------------------------- */
 
-static void select_lane(own_code_t *code, own_value_t *instr) {
+static void select_bit(own_code_t *code, own_value_t *instr) {
+  int to = own_result(code, instr, X86_AX), lane = (int)instr->args[1]->lanes[0];
+  x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE, own_mask(code, instr->args[0], OWN_SCRATCH_MASK));
+  if (lane) x86_shift_constant(&code->x, X86_SHR, true, to, lane);
+  x86_alu_constant(&code->x, X86_AND, false, to, 1);
+  own_done(code, instr, to);
+}
+
+static void select_lane_of_vector(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->args[0]->type;
   unsigned lane = (unsigned)instr->args[1]->lanes[0];
-  if (!own_is_constant(instr->args[1]) || own_is_truth(type) || (type->bits < 32 && lane)) {
-    own_lacks(code, "such a lane");
-    return;
-  }
   int from = own_vector(code, instr->args[0], SCRATCH);
-  if (lane) turn(code, type, SCRATCH + 2, from, lane), from = SCRATCH + 2;
+  if (lane) lower(code, type, SCRATCH + 2, from, lane), from = SCRATCH + 2;
   if (is_general(instr->type)) {
     int to = own_result(code, instr, X86_AX);
     own_emit_registers(code, X86_OP(1, 1, type->bits == 64, 0x7e), 0, from, X86_NONE, to);
     from = to;
   }
   own_done(code, instr, from);
+}
+
+static void select_lane(own_code_t *code, own_value_t *instr) {
+  if (!own_is_constant(instr->args[1]))
+    own_lacks(code, "such a lane");
+  else
+    (own_is_truth(instr->type) ? select_bit : select_lane_of_vector)(code, instr);
 }
 
 /* Into the first lane of what is nothing else yet: the others may be anything. */
@@ -87,10 +115,12 @@ static void select_splat(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
-/* Lanes that an order is written with: those of the wider side, whose others may be anything. */
+/* Lanes that an order is written with: those of the wider side or of the narrowest registers, whose others may be
+ * anything. */
 static unsigned lanes_ordered(const own_value_t *shuffle) {
-  unsigned from = shuffle->args[0]->type->lanes, to = shuffle->type->lanes;
-  return from > to ? from : to;
+  unsigned from = shuffle->args[0]->type->lanes, to = shuffle->type->lanes, least = 128 / shuffle->type->bits;
+  unsigned lanes = from > to ? from : to;
+  return lanes > least ? lanes : least;
 }
 
 /* The order as a constant of elements as wide as those that it orders. */
@@ -105,25 +135,28 @@ static own_value_t *order_of(const own_value_t *shuffle) {
 
 /* As a constant for pshufb: where bytes of this source go, zeros elsewhere. */
 static own_value_t *bytes_of(const own_value_t *shuffle, uint64_t source) {
-  uint64_t lanes[16];
-  for (int i = 0; i < 16; i++) lanes[i] = shuffle->lanes[i] / 16 == source ? shuffle->lanes[i] % 16 : 0x80;
-  return own_constant(shuffle->type, lanes, false);
+  uint64_t lanes[16], from = shuffle->args[0]->type->lanes;
+  for (unsigned i = 0; i < 16; i++) {
+    bool is_here = i < shuffle->type->lanes && shuffle->lanes[i] / from == source;
+    lanes[i] = is_here ? shuffle->lanes[i] % from : 0x80;
+  }
+  return own_constant(own_vector_of(shuffle->type->element, 16), lanes, false);
 }
 
 static void select_order_of_bytes(own_code_t *code, own_value_t *instr) {
   const x86_opcode_t pshufb = X86_OP(1, 2, 0, 0x00), por = X86_OP(1, 1, 0, 0xeb);
-  own_emit(code, pshufb, instr->type, SCRATCH + 2, own_vector(code, instr->args[0], SCRATCH), bytes_of(instr, 0),
-           SCRATCH + 1);
-  own_emit(code, pshufb, instr->type, SCRATCH, own_vector(code, instr->args[1], SCRATCH), bytes_of(instr, 1),
-           SCRATCH + 1);
+  for (int k = 2; k-- > 0;) {
+    own_value_t *bytes = bytes_of(instr, (uint64_t)k);
+    int from = own_vector(code, instr->args[k], SCRATCH);
+    own_emit(code, pshufb, bytes->type, SCRATCH + 2 * !k, from, bytes, SCRATCH + 1);
+  }
   own_emit_registers(code, por, 0, SCRATCH + 2, SCRATCH + 2, SCRATCH);
   own_done(code, instr, SCRATCH + 2);
 }
 
 static void select_order(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->args[0]->type->lanes > instr->type->lanes ? instr->args[0]->type : instr->type;
-  bool is_same = instr->args[0]->type == instr->type;
-  if (type->bits < 16 ? !is_same || own_width(type) != 128 : own_width(type) < 128 || own_width(type) > 512) {
+  if (own_width(type) > (type->bits == 8 ? 128 : 512)) {
     own_lacks(code, "such an order");
     return;
   }
@@ -152,45 +185,84 @@ static void select_join(own_code_t *code, own_value_t *instr) {
   int to = own_result(code, instr, SCRATCH + 2), low = own_vector(code, instr->args[0], SCRATCH);
   int high = own_vector(code, instr->args[1], SCRATCH + 1), width = own_width_of(code, instr->type);
   unsigned bits = own_width(half);
-  if (bits == 64) {
-    own_emit_registers(code, X86_OP(1, 1, 1, 0x6c), 0, to, low, high);
-  } else if (bits == 128 || bits == 256) {
+  if (bits <= 64) { /* halves in turn, of which there is one */
+    unsigned byte = bits == 64 ? 0x6c : bits == 32 ? 0x62 : bits == 16 ? 0x61 : 0x60;
+    own_emit_registers(code, X86_OP(1, 1, bits == 64, byte), 0, to, low, high);
+  } else {
     own_emit_registers(code, X86_OP(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low, high);
     x86_byte(&code->x, 1);
-  } else {
-    own_lacks(code, "such a join");
   }
   own_done(code, instr, to);
 }
 
 typedef enum shuffle { IS_SPLAT, IS_PART, IS_JOIN, IS_ORDER } shuffle_t;
 
+/* Can lanes that a shuffle takes from one of its first argument on be lowered? */
+static bool can_lower(const own_value_t *instr) {
+  const own_type_t *from = instr->args[0]->type;
+  uint64_t first = instr->lanes[0];
+  bool turns = first + instr->type->lanes > from->lanes;
+  if (!first || own_is_truth(from) || (own_width(from) <= 128 && !turns)) return true;
+  return own_width(from) >= 128 && first * from->bits % 32 == 0;
+}
+
 static shuffle_t kind_of(const own_value_t *instr) {
   const own_type_t *from = instr->args[0]->type;
   unsigned lanes = instr->type->lanes;
   if (is_all_first(instr)) return IS_SPLAT;
-  if (lanes <= from->lanes && is_run(instr, instr->lanes[0], from->lanes) &&
-      (!instr->lanes[0] || (from->bits >= 32 && own_width(from) >= 128)))
-    return IS_PART;
+  if (lanes <= from->lanes && is_run(instr, instr->lanes[0], from->lanes) && can_lower(instr)) return IS_PART;
   return lanes == 2 * from->lanes && is_run(instr, 0, lanes) ? IS_JOIN : IS_ORDER;
 }
 
 static void select_part(own_code_t *code, own_value_t *instr) {
+  const own_type_t *from = instr->args[0]->type;
   int value = own_vector(code, instr->args[0], SCRATCH);
   unsigned first = (unsigned)instr->lanes[0];
-  if (first) turn(code, instr->args[0]->type, SCRATCH + 2, value, first), value = SCRATCH + 2;
+  bool turns = first + instr->type->lanes > from->lanes;
+  if (first) (turns ? turn : lower)(code, from, SCRATCH + 2, value, first), value = SCRATCH + 2;
   own_done(code, instr, value);
 }
 
+/* Bits from one on, those before it after them. */
+static void select_part_of_bits(own_code_t *code, own_value_t *instr) {
+  unsigned all = instr->args[0]->type->lanes, first = (unsigned)instr->lanes[0];
+  int from = own_mask(code, instr->args[0], OWN_SCRATCH_MASK);
+  if (first) {
+    x86_mask_shift(&code->x, true, 0, from, (int)(all - first));
+    x86_mask_shift(&code->x, false, OWN_SCRATCH_MASK, from, (int)first);
+    if (first + instr->type->lanes > all)
+      x86_mask(&code->x, 0, true, true, 0x45, OWN_SCRATCH_MASK, OWN_SCRATCH_MASK, 0);
+    from = OWN_SCRATCH_MASK;
+  }
+  own_done(code, instr, from);
+}
+
+static void select_join_of_bits(own_code_t *code, own_value_t *instr) {
+  unsigned half = instr->args[0]->type->lanes;
+  int up = 64 - (int)half;
+  x86_mask_shift(&code->x, true, 0, own_mask(code, instr->args[0], 0), up);
+  x86_mask_shift(&code->x, false, 0, 0, up);
+  x86_mask_shift(&code->x, true, OWN_SCRATCH_MASK, own_mask(code, instr->args[1], OWN_SCRATCH_MASK), (int)half);
+  x86_mask(&code->x, 0, true, true, 0x45, OWN_SCRATCH_MASK, OWN_SCRATCH_MASK, 0);
+  own_done(code, instr, OWN_SCRATCH_MASK);
+}
+
+static void select_shuffle_of_bits(own_code_t *code, own_value_t *instr) {
+  switch (kind_of(instr)) {
+    case IS_SPLAT: select_splat(code, instr); return;
+    case IS_PART: select_part_of_bits(code, instr); return;
+    case IS_JOIN: select_join_of_bits(code, instr); return;
+    default: own_lacks(code, "an order of bits");
+  }
+}
+
 static void select_shuffle(own_code_t *code, own_value_t *instr) {
-  shuffle_t kind = kind_of(instr);
-  if (kind != IS_SPLAT && own_is_truth(instr->type))
-    own_lacks(code, "an order of bits");
-  else
-    (kind == IS_SPLAT  ? select_splat
-     : kind == IS_PART ? select_part
-     : kind == IS_JOIN ? select_join
-                       : select_order)(code, instr);
+  switch (kind_of(instr)) {
+    case IS_SPLAT: select_splat(code, instr); return;
+    case IS_PART: select_part(code, instr); return;
+    case IS_JOIN: select_join(code, instr); return;
+    default: select_order(code, instr);
+  }
 }
 
 own_value_t *own_constant_read(const own_value_t *instr, int k) {
@@ -209,7 +281,7 @@ bool own_select_lanes(own_code_t *code, own_value_t *instr) {
   switch (instr->op) {
     case OWN_EXTRACT: select_lane(code, instr); return true;
     case OWN_INSERT: select_insertion(code, instr); return true;
-    case OWN_SHUFFLE: select_shuffle(code, instr); return true;
+    case OWN_SHUFFLE: (own_is_truth(instr->type) ? select_shuffle_of_bits : select_shuffle)(code, instr); return true;
     default: return false;
   }
 }

@@ -137,8 +137,10 @@ static uint32_t changed_by(const own_value_t *call, own_class_t kind) {
 }
 
 static void cross_call(own_code_t *code, const own_value_t *call) {
-  code->calls = true;
-  for (own_class_t kind = OWN_GENERAL; kind < OWN_CLASSES; kind++) code->changed[kind] |= changed_by(call, kind);
+  bool keeps = own_calls_elsewhere(call) && own_keeps_vectors(code->function);
+  code->calls = true, code->keeps_all |= keeps;
+  for (own_class_t kind = OWN_GENERAL; kind < OWN_CLASSES; kind++)
+    if (!keeps || kind == OWN_GENERAL) code->changed[kind] |= changed_by(call, kind);
   for (int n = 0; n < code->home_count; n++) {
     own_home_t *home = &code->homes[n];
     if (home->from >= call->position || home->to <= call->position) continue;

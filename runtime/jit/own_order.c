@@ -62,17 +62,19 @@ static hr_status_t order_blocks(own_code_t *code) {
 
 static bool is_address(const own_value_t *value) { return value->op == OWN_GEP; }
 
+static bool is_distance(const own_value_t *index) { return own_is_constant(index) && index->type->lanes == 1; }
+
 static bool has_index(const own_value_t *gep) {
-  if (!own_is_constant(gep->args[1])) return true;
+  if (!is_distance(gep->args[1])) return true;
   return is_address(gep->args[0]) && has_index(gep->args[0]);
 }
 
 static bool fits_operand(const own_value_t *gep) {
   const own_value_t *index = gep->args[1];
   int size = gep->predicate;
-  if (own_is_constant(index)) {
+  if (is_distance(index)) {
     int64_t distance = own_signed(index->lanes[0], index->type->bits) * size;
-    return index->type->lanes == 1 && distance > -(1 << 30) && distance < 1 << 30;
+    return distance > -(1 << 30) && distance < 1 << 30;
   }
   bool is_scale = size == 1 || size == 2 || size == 4 || size == 8;
   return is_scale && (index->type->bits == 64 || index->type->lanes > 1);
@@ -89,7 +91,7 @@ static bool takes_address(const own_value_t *user, int k, const own_value_t *gep
     case OWN_STORE:
     case OWN_SCATTER:
     case OWN_MASKED_STORE: return k == 1 && is_near;
-    case OWN_GEP: return k == 0 && is_near && (own_is_constant(user->args[1]) || !has_index(gep));
+    case OWN_GEP: return k == 0 && is_near && (is_distance(user->args[1]) || !has_index(gep));
     default: return false;
   }
 }
@@ -163,9 +165,12 @@ static void number_values(own_code_t *code) {
 }
 
 hr_status_t own_order(own_code_t *code) {
-  find_wanted(code->function);
   HR_TRY(order_blocks(code));
+  if (!code->lacks) HR_TRY(own_split(code));
+  if (!code->lacks) HR_TRY(own_common(code));
   if (code->lacks) return NULL;
+  find_wanted(code->function);
+  own_late(code);
   for (int b = 0; b < code->block_count; b++)
     for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after)
       if (instr->is_wanted) fold_into_users(instr);

@@ -81,14 +81,32 @@ static bool is_saved_at(const own_home_t *home, const own_value_t *call) {
   return home->is_saved && home->reg != X86_NONE && home->from < call->position && home->to > call->position;
 }
 
+/* A register as a home of its own. */
+static own_home_t unused_home(const own_code_t *code, own_class_t kind, int reg) {
+  int index = kind == OWN_VECTORS ? reg : 32 + reg;
+  return (own_home_t){.kind = kind, .reg = reg, .slot = code->kept_at - (int64_t)index * OWN_SLOT_BYTES};
+}
+
+static void move_unused(own_code_t *code, void (*move)(own_code_t *, const own_home_t *, int)) {
+  for (own_class_t kind = OWN_VECTORS; kind < OWN_CLASSES && code->keeps_all; kind++)
+    for (int reg = kind == OWN_MASKS; reg < (kind == OWN_VECTORS ? OWN_SCRATCH_VECTOR : OWN_SCRATCH_MASK); reg++) {
+      own_home_t home = unused_home(code, kind, reg);
+      if (!(code->used[kind] >> reg & 1)) move(code, &home, reg);
+    }
+}
+
 void own_save_all(own_code_t *code, const own_value_t *call) {
-  for (int n = 0; n < code->home_count && own_calls_elsewhere(call); n++)
+  if (!own_calls_elsewhere(call)) return;
+  for (int n = 0; n < code->home_count; n++)
     if (is_saved_at(&code->homes[n], call)) store_home(code, &code->homes[n], code->homes[n].reg);
+  move_unused(code, store_home);
 }
 
 void own_restore_all(own_code_t *code, const own_value_t *call) {
-  for (int n = 0; n < code->home_count && own_calls_elsewhere(call); n++)
+  if (!own_calls_elsewhere(call)) return;
+  for (int n = 0; n < code->home_count; n++)
     if (is_saved_at(&code->homes[n], call)) load_home(code, &code->homes[n], code->homes[n].reg);
+  move_unused(code, load_home);
 }
 
 static int in_register(own_code_t *code, const own_value_t *value, int scratch) {
@@ -129,7 +147,7 @@ static x86_mem_t constant_memory(own_code_t *code, const own_value_t *value, boo
   bool is_one = type->lanes == 1 && type->kind != LLVMVectorTypeKind;
   bool broadcast = may_broadcast && !is_one && type->bits >= 32 && own_is_splat(value);
   size_t size = is_one || broadcast ? type->bits / 8 : own_width(type) <= 128 ? 16 : own_width(type) / 8;
-  if (own_width(type) > 512) {
+  if (own_width(type) > 512 || type->bits > 64) {
     own_lacks(code, "wide constants");
     return (x86_mem_t){.is_pool = true};
   }
@@ -212,7 +230,7 @@ void own_emit(own_code_t *code, x86_opcode_t opcode, const own_type_t *type, int
 
 static void add_index(own_code_t *code, own_value_t *gep, x86_mem_t *address) {
   own_value_t *index = gep->args[1];
-  if (own_is_constant(index)) {
+  if (own_is_constant(index) && index->type->lanes == 1) {
     address->disp += own_signed(index->lanes[0], index->type->bits) * gep->predicate;
     return;
   }

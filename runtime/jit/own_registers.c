@@ -4,7 +4,6 @@
 
 #include "jit/own_code.h"
 
-#define SLOT_BYTES 64
 
 /* ax, cx, dx, sp and bp are not given out. Those that a function may change come first. */
 static const int general[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
@@ -36,7 +35,7 @@ static void give(scan_t *scan, own_home_t *home, int reg) {
 
 static void put_on_stack(own_code_t *code, own_home_t *home) {
   home->reg = X86_NONE;
-  home->slot = code->frame_bytes += SLOT_BYTES;
+  home->slot = code->frame_bytes += OWN_SLOT_BYTES;
 }
 
 /* The register of what is read last here, or of what it becomes in the next round. */
@@ -148,6 +147,7 @@ hr_status_t own_registers(own_code_t *code) {
   if (is_much_on_stack(code)) code->lacks = "registers";
   for (int n = 0; n < code->home_count; n++)
     if (code->homes[n].is_saved && code->homes[n].reg != X86_NONE)
-      code->homes[n].slot = code->frame_bytes += SLOT_BYTES;
+      code->homes[n].slot = code->frame_bytes += OWN_SLOT_BYTES;
+  if (code->keeps_all) code->kept_at = code->frame_bytes += (32 + 8) * OWN_SLOT_BYTES;
   return keep_constants(code);
 }

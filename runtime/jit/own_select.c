@@ -64,7 +64,6 @@ static void select_call(own_code_t *code, own_value_t *instr) {
   own_save_all(code, instr);
   own_move_all(code, moves, code->lacks ? 0 : count);
   if (own_calls_elsewhere(instr)) x86_clear_uppers(&code->x);
-  if (called->op == OWN_FUNCTION && !called->function->first && own_has_result(instr)) own_lacks(code, "C functions");
   if (called->op == OWN_FUNCTION)
     x86_call(&code->x, called->function->symbol);
   else

@@ -221,11 +221,6 @@ void own_compare(own_code_t *code, own_value_t *compare, int to) {
 
 static void select_compare(own_code_t *code, own_value_t *instr) {
   int to = own_result(code, instr, OWN_SCRATCH_MASK);
-  const own_type_t *type = instr->args[0]->type;
-  if (own_is_truth(type)) {
-    own_lacks(code, "a comparison of bits");
-    return;
-  }
   own_compare(code, instr, to);
   own_done(code, instr, to);
 }
@@ -276,21 +271,6 @@ static void select_choice(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
-/* (condition & one) | (~condition & other) */
-static void select_mask_choice(own_code_t *code, own_value_t *instr) {
-  int condition = mask_of_choice(code, instr), to = own_result(code, instr, OWN_SCRATCH_MASK);
-  for (int k = 0; k < 3; k++)
-    if (is_scalar(instr->args[0]->type) || own_is_constant(instr->args[k]) ||
-        code->homes[instr->args[k]->number].reg < 0)
-      own_lacks(code, "a choice of bits");
-  if (code->lacks) return;
-  int one = own_mask(code, instr->args[1], 0), other = own_mask(code, instr->args[2], 0);
-  x86_mask(&code->x, 0, true, true, 0x42, 0, condition, other);
-  x86_mask(&code->x, 0, true, true, 0x41, OWN_SCRATCH_MASK, condition, one);
-  x86_mask(&code->x, 0, true, true, 0x45, to, 0, OWN_SCRATCH_MASK);
-  own_done(code, instr, to);
-}
-
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
 static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
@@ -337,16 +317,13 @@ static void select_store(own_code_t *code, own_value_t *instr) {
   own_value_t *value = instr->args[0];
   own_class_t kind = own_class_of(value->type);
   x86_mem_t place = own_address(code, instr->args[1]);
-  if (value->type->bits < 8) own_lacks(code, "bits in memory");
+  if (kind == OWN_MASKS) own_lacks(code, "bits in memory");
   if (kind == OWN_GENERAL)
-    x86_store(&code->x, place, own_general(code, value, X86_DX), value->type->bits);
+    x86_store(&code->x, place, own_general(code, value, X86_DX), value->type->bits < 8 ? 8 : value->type->bits);
+  else if (code->lacks)
+    return;
   else
     store_vector(code, instr, value, place);
-}
-
-/* Lanes that the type lacks would be touched, too. */
-static void refuse_parts(own_code_t *code, const own_type_t *type) {
-  if (own_width(type) < 128) own_lacks(code, "short vectors under masks");
 }
 
 /* LLVM counts from 0, no cache, to 3, the nearest one. */
@@ -355,9 +332,17 @@ static void select_prefetch(own_code_t *code, own_value_t *instr) {
   x86_prefetch(&code->x, own_address(code, instr->args[0]), nearness ? 4 - nearness : 0);
 }
 
+/* Lanes that the type lacks would be touched, too. */
+static int mask_of_lanes(own_code_t *code, own_value_t *value, const own_type_t *type) {
+  int mask = own_mask(code, value, OWN_SCRATCH_MASK);
+  if (own_width(type) >= 128 || own_is_constant(value)) return mask;
+  x86_mask_shift(&code->x, true, OWN_SCRATCH_MASK, mask, 64 - (int)type->lanes);
+  x86_mask_shift(&code->x, false, OWN_SCRATCH_MASK, OWN_SCRATCH_MASK, 64 - (int)type->lanes);
+  return OWN_SCRATCH_MASK;
+}
+
 static void select_masked_load(own_code_t *code, own_value_t *instr) {
-  refuse_parts(code, instr->type);
-  int to = own_result(code, instr, SCRATCH + 2), mask = own_mask(code, instr->args[2], OWN_SCRATCH_MASK);
+  int to = own_result(code, instr, SCRATCH + 2), mask = mask_of_lanes(code, instr->args[2], instr->type);
   x86_mem_t from = own_address(code, instr->args[0]);
   x86_vector_memory(&code->x, (x86_vector_t){.opcode = masked_loads[size_index(instr->type)],
                                              .width = own_width_of(code, instr->type), .to = to, .from = X86_NONE,
@@ -367,9 +352,8 @@ static void select_masked_load(own_code_t *code, own_value_t *instr) {
 
 static void select_masked_store(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->args[0]->type;
-  int from = own_vector(code, instr->args[0], SCRATCH), mask = own_mask(code, instr->args[3], OWN_SCRATCH_MASK);
+  int from = own_vector(code, instr->args[0], SCRATCH), mask = mask_of_lanes(code, instr->args[3], type);
   x86_mem_t to = own_address(code, instr->args[1]);
-  refuse_parts(code, type);
   x86_opcode_t opcode = masked_loads[size_index(type)] + 0x10;
   x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = own_width_of(code, type), .to = from,
                                              .from = X86_NONE, .mask = mask}, to);
@@ -462,7 +446,7 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_RSQRT14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false); return;
     case OWN_ICMP:
     case OWN_FCMP: select_compare(code, instr); return;
-    case OWN_SELECT: (own_is_truth(instr->type) ? select_mask_choice : select_choice)(code, instr); return;
+    case OWN_SELECT: select_choice(code, instr); return;
     case OWN_LOAD: select_load(code, instr); return;
     case OWN_STORE: select_store(code, instr); return;
     case OWN_SCATTER: select_scatter(code, instr); return;

@@ -274,10 +274,19 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
   memory(x, how.to, from, how.unit);
 }
 
-void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int op, int to, int from, int last) {
+static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to, int from, int last) {
   x86_byte(x, 0xc4);
-  x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | 1));
+  x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | map));
   x86_byte(x, (unsigned)(wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 | has_two << 2 | prefix));
   x86_byte(x, (unsigned)op);
   modrm(x, 3, to, last);
+}
+
+void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int op, int to, int from, int last) {
+  on_masks(x, 1, prefix, wide, has_two, op, to, from, last);
+}
+
+void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by) {
+  on_masks(x, 3, 1, true, false, is_up ? 0x33 : 0x31, to, X86_NONE, from);
+  x86_byte(x, (unsigned)by);
 }

@@ -108,5 +108,6 @@ void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last);
 void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from);
 /* Instructions on masks, as wide as 64 lanes (VEX.L1.W1.0F), or as prefix and width say. */
 void x86_mask(x86_t *x, int prefix, bool wide, bool has_two, int opcode, int to, int from, int last);
+void x86_mask_shift(x86_t *x, bool is_up, int to, int from, int by); /* of 64 lanes */
 
 #endif

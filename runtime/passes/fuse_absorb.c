@@ -22,7 +22,8 @@ static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int 
 
 /* What it costs to evaluate elements more often than once, here and above, and to have the code more than once. */
 static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *candidate, double copies) {
-  double count = (double)fusion_count(producer->instr->shape), more = fuse_evals_of(producer, candidate) - count;
+  double count = (double)fusion_count(producer->instr->shape);
+  double more = fuse_evals_of(producer, candidate) - fuse_in_lanes(count);
   double code = copies > 1 && !producer->transparent ? FUSE_COPY_NS : 0;
   int left = count > FUSE_FEW_ELEMENTS ? MOST_CHAINED : 0;
   if (more > 0) return candidate->wasted + more * chain_ns(producer->graph, producer->instr, &left) + code;
@@ -31,9 +32,10 @@ static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *
 
 /* A function, more than once an element: only of a handful of elements. */
 static bool is_computed_often(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
-  double count = (double)fusion_count(producer->instr->shape), more = fuse_evals_of(producer, candidate) - count;
+  double count = fuse_in_lanes((double)fusion_count(producer->instr->shape));
+  double more = fuse_evals_of(producer, candidate) - count;
   if (!fuse_is_expensive(producer->instr) || more <= 0.05 * count) return false;
-  return more * fuse_element_ns(producer->instr) > FUSE_STEP_NS / 4;
+  return candidate->wasted + more * fuse_element_ns(producer->instr) > FUSE_STEP_NS / 4;
 }
 
 /* As the only user: nothing is written nor read again, for the price of evaluating some elements more often. */

@@ -36,10 +36,25 @@ static bool stands_for_all(const hlo_instr_t *user, int k) {
   return fusion_count(user->operands[k]->shape) == 1 || (start && k > 0);
 }
 
+static bool has_dim(hr_ints_t dims, int64_t d) {
+  for (int64_t i = 0; i < dims.count; i++)
+    if (dims.data[i] == d) return true;
+  return false;
+}
+
+/* Places are computed before the loops over what a window has innermost, unless that is less than a vector. */
+static double evals_of_indices(const hlo_instr_t *gather) {
+  hr_ints_t window = hlo_attr_ints(gather, HLO_ATTR_OFFSET_DIMS);
+  int64_t inner = 1;
+  for (int d = gather->shape->rank; d-- > 0 && has_dim(window, d);) inner *= gather->shape->dims[d];
+  return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
+}
+
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals) {
   double whole = (double)fusion_count(user->shape), part = (double)fusion_count(user->operands[k]->shape);
   if (stands_for_all(user, k)) return 1;
-  bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD || (user->op == HLO_GATHER && k == 1);
+  if (user->op == HLO_GATHER && k == 1) return evals * evals_of_indices(user) / whole;
+  bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD;
   return pieces && part < whole ? evals * part / whole : evals;
 }
 

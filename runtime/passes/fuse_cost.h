@@ -11,6 +11,9 @@
 #define FUSE_COPY_NS 3.0
 /* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */
 #define FUSE_FEW_ELEMENTS 1024
+/* Elements that are evaluated together. Fewer at indices of their own cost as much; the lanes of a vector go over more
+ * than one dimension if the innermost has fewer. */
+#define FUSE_LANES 16
 /* A row of this size passes the core's second-level cache several times at little cost; beyond it a second pass over
  * the row comes from memory, and one fusion saves nothing against two. */
 #define FUSE_ROW_BYTES (256 << 10)
@@ -40,6 +43,8 @@ bool fuse_is_expensive(const hlo_instr_t *instr);
 double fuse_bytes(const hlo_shape_t *shape);
 double fuse_read_ns(double bytes);  /* small arrays come from a cache, big ones from memory */
 double fuse_write_ns(double bytes); /* twice: the line is read before it is written */
+/* Elements as they cost: whole vectors of few. */
+static inline double fuse_in_lanes(double count) { return count < FUSE_LANES ? FUSE_LANES : count; }
 /* Elements of the operand k that are evaluated for `evals` elements of its user at computed indices. */
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals);
 /* Does it read across the rows of its operand: is the last dimension not the last one any more? */

@@ -29,7 +29,7 @@ static void count_evals(fuse_candidate_t *candidate, const fuse_member_t *user, 
   double count = (double)fusion_count(instr->shape), in_line = user->role & ~FUSION_SOURCE ? count : 0;
   bool same_index = fusion_need(&fuse_loop_space, instr, FUSION_FULL, k) == FUSION_FULL;
   uint32_t at = same_index ? user->at : fuse_index_below(instr, k);
-  double evals = same_index ? user->evals : fuse_evals_below(instr, k, user->evals + in_line);
+  double evals = same_index ? user->evals : fuse_in_lanes(fuse_evals_below(instr, k, user->evals + in_line));
   if (candidate->at == at && evals <= candidate->evals) return;
   if (candidate->at && candidate->at != at) at = fuse_index_mixed(instr);
   candidate->evals = at == candidate->at ? evals : candidate->evals + evals;

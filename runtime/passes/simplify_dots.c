@@ -89,6 +89,45 @@ static hlo_instr_t *without_transposes(pass_rewrite_t *rewrite, hlo_instr_t *dot
   return left || right ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
+/* The order of a side's dimensions in which products read it in a line: what is contracted together, as it lies on the
+ * other side. False: they are in this order. */
+static bool order_in_line(const dot_side_t *side, const dot_side_t *other, int64_t *order) {
+  int rank = side->x->shape->rank, count = 0;
+  bool free_last = rank && role_of(side, rank - 1) == FREE, in_line = true;
+  for (int64_t i = 0; i < side->batch.count; i++) order[count++] = side->batch.data[i];
+  for (int d = 0; d < rank && !free_last; d++)
+    if (role_of(side, d) == FREE) order[count++] = d;
+  for (int d = 0; d < other->x->shape->rank; d++)
+    for (int64_t i = 0; i < side->contracting.count; i++)
+      if (other->contracting.data[i] == d) order[count++] = side->contracting.data[i];
+  for (int d = 0; d < rank && free_last; d++)
+    if (role_of(side, d) == FREE) order[count++] = d;
+  for (int d = 0; d < rank; d++) in_line &= order[d] == d;
+  return !in_line;
+}
+
+/* A side that can be computed in any order is computed in this one. */
+static bool turn_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other, mapped_dims_t *mapped) {
+  int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
+  int rank = side->x->shape->rank;
+  if (!pass_turns_freely(rewrite, side->x) || !order_in_line(side, other, order)) return false;
+  for (int d = 0; d < rank; d++) to[order[d]] = d;
+  for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
+  for (int64_t i = 0; i < side->contracting.count; i++) mapped->contracting[i] = to[side->contracting.data[i]];
+  *side = (dot_side_t){pass_build_turned(rewrite, side->x, (hr_ints_t){order, rank}),
+                       {mapped->batch, side->batch.count},
+                       {mapped->contracting, side->contracting.count}};
+  return true;
+}
+
+static hlo_instr_t *with_turned_side(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+  dot_side_t sides[2];
+  mapped_dims_t mapped;
+  read_sides(dot, sides);
+  bool turned = turn_side(rewrite, &sides[1], &sides[0], &mapped) || turn_side(rewrite, &sides[0], &sides[1], &mapped);
+  return turned ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
+}
+
 /* A product whose two groups of free dimensions are swapped afterwards: swap the operands. */
 static hlo_instr_t *transpose_of_dot(pass_rewrite_t *rewrite, hlo_instr_t *transpose) {
   hlo_instr_t *dot = transpose->operands[0];
@@ -389,6 +428,7 @@ hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op != HLO_DOT) return NULL;
   better = without_ones(rewrite, instr);
   if (!better) better = without_transposes(rewrite, instr);
+  if (!better) better = with_turned_side(rewrite, instr);
   if (!better) better = as_multiply(rewrite, instr);
   if (!better) better = as_few_terms(rewrite, instr);
   return better ? better : as_sum(rewrite, instr);

@@ -95,31 +95,6 @@ static hlo_instr_t *transpose_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t 
   return pass_build_transpose(rewrite, instr->operands[0]->operands[0], both);
 }
 
-/* The operand of the broadcast is transposed instead, unless the order of its dimensions stays. */
-static hlo_instr_t *transpose_of_broadcast(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  hlo_instr_t *broadcast = instr->operands[0], *x = broadcast->operands[0];
-  hr_ints_t permutation = dims_of(instr), from = dims_of(broadcast);
-  int64_t order[HLO_MAX_RANK], dims[HLO_MAX_RANK];
-  int rank = 0;
-  bool moves = false;
-  for (int64_t d = 0; d < permutation.count; d++)
-    for (int64_t i = 0; i < from.count; i++)
-      if (from.data[i] == permutation.data[d]) moves |= i != rank, order[rank] = i, dims[rank++] = d;
-  hlo_instr_t *turned = moves ? pass_build_transpose(rewrite, x, order) : x;
-  return turned ? hlo_build_broadcast(&rewrite->builder, turned, instr->shape, (hr_ints_t){dims, rank}) : NULL;
-}
-
-static hlo_instr_t *transpose_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  int64_t dim = hlo_attr_int(instr->operands[0], HLO_ATTR_IOTA_DIMENSION);
-  hr_ints_t permutation = dims_of(instr);
-  for (int64_t d = 0; d < permutation.count; d++) {
-    if (permutation.data[d] != dim) continue;
-    hlo_attr_t attr = hlo_attr_of_int(HLO_ATTR_IOTA_DIMENSION, d);
-    return hlo_build(&rewrite->builder, HLO_IOTA, instr->shape, 0, NULL, 1, &attr, 0, NULL);
-  }
-  return NULL;
-}
-
 /* A piece as it is transposed, if that is a reshape. */
 static hlo_instr_t *turned_piece(pass_rewrite_t *rewrite, hlo_instr_t *piece, hr_ints_t permutation) {
   int64_t sizes[HLO_MAX_RANK];
@@ -150,10 +125,10 @@ static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
     return hlo_shape_equal(x->shape, instr->shape) ? x : hlo_build_reshape(&rewrite->builder, x, instr->shape);
   switch (x->op) {
     case HLO_TRANSPOSE: return transpose_of_transpose(rewrite, instr);
-    case HLO_BROADCAST: return transpose_of_broadcast(rewrite, instr);
-    case HLO_IOTA: return transpose_of_iota(rewrite, instr);
     case HLO_CONCATENATE: return transpose_of_concatenation(rewrite, instr);
-    default: return NULL;
+    case HLO_BROADCAST:
+    case HLO_IOTA: return pass_build_turned(rewrite, x, dims_of(instr));
+    default: return pass_turns_freely(rewrite, x) ? pass_build_turned(rewrite, x, dims_of(instr)) : NULL;
   }
 }
 

@@ -1,8 +1,12 @@
 /* Windows of few places: each place is a slice of the operand, and the slices are combined element by element, so that
- * pooling and the like are generated code, together with what is around them. */
+ * pooling, running totals of short rows and the like are generated code, together with what is around them. */
 #include "passes/simplify.h"
 
-enum { MOST_PLACES = 16, LEAST_RESULTS = 1024 }; /* fewer are done before code for them is made */
+enum {
+  MOST_PLACES = 16,
+  MOST_TOTALS = 4,     /* of more, they are better done one after the other */
+  LEAST_RESULTS = 1024 /* fewer are done before code for them is made */
+};
 
 static bool has_padding(const hlo_window_t *window) {
   for (int d = 0; d < window->rank; d++)
@@ -10,7 +14,22 @@ static bool has_padding(const hlo_window_t *window) {
   return false;
 }
 
-/* Not running totals, which are better done one after the other. */
+/* The dimension along which the window is as long as the array: totals up to each element, or from it on. -1: none. */
+static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
+  int found = -1;
+  for (int d = 0; d < window->rank; d++) {
+    const hlo_window_dim_t *w = &window->dims[d];
+    int64_t size = instr->operands[0]->shape->dims[d], around = w->pad_low + w->pad_high;
+    if (w->size == 1 && w->stride == 1 && w->base_dilation == 1 && !around) continue;
+    bool plain = w->stride == 1 && w->window_dilation == 1 && w->base_dilation == 1;
+    bool runs = plain && w->size == size && around == size - 1 && (!w->pad_low || !w->pad_high);
+    if (found >= 0 || !runs) return -1;
+    found = d;
+  }
+  return found;
+}
+
+/* Not running totals. */
 static bool has_few_places(const hlo_instr_t *instr, const hlo_window_t *window) {
   int64_t places = 1;
   for (int d = 0; d < window->rank; d++) {
@@ -66,13 +85,39 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
   return sum && x ? hlo_build_convert(builder, sum, instr->shape->dtype) : NULL;
 }
 
+/* Each total is the one before it and one element more; the totals stand side by side. */
+static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d, bool from_end, hlo_opcode_t op) {
+  hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
+  hlo_builder_t *builder = &rewrite->builder;
+  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype), *totals[MOST_TOTALS];
+  hlo_instr_t *total = op == HLO_ADD ? hlo_build_convert(builder, instr->operands[1], dtype) : NULL;
+  int64_t count = instr->shape->dims[d], along = d;
+  hlo_slice_dim_t part[HLO_MAX_RANK];
+  for (int i = 0; i < instr->shape->rank; i++) part[i] = (hlo_slice_dim_t){0, instr->shape->dims[i], 1};
+  for (int64_t i = 0; i < count && x; i++) {
+    int64_t at = from_end ? count - 1 - i : i;
+    part[d] = (hlo_slice_dim_t){at, at + 1, 1};
+    hlo_instr_t *element = pass_build_slice(rewrite, x, part);
+    if (!element || (!total && i)) return NULL;
+    if (total && !i) total = pass_build_fill(rewrite, total, element->shape);
+    totals[at] = total = total ? hlo_build_binary(builder, op, total, element) : element;
+  }
+  hlo_attr_t attr = hlo_attr_of_ints(builder, HLO_ATTR_DIMENSIONS, 1, &along);
+  hlo_instr_t *all = total ? hlo_build(builder, HLO_CONCATENATE, NULL, (int)count, totals, 1, &attr, 0, NULL) : NULL;
+  return all ? hlo_build_convert(builder, all, instr->shape->dtype) : NULL;
+}
+
 hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_opcode_t op;
   if (instr->op != HLO_REDUCE_WINDOW || instr->operand_count != 2) return NULL;
   const hlo_window_t *window = hlo_attr_window(instr);
-  if (!window || !has_few_places(instr, window) || !pass_body_is_binary(instr->called[0], &op)) return NULL;
+  if (!window || !pass_body_is_binary(instr->called[0], &op)) return NULL;
   if (instr->operands[0]->shape->dtype != instr->shape->dtype || instr->operands[1]->shape->dtype != instr->shape->dtype)
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
+  int d = running_dim(instr, window);
+  if (d >= 0 && window->dims[d].size <= MOST_TOTALS && pass_count(instr->shape) >= LEAST_RESULTS)
+    return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
+  if (!has_few_places(instr, window)) return NULL;
   return combine(rewrite, instr, window, op);
 }

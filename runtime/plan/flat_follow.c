@@ -15,6 +15,7 @@
 #define LEAST_FLOPS 2e6
 #define SHORT_FLOPS 6e7
 #define LARGE_BYTES ((size_t)24 << 20)
+#define PARTS_BYTES ((size_t)2 << 20) /* where caches hold each part when it is final */
 
 /* --- running --- */
 
@@ -98,7 +99,8 @@ static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *st
   if (step->kind != FLAT_NATIVE || !step->parts.follow) return false;
   if (step->out_count != 1 || step->parts.grid.rows < 2) return false;
   size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
-  return step->flops >= LEAST_FLOPS && (step->flops <= SHORT_FLOPS || bytes >= LARGE_BYTES);
+  return step->flops >= LEAST_FLOPS &&
+         (step->flops <= SHORT_FLOPS || bytes >= (step->parts.fit_caches ? PARTS_BYTES : LARGE_BYTES));
 }
 
 static bool find_pair(flat_builder_t *builder, const bool *borders, int number, pair_t *out_pair) {
@@ -216,18 +218,24 @@ static hr_status_t make_scratch(const pair_t *pair, size_t size_bytes, flat_step
   return NULL;
 }
 
+/* What the first step reads is read by the second. A pair behind a loop reads what the loop leaves, which does not keep
+ * the body from computing it in place. */
+static void read_later(const pair_t *pair, flat_ref_t ref) {
+  flat_builder_t *builder = pair->builder;
+  flat_touch(builder, ref, pair->second);
+  for (size_t c = 0; c < builder->carries.count; c++) {
+    flat_carry_t *carry = &builder->carries.data[c];
+    bool is_within = carry->start <= pair->first && pair->second <= carry->end;
+    if (is_within && carry->buffer == ref.buffer && carry->last_read < pair->second) carry->last_read = pair->second;
+  }
+}
+
 /* The second step becomes both, and the first one nothing. */
 static void replace_steps(const pair_t *pair, const flat_step_t *step) {
   flat_builder_t *builder = pair->builder;
   const flat_step_t *first = step_of(builder, pair->first);
   builder->buffers.data[first->out[0].buffer].start = pair->second;
-  for (int k = 0; k < first->in_count; k++) {
-    flat_touch(builder, first->in[k], pair->second);
-    for (size_t c = 0; c < builder->carries.count; c++) {
-      flat_carry_t *carry = &builder->carries.data[c];
-      if (carry->buffer == first->in[k].buffer && carry->last_read < pair->second) carry->last_read = pair->second;
-    }
-  }
+  for (int k = 0; k < first->in_count; k++) read_later(pair, first->in[k]);
   *step_of(builder, pair->second) = *step;
   *step_of(builder, pair->first) = (flat_step_t){.kind = FLAT_COPY, .is_gone = true, .end = pair->first + 1,
                                                  .scratch = {-1, 0}, .out_slot = -1};

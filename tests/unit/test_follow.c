@@ -137,7 +137,7 @@ static void test_others(void) {
 }
 
 /* What a loop carries is computed where it is, row by row, though the product reads it; and rows are put into an
- * array. */
+ * array. A product behind the loop that reads what it leaves, and is followed, changes none of this. */
 static void test_loops(void) {
   static const char text[] =
       "HloModule m\n"
@@ -165,10 +165,12 @@ static void test_loops(void) {
       "  t = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) tuple(z, h, o, w)\n"
       "  u = (s32[], f32[64,128], f32[4,64,128], f32[128,256]) while(t), condition=cond, body=body\n"
       "  g = f32[64,128] get-tuple-element(u), index=1 q = f32[4,64,128] get-tuple-element(u), index=2\n"
-      "  ROOT r = (f32[64,128], f32[4,64,128]) tuple(g, q) }";
+      "  d = f32[64,256] dot(g, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} k = f32[] constant(3)\n"
+      "  l = f32[64,256] broadcast(k), dimensions={} m = f32[64,256] minimum(d, l)\n"
+      "  ROOT r = (f32[64,128], f32[4,64,128], f32[64,256]) tuple(g, q, m) }";
   follow_fixture_t r;
   int copies = 0;
-  agree(text, 1);
+  agree(text, 2);
   CHECK_OK(open_fixture(text, 2, false, &r));
   for (int s = 0; s < r.f.flat->step_count; s++)
     copies += r.f.flat->steps[s].kind == FLAT_COPY && r.f.flat->steps[s].copy_bytes > 4;
@@ -224,9 +226,38 @@ static void test_ahead(void) {
   }
 }
 
+/* Convolutions over taps, and by Winograd with channels last and first, whose results are rounded to what they are
+ * exactly. */
+static void test_convolutions(void) {
+  static const struct {
+    const char *x, *w, *d, *conv;
+    int channels; /* dimension */
+  } rows[] = {
+      {"[2,19,21,24]", "[3,3,24,40]", "[2,10,11,40]", "size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f", 3},
+      {"[5,300,3]", "[9,3,64]", "[5,150,64]", "size=9 stride=2 pad=4_3}, dim_labels=b0f_0io->b0f", 2},
+      {"[2,23,21,32]", "[3,3,32,32]", "[2,23,21,32]", "size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f", 3},
+      {"[3,32,30,31]", "[32,32,3,3]", "[3,32,30,31]", "size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01", 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[2000], bias[20];
+    const char *d = rows[i].d;
+    snprintf(bias, sizeof bias, "[%d]", i == 0 ? 40 : i == 1 ? 64 : 32);
+    snprintf(text, sizeof text,
+             "HloModule m\n"
+             "f { d = f32%s parameter(0) b = f32%s parameter(1) s = f32%s broadcast(b), dimensions={%d}\n"
+             "  u = f32%s add(d, s) ROOT r = f32%s round-nearest-even(u) }\n"
+             "ENTRY e { x = f32%s parameter(0) w = f32%s parameter(1) b = f32%s parameter(2)\n"
+             "  d = f32%s convolution(x, w), window={%s\n"
+             "  ROOT r = f32%s fusion(d, b), kind=kLoop, calls=f }",
+             d, bias, d, rows[i].channels, d, d, rows[i].x, rows[i].w, bias, d, rows[i].conv, d);
+    agree(text, 1);
+  }
+}
+
 CU_TestInfo suite_follow[] = {{"element by element", test_places},
                               {"rows", test_rows},
                               {"batches", test_batches},
+                              {"convolutions", test_convolutions},
                               {"other readers", test_others},
                               {"in loops", test_loops},
                               {"operands packed before loops", test_ahead},

@@ -38,6 +38,9 @@ static void large_transposes(void) {
   check_transpose(HR_F32, 2, (int64_t[]){2501, 2599}, (int64_t[]){1, 0});
   check_transpose(HR_F64, 3, (int64_t[]){64, 2, 26003}, (int64_t[]){0, 2, 1});
   check_transpose(HR_U8, 3, (int64_t[]){31, 600, 1500}, (int64_t[]){1, 0, 2});
+  check_transpose(HR_U8, 2, (int64_t[]){4992, 5197}, (int64_t[]){1, 0});
+  check_transpose(HR_F32, 3, (int64_t[]){2, 1024, 3211}, (int64_t[]){0, 2, 1});
+  check_transpose(HR_C128, 2, (int64_t[]){1023, 1603}, (int64_t[]){1, 0});
 }
 
 /* Random sizes of `rank` dimensions; round by round small and large ones. */

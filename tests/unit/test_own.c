@@ -265,6 +265,139 @@ static void test_orders(void) {
       for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits);
 }
 
+/* --- vectors of all sizes ----------------------------------------------------------------------------------------- */
+
+static int64_t number_at(const void *numbers, unsigned bits, unsigned i) {
+  int64_t wide = 0;
+  memcpy(&wide, (const unsigned char *)numbers + i * bits / 8, bits / 8);
+  return (int64_t)((uint64_t)wide << (64 - bits)) >> (64 - bits);
+}
+
+static LLVMTypeRef vector_of(test_t *test, unsigned bits, unsigned lanes) {
+  return llvm()->VectorType(llvm()->IntTypeInContext(test->code.context, bits), lanes);
+}
+
+static LLVMValueRef reversed(test_t *test, LLVMValueRef x) {
+  LLVMValueRef order[128];
+  unsigned lanes = llvm()->GetVectorSize(llvm()->TypeOf(x));
+  LLVMTypeRef i32 = llvm()->Int32TypeInContext(test->code.context);
+  for (unsigned i = 0; i < lanes; i++) order[i] = jit_int(i32, (int64_t)lanes - 1 - i);
+  return llvm()->BuildShuffleVector(test->code.builder, x, x, llvm()->ConstVector(order, lanes), "");
+}
+
+/* From the last to the first lane: x + y where x < y, else x - y. */
+static void try_lanes(unsigned bits, unsigned lanes) {
+  unsigned char in[2 * 1024], out[1024 + 8];
+  unsigned bytes = lanes * bits / 8;
+  test_t test;
+  begin(&test);
+  LLVMBuilderRef b = test.code.builder;
+  LLVMTypeRef type = vector_of(&test, bits, lanes), element = llvm()->GetElementType(type);
+  for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i * i * 37 + 11 + i / 256);
+  memset(out, 0x5a, sizeof out);
+  LLVMValueRef x = read_at(&test, type, 0);
+  LLVMValueRef y = llvm()->BuildLoad2(b, type, place(&test, test.in, element, lanes), "");
+  LLVMValueRef is_less = llvm()->BuildICmp(b, LLVMIntSLT, x, y, "");
+  LLVMValueRef z = llvm()->BuildSelect(b, is_less, llvm()->BuildAdd(b, x, y, ""), llvm()->BuildSub(b, x, y, ""), "");
+  write_at(&test, reversed(&test, z), 0);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  run(out, in, 0);
+  for (unsigned i = 0; i < lanes; i++) {
+    int64_t a = number_at(in, bits, lanes - 1 - i), c = number_at(in, bits, 2 * lanes - 1 - i);
+    int64_t want = a < c ? a + c : a - c;
+    CU_ASSERT_EQUAL(number_at(out, bits, i), number_at(&want, bits, 0));
+  }
+  for (unsigned i = bytes; i < bytes + 8; i++) CU_ASSERT_EQUAL(out[i], 0x5a);
+  jit_object_unload(test.object);
+}
+
+static void test_all_sizes(void) {
+  static const unsigned lanes[] = {2, 3, 4, 5, 8, 16, 19, 32, 50, 64, 100};
+  if (!own_is_able(jit_target_host())) return;
+  for (unsigned bits = 16; bits <= 64; bits *= 2)
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) try_lanes(bits, lanes[i]);
+}
+
+/* `count` times: the lane that is `count` gets the sum of itself and the one in memory. */
+static void try_unknown_lane(unsigned bits, unsigned lanes) {
+  enum { COUNT = 3 };
+  int64_t in[128], out[128];
+  test_t test;
+  begin(&test);
+  LLVMBuilderRef b = test.code.builder;
+  LLVMTypeRef type = vector_of(&test, bits, lanes);
+  LLVMBasicBlockRef before = llvm()->GetInsertBlock(b), loop, after;
+  loop = llvm()->AppendBasicBlockInContext(test.code.context, test.function, "");
+  after = llvm()->AppendBasicBlockInContext(test.code.context, test.function, "");
+  LLVMValueRef first = read_at(&test, type, 0);
+  llvm()->BuildBr(b, loop);
+  llvm()->PositionBuilderAtEnd(b, loop);
+  LLVMValueRef i = llvm()->BuildPhi(b, test.i64, ""), x = llvm()->BuildPhi(b, type, "");
+  LLVMValueRef one = llvm()->BuildExtractElement(b, x, test.count, "");
+  one = llvm()->BuildAdd(b, one, read_at(&test, llvm()->GetElementType(type), 1), "");
+  LLVMValueRef next_x = llvm()->BuildInsertElement(b, x, one, test.count, "");
+  LLVMValueRef next = llvm()->BuildAdd(b, i, jit_int(test.i64, 1), "");
+  llvm()->BuildCondBr(b, llvm()->BuildICmp(b, LLVMIntSLT, next, test.count, ""), loop, after);
+  llvm()->AddIncoming(i, (LLVMValueRef[]){jit_int(test.i64, 0), next}, (LLVMBasicBlockRef[]){before, loop}, 2);
+  llvm()->AddIncoming(x, (LLVMValueRef[]){first, next_x}, (LLVMBasicBlockRef[]){before, loop}, 2);
+  llvm()->PositionBuilderAtEnd(b, after);
+  write_at(&test, next_x, 0);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (int k = 0; k < 128; k++) in[k] = 1000000007LL * k * k;
+  run(out, in, COUNT);
+  int64_t want = number_at(in, bits, COUNT) + COUNT * number_at(in, bits, 1);
+  for (unsigned k = 0; k < lanes; k++)
+    CU_ASSERT_EQUAL(number_at(out, bits, k), k == COUNT ? number_at(&want, bits, 0) : number_at(in, bits, k));
+  jit_object_unload(test.object);
+}
+
+static void test_unknown_lanes(void) {
+  if (!own_is_able(jit_target_host())) return;
+  for (unsigned bits = 16; bits <= 64; bits *= 2)
+    for (unsigned lanes = 4; lanes <= 32; lanes *= 2) try_unknown_lane(bits, lanes + lanes / 8);
+}
+
+/* --- vectors divided, and what is done with bytes ------------------------------------------------------------------ */
+
+/* Each of some numbers with each, in vectors; knows_b: the second of them is the same in all lanes, and known. */
+static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
+  int64_t out[NUMBERS + 1], a[NUMBERS + 1], b[NUMBERS + 1] = {0}, in[2 * (NUMBERS + 1)];
+  for (int k = 0; k < NUMBERS; k++) {
+    test_t test;
+    uint64_t want;
+    unsigned count = 0;
+    for (int i = 0; i < NUMBERS; i++)
+      if (folded(build, bits, numbers[i], numbers[k], &want)) a[count] = numbers[i], b[count++] = (int64_t)want;
+    for (unsigned i = 0; i < count; i++) {
+      memcpy((char *)in + i * bits / 8, &a[i], bits / 8);
+      memcpy((char *)in + (count + i) * bits / 8, &numbers[k], bits / 8);
+    }
+    if (count == 0) continue;
+    begin(&test);
+    LLVMTypeRef type = vector_of(&test, bits, count);
+    LLVMValueRef x = read_at(&test, type, 0), y = jit_int(type, numbers[k]);
+    if (!knows_b)
+      y = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, llvm()->GetElementType(type), count), "");
+    write_at(&test, build(test.code.builder, x, y, ""), 0);
+    run_fn run = end(&test);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+    run(out, in, 0);
+    for (unsigned i = 0; i < count; i++) CU_ASSERT_EQUAL(number_at(out, bits, i), number_at(&b[i], bits, 0));
+    jit_object_unload(test.object);
+  }
+}
+
+static void test_vectors_of_integers(void) {
+  const build_fn builds[] = {own_api.BuildUDiv, own_api.BuildSDiv, own_api.BuildURem, own_api.BuildSRem,
+                             own_api.BuildMul,  own_api.BuildShl,  own_api.BuildLShr, own_api.BuildAShr};
+  if (!own_is_able(jit_target_host())) return;
+  for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
+    for (unsigned bits = 8; bits <= 64; bits *= 2)
+      for (int knows_b = 0; knows_b < 2; knows_b++) try_numbers(builds[i], bits, knows_b);
+}
+
 /* --- division by a constant --------------------------------------------------------------------------------------- */
 
 static void try_division(uint32_t divisor) {
@@ -300,9 +433,9 @@ static void test_divisions(void) {
 static void test_left_to_llvm(void) {
   test_t test;
   begin(&test);
-  LLVMTypeRef wide = llvm()->VectorType(test.i64, 16);
-  LLVMValueRef value = read_at(&test, wide, 0);
-  write_at(&test, llvm()->BuildAdd(test.code.builder, value, value, ""), 0);
+  LLVMTypeRef halves = llvm()->VectorType(llvm()->HalfTypeInContext(test.code.context), 16);
+  LLVMValueRef value = read_at(&test, halves, 0);
+  write_at(&test, llvm()->BuildFAdd(test.code.builder, value, value, ""), 0);
   CU_ASSERT_PTR_NULL(end(&test));
 }
 
@@ -314,6 +447,9 @@ CU_TestInfo suite_own[] = {
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
     {"orders of lanes", test_orders},
+    {"vectors of all sizes", test_all_sizes},
+    {"lanes that are not known", test_unknown_lanes},
+    {"vectors of integers", test_vectors_of_integers},
     {"divisions by constants", test_divisions},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
