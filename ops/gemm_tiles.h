@@ -177,8 +177,9 @@ TILES_TARGET static void TILES_NAME(pack_plain)(const TILES_REAL *b, int64_t row
     }
 }
 
-/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past
- * the end of b. */
+/* Rows are dense, and fewer than WIDTH columns are wanted: whole vectors as far as they do not reach past the end of b.
+ * Another worker may be writing the columns beyond; what is read of them is used for nothing. */
+__attribute__((no_sanitize("thread")))
 TILES_TARGET static void TILES_NAME(pack_narrow)(const gemm_job_t *job, const TILES_REAL *b, int64_t depth,
                                                  int64_t columns, TILES_REAL *to) {
   int64_t width = columns <= LANES ? LANES : WIDTH, p = 0;

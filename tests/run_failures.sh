@@ -27,7 +27,8 @@ all_gone() {
 disturbed() {
   local name="$1, $5 processes" want=$2 signal=$3 target=$4 ranks=$5 pid got=0 began
   shift 5
-  HLORUN_LOG=cli:info setsid "$hlorun" -n "$ranks" --steps 100000000 --carry 0:0 --random-inputs "$@" busy.hlo >out 2>&1 </dev/null &
+  HLORUN_LOG=cli:info setsid "$hlorun" -n "$ranks" --steps 100000000 --carry 0:0 --random-inputs "$@" busy.hlo >out \
+    2>&1 </dev/null &
   pid=$!
   eventually has_lines out "$ranks" "cli info: loaded"
   sleep 0.1
@@ -132,11 +133,13 @@ ENTRY main {
 EOF
 sed -e '/all-reduce/d' -e 's/^  y = \(.*(outer)\)/  ROOT y = \1/' endless.hlo >endless_alone.hlo
 for engine in compiled reference; do
-  expect_exit "a loop without end, $engine" 6 "$hlorun" --engine "$engine" --timeout 0.5 --random-inputs --input 1=0 endless_alone.hlo
+  expect_exit "a loop without end, $engine" 6 "$hlorun" --engine "$engine" --timeout 0.5 --random-inputs --input 1=0 \
+    endless_alone.hlo
   expect_text "a loop without end, $engine" "rank 0 goes round in endless_alone.hlo:45: %outer, for"
   expect_text "a loop without end, $engine" "and in endless_alone.hlo:29: %inner, inside of it:"
   for rank in 0 1; do
-    expect_exit "rank $rank in a loop without end, $engine" 6 "$hlorun" -n 2 --engine "$engine" --timeout 2 --random-inputs --input "1=$rank" endless.hlo
+    expect_exit "rank $rank in a loop without end, $engine" 6 "$hlorun" -n 2 --engine "$engine" --timeout 2 \
+      --random-inputs --input "1=$rank" endless.hlo
     expect_text "rank $rank in a loop without end, $engine" "rank $rank goes round in endless.hlo:45: %outer"
   done
   for signal in INT TERM; do
@@ -145,7 +148,11 @@ for engine in compiled reference; do
     kill "-$signal" $!
     got=0
     wait $! || got=$?
-    if [ "$got" -eq 5 ] && grep -q "interrupted by SIG$signal" out; then pass; else fail "SIG$signal in a loop without end, $engine" out; fi
+    if [ "$got" -eq 5 ] && grep -q "interrupted by SIG$signal" out; then
+      pass
+    else
+      fail "SIG$signal in a loop without end, $engine" out
+    fi
   done
 done
 
@@ -165,6 +172,15 @@ for ranks in 1 3; do
     expect_exit "results on a full disk, $of" 5 "${run[@]}" -o /dev/full busy.hlo
   fi
 done
+# Memory that runs out while processes start and agree: nobody waits for one that has failed.
+for number in $(seq 20 3 60); do
+  code=0
+  HLORUN_FAULT=alloc:$number timeout -k 5 60 "$hlorun" -n 3 --timeout 20 --cache none --random-inputs busy.hlo \
+    >out 2>&1 </dev/null || code=$?
+  echo "exit code $code, want 0 or 5" >>out
+  if [ $code -eq 0 ] || [ $code -eq 5 ]; then pass; else fail "allocation $number fails on each process" out; fi
+done
+
 # Limits that the shell sets: what goes beyond is an error like others.
 limited=(sh -c 'ulimit $0 && exec "$@"')
 for files in 4 5 6; do

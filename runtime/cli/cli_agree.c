@@ -30,6 +30,10 @@ hr_status_t cli_reported(hr_code_t code) {
   return hr_error_from(__FILE__, __LINE__, code, NULL, REPORTED);
 }
 
+static bool has_failed;
+
+bool cli_agree_failed(void) { return has_failed; }
+
 static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
   int world = hlorun_client_world_size(client);
   void *memory;
@@ -45,10 +49,16 @@ static hr_status_t collect(hlorun_client_t *client, verdict_t mine, verdict_t *o
   return st ? st : spread(client, out_verdict);
 }
 
+static hr_status_t decide(hlorun_client_t *client, verdict_t mine, verdict_t *out_verdict) {
+  hr_status_t st = collect(client, mine, out_verdict);
+  has_failed |= st != NULL;
+  return st;
+}
+
 hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status) {
   if (hlorun_client_world_size(client) == 1) return status;
   verdict_t verdict;
-  hr_status_t st = collect(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
+  hr_status_t st = decide(client, (verdict_t){-1, (int32_t)hr_status_code(status), 0}, &verdict);
   if (st) return hr_status_join(status, st);
   if (verdict.rank < 0 || verdict.rank == hlorun_client_rank(client)) return status;
   hr_status_release(status);
@@ -78,7 +88,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
   *out_same = true;
   if (hlorun_client_world_size(client) == 1) return NULL;
   verdict_t verdict;
-  HR_TRY(collect(client, (verdict_t){-1, 0, value}, &verdict));
+  HR_TRY(decide(client, (verdict_t){-1, 0, value}, &verdict));
   *out_same = verdict.same;
   return NULL;
 }

@@ -10,6 +10,10 @@
  * status, and the others get one of the same exit code that cli_report prints nothing for. `status` is taken over. */
 hr_status_t cli_agree(hlorun_client_t *client, hr_status_t status);
 
+/* Has such a decision itself failed here? The others wait for a word of this process that will not come: it has to
+ * leave them with a failure. */
+bool cli_agree_failed(void);
+
 /* Are these 8 bytes the same in all processes? */
 hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_same);
 

@@ -91,7 +91,7 @@ hr_status_t cli_batch_work(const char *report, const hlorun_client_options_t *cl
   if (!st && hlorun_client_rank(client) == 0) st = announce(report);
   for (size_t i = 0; i < count && !st; i++) st = work_one(client, report, tolerance, &cases[i], i, &out_of_step);
   cli_signals_unwatch();
-  hlorun_client_release(client, out_of_step);
+  hlorun_client_release(client, out_of_step || cli_agree_failed());
   return st;
 }
 

@@ -102,8 +102,8 @@ static hr_status_t open_client(run_t *run) {
   HR_TRY(hlorun_client_create(&options, &run->client));
   run->rank = hlorun_client_rank(run->client);
   run->world = hlorun_client_world_size(run->client);
-  HR_TRY(cli_signals_watch(run->client));
-  return cli_agree(run->client, tp_algorithms_check_environment());
+  hr_status_t st = cli_signals_watch(run->client);
+  return cli_agree(run->client, st ? st : tp_algorithms_check_environment());
 }
 
 static hr_status_t open_plugins(const hr_options_t *options) {
@@ -349,6 +349,7 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   }
   /* Said before this process leaves the others: the first to end with a failure may end them all. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
+  run.out_of_step |= cli_agree_failed();
   if (run.out_of_step && hr_status_code(st) != HR_CANCELLED) cli_verdict_tell(hr_status_exit_code(st));
   release_run(&run, run.out_of_step ? hr_status_exit_code(st) : 0);
   return st;

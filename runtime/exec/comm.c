@@ -148,33 +148,39 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
 
 /* --- for clients --- */
 
-static hr_status_t finish(hr_status_t st, tp_request_t **request) { return st ? st : tp_request_wait(*request); }
+/* What could not even begin here the others wait for. */
+static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
+  if (!st) st = tp_request_wait(*request);
+  if (st) comm->groups->endpoint->out_of_step = true;
+  return st;
+}
 
 hr_status_t exec_comm_barrier(exec_comm_t *comm) {
   tp_request_t *request = NULL;
-  return finish(tp_barrier(comm->groups->world, &request), &request);
+  return finish(comm, tp_barrier(comm->groups->world, &request), &request);
 }
 
 hr_status_t exec_comm_all_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
   tp_request_t *request = NULL;
-  return finish(tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request), &request);
+  return finish(comm, tp_all_gather(comm->groups->world, bytes, size_bytes, out, &request), &request);
 }
 
 hr_status_t exec_comm_broadcast(exec_comm_t *comm, int root, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
-  return finish(tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request), &request);
+  return finish(comm, tp_broadcast(comm->groups->world, root, bytes, size_bytes, &request), &request);
 }
 
 hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_bytes, void *out) {
   tp_group_t *world = comm->groups->world;
   void *memory;
-  HR_TRY(hr_alloc_zeroed(2 * (size_t)world->size * sizeof(tp_block_t), &memory));
+  tp_request_t *request = NULL;
+  hr_status_t st = hr_alloc_zeroed(2 * (size_t)world->size * sizeof(tp_block_t), &memory);
+  if (st) return finish(comm, st, &request);
   tp_block_t *sends = memory, *recvs = sends + world->size;
   sends[0] = (tp_block_t){(void *)bytes, size_bytes};
   for (int k = 0; k < world->size && world->my_index == 0; k++)
     recvs[k] = (tp_block_t){(char *)out + (size_t)k * size_bytes, size_bytes};
-  tp_request_t *request = NULL;
-  hr_status_t st = finish(tp_all_to_all(world, sends, recvs, 0, &request), &request);
+  st = finish(comm, tp_all_to_all(world, sends, recvs, 0, &request), &request);
   hr_free(memory);
   return st;
 }
@@ -182,13 +188,13 @@ hr_status_t exec_comm_gather(exec_comm_t *comm, const void *bytes, size_t size_b
 hr_status_t exec_comm_send(exec_comm_t *comm, int to, const void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {(void *)bytes, size_bytes};
-  return finish(tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
+  return finish(comm, tp_permute(comm->groups, 0, to, &block, -1, NULL, &request), &request);
 }
 
 hr_status_t exec_comm_recv(exec_comm_t *comm, int from, void *bytes, size_t size_bytes) {
   tp_request_t *request = NULL;
   tp_block_t block = {bytes, size_bytes};
-  return finish(tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
+  return finish(comm, tp_permute(comm->groups, 0, -1, NULL, from, &block, &request), &request);
 }
 
 /* --- life --- */

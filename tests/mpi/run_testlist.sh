@@ -11,7 +11,8 @@ run_line() {
   shift 4
   for count in ${ranks//,/ }; do
     got=0
-    timeout -k 5 "$seconds" "$mpirun" -n "$count" "$build_dir/tests/mpi/$program" "$@" >"$work/out" 2>&1 </dev/null || got=$?
+    timeout -k 5 "$seconds" "$mpirun" -n "$count" "$build_dir/tests/mpi/$program" "$@" >"$work/out" 2>&1 \
+      </dev/null || got=$?
     if [ "$got" -eq "$want" ]; then pass; continue; fi
     echo "exit code $got, want $want" >>"$work/out"
     fail "$program $* on $count ranks" "$work/out"
@@ -26,7 +27,8 @@ done <"$source_dir/tests/mpi/testlist"
 # A process that is killed, and an mpirun that leaves it to the others to find out: each says who is gone, soon.
 killed() {
   local how=$1 got=0 started=$SECONDS
-  timeout -k 5 60 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" "$how" >"$work/out" 2>&1 </dev/null || got=$?
+  timeout -k 5 60 "$mpirun" --enable-recovery -n 3 "$build_dir/tests/mpi/mpi_collectives" "$how" >"$work/out" 2>&1 \
+    </dev/null || got=$?
   echo "exit code $got after $((SECONDS - started)) s" >>"$work/out"
   if [ $((SECONDS - started)) -le 40 ] && [ "$(grep -c 'rank 1 has ended on' "$work/out")" -ge 1 ]; then
     pass

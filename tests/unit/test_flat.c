@@ -462,8 +462,8 @@ static void test_long_program(void) {
   double start = now_s();
   CHECK_OK(flat_plan_create(f.plan, &options, &f.flat));
   double took = now_s() - start;
-  CU_ASSERT(took < 1); /* 0.1 s on an idle machine */
-  if (took > 0.3) printf("planning %d steps took %.3f s\n", STEPS, took);
+  CU_ASSERT(took < 20); /* 0.1 s on an idle machine; hours if it took time by the square */
+  if (took > 1) printf("planning %d steps took %.3f s\n", STEPS, took);
   CU_ASSERT(f.flat->arena_bytes < 256 * 80);
   fixture_deinit(&f);
   hr_text_deinit(&text);
