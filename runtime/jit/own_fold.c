@@ -131,6 +131,7 @@ own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t 
   uint64_t lanes[1024];
   own_value_t *argument = argument_of(op, args);
   if (argument) return argument;
+  if (op == OWN_FPTRUNC && args[0]->op == OWN_FPEXT && args[0]->args[0]->type == type) return args[0]->args[0];
   for (int k = 0; k < count; k++)
     if (!own_is_constant(args[k])) return NULL;
   if (type->lanes > 1024 || !count) return NULL;

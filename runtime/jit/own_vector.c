@@ -148,13 +148,19 @@ static void select_sign(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
+/* Bits of the second where the constant has ones, else of the first: the processor's choice by three operands. */
 static void select_copysign(own_code_t *code, own_value_t *instr) {
   const own_type_t *type = instr->type;
-  int width = own_width_of(code, type), to = SCRATCH + 2;
+  const x86_opcode_t choose = X86_OP(1, 3, type->bits == 64, 0x25);
+  int to = SCRATCH + 2, from = own_vector(code, instr->args[0], SCRATCH);
+  own_value_t *sign = sign_of(type, false);
   if (type->bits < 32) own_lacks(code, "arithmetic in f16");
-  bits_with(code, OWN_AND, type, to, own_vector(code, instr->args[1], SCRATCH), sign_of(type, false));
-  bits_with(code, OWN_AND, type, SCRATCH, own_vector(code, instr->args[0], SCRATCH), sign_of(type, true));
-  own_emit_registers(code, integer_opcodes[OWN_OR][size_index(type)], width, to, to, SCRATCH);
+  own_move_vector(code, to, own_vector(code, instr->args[1], to));
+  if (is_scalar(type))
+    own_emit_registers(code, choose, 0, to, from, own_vector(code, sign, SCRATCH + 1));
+  else
+    own_emit_before(code, choose, type, to, from, sign, SCRATCH + 1, 1);
+  x86_byte(&code->x, 0xe4);
   own_done(code, instr, to);
 }
 

@@ -379,7 +379,8 @@ static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
     LLVMTypeRef type = vector_of(&test, bits, count);
     LLVMValueRef x = read_at(&test, type, 0), y = jit_int(type, numbers[k]);
     if (!knows_b)
-      y = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, llvm()->GetElementType(type), count), "");
+      y = llvm()->BuildLoad2(test.code.builder, type, place(&test, test.in, llvm()->GetElementType(type), count),
+                             "");
     write_at(&test, build(test.code.builder, x, y, ""), 0);
     run_fn run = end(&test);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);
