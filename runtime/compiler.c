@@ -177,7 +177,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   jit_early_t early = {0};
   hr_status_t st = NULL;
   if (!options->compiled) return NULL;
-  HR_TRY(jit_cache_open(&cache, &jit.cache));
+  if (!jit.dump_to) HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
   bool is_large = options->start_workers && is_worth_workers(program->module);
   if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache)) jit_early_begin(program->module, &early);
   if (is_large) st = options->start_workers(options->workers_context, &workers);

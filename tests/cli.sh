@@ -65,6 +65,23 @@ for file in 00_read.hlo plan.txt flat.txt; do
   [ -s "dumped/$file" ] && pass || fail "--dump wrote no $file"
 done
 grep -q "arena of" dumped/flat.txt && pass || fail "--dump: no arena in flat.txt" dumped/flat.txt
+# The code is written whether or not it is in the cache already; rows too many for caches are asked for ahead.
+cat >rows.hlo <<'END'
+HloModule rows
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[4096,1024] parameter(0)
+  zero = f32[] constant(0)
+  sum = f32[4096] reduce(x, zero), dimensions={1}, to_apply=add
+  sums = f32[4096,1024] broadcast(sum), dimensions={0}
+  ROOT share = f32[4096,1024] divide(x, sums)
+}
+END
+for time in first second; do
+  rm -rf dumped
+  expect_exit "--dump, the $time time" 0 "$hlorun" --random-inputs --dump dumped rows.hlo
+  grep -q "llvm.prefetch" dumped/code_*.ll && pass || fail "--dump, the $time time: no code that fetches ahead"
+done
 expect_exit "dump of a plan" 0 "$hlorun" --stop-after flat --dump planned twice.hlo
 [ -s planned/flat.txt ] && pass || fail "--stop-after flat --dump wrote nothing"
 

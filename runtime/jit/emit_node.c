@@ -4,7 +4,7 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
-#define FETCH_AHEAD 2048
+#define FAR_AHEAD 4096 /* bytes: not to drive out of the first cache what is read before */
 #define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
@@ -59,14 +59,17 @@ static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t
   *place = jit_emit_both(emit, *place, value);
 }
 
-/* Asks for what is FETCH_AHEAD bytes further on: it need not exist. */
+/* Asks for what is further on: it need not exist. */
 static void fetch_ahead(jit_emit_t *emit, LLVMValueRef array, const jit_node_t *node) {
   jit_code_t *code = emit->code;
-  LLVMValueRef address = jit_emit_address(emit, array, node->dtype, node->expr), ahead = jit_emit_i64(emit, FETCH_AHEAD);
+  LLVMValueRef address = jit_emit_address(emit, array, node->dtype, node->expr);
+  LLVMValueRef ahead = jit_emit_i64(emit, node->ahead);
   LLVMTypeRef pointer = llvm()->TypeOf(address), i32 = llvm()->Int32TypeInContext(code->context);
   jit_emit_at(emit, emit->level);
   address = llvm()->BuildGEP2(code->builder, llvm()->Int8TypeInContext(code->context), address, &ahead, 1, "");
-  LLVMValueRef arguments[] = {address, jit_int(i32, 0), jit_int(i32, 3), jit_int(i32, 1)}; /* to read, near, data */
+  int level = node->ahead < FAR_AHEAD ? 3 : 2;
+  /* To read, how near, data. */
+  LLVMValueRef arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
   jit_intrinsic_of(code, "llvm.prefetch", &pointer, 1, arguments, 4);
 }
 
@@ -80,7 +83,7 @@ static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
   } else {
     if (node->guard) add_guard(emit, node->guard, depth, &guard);
     LLVMValueRef array = jit_emit_in(emit, node->number);
-    if (node->is_fetched && emit->lanes > 1) fetch_ahead(emit, array, node);
+    if (node->ahead && node->ahead_pass == emit->pass && emit->lanes > 1) fetch_ahead(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }

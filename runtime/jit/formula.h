@@ -40,7 +40,8 @@ struct jit_node {
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
-  bool is_fetched;   /* LOAD: what comes next in memory is asked for ahead */
+  int64_t ahead;     /* LOAD: bytes further on that are asked for ahead, in pass ahead_pass of a kInput; 0: none */
+  int ahead_pass;
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */

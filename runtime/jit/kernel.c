@@ -15,6 +15,7 @@
 #define SHORT_LINE 4 /* vectors of results */
 #define SIMPLE_LOADS 4
 #define SIMPLE_NODES 40
+#define MEMORY_BYTES (16 << 20) /* arrays of this size come from memory */
 
 /* --- what a formula needs -------------------------------------------------------------------------------------- */
 
@@ -46,6 +47,13 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
   for (int bytes = 2; bytes <= 8; bytes *= 2)
     if (work[bytes] > 0 && (bytes <= 4 || work[bytes] > work[4])) most = bytes;
   return kernel->target->vector_bytes / most;
+}
+
+bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node) {
+  int param = kernel->formula->buffers[node->number].param;
+  if (param < 0) return false;
+  double bytes = (double)hr_dtype_bytes(node->dtype);
+  return (double)fusion_count(kernel->body->params.data[param]->shape) * bytes >= MEMORY_BYTES;
 }
 
 /* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever a vector holds. */

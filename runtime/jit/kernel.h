@@ -158,6 +158,8 @@ int jit_kernel_lanes(const jit_kernel_t *kernel);
 bool jit_kernel_knows(const jit_kernel_t *kernel);
 /* Nanoseconds for the whole formula, once for each of `count` elements. */
 double jit_kernel_ns(const jit_kernel_t *kernel, const jit_formula_t *formula, double count);
+/* Is what a load reads too large for caches? */
+bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node);
 void jit_kernel_phase_name(const jit_kernel_t *kernel, int phase, char name[64]);
 
 #endif

@@ -10,7 +10,7 @@
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
-#define FETCHED_BYTES ((int64_t)16 << 20) /* arrays of this size come from memory */
+#define FETCH_AHEAD 2048 /* bytes */
 #define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
 #define FETCHED_APART 1024 /* bytes */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
@@ -170,18 +170,17 @@ static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
 static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
   const jit_formula_t *formula = kernel->formula;
   int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
-  if (node->kind != JIT_LOAD || formula->buffers[node->number].param < 0 || size * bytes > RUN_MOST) return false;
+  if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
   if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_bent(&formula->exprs, node->expr, var)) return false;
-  const hlo_shape_t *whole = kernel->body->params.data[formula->buffers[node->number].param]->shape;
-  return jit_expr_factor(node->expr, var - 1) > size && fusion_count(whole) * bytes >= FETCHED_BYTES;
+  return jit_expr_factor(node->expr, var - 1) > size && jit_kernel_is_from_memory(kernel, node);
 }
 
 /* Is it read near to where another load reads ahead? */
 static bool is_fetched(jit_formula_t *formula, const jit_node_t *node) {
   int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
   for (const jit_node_t *other = formula->first_made; other != node; other = other->next_made) {
-    int64_t apart = other->is_fetched ? node->expr->constant - other->expr->constant : 0;
-    if (!other->is_fetched || other->number != node->number || apart > reach || apart < -reach) continue;
+    int64_t apart = other->ahead ? node->expr->constant - other->expr->constant : 0;
+    if (!other->ahead || other->number != node->number || apart > reach || apart < -reach) continue;
     if (jit_expr_affine(&formula->exprs, other->expr, 1, apart) == node->expr) return true;
   }
   return false;
@@ -191,7 +190,7 @@ static void find_fetched(jit_kernel_t *kernel) {
   int var = inner_of(kernel);
   if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
   for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
-    if (jumps_far(kernel, node, var)) node->is_fetched = !is_fetched(kernel->formula, node);
+    if (jumps_far(kernel, node, var) && !is_fetched(kernel->formula, node)) node->ahead = FETCH_AHEAD;
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {

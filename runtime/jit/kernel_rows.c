@@ -20,6 +20,8 @@
 #define EXPENSIVE 3.0          /* additions that are sooner done than a value is stored and read */
 #define CHEAP 6.0              /* additions for an element that are sooner done than its sum is ready */
 #define STREAM_BYTES ((int64_t)64 << 20)
+#define AHEAD_LEAST 1024       /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
+#define AHEAD_MOST (128 << 10) /* and longer rows would drive out the one before */
 #define GROUP_MOST 16          /* rows */
 #define GROUP_ELEMENTS 4096    /* of its rows, which stay in the first cache */
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
@@ -71,6 +73,21 @@ static void find_saved(jit_kernel_t *kernel) {
         need(kernel, reduce->reductions[i].inputs[k], pass);
     for (int r = 0; r < kernel->root_count; r++)
       if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass) need(kernel, kernel->roots[r].value, pass);
+  }
+}
+
+/* While a row is in the cache for the last time, the next group's is asked for: else its first pass waits for
+ * memory. */
+static void find_ahead(jit_kernel_t *kernel) {
+  int var = kernel->nest.rank - 1;
+  if (var < 0) return;
+  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+    bool is_again = node->kind == JIT_LOAD && node->uses > node->first_pass + 1;
+    if (!is_again || jit_expr_is_bent(&kernel->formula->exprs, node->expr, var)) continue;
+    int64_t rows = kernel->reduce->group, bytes = (int64_t)hr_dtype_bytes(node->dtype);
+    int64_t ahead = jit_expr_factor(node->expr, var) * rows * bytes;
+    if (ahead < AHEAD_LEAST || ahead > AHEAD_MOST || !jit_kernel_is_from_memory(kernel, node)) continue;
+    node->ahead = ahead, node->ahead_pass = node->uses - 1;
   }
 }
 
@@ -127,7 +144,9 @@ static void whole_rows(jit_kernel_t *kernel) {
   if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
   if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;
   if (reduce->pass_count > 1) find_saved(kernel);
-  reduce->saved_bytes = ((size_t)(reduce->within_count * reduce->element_bytes) + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
+  if (reduce->pass_count > 1) find_ahead(kernel);
+  size_t bytes = (size_t)(reduce->within_count * reduce->element_bytes);
+  reduce->saved_bytes = (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   kernel->worker_bytes = row_bytes(reduce) * (size_t)reduce->group;
 }
 
