@@ -123,20 +123,11 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
 
 DEFINE_EXTREMES(f32, float, uint32_t)
 DEFINE_EXTREMES(f64, double, uint64_t)
-/* Alone, by a comparison of signed numbers that are ordered as the floats are, -0 below +0. Values that are no numbers
- * are rare, so that a branch on them is guessed right; equal ones are not (paths of one length in a graph). */
-#define DEFINE_CHOICES(p, T)                                                                      \
-  NATIVE_INLINE T p##_most_alone(T a, T b) {                                                      \
-    return __builtin_isunordered(a, b) ? p##_maximum(a, b) : p##_order(a) > p##_order(b) ? a : b; \
-  }                                                                                               \
-  NATIVE_INLINE T p##_least_alone(T a, T b) {                                                     \
-    return __builtin_isunordered(a, b) ? p##_minimum(a, b) : p##_order(a) < p##_order(b) ? a : b; \
-  }
-
-DEFINE_CHOICES(f32, float)
-DEFINE_CHOICES(f64, double)
+/* Equal values and those that are no numbers are rare, so that a branch is guessed right. */
+#define FLOAT_MOST(p) __builtin_islessgreater(a, b) ? (a > b ? a : b) : p##_maximum(a, b)
+#define FLOAT_LEAST(p) __builtin_islessgreater(a, b) ? (a < b ? a : b) : p##_minimum(a, b)
 #define DEFINE_FLOATS(p, T)                                                                                   \
-  DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, p##_most_alone(a, b), p##_least_alone(a, b), p##_most(a, b), p##_least(a, b))
+  DEFINE_NUMBERS(DEFINE_LOOPS, p, T, a *b, FLOAT_MOST(p), FLOAT_LEAST(p), p##_most(a, b), p##_least(a, b))
 
 /* Floats of 16 bits are combined as f32 and rounded, which is the same as to combine them exactly and to round. */
 #define AS_F32(p, VALUE) p##_from_f32(VALUE(p##_to_f32(a), p##_to_f32(b)))
@@ -201,25 +192,38 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     }                                                                                                        \
     if (j < count) wide_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));                 \
   }
-#define DEFINE_WIDE(NAME, T, V, MASK, t, COMBINED)                                                           \
+#define DEFINE_WIDE(NAME, T, V, MASK, t, ALONE, COMBINED)                                                    \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, _mm512_mask_storeu_##t, \
                    (int64_t)(32 / sizeof(T)), COMBINED)                                                      \
-  DEFINE_ONE(wide_##NAME, T, NAME##_alone(a, b), WIDE_TARGET)                                                \
+  DEFINE_ONE(wide_##NAME, T, ALONE, WIDE_TARGET)                                                             \
   DEFINE_FORMS(wide_##NAME, T, WIDE_TARGET)
 
 /* The instruction orders zeros by their signs, but of a number and none it chooses the number. */
 #define EXTREME(t, which) \
   _mm512_mask_add_##t(_mm512_range_##t(a, b, which), _mm512_cmp_##t##_mask(a, b, _CMP_UNORD_Q), a, b)
 
-#define DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, PRODUCT, MOST, LEAST)    \
-  DEFINE_WIDE(NAME##_add, T, V, MASK, t, _mm512_add_##t(a, b))            \
-  DEFINE_WIDE(NAME##_multiply, T, V, MASK, t, PRODUCT)                    \
-  DEFINE_WIDE(NAME##_maximum, T, V, MASK, t, MOST)                        \
-  DEFINE_WIDE(NAME##_minimum, T, V, MASK, t, LEAST)
-#define DEFINE_WIDE_FLOATS(NAME, T, V, MASK, t) \
-  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mul_##t(a, b), EXTREME(t, 5), EXTREME(t, 4))
-#define DEFINE_WIDE_INTEGERS(NAME, T, V, MASK, t)                            \
-  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mullo_##t(a, b), _mm512_max_##t(a, b), _mm512_min_##t(a, b))
+/* Of one number; where one is none, by a branch, which is guessed right as such are rare. */
+#define DEFINE_EXTREME_ALONE(p, T, set, s, get)                                                     \
+  WIDE_TARGET NATIVE_INLINE T wide_##p##_most(T a, T b) {                                           \
+    return __builtin_isunordered(a, b) ? a + b : get(_mm_range_##s(set(a), set(b), 5));             \
+  }                                                                                                 \
+  WIDE_TARGET NATIVE_INLINE T wide_##p##_least(T a, T b) {                                          \
+    return __builtin_isunordered(a, b) ? a + b : get(_mm_range_##s(set(a), set(b), 4));             \
+  }
+DEFINE_EXTREME_ALONE(f32, float, _mm_set_ss, ss, _mm_cvtss_f32)
+DEFINE_EXTREME_ALONE(f64, double, _mm_set_sd, sd, _mm_cvtsd_f64)
+
+#define DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, PRODUCT, MOST, LEAST, MOST_ALONE, LEAST_ALONE)             \
+  DEFINE_WIDE(NAME##_add, T, V, MASK, t, a + b, _mm512_add_##t(a, b))                                       \
+  DEFINE_WIDE(NAME##_multiply, T, V, MASK, t, a *b, PRODUCT)                                                \
+  DEFINE_WIDE(NAME##_maximum, T, V, MASK, t, MOST_ALONE, MOST)                                              \
+  DEFINE_WIDE(NAME##_minimum, T, V, MASK, t, LEAST_ALONE, LEAST)
+#define DEFINE_WIDE_FLOATS(NAME, T, V, MASK, t)                                                             \
+  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mul_##t(a, b), EXTREME(t, 5), EXTREME(t, 4),              \
+                      wide_##NAME##_most(a, b), wide_##NAME##_least(a, b))
+#define DEFINE_WIDE_INTEGERS(NAME, T, V, MASK, t)                                                           \
+  DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mullo_##t(a, b), _mm512_max_##t(a, b), _mm512_min_##t(a, b), \
+                      NAME##_maximum_alone(a, b), NAME##_minimum_alone(a, b))
 
 DEFINE_WIDE_FLOATS(f32, float, __m512, __mmask16, ps)
 DEFINE_WIDE_FLOATS(f64, double, __m512d, __mmask8, pd)
