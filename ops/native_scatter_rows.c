@@ -68,10 +68,10 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
     T *restrict to = (T *)job->to + job->begin;                                                              \
     const T *restrict from = (const T *)job->from + job->begin;                                              \
     int64_t width = job->end - job->begin;                                                                   \
-    if (width == 1)                                                                                          \
-      for (int64_t k = 0; k < count; k++) to[places[k]] = NAME##_alone(to[places[k]], from[windows[k]]);     \
-    else                                                                                                     \
-      for (int64_t k = 0; k < count; k++) NAME##_row(to + places[k], from + windows[k], width);              \
+    for (int64_t k = 0; width == 1 && k < count; k++)                                                        \
+      if (places[k] >= 0) to[places[k]] = NAME##_alone(to[places[k]], from[windows[k]]);                     \
+    for (int64_t k = 0; width > 1 && k < count; k++)                                                         \
+      if (places[k] >= 0) NAME##_row(to + places[k], from + windows[k], width);                              \
   }
 
 #define DEFINE_DIRECT(NAME, T, INDEX, COMPONENTS, FORM, TARGET)     \
@@ -354,11 +354,12 @@ bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_row
 /* --- lists ------------------------------------------------------------------------------------------------------- */
 
 /* Leaves the windows that fit and are this part's, which is as good as random, so that a branch would be guessed wrong
- * half of the time. Returns how many. */
+ * half of the time; that one does not fit is rare. Returns how many. */
 static int64_t keep_own(const scatter_rows_job_t *job, int64_t *places, int64_t *windows, int64_t count) {
   int64_t kept = 0;
+  if (job->parts == 1) return count;
   for (int64_t i = 0; i < count; i++) {
-    bool is_own = (places[i] >= 0) & (job->parts == 1 || is_owner(job, places[i]));
+    bool is_own = (places[i] >= 0) & is_owner(job, places[i]);
     places[kept] = places[i], windows[kept] = windows[i];
     kept += is_own;
   }

@@ -10,7 +10,7 @@
 
 typedef struct scatter_rows_job scatter_rows_job_t;
 typedef void (*scatter_rows_fn)(const scatter_rows_job_t *job);
-/* The windows at `windows`, in the updates, go to `places` in the operand. */
+/* The windows at `windows`, in the updates, go to `places` in the operand; nowhere if these are negative. */
 typedef void (*scatter_list_fn)(const scatter_rows_job_t *job, const int64_t *places, const int64_t *windows,
                                 int64_t count);
 
