@@ -408,12 +408,22 @@ static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
   return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
 }
 
+/* Then as many copies as workers are fine, and few updates are worth them. */
+static bool is_any_order_same(hlo_opcode_t op, hr_dtype_t dtype) {
+  return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+}
+
 static void choose_copies(native_scatter_plan_t *plan) {
-  int64_t updates = plan->places.count * plan->window_elements, copies = updates / (COPIES_SHARE * plan->counts[0] + 1);
+  bool is_free = is_any_order_same(plan->op, plan->body.work);
+  int64_t updates = plan->places.count * plan->window_elements;
+  int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
+  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MOST_COPIES;
+  if (most > MOST_COPIES) most = MOST_COPIES;
+  if (copies > most) copies = most;
   if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2) return;
   if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
-  if (updates * (int64_t)plan->body.bytes[0] < 2 * MIN_BYTES) return;
-  plan->copies = (int)(copies < MOST_COPIES ? copies : MOST_COPIES);
+  if (updates * (int64_t)plan->body.bytes[0] < least_bytes) return;
+  plan->copies = (int)copies;
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 

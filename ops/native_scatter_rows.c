@@ -175,9 +175,8 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
 
 #define WIDE_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,f16c")))
 
-/* Rows of vectors, then of half a vector of 64 bytes, which unlike what goes by a mask is quickly read again when the
- * next row falls on it. `t` ends the names of the instructions for T. */
-#define DEFINE_WIDE_ROWS(NAME, T, V, MASK, LANES, LOAD, STORE, HALF, COMBINED)                               \
+/* `t` ends the names of the instructions for T. */
+#define DEFINE_WIDE_ROWS(NAME, T, V, MASK, LANES, LOAD, STORE, COMBINED)                                     \
   WIDE_TARGET NATIVE_INLINE void wide_##NAME##_some(T *row, const T *values, MASK mask) {                    \
     V a = LOAD(mask, row), b = LOAD(mask, values);                                                           \
     STORE(row, mask, COMBINED);                                                                              \
@@ -186,15 +185,34 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
   WIDE_TARGET NATIVE_INLINE void wide_##NAME##_row(T *restrict row, const T *restrict values, int64_t count) { \
     int64_t j = 0;                                                                                           \
     for (; j + LANES <= count; j += LANES) wide_##NAME##_some(row + j, values + j, (MASK)-1);                \
-    if (HALF && j + HALF <= count) {                                                                         \
-      NAME##_row(row + j, values + j, HALF);                                                                 \
-      j += HALF;                                                                                             \
-    }                                                                                                        \
+    j += wide_##NAME##_parts(row + j, values + j, count - j);                                                \
     if (j < count) wide_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));                 \
   }
+
+/* Half and quarter of a vector: unlike what goes by a mask, they are quickly read again when the next row falls on
+ * them. Returns how many elements were done. */
+#define LOAD_32(from) _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(from)))
+#define LOAD_16(from) _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(from)))
+#define STORE_32(to, x) _mm256_storeu_si256((__m256i *)(to), _mm512_castsi512_si256((__m512i)(x)))
+#define STORE_16(to, x) _mm_storeu_si128((__m128i *)(to), _mm512_castsi512_si128((__m512i)(x)))
+#define WIDE_PART(T, V, BYTES, COMBINED)                              \
+  if ((count - j) * (int64_t)sizeof(T) >= BYTES) {                    \
+    V a = (V)LOAD_##BYTES(row + j), b = (V)LOAD_##BYTES(values + j);  \
+    STORE_##BYTES(row + j, COMBINED);                                 \
+    j += BYTES / (int64_t)sizeof(T);                                  \
+  }
+#define DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                                       \
+  WIDE_TARGET NATIVE_INLINE int64_t wide_##NAME##_parts(T *row, const T *values, int64_t count) {     \
+    int64_t j = 0;                                                                                    \
+    WIDE_PART(T, V, 32, COMBINED)                                                                     \
+    WIDE_PART(T, V, 16, COMBINED)                                                                     \
+    return j;                                                                                         \
+  }
+
 #define DEFINE_WIDE(NAME, T, V, MASK, t, ALONE, COMBINED)                                                    \
+  DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                                                    \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, _mm512_mask_storeu_##t, \
-                   (int64_t)(32 / sizeof(T)), COMBINED)                                                      \
+                   COMBINED)                                                                                 \
   DEFINE_ONE(wide_##NAME, T, ALONE, WIDE_TARGET)                                                             \
   DEFINE_FORMS(wide_##NAME, T, WIDE_TARGET)
 
@@ -253,9 +271,13 @@ WIDE_TARGET NATIVE_INLINE uint16_t wide_f16_from_f32(float value) {
 #define wide_bf16_to_f32 hr_bf16_to_f32
 #define wide_bf16_from_f32 hr_f32_to_bf16
 
-#define DEFINE_WIDE_HALF(p, OP, VALUE, COMBINED)                                                       \
-  DEFINE_WIDE_ROWS(p##_##OP, uint16_t, __m512, __mmask16, 16, LOAD_##p, STORE_##p, 0, COMBINED)        \
-  DEFINE_ONE(wide_##p##_##OP, uint16_t, AS_F32(wide_##p, VALUE), WIDE_TARGET)                          \
+#define DEFINE_WIDE_HALF(p, OP, VALUE, COMBINED)                                                              \
+  WIDE_TARGET NATIVE_INLINE int64_t wide_##p##_##OP##_parts(uint16_t *row, const uint16_t *values, int64_t count) { \
+    (void)row, (void)values, (void)count;                                                                     \
+    return 0;                                                                                                 \
+  }                                                                                                           \
+  DEFINE_WIDE_ROWS(p##_##OP, uint16_t, __m512, __mmask16, 16, LOAD_##p, STORE_##p, COMBINED)                  \
+  DEFINE_ONE(wide_##p##_##OP, uint16_t, AS_F32(wide_##p, VALUE), WIDE_TARGET)                                 \
   DEFINE_LISTED(wide_##p##_##OP, uint16_t, WIDE_TARGET)
 #define DEFINE_WIDE_HALVES(p)                                      \
   DEFINE_WIDE_HALF(p, add, SUM, _mm512_add_ps(a, b))               \
