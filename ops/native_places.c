@@ -6,45 +6,61 @@
 
 NATIVE_OPTIMIZE
 
-#define LOAD(T) \
-  for (int64_t i = 0; i < count; i++) to[i] = (int64_t)((const T *)indices)[at + i * stride]
+/* Indices of unsigned 64 bits that no signed number holds are beyond every limit. */
+#define AS_START(T, index) ((T)-1 > 0 && sizeof(T) == 8 && (int64_t)(index) < 0 ? INT64_MAX : (int64_t)(index))
 
-/* One component of `count` vectors, as signed numbers; what is too large for them becomes the largest. */
+/* NEXT of each place and start; apart for indices side by side, of which compilers make better vectors. */
+#define ADD_STARTS(T, NEXT)                                  \
+  {                                                          \
+    const T *from = (const T *)starts->indices + starts->at; \
+    if (starts->step == 1)                                   \
+      for (int64_t i = 0; i < count; i++) {                  \
+        int64_t start = AS_START(T, from[i]);                \
+        at[i] = NEXT;                                        \
+      }                                                      \
+    else                                                     \
+      for (int64_t i = 0; i < count; i++) {                  \
+        int64_t start = AS_START(T, from[i * starts->step]); \
+        at[i] = NEXT;                                        \
+      }                                                      \
+    return;                                                  \
+  }
+#define ADD_STARTS_OF_TYPE(NEXT)                                                                             \
+  switch (hr_dtype_bytes(starts->dtype) + (hr_dtype_class(starts->dtype) == HR_CLASS_SIGNED ? 16 : 0)) {     \
+    case 1: ADD_STARTS(uint8_t, NEXT)                                                                        \
+    case 2: ADD_STARTS(uint16_t, NEXT)                                                                       \
+    case 4: ADD_STARTS(uint32_t, NEXT)                                                                       \
+    case 8: ADD_STARTS(uint64_t, NEXT)                                                                       \
+    case 17: ADD_STARTS(int8_t, NEXT)                                                                        \
+    case 18: ADD_STARTS(int16_t, NEXT)                                                                       \
+    case 20: ADD_STARTS(int32_t, NEXT)                                                                       \
+    case 24: ADD_STARTS(int64_t, NEXT)                                                                       \
+  }
+
+/* One component of many vectors, and what it means in the operand. */
+typedef struct starts {
+  const void *indices;
+  hr_dtype_t dtype;
+  int64_t at, step;
+  int64_t limit, stride;
+} starts_t;
 
 NATIVE_CLONES
-static void load_component(hr_dtype_t dtype, const void *indices, int64_t at, int64_t stride, int64_t count,
-                           int64_t *to) {
-  bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-  switch (hr_dtype_bytes(dtype) + (is_signed ? 16 : 0)) {
-    case 1: LOAD(uint8_t); break;
-    case 2: LOAD(uint16_t); break;
-    case 4: LOAD(uint32_t); break;
-    case 8:
-      LOAD(int64_t);
-      for (int64_t i = 0; i < count; i++) to[i] = to[i] < 0 ? INT64_MAX : to[i];
-      break;
-    case 17: LOAD(int8_t); break;
-    case 18: LOAD(int16_t); break;
-    case 20: LOAD(int32_t); break;
-    case 24: LOAD(int64_t); break;
-  }
-}
-
-NATIVE_CLONES
-static void add_clamped(const int64_t *starts, int64_t limit, int64_t stride, int64_t count, int64_t *at) {
-  for (int64_t i = 0; i < count; i++) {
-    int64_t start = starts[i] > limit ? limit : starts[i];
-    at[i] += (start < 0 ? 0 : start) * stride;
-  }
+static void add_clamped(const starts_t *starts, int64_t count, int64_t *restrict at) {
+  int64_t limit = starts->limit, stride = starts->stride;
+  ADD_STARTS_OF_TYPE(at[i] + (start < 0 ? 0 : start > limit ? limit : start) * stride)
 }
 
 /* Places that an earlier component has made negative stay so. */
 NATIVE_CLONES
-static void add_strict(const int64_t *starts, int64_t limit, int64_t stride, int64_t count, int64_t *at) {
-  for (int64_t i = 0; i < count; i++) {
-    bool fits = starts[i] >= 0 && starts[i] <= limit;
-    at[i] = fits && at[i] >= 0 ? at[i] + starts[i] * stride : -1;
-  }
+static void add_strict(const starts_t *starts, int64_t count, int64_t *restrict at) {
+  int64_t limit = starts->limit, stride = starts->stride;
+  ADD_STARTS_OF_TYPE((start >= 0) & (start <= limit) & (at[i] >= 0) ? at[i] + start * stride : -1)
+}
+
+NATIVE_CLONES
+static void count_up(int64_t from, int64_t step, int64_t count, int64_t *to) {
+  for (int64_t i = 0; i < count; i++, from += step) to[i] = from;
 }
 
 /* Windows of one row of the batch nest, from its element `i` on. */
@@ -52,18 +68,12 @@ static void find_in_row(const native_places_t *p, const void *indices, const loo
                         int64_t count, int64_t *operand_at, int64_t *other_at) {
   const window_places_t *places = &p->places;
   const int64_t *steps = places->batch.row_strides;
-  int64_t starts[NATIVE_PLACES];
-  for (int64_t j = 0; j < count; j++) {
-    other_at[j] = walk->at[0] + (i + j) * steps[0];
-    operand_at[j] = walk->at[2] + (i + j) * steps[2];
-  }
+  count_up(walk->at[0] + i * steps[0], steps[0], count, other_at);
+  count_up(walk->at[2] + i * steps[2], steps[2], count, operand_at);
   for (int c = 0; c < places->vector_size; c++) {
-    int64_t at = walk->at[1] + i * steps[1] + c * places->vector_stride;
-    load_component(p->index_dtype, indices, at, steps[1], count, starts);
-    if (p->clamps)
-      add_clamped(starts, places->operand_limit[c], places->operand_stride[c], count, operand_at);
-    else
-      add_strict(starts, places->operand_limit[c], places->operand_stride[c], count, operand_at);
+    starts_t starts = {indices, p->index_dtype, walk->at[1] + i * steps[1] + c * places->vector_stride, steps[1],
+                       places->operand_limit[c], places->operand_stride[c]};
+    (p->clamps ? add_clamped : add_strict)(&starts, count, operand_at);
   }
 }
 

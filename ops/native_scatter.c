@@ -44,7 +44,7 @@ typedef struct native_scatter_plan {
   bool are_apart;       /* windows of different places */
   bool by_elements;     /* of the windows: `rows` is about one element of each */
   bool by_batches;      /* `rows` is about one batch */
-  scatter_rows_fn rows; /* a loop for all of it; NULL: there is none */
+  bool has_rows;        /* there are loops for all of it */
   scatter_rows_job_t rows_job;
   size_t copy_bytes;
   int copies; /* of the operand, in which parts of the windows are combined; 0: none */
@@ -173,7 +173,7 @@ static void scatter_in_copies(void *context, int64_t begin, int64_t end, int wor
     rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
     rows.first = plan->places.count * copy / plan->copies, rows.last = plan->places.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
-    plan->rows(&rows);
+    scatter_rows_run(&rows);
   }
 }
 
@@ -207,7 +207,7 @@ static void scatter_part_by_rows(const scatter_job_t *job, int part) {
   } else {
     rows.part = (uint32_t)part, rows.parts = (uint32_t)job->parts;
   }
-  plan->rows(&rows);
+  scatter_rows_run(&rows);
 }
 
 /* Elements begin .. end - 1 of the windows, which no other worker has. */
@@ -222,7 +222,7 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
   for (int64_t i = begin; i < end; i++) {
     rows.to = job->to[0] + (walk.at[0] + in_row * window->row_strides[0]) * bytes;
     rows.from = job->from[0] + (walk.at[1] + in_row * window->row_strides[1]) * bytes;
-    job->plan->rows(&rows);
+    scatter_rows_run(&rows);
     if (++in_row < window->row_count) continue;
     in_row = 0;
     loop_walk_next(window, &walk);
@@ -240,7 +240,7 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
     rows.from = job->from[0] + walk.at[0] * bytes;
     rows.indices = (const char *)job->indices + walk.at[1] * index_bytes;
     rows.to = job->to[0] + walk.at[2] * bytes;
-    job->plan->rows(&rows);
+    scatter_rows_run(&rows);
     loop_walk_next(&places->places.batch, &walk);
   }
 }
@@ -270,7 +270,7 @@ static void scatter_parts(void *context, int64_t begin, int64_t end, int worker)
   (void)worker;
   const scatter_job_t *job = context;
   for (int64_t part = begin; part < end; part++)
-    if (job->plan->rows)
+    if (job->plan->has_rows)
       scatter_part_by_rows(job, (int)part);
     else
       scatter_part(job, (int)part);
@@ -396,19 +396,34 @@ static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
   plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
                       scatter_rows_init(&plan->places, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
-  plan->rows = scatter_rows_find(plan->overwrite ? HLO_COPY : plan->op, dtype, plan->places.index_dtype,
-                                 plan->places.places.vector_size);
-  plan->by_elements &= plan->rows != NULL;
-  plan->by_batches = plan->rows && batch->rank;
+  plan->has_rows = scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
+  plan->by_elements &= plan->has_rows;
+  plan->by_batches = plan->has_rows && batch->rank;
 }
 
 enum { MOST_COPIES = 8, COPIES_SHARE = 4 };
 
+/* In a float of 16 bits a sum depends too much on the order. */
+static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
+  return hr_dtype_bytes(dtype) > 2 || !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+}
+
+/* Then as many copies as workers are fine, and few updates are worth them. */
+static bool is_any_order_same(hlo_opcode_t op, hr_dtype_t dtype) {
+  return !hr_dtype_is_float(dtype) || op == HLO_MAXIMUM || op == HLO_MINIMUM;
+}
+
 static void choose_copies(native_scatter_plan_t *plan) {
-  int64_t updates = plan->places.count * plan->window_elements, copies = updates / (COPIES_SHARE * plan->counts[0] + 1);
-  if (!plan->rows || plan->by_elements || plan->by_batches || plan->overwrite || plan->split == SPLIT_ROWS || copies < 2) return;
-  if (updates * (int64_t)plan->body.bytes[0] < 2 * MIN_BYTES) return;
-  plan->copies = (int)(copies < MOST_COPIES ? copies : MOST_COPIES);
+  bool is_free = is_any_order_same(plan->op, plan->body.work);
+  int64_t updates = plan->places.count * plan->window_elements;
+  int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
+  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MOST_COPIES;
+  if (most > MOST_COPIES) most = MOST_COPIES;
+  if (copies > most) copies = most;
+  if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2) return;
+  if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
+  if (updates * (int64_t)plan->body.bytes[0] < least_bytes) return;
+  plan->copies = (int)copies;
   plan->copy_bytes = ((size_t)plan->counts[0] * plan->body.bytes[0] + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
 }
 

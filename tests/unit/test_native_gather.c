@@ -176,6 +176,18 @@ static void scatters(void) {
   }
 }
 
+/* Integers of every width, and the ops on their bits. */
+static void scatters_integers(void) {
+  static const hr_dtype_t types[] = {HR_S8, HR_S16, HR_S32, HR_S64, HR_U8, HR_U16, HR_U32, HR_U64, HR_PRED};
+  static const hlo_opcode_t ops[] = {HLO_AND, HLO_OR, HLO_XOR, HLO_ADD, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
+  srand(5);
+  for (int round = 0; round < 400; round++) {
+    hr_dtype_t dtype = types[below(9)];
+    geometry_t g = choose(round % 10 ? 7 : 90);
+    check_scatter(&g, ops[below(dtype == HR_PRED ? 3 : 7)], dtype);
+  }
+}
+
 /* Large enough for several workers, in each of the ways to share the work. */
 static void scatters_in_parts(void) {
   static const int64_t shapes[][3] = {{300, 1024, 400}, {300, 40, 2000}, {30, 17, 2000}, {9, 3000, 60}};
@@ -208,21 +220,24 @@ static void scatters_in_parts(void) {
                        .window_dims = {1, 2},
                        .windows = 2};
     }
-    check_scatter(&g, round % 2 ? HLO_ADD : HLO_COPY, round % 5 ? HR_F32 : HR_BF16);
+    check_scatter(&g, round % 2 ? HLO_ADD : HLO_COPY, round % 5 ? HR_F32 : round % 2 ? HR_F16 : HR_BF16);
   }
 }
 
 /* Many updates of a small operand, and ops whose result does not depend on the order. */
 static void scatters_in_copies(void) {
-  static const hr_dtype_t types[] = {HR_S32, HR_F32, HR_S64, HR_F64, HR_S32};
-  static const hlo_opcode_t ops[] = {HLO_ADD, HLO_MAXIMUM, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM};
+  enum { CASES = 12 };
+  static const hr_dtype_t types[CASES] = {HR_S32, HR_F32, HR_S64, HR_F64, HR_S32,  HR_U8,
+                                          HR_U16, HR_S8,  HR_F16, HR_F16, HR_BF16, HR_BF16};
+  static const hlo_opcode_t ops[CASES] = {HLO_ADD, HLO_MAXIMUM, HLO_MULTIPLY, HLO_MAXIMUM, HLO_MINIMUM, HLO_MINIMUM,
+                                          HLO_AND, HLO_MAXIMUM, HLO_MAXIMUM,  HLO_ADD,     HLO_MINIMUM, HLO_ADD};
   srand(4);
-  for (int round = 0; round < 10; round++) {
-    int64_t width = round < 5 ? 1 : 7, count = 70000 / width;
+  for (int round = 0; round < 2 * CASES; round++) {
+    int64_t width = round < CASES ? 1 : 7, count = 70000 / width;
     geometry_t g = {.rank = 2, .dims = {30, width}, .index_rank = 2, .index_dims_all = {count, 1}, .vector_dim = 1,
                     .start_map = {0}, .starts = 1, .other_rank = 2, .other_dims = {count, width}, .window_dims = {1},
                     .windows = 1, .dropped_dims = {0}, .drops = 1};
-    check_scatter(&g, ops[round % 5], types[round % 5]);
+    check_scatter(&g, ops[round % CASES], types[round % CASES]);
   }
 }
 
@@ -258,6 +273,7 @@ static void scatters_pairs(void) {
 
 CU_TestInfo suite_native_gather[] = {{"gathers", gathers},
                                      {"scatters", scatters},
+                                     {"scatters integers", scatters_integers},
                                      {"scatters in parts", scatters_in_parts},
                                      {"scatters in copies", scatters_in_copies},
                                      {"scatters pairs", scatters_pairs},
