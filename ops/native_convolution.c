@@ -237,7 +237,7 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
   return true;
 }
 
-/* As the problem that it is: by fewer products, over taps or places, or by oneDNN. */
+/* As the problem that it is: by fewer products, along lines, over taps or places, or by oneDNN. */
 static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
                                    op_native_step_t *out) {
   conv_problem_t *problem;
@@ -248,6 +248,9 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   out->flops = problem->flops;
   way->run = conv_run_winograd;
   HR_TRY(conv_prepare_winograd(target, problem, out));
+  if (out->plan) return NULL;
+  way->run = conv_run_lines;
+  HR_TRY(conv_prepare_lines(target, problem, out));
   if (out->plan) return NULL;
   way->run = conv_run_taps;
   HR_TRY(conv_prepare_taps(target, problem, out));

@@ -66,6 +66,10 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
                                   op_native_step_t *out);
 hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
+/* Forward with few channels of the result, where the last axis is innermost, in f32 and f64. */
+hr_status_t conv_prepare_lines(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
+hr_status_t conv_run_lines(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+
 /* Forward and of the input, with enough channels: floats, and bf16 and bytes as they are where the processor multiplies
  * these. See taps.h. */
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);

@@ -206,6 +206,7 @@ static const jit_expr_t *gather_start(jit_formula_t *formula, const hlo_instr_t 
   memcpy(at, place, (size_t)indices->rank * sizeof *at);
   if (vector_dim < indices->rank) at[vector_dim] = jit_expr_constant(&formula->exprs, c);
   jit_node_t *start = operand_at(formula, instr, 1, at, guard);
+  if (start->kind == JIT_INDEX && start->expr->low >= 0 && start->expr->high <= most) return start->expr;
   if (start->kind != JIT_CONSTANT) return jit_expr_start(&formula->exprs, start, start->vars, 0, most);
   int64_t value = integer_at(start->dtype, start->bytes);
   return jit_expr_constant(&formula->exprs, value < 0 ? 0 : value > most ? most : value);

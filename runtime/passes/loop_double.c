@@ -7,10 +7,19 @@
 enum {
   INSTRS_MOST = 256,      /* of a turn */
   TRIPS_LEAST = 4,
+  TAPS_MOST = 32,
   LARGE_BYTES = 1 << 15,  /* arrays that take a while to copy */
 };
 
 /* ---- is it worth it? ---- */
+
+/* Few products for each element of the result. */
+static bool has_few_taps(const hlo_instr_t *convolution) {
+  const hlo_shape_t *rhs = convolution->operands[1]->shape;
+  const hlo_dim_labels_t *labels = hlo_attr_labels(convolution);
+  return labels && !hlo_shape_is_dynamic(rhs) &&
+         pass_count(rhs) <= TAPS_MOST * rhs->dims[labels->rhs_output_feature];
+}
 
 /* Instructions beside which a copy counts. */
 static bool is_light(const hlo_instr_t *instr) {
@@ -19,6 +28,7 @@ static bool is_light(const hlo_instr_t *instr) {
     case HLO_RESHAPE: case HLO_SLICE: case HLO_IOTA: case HLO_TRANSPOSE: case HLO_REVERSE: case HLO_PAD:
     case HLO_CONCATENATE: case HLO_DYNAMIC_SLICE: case HLO_DYNAMIC_UPDATE_SLICE: case HLO_REDUCE:
     case HLO_REDUCE_WINDOW: case HLO_BITCAST_CONVERT: return true;
+    case HLO_CONVOLUTION: return has_few_taps(instr);
     default: return hlo_op_is(instr->op, OP_ELEMENTWISE);
   }
 }

@@ -1,4 +1,5 @@
 /* Identities of bits, comparisons and choices. All exact. */
+#include "passes/pass_range.h"
 #include "passes/simplify.h"
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
@@ -82,13 +83,13 @@ static hlo_instr_t *simplify_shift(pass_rewrite_t *rewrite, hlo_instr_t *instr) 
 
 /* ---- compare ---- */
 
-/* Of something with itself, and of integers with the ends of their range. */
+/* Of something with itself, and of integers with what they cannot pass. */
 static hlo_instr_t *simplify_compare(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0], *y = instr->operands[1];
   int direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
   if (!hr_dtype_is_integer(x->shape->dtype) && !is_pred(x)) return NULL;
   bool with_equal = direction == HLO_DIRECTION_EQ || direction == HLO_DIRECTION_GE || direction == HLO_DIRECTION_LE;
-  int known = x == y ? with_equal : -1;
+  int known = x == y ? with_equal : pass_range_compare(instr, NULL, NULL);
   if (pass_is_lowest(y) && direction == HLO_DIRECTION_GE) known = 1;
   if (pass_is_lowest(y) && direction == HLO_DIRECTION_LT) known = 0;
   if (pass_is_highest(y) && direction == HLO_DIRECTION_LE) known = 1;

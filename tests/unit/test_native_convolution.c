@@ -337,6 +337,28 @@ static void few_columns(void) {
   native_env_deinit(&env);
 }
 
+/* Images of few channels and long lines. */
+static void along_lines(void) {
+  for (int workers = 1; workers <= 5; workers += 2) {
+    native_env_t env;
+    uint64_t seed = 96 + (uint64_t)workers;
+    int declined = 0, wrong = 0;
+    native_env_init(&env, workers);
+    for (int i = 0; i < 60; i++) {
+      conv_case_t c = draw_case(&seed, FORWARD);
+      int last = c.spatial - 1;
+      c.types = &types[i % 2 ? 0 : 7], c.feature_groups = 1;
+      c.batch = i % 3 ? 1 : c.batch, c.features = i % 5 ? 1 : 3, c.out_features = 1 + native_pick(&seed, 2);
+      c.in[last] = 16 + native_pick(&seed, last ? 80 : 9000), c.window[last].stride = 1;
+      c.window[last].size = 1 + native_pick(&seed, 9);
+      wrong += check(&env, &seed, &c, &declined);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(declined, 0);
+    native_env_deinit(&env);
+  }
+}
+
 CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"gradients of the input", of_input},
                                           {"gradients of the weights", of_weights},
@@ -346,5 +368,6 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"larger ones", larger_ones},
                                           {"gradients over places", gradients_over_places},
                                           {"few columns", few_columns},
+                                          {"along lines", along_lines},
                                           {"fewer products", fewer_products},
                                           CU_TEST_INFO_NULL};

@@ -1,0 +1,102 @@
+#include "passes/pass_range.h"
+
+#include "passes/pass_match.h"
+
+enum { DEPTH_MOST = 6 };
+#define FAR PASS_RANGE_FAR
+
+typedef struct question {
+  pass_range_fn known;
+  const void *context;
+} question_t;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static bool is_signed(const hlo_instr_t *instr) { return hr_dtype_class(instr->shape->dtype) == HR_CLASS_SIGNED; }
+
+static pass_range_t range_of_type(hr_dtype_t dtype) {
+  int bits = hr_dtype_table[dtype].bits;
+  if (bits >= 61) return (pass_range_t){-FAR, FAR};
+  return (pass_range_t){-(INT64_C(1) << (bits - 1)), (INT64_C(1) << (bits - 1)) - 1};
+}
+
+static bool fits(pass_range_t range, hr_dtype_t dtype) {
+  pass_range_t type = range_of_type(dtype);
+  return range.low >= type.low && range.high <= type.high;
+}
+
+static bool has_ends(pass_range_t range) { return range.low > -FAR && range.high < FAR; }
+
+static pass_range_t higher(pass_range_t a, pass_range_t b) {
+  return (pass_range_t){most(a.low, b.low), most(a.high, b.high)};
+}
+
+static pass_range_t lower(pass_range_t a, pass_range_t b) {
+  return (pass_range_t){least(a.low, b.low), least(a.high, b.high)};
+}
+
+/* By a known number it is nearer to 0 than that, and has the sign of what is divided. */
+static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
+  if (by.low != by.high || by.low == 0 || !has_ends(by)) return (pass_range_t){-FAR, FAR};
+  int64_t end = (by.low < 0 ? -by.low : by.low) - 1;
+  return (pass_range_t){a.low < 0 ? -end : 0, a.high > 0 ? end : 0};
+}
+
+static pass_range_t range_at(const question_t *question, const hlo_instr_t *instr, int depth);
+
+/* Beyond the type's where it may wrap or is not known. */
+static pass_range_t range_of_operation(const question_t *question, const hlo_instr_t *instr, int depth) {
+  pass_range_t of[3] = {{0, 0}}, nothing = {-INT64_MAX, INT64_MAX};
+  for (int k = 0; k < instr->operand_count && k < 3; k++)
+    of[k] = is_signed(instr->operands[k]) ? range_at(question, instr->operands[k], depth) : nothing;
+  switch (instr->op) {
+    case HLO_CONVERT: case HLO_BROADCAST: case HLO_RESHAPE: case HLO_TRANSPOSE: case HLO_SLICE: case HLO_REVERSE:
+      return has_ends(of[0]) ? of[0] : nothing;
+    case HLO_ADD: case HLO_SUBTRACT:
+      if (!has_ends(of[0]) || !has_ends(of[1])) return nothing;
+      if (instr->op == HLO_ADD) return (pass_range_t){of[0].low + of[1].low, of[0].high + of[1].high};
+      return (pass_range_t){of[0].low - of[1].high, of[0].high - of[1].low};
+    case HLO_MAXIMUM: return higher(of[0], of[1]);
+    case HLO_MINIMUM: return lower(of[0], of[1]);
+    case HLO_CLAMP: return lower(higher(of[0], of[1]), of[2]);
+    case HLO_SELECT: return (pass_range_t){least(of[1].low, of[2].low), most(of[1].high, of[2].high)};
+    case HLO_REMAINDER: return range_of_remainder(of[0], of[1]);
+    default: return nothing;
+  }
+}
+
+static pass_range_t range_at(const question_t *question, const hlo_instr_t *instr, int depth) {
+  pass_range_t range, type = range_of_type(instr->shape->dtype);
+  int64_t constant;
+  if (!is_signed(instr) || depth == 0) return type;
+  bool told = question->known && question->known(question->context, instr, &range);
+  if (!told && pass_splat_int(instr, &constant))
+    range = (pass_range_t){constant, constant};
+  else if (!told && instr->op == HLO_IOTA)
+    range = (pass_range_t){0, most(instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] - 1, 0)};
+  else if (!told)
+    range = range_of_operation(question, instr, depth - 1);
+  return fits(range, instr->shape->dtype) ? range : type;
+}
+
+/* 1, 0, or -1: not known. */
+static int always(int direction, pass_range_t a, pass_range_t b) {
+  switch (direction) {
+    case HLO_DIRECTION_LT: return a.high < b.low ? 1 : a.low >= b.high ? 0 : -1;
+    case HLO_DIRECTION_LE: return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
+    case HLO_DIRECTION_GT: return always(HLO_DIRECTION_LT, b, a);
+    case HLO_DIRECTION_GE: return always(HLO_DIRECTION_LE, b, a);
+    default: {
+      bool apart = a.high < b.low || b.high < a.low, equal = a.low == a.high && b.low == b.high && a.low == b.low;
+      return apart ? direction == HLO_DIRECTION_NE : equal ? direction == HLO_DIRECTION_EQ : -1;
+    }
+  }
+}
+
+int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context) {
+  const question_t question = {known, context};
+  if (!is_signed(compare->operands[0]) || hlo_shape_is_dynamic(compare->shape)) return -1;
+  return always(hlo_attr_enum(compare, HLO_ATTR_DIRECTION), range_at(&question, compare->operands[0], DEPTH_MOST),
+                range_at(&question, compare->operands[1], DEPTH_MOST));
+}
