@@ -114,11 +114,9 @@ static uint64_t ones(const own_type_t *type) { return type->bits >= 64 ? ~0ull :
 static own_value_t *argument_of(own_op_t op, own_value_t *const *args) {
   switch (op) {
     case OWN_ADD:
+    case OWN_SUB:
     case OWN_OR:
     case OWN_XOR:
-      if (is_all(args[0], 0)) return args[1];
-      /* fallthrough */
-    case OWN_SUB:
     case OWN_SHL:
     case OWN_LSHR:
     case OWN_ASHR: return is_all(args[1], 0) ? args[0] : NULL;
