@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/emit.h"
+#include "ops/indices.h"
 
 enum { MOST_SHARING = 8192 }; /* instructions of a body in which sharing is looked for */
 
@@ -29,14 +30,30 @@ const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
   return op_emits[root->op] == EMIT_UPDATE ? root->operands[1]->shape : root->shape;
 }
 
-bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
-  int starts = update->operand_count - 2;
-  if (instr->op != HLO_DYNAMIC_SLICE || instr->operands[0] != update->operands[0]) return false;
-  if (instr->operand_count - 1 != starts) return false;
-  if (!hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
-  for (int k = 0; k < starts; k++)
-    if (instr->operands[1 + k] != update->operands[2 + k]) return false;
+/* A place that nothing moves to where it fits, as a slice that has it does: they are as large. */
+static bool slices_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
+  const hlo_slice_t *places = hlo_attr_slice(slice);
+  for (int d = 0; d < slice->shape->rank; d++) {
+    const hlo_instr_t *start = update->operands[2 + d];
+    if (start->op != HLO_CONSTANT || !start->literal || start->shape->rank) return false;
+    if (places->dims[d].stride != 1 || op_index_at(start->literal, 0) != places->dims[d].start) return false;
+  }
   return true;
+}
+
+static bool slices_dynamically_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
+  int starts = update->operand_count - 2;
+  if (slice->operand_count - 1 != starts) return false;
+  for (int k = 0; k < starts; k++)
+    if (slice->operands[1 + k] != update->operands[2 + k]) return false;
+  return true;
+}
+
+bool fusion_reads_updated(const hlo_instr_t *update, const hlo_instr_t *instr) {
+  bool is_fixed = instr->op == HLO_SLICE && update->operand_count - 2 == update->shape->rank;
+  if ((!is_fixed && instr->op != HLO_DYNAMIC_SLICE) || instr->operands[0] != update->operands[0]) return false;
+  if (!hlo_shape_same_dims(instr->shape, update->operands[1]->shape)) return false;
+  return (is_fixed ? slices_at : slices_dynamically_at)(instr, update);
 }
 
 /* --- spaces --- */

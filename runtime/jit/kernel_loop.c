@@ -9,6 +9,7 @@
 #define LANES_LEAST 4
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
+#define COMPUTING_OPS 2    /* for each load, that make it worth while to have all lanes compute */
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
 #define FETCH_AHEAD 2048 /* bytes */
 #define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
@@ -94,14 +95,23 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
 /* The lanes' variable. */
 static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (kernel->unrolled ? 2 : 1); }
 
-/* A last loop of few elements, whose lanes would be apart and mostly idle: the one around it has the lanes, and the
+/* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
+static bool computes_much(const jit_formula_t *formula) {
+  int ops = 0, loads = 0;
+  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+    ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
+  return ops > COMPUTING_OPS * loads;
+}
+
+/* A last loop of few elements, whose lanes would be apart or mostly idle: the one around it has the lanes, and the
  * elements are written out, each with what its index leaves of concatenations and transpositions. */
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
   if (kernel->written_out || last < 1 || kernel->has_tiles) return;
   if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
-  if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES || jit_inner_fits(kernel)) return;
+  if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES) return;
+  if (jit_inner_fits(kernel) && !computes_much(kernel->formula)) return;
   kernel->unrolled = (int)nest->sizes[last];
 }
 
@@ -206,7 +216,8 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_narrow(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
-  if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
+  if (kernel->lanes > 1 && !kernel->has_tiles)
+    HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes, kernel->target->vector_bytes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   if (kernel->behind.rows)

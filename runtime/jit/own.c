@@ -15,6 +15,14 @@ bool own_is_able(const jit_target_t *target) {
 #endif
 }
 
+bool own_orders_bytes(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vbmi");
+#else
+  return false;
+#endif
+}
+
 /* --- the object: code, names of functions, names of sections ----------------------------------------------------- */
 
 typedef HR_VEC(unsigned char) bytes_t;

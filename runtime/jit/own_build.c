@@ -512,10 +512,22 @@ CONVERSION(build_sitofp, OWN_SITOFP, build_to_float)
 CONVERSION(build_uitofp, OWN_UITOFP, build_to_float)
 #undef CONVERSION
 
+/* What is computed from a truth value and a constant is a choice between two constants. NULL: not known. */
+static LLVMValueRef build_from_truth(LLVMBuilderRef b, own_op_t op, own_value_t *x, own_value_t *y) {
+  if (x->op != OWN_ZEXT || x->args[0]->type->bits != 1 || !own_is_constant(y)) return NULL;
+  own_value_t *one = own_constant_of_all(x->type, 1), *zero = own_constant_of_all(x->type, 0);
+  one = own_fold(op, x->type, 0, (own_value_t *[]){one, y}, 2);
+  zero = own_fold(op, x->type, 0, (own_value_t *[]){zero, y}, 2);
+  return one && zero ? (LLVMValueRef)own_build(b, OWN_SELECT, x->type, 0, (own_value_t *[]){x->args[0], one, zero}, 3)
+                     : NULL;
+}
+
 /* Bytes, for which vectors have no instruction, are computed as 16 bits. */
 static LLVMValueRef build_bytes(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMValueRef y) {
   own_type_t *type = VALUE(x)->type;
   if (type->kind != LLVMVectorTypeKind || type->bits != 8) return build(b, op, type, 0, (LLVMValueRef[]){x, y}, 2);
+  LLVMValueRef choice = build_from_truth(b, op, VALUE(x), VALUE(y));
+  if (choice) return choice;
   LLVMTypeRef wide = like((LLVMTypeRef)type, LLVMIntegerTypeKind, 16);
   x = (op == OWN_ASHR ? build_sext : build_zext)(b, x, wide, ""), y = build_zext(b, y, wide, "");
   return build_trunc(b, build(b, op, TYPE(wide), 0, (LLVMValueRef[]){x, y}, 2), (LLVMTypeRef)type, "");

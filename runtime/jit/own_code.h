@@ -81,6 +81,9 @@ hr_status_t own_live(own_code_t *code);
 hr_status_t own_registers(own_code_t *code);
 hr_status_t own_select(own_code_t *code);
 
+/* Has the processor, which is the one that the code is for, an instruction that puts bytes in any order? */
+bool own_orders_bytes(void);
+
 own_class_t own_class_of(const own_type_t *type);
 static inline bool own_is_truth(const own_type_t *type) { return type->bits == 1; }
 static inline bool own_has_result(const own_value_t *value) { return value->type->kind != LLVMVoidTypeKind; }

@@ -1,5 +1,5 @@
 /* What is computed twice is computed once, where a block before computes the same; what a loop computes to the same end
- * in each turn is computed before it. Values in memory are left where they are. */
+ * in each turn is computed before it. What is read from memory is read once while a block writes nothing. */
 #include <string.h>
 
 #include "jit/own_code.h"
@@ -10,6 +10,7 @@ static const int most_before[OWN_CLASSES] = {[OWN_GENERAL] = 16, [OWN_VECTORS] =
 
 typedef struct known {
   own_value_t *value;
+  int writes; /* common_t's, of what is read from memory; else 0 */
   struct known *next;
 } known_t;
 
@@ -25,6 +26,7 @@ typedef struct common {
   known_t **known;
   loop_t *loops;
   int loop_count;
+  int writes;   /* that what is read now comes after: blocks, of which others may come before, count, too */
 } common_t;
 
 /* --- blocks ------------------------------------------------------------------------------------------------------ */
@@ -111,14 +113,15 @@ static bool is_before(const common_t *c, const own_block_t *a, const own_block_t
 
 static hr_status_t find_same(common_t *c, own_value_t *instr) {
   known_t **bucket = &c->known[bucket_of(instr)], *made;
+  int writes = reads_memory(instr->op) ? c->writes : 0;
   for (known_t *known = *bucket; known; known = known->next)
-    if (is_same(known->value, instr) && is_before(c, known->value->block, instr->block)) {
+    if (known->writes == writes && is_same(known->value, instr) && is_before(c, known->value->block, instr->block)) {
       instr->instead = known->value;
       own_unlink(instr);
       return NULL;
     }
   HR_TRY(HR_NEW(c->code->arena, &made));
-  *made = (known_t){instr, *bucket}, *bucket = made;
+  *made = (known_t){instr, writes, *bucket}, *bucket = made;
   return NULL;
 }
 
@@ -173,9 +176,11 @@ void own_read_instead(own_code_t *code) {
 static hr_status_t look_at(common_t *c, own_value_t *instr) {
   for (int k = 0; k < instr->arg_count; k++)
     while (instr->args[k]->instead) instr->args[k] = instr->args[k]->instead;
-  if (!own_is_plain(instr)) return NULL;
+  bool reads = reads_memory(instr->op) && instr->op != OWN_ALLOCA;
+  if (!(own_op_flags[instr->op] & OWN_PURE)) c->writes++;
+  if (!own_is_plain(instr) && !reads) return NULL;
   HR_TRY(find_same(c, instr));
-  if (!instr->instead) move_from_loops(c, instr);
+  if (!instr->instead && !reads) move_from_loops(c, instr);
   return NULL;
 }
 
@@ -188,11 +193,13 @@ hr_status_t own_common(own_code_t *code) {
   for (int b = 1; b < code->block_count; b++) c.above[b] = -1;
   while (find_above_once(&c)) {}
   find_loops(&c);
-  for (int b = 0; b < code->block_count; b++)
+  for (int b = 0; b < code->block_count; b++) {
+    c.writes++;
     for (own_value_t *instr = code->order[b]->first, *next; instr; instr = next) {
       next = instr->after;
       HR_TRY(look_at(&c, instr));
     }
+  }
   own_read_instead(code);
   return NULL;
 }

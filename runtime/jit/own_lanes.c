@@ -115,6 +115,29 @@ static void select_splat(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
+/* Does the shuffle move elements of so many of its lanes whole? */
+static bool moves_whole(const own_value_t *shuffle, unsigned together) {
+  unsigned lanes = shuffle->type->lanes;
+  if (lanes % together || shuffle->args[0]->type->lanes % together) return false;
+  for (unsigned i = 0; i < lanes; i++)
+    if (shuffle->lanes[i] != shuffle->lanes[i / together * together] + i % together ||
+        (i % together == 0 && shuffle->lanes[i] % together))
+      return false;
+  return true;
+}
+
+/* Lanes that move as one, so that an order of bytes is one of something wider, which costs less. */
+static unsigned lanes_together(const own_value_t *shuffle) {
+  unsigned together = shuffle->type->bits == 8 ? 8 : 1;
+  while (together > 1 && !moves_whole(shuffle, together)) together /= 2;
+  return together;
+}
+
+/* Is there one instruction for the order? */
+static bool is_one_order(const own_value_t *shuffle) {
+  return shuffle->type->bits > 8 || lanes_together(shuffle) > 1 || own_orders_bytes();
+}
+
 /* Lanes that an order is written with: those of the wider side or of the narrowest registers, whose others may be
  * anything. */
 static unsigned lanes_ordered(const own_value_t *shuffle) {
@@ -125,12 +148,13 @@ static unsigned lanes_ordered(const own_value_t *shuffle) {
 
 /* The order as a constant of elements as wide as those that it orders. */
 static own_value_t *order_of(const own_value_t *shuffle) {
-  own_type_t *element = own_type_of(shuffle->type->context, LLVMIntegerTypeKind, shuffle->type->bits);
+  unsigned together = lanes_together(shuffle), bits = shuffle->type->bits * together;
+  own_type_t *element = own_type_of(shuffle->type->context, LLVMIntegerTypeKind, bits);
   unsigned from = shuffle->args[0]->type->lanes, count = lanes_ordered(shuffle);
   uint64_t lanes[64] = {0};
-  for (unsigned i = 0; i < shuffle->type->lanes; i++)
-    lanes[i] = shuffle->lanes[i] < from ? shuffle->lanes[i] : shuffle->lanes[i] - from + count;
-  return own_constant(own_vector_of(element, count), lanes, false);
+  for (unsigned i = 0; i < shuffle->type->lanes; i += together)
+    lanes[i / together] = (shuffle->lanes[i] < from ? shuffle->lanes[i] : shuffle->lanes[i] - from + count) / together;
+  return own_constant(own_vector_of(element, count / together), lanes, false);
 }
 
 /* As a constant for pshufb: where bytes of this source go, zeros elsewhere. */
@@ -154,29 +178,40 @@ static void select_order_of_bytes(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, SCRATCH + 2);
 }
 
-static void select_order(own_code_t *code, own_value_t *instr) {
-  const own_type_t *type = instr->args[0]->type->lanes > instr->type->lanes ? instr->args[0]->type : instr->type;
-  if (own_width(type) > (type->bits == 8 ? 128 : 512)) {
-    own_lacks(code, "such an order");
-    return;
-  }
-  if (type->bits == 8) {
-    select_order_of_bytes(code, instr);
-    return;
-  }
-  int width = own_width_of(code, type), to = SCRATCH + 2, order = own_vector(code, order_of(instr), SCRATCH + 1);
-  bool is_one = own_is_constant(instr->args[1]) && instr->args[1]->is_poison;
-  if (is_one && width && type->bits >= 32) {
-    to = own_result(code, instr, to);
-    own_emit_registers(code, X86_OP(1, 2, type->bits == 64, 0x16), width, to, order,
-                       own_vector(code, instr->args[0], SCRATCH));
-    own_done(code, instr, to);
-    return;
-  }
+/* The instruction writes where the first vector is: in the result's place, unless that is read, too. */
+static void select_order_of_two(own_code_t *code, own_value_t *instr, unsigned bits, int width, int order) {
+  const own_value_t *second = instr->args[1];
+  int to = own_result(code, instr, SCRATCH + 2);
+  if (to == order || (!own_is_constant(second) && code->homes[second->number].reg == to)) to = SCRATCH + 2;
   own_move_vector(code, to, own_vector(code, instr->args[0], SCRATCH));
-  own_emit_registers(code, X86_OP(1, 2, type->bits != 32, type->bits == 16 ? 0x7d : 0x7e), width, to, order,
+  own_emit_registers(code, X86_OP(1, 2, bits == 64 || bits == 16, bits <= 16 ? 0x7d : 0x7e), width, to, order,
                      own_vector(code, instr->args[1], SCRATCH));
   own_done(code, instr, to);
+}
+
+static void select_order_in_one(own_code_t *code, own_value_t *instr, const own_type_t *type) {
+  own_value_t *order = order_of(instr);
+  int width = own_width_of(code, type), by = own_vector(code, order, SCRATCH + 1);
+  unsigned bits = order->type->bits;
+  bool is_one = own_is_constant(instr->args[1]) && instr->args[1]->is_poison;
+  if (!is_one || !width || bits < 32) {
+    select_order_of_two(code, instr, bits, width, by);
+    return;
+  }
+  int to = own_result(code, instr, SCRATCH + 2);
+  own_emit_registers(code, X86_OP(1, 2, bits == 64, 0x16), width, to, by, own_vector(code, instr->args[0], SCRATCH));
+  own_done(code, instr, to);
+}
+
+static void select_order(own_code_t *code, own_value_t *instr) {
+  const own_type_t *type = instr->args[0]->type->lanes > instr->type->lanes ? instr->args[0]->type : instr->type;
+  bool is_one = is_one_order(instr);
+  if (own_width(type) > (is_one ? 512 : 128))
+    own_lacks(code, "such an order");
+  else if (is_one)
+    select_order_in_one(code, instr, type);
+  else
+    select_order_of_bytes(code, instr);
 }
 
 /* Two vectors one behind the other. */
@@ -268,7 +303,7 @@ static void select_shuffle(own_code_t *code, own_value_t *instr) {
 own_value_t *own_constant_read(const own_value_t *instr, int k) {
   own_value_t *value = instr->args[k];
   if (instr->op == OWN_SHUFFLE && k == 2)
-    return kind_of(instr) == IS_ORDER && instr->type->bits > 8 ? order_of(instr) : NULL;
+    return kind_of(instr) == IS_ORDER && is_one_order(instr) ? order_of(instr) : NULL;
   if (!own_is_constant(value) || value->is_poison || own_class_of(value->type) != OWN_VECTORS) return NULL;
   bool is_filler = (instr->op == OWN_MASKED_LOAD || instr->op == OWN_GATHER) && k == 3;
   bool is_rest =
