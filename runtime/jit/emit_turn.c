@@ -218,7 +218,8 @@ LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   if (!band || emit->lanes == 1 || emit->mask) return NULL;
   if (emit->place && emit->place->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
-  if (band->epochs[column] != emit->levels[emit->level].epoch) load_columns(emit, band, column / emit->lanes * emit->lanes);
+  if (band->epochs[column] != emit->levels[emit->level].epoch)
+    load_columns(emit, band, column / emit->lanes * emit->lanes);
   jit_emit_at(emit, emit->level);
   return jit_from_memory(emit->code, node->dtype, band->columns[column]);
 }

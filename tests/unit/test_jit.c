@@ -227,6 +227,25 @@ static void short_lines(void) {
   }
 }
 
+/* Rows of which a register has several: sums over them, and elements that are computed from all of their row. */
+static void packed_rows(void) {
+  static const char *const types[] = {"pred", "s8", "s16", "f32", "f64"};
+  for (int i = 0; i < 60; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true};
+    int columns = 2 << i % 4, rows = 5 + 13 * (i % 12);
+    const char *type = types[i % 5];
+    char text[1024];
+    snprintf(text, sizeof text,
+             "HloModule t\nf { x = s32[] parameter(0) y = s32[] parameter(1) ROOT z = s32[] add(x, y) }\n"
+             "ENTRY e { a = %s[%d,%d] parameter(0) b = s32[%d,%d] convert(a) n = s32[%d,%d] iota(), iota_dimension=1\n"
+             "c = s32[%d,%d] shift-left(b, n) z = s32[] constant(0)\n"
+             "ROOT r = s32[%d] reduce(c, z), dimensions={1}, to_apply=f }\n",
+             type, rows, columns, rows, columns, rows, columns, rows, columns, rows);
+    CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Sizes around the width of vectors, and several workers. */
 static void tails(void) {
   for (int size = 1; size <= 70; size += size < 20 ? 1 : 7) {
@@ -572,6 +591,7 @@ CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"scalars side by side", scalars_side_by_side},
                            {"functions of complex numbers", complex_functions},
                            {"arrays of complex numbers", complex_arrays},
-                           {"lines shorter than a vector", short_lines}, {"conversions", conversions},
+                           {"lines shorter than a vector", short_lines}, {"rows in one register", packed_rows},
+                           {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"random fusions", random_fusions}, CU_TEST_INFO_NULL};

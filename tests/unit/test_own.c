@@ -234,8 +234,9 @@ static void test_many_integers(void) {
 
 /* --- orders of lanes ---------------------------------------------------------------------------------------------- */
 
-/* Lane i of the result is lane (7 i + 3) % (2 from) of two vectors one behind the other. */
-static void try_order(unsigned bits, unsigned from, unsigned lanes) {
+/* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one behind the other, or so many
+ * less that they are there. */
+static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned together) {
   unsigned char in[128], out[64], want[64];
   size_t bytes = bits / 8;
   LLVMValueRef order[64];
@@ -245,8 +246,9 @@ static void try_order(unsigned bits, unsigned from, unsigned lanes) {
   LLVMTypeRef i32 = llvm()->IntTypeInContext(test.code.context, 32);
   for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i * 37 + 11);
   for (unsigned i = 0; i < lanes; i++) {
-    order[i] = llvm()->ConstInt(i32, (7 * i + 3) % (2 * from), false);
-    memcpy(want + i * bytes, in + (7 * i + 3) % (2 * from) * bytes, bytes);
+    unsigned lane = ((7 * (i / together) + 3) * together + i % together) % (2 * from);
+    order[i] = llvm()->ConstInt(i32, lane, false);
+    memcpy(want + i * bytes, in + lane * bytes, bytes);
   }
   LLVMValueRef a = read_at(&test, type, 0), b = read_at(&test, type, 1);
   write_at(&test, llvm()->BuildShuffleVector(test.code.builder, a, b, llvm()->ConstVector(order, lanes), ""), 0);
@@ -259,10 +261,11 @@ static void try_order(unsigned bits, unsigned from, unsigned lanes) {
 
 static void test_orders(void) {
   if (!own_is_able(jit_target_host())) return;
-  try_order(8, 16, 16);
+  for (unsigned together = 1; together <= 8; together *= 2) try_order(8, 16, 16, together);
+  for (unsigned together = 2; together <= 8; together *= 2) try_order(8, 64, 32, together);
   for (unsigned bits = 16; bits <= 64; bits *= 2)
     for (unsigned width = 128; width <= 512; width *= 2)
-      for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits);
+      for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits, 1);
 }
 
 /* --- vectors of all sizes ----------------------------------------------------------------------------------------- */
