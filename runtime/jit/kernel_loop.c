@@ -225,7 +225,6 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   else
     choose_units(kernel);
   jit_outer_parts(kernel);
-  if (kernel->nest.rank) jit_inner_parts(kernel);
   kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
@@ -330,13 +329,14 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
   jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
                      .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
-  const jit_parts_t *inner = &kernel->inner;
+  jit_parts_t inner;
+  jit_inner_parts(kernel, &inner);
   if (block) {
-    write_block(emit, kernel, inner, &how, block);
+    write_block(emit, kernel, &inner, &how, block);
     return;
   }
-  for (int p = 0; p < inner->count; p++) {
-    how.from = inner->from[p], how.to = inner->to[p], how.count = how.to - how.from;
+  for (int p = 0; p < inner.count; p++) {
+    how.from = inner.from[p], how.to = inner.to[p], how.count = how.to - how.from;
     jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
   }
 }
