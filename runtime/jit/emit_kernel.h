@@ -175,7 +175,7 @@ void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype
                           LLVMValueRef *values);
 /* Finds loads that read neighbouring elements of each lane's row, where lanes are values of variable `var`: they are read
  * together if that is less. */
-hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes, int vector_bytes);
+hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes);
 /* As jit_emit_t.given, of nodes that jit_bands_find found. */
 LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node);
 

@@ -216,8 +216,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_narrow(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   kernel->vectors = jit_inner_vectors(kernel);
-  if (kernel->lanes > 1 && !kernel->has_tiles)
-    HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes, kernel->target->vector_bytes));
+  if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   if (kernel->behind.rows)
