@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/compare.h"
 #include "ir/print.h"
 #include "ops/constraint.h"
 #include "ops/custom_call.h"
@@ -81,33 +82,12 @@ static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const li
 
 /* --- the report --- */
 
-static void print_index(hr_text_t *text, const hlo_value_t *value, int64_t flat) {
-  int64_t index[HLO_MAX_RANK];
-  for (int d = value->rank - 1; d >= 0; d--) {
-    index[d] = flat % value->dims[d];
-    flat /= value->dims[d];
-  }
-  hr_text_add_char(text, '[');
-  for (int d = 0; d < value->rank; d++) hr_text_printf(text, "%s%ld", d ? "," : "", (long)index[d]);
-  hr_text_add_char(text, ']');
-}
-
-static void print_element(hr_text_t *text, const hlo_value_t *value, int64_t i) {
-  hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype));
-}
-
 static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got, const hlo_value_t *want,
                             const limits_t *limits, const worst_t *worst) {
   hr_text_t text;
   hr_text_init(&text);
-  hr_text_add_str(&text, "element ");
-  print_index(&text, got, worst->index);
-  hr_text_add_str(&text, ": got ");
-  print_element(&text, got, worst->index);
-  hr_text_add_str(&text, ", want ");
-  print_element(&text, want, worst->index);
-  if (hr_dtype_is_float(hr_dtype_real(got->dtype)) && worst->ulp != UINT64_MAX)
-    hr_text_printf(&text, " (%lu ulp)", (unsigned long)worst->ulp);
+  bool has_ulp = hr_dtype_is_float(hr_dtype_real(got->dtype));
+  hlo_pair_print(&text, got, want, worst->index, has_ulp ? worst->ulp : UINT64_MAX);
   hr_text_printf(&text, "; %ld of %ld elements differ", (long)worst->bad_count, (long)got->count);
   if (limits->kind == CHECK_NEAR) hr_text_printf(&text, " by more than %g", limits->tolerance);
   if (limits->kind == CHECK_ULP)

@@ -20,16 +20,6 @@ static matmul_types_t complex_types(hr_dtype_t dtype) {
                           .element_bytes = sizeof(complex_t)};
 }
 
-/* A widened copy that may be written. */
-static hr_status_t wide_copy(hr_arena_t *scratch, const matmul_types_t *types, const hlo_value_t *value,
-                             void **out_data) {
-  const void *data;
-  HR_TRY(matmul_widen(scratch, types, value->dtype, value->data, value->count, &data));
-  if (data == value->data) return hr_arena_copy(scratch, data, hlo_value_bytes(value), out_data);
-  *out_data = (void *)data;
-  return NULL;
-}
-
 /* tridiagonal_solve_perturbed: dl[B,n], d[B,n], du[B,n], b[B,n,k] -> x[B,n,k]. */
 typedef struct tridiagonal_plan {
   matmul_types_t types;
@@ -128,7 +118,8 @@ static hr_status_t run_tridiagonal(op_env_t *env, const op_step_t *step, hlo_val
   const tridiagonal_plan_t *plan = step->plan;
   void *v[4], *second;
   int64_t n = plan->n, k = plan->k;
-  for (int i = 0; i < 4; i++) HR_TRY(wide_copy(env->scratch, &plan->types, in[i], &v[i]));
+  for (int i = 0; i < 4; i++)
+    HR_TRY(matmul_widen_copy(env->scratch, &plan->types, in[i]->dtype, in[i]->data, in[i]->count, &v[i]));
   HR_TRY(hr_arena_array(env->scratch, (size_t)n, sizeof(complex_t), &second));
   for (int64_t i = 0; i < plan->batch && in[3]->count; i++) {
     complex_t *dl = (complex_t *)v[0] + i * n, *d = (complex_t *)v[1] + i * n, *du = (complex_t *)v[2] + i * n;

@@ -117,16 +117,6 @@ static hr_status_t wide_types(const hlo_instr_t *instr, hr_dtype_t dtype, matmul
   return NULL;
 }
 
-/* A widened copy that may be written. */
-static hr_status_t wide_copy(hr_arena_t *scratch, const matmul_types_t *types, const hlo_value_t *value,
-                             void **out_data) {
-  const void *data;
-  HR_TRY(matmul_widen(scratch, types, value->dtype, value->data, value->count, &data));
-  if (data == value->data) return hr_arena_copy(scratch, data, hlo_value_bytes(value), out_data);
-  *out_data = (void *)data;
-  return NULL;
-}
-
 static hr_status_t prepare_cholesky(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
   cholesky_plan_t *plan;
   const hlo_shape_t *a = step->in_shapes[0];
@@ -148,7 +138,7 @@ static hr_status_t prepare_cholesky(hr_arena_t *arena, const op_step_t *step, co
 static hr_status_t cholesky(op_env_t *env, const cholesky_plan_t *plan, const hlo_value_t *in, hlo_value_t *out) {
   void *a, *work;
   size_t bytes = (size_t)(plan->n * plan->n) * (size_t)plan->types.element_bytes;
-  HR_TRY(wide_copy(env->scratch, &plan->types, in, &a));
+  HR_TRY(matmul_widen_copy(env->scratch, &plan->types, in->dtype, in->data, in->count, &a));
   HR_TRY(hr_arena_alloc(env->scratch, bytes, &work));
   for (int64_t i = 0; i < plan->batch; i++)
     (plan->types.is_complex ? complex_cholesky : real_cholesky)(plan, (char *)a + (size_t)i * bytes, work);
@@ -206,7 +196,7 @@ static hr_status_t solve(op_env_t *env, const solve_plan_t *plan, hlo_value_t *c
   size_t each = (size_t)plan->types.element_bytes;
   size_t a_bytes = (size_t)(plan->n * plan->n) * each, b_bytes = (size_t)(plan->n * plan->width) * each;
   HR_TRY(matmul_widen(env->scratch, &plan->types, in[0]->dtype, in[0]->data, in[0]->count, &a));
-  HR_TRY(wide_copy(env->scratch, &plan->types, in[1], &b));
+  HR_TRY(matmul_widen_copy(env->scratch, &plan->types, in[1]->dtype, in[1]->data, in[1]->count, &b));
   HR_TRY(hr_arena_alloc(env->scratch, a_bytes, &a_work));
   HR_TRY(hr_arena_alloc(env->scratch, b_bytes, &b_work));
   for (size_t i = 0; i < (size_t)plan->batch; i++)

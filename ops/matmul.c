@@ -267,18 +267,24 @@ void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *
     widen_numbers(part, from, count, types->real, parts, to);
 }
 
+hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
+                              int64_t count, void **out_data) {
+  size_t bytes;
+  HR_TRY(hr_size_product((size_t)count, (size_t)types->element_bytes, &bytes));
+  HR_TRY(hr_arena_alloc(scratch, bytes, out_data));
+  matmul_widen_to(types, dtype, from, count, *out_data);
+  return NULL;
+}
+
 hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
                          int64_t count, const void **out_data) {
+  void *copy;
   if (matmul_is_widened(types, dtype)) {
     *out_data = from;
     return NULL;
   }
-  size_t bytes;
-  void *to;
-  HR_TRY(hr_size_product((size_t)count, (size_t)types->element_bytes, &bytes));
-  HR_TRY(hr_arena_alloc(scratch, bytes, &to));
-  matmul_widen_to(types, dtype, from, count, to);
-  *out_data = to;
+  HR_TRY(matmul_widen_copy(scratch, types, dtype, from, count, &copy));
+  *out_data = copy;
   return NULL;
 }
 

@@ -1,9 +1,12 @@
 /* Matrix products: what dot and convolution share. Operands of any element type are widened to one of four types,
- * multiplied in it, and the result is narrowed once: f32  floats of 32 bits and fewer     u32  integers (wrapping) with
- * results of at most 32 bits, pred f64  f64, and wide integers to float u64  integers with 64-bit results A complex
- * product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix is taken as real [m][2k], and
- * of the right one every element b becomes the block ((br, bi), (-bi, br)), which gives [m][2n]. No fused multiply-add
- * is used: equal inputs give equal bits on every machine. Thread: any. */
+ * multiplied in it, and the result is narrowed once:
+ *
+ *     f32  floats of 32 bits and fewer      u32  integers (wrapping) with results of at most 32 bits, pred
+ *     f64  f64, and wide integers to float  u64  integers with 64-bit results
+ *
+ * A complex product of k terms is a real one of 2k terms: elements lie (re, im), so the left matrix is taken as real
+ * [m][2k], and of the right one every element b becomes the block ((br, bi), (-bi, br)), which gives [m][2n]. No fused
+ * multiply-add is used: equal inputs give equal bits on every machine. Thread: any. */
 #ifndef HLO_OPS_MATMUL_H
 #define HLO_OPS_MATMUL_H
 
@@ -25,6 +28,9 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
 /* Operand `from` (dense, `count` elements of `dtype`) in the widened type: itself, or a copy in the scratch arena. */
 hr_status_t matmul_widen(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
                          int64_t count, const void **out_data);
+/* The same, always a copy, which may be written. */
+hr_status_t matmul_widen_copy(hr_arena_t *scratch, const matmul_types_t *types, hr_dtype_t dtype, const void *from,
+                              int64_t count, void **out_data);
 /* The same into the caller's memory, also where no other type is needed. */
 void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *from, int64_t count, void *to);
 /* Results, `count` dense elements, from the widened type to the program's; `from` may be overwritten. Floats become

@@ -167,7 +167,7 @@ static void merge(const sort_item_t *a, const sort_item_t *a_end, const sort_ite
   memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
-static void insertion_sort(sort_item_t *items, int64_t count) {
+void sort_few_items(sort_item_t *items, int64_t count) {
   for (int64_t i = 1; i < count; i++) {
     sort_item_t item = items[i];
     int64_t j = i;
@@ -180,7 +180,7 @@ static void insertion_sort(sort_item_t *items, int64_t count) {
 
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count) {
   for (int64_t i = 0; i < count; i += SMALL_RUN)
-    insertion_sort(items + i, count - i < SMALL_RUN ? count - i : SMALL_RUN);
+    sort_few_items(items + i, count - i < SMALL_RUN ? count - i : SMALL_RUN);
   for (int64_t width = SMALL_RUN; width < count; width *= 2) {
     for (int64_t i = 0; i < count; i += 2 * width) {
       int64_t middle = i + width < count ? i + width : count, end = middle + width < count ? middle + width : count;

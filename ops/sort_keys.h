@@ -38,5 +38,7 @@ typedef struct sort_item {
 void sort_encode(const sort_key_t *key, const void *elements, int64_t step, int64_t count, sort_item_t *items);
 /* Stable, by ascending key. Either array may hold the result, which is returned. Cost: count * log2(count). */
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count);
+/* The same in place by insertion: for few items, or such as are nearly in order. Cost: count times the longest way. */
+void sort_few_items(sort_item_t *items, int64_t count);
 
 #endif

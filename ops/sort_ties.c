@@ -44,18 +44,9 @@ static void quick_sort(sort_item_t *items, sort_item_t *spare, int64_t count, in
   }
 }
 
-static void insertion_sort(sort_item_t *items, int64_t count) {
-  for (int64_t i = 1; i < count; i++) {
-    sort_item_t item = items[i];
-    int64_t j = i;
-    for (; j > 0 && item.key < items[j - 1].key; j--) items[j] = items[j - 1];
-    items[j] = item;
-  }
-}
-
 void sort_items_unstably(sort_item_t *items, sort_item_t *spare, int64_t count) {
   int splits = 0;
   for (int64_t rest = count; rest > 1; rest /= 2) splits += 2;
   quick_sort(items, spare, count, splits);
-  insertion_sort(items, count);
+  sort_few_items(items, count);
 }

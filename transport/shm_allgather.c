@@ -99,14 +99,15 @@ static size_t chunk_bytes(const tp_shm_turn_t *turn) {
   return left < chunk ? left : chunk;
 }
 
-static void copy_out(tp_shm_turn_t *turn) {
+static hr_status_t copy_out(tp_shm_turn_t *turn) {
   tp_request_t *request = turn->request;
   size_t start = (size_t)turn->round * turn->chunk_bytes, bytes = chunk_bytes(turn);
+  if (!turn->round) place_own(turn);
   for (int i = 1; i < turn->group->size; i++) {
     int k = (turn->group->mine + i) % turn->group->size;
-    tp_shm_copy(place_of(request, k) + start, chunk_at(turn, tp_shm_staged(turn, k)), bytes,
-                streams(turn));
+    tp_shm_copy(place_of(request, k) + start, chunk_at(turn, tp_shm_staged(turn, k)), bytes, streams(turn));
   }
+  return NULL;
 }
 
 static void copy_in(tp_shm_turn_t *turn) {
@@ -115,19 +116,7 @@ static void copy_in(tp_shm_turn_t *turn) {
 }
 
 static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->stage) HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
-  for (;; turn->round++) {
-    uint64_t round = turn->first + (uint64_t)turn->round;
-    *out_done = turn->round == turn->rounds;
-    if (*out_done) return tp_shm_leave(turn);
-    if (turn->steps == round) {
-      copy_in(turn);
-      tp_shm_did(turn);
-    }
-    if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    if (!turn->round) place_own(turn);
-    copy_out(turn);
-  }
+  return tp_shm_chunks(turn, 2 * turn->chunk_bytes, copy_in, copy_out, out_done);
 }
 
 /* --- both --- */

@@ -89,7 +89,7 @@ static void move_own(tp_shm_turn_t *turn) {
   tp_shm_copy(turn->request->recvs[turn->group->mine].data, send->data, send->size_bytes, received_streams(turn));
 }
 
-static void copy_out(tp_shm_turn_t *turn) {
+static hr_status_t copy_out(tp_shm_turn_t *turn) {
   int size = turn->group->size, mine = turn->group->mine;
   bool streams = received_streams(turn);
   for (int i = 1; i < size; i++) {
@@ -99,26 +99,15 @@ static void copy_out(tp_shm_turn_t *turn) {
       tp_shm_copy(part.data, section_at(turn->request, tp_shm_staged(turn, k), turn->round, mine), part.size_bytes,
                   streams);
   }
+  return NULL;
 }
 
-static hr_status_t new_stage(tp_shm_turn_t *turn) {
-  size_t bytes = 2 * (size_t)turn->group->size * section_bytes(turn->request);
-  return turn->stage ? NULL : tp_shm_stage(turn, bytes, &turn->stage_memory);
+static size_t stage_bytes(const tp_shm_turn_t *turn) {
+  return 2 * (size_t)turn->group->size * section_bytes(turn->request);
 }
 
 static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
-  HR_TRY(new_stage(turn));
-  for (;; turn->round++) {
-    uint64_t round = turn->first + (uint64_t)turn->round;
-    *out_done = turn->round == turn->rounds;
-    if (*out_done) return tp_shm_leave(turn);
-    if (turn->steps == round) {
-      copy_in(turn);
-      tp_shm_did(turn);
-    }
-    if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    copy_out(turn);
-  }
+  return tp_shm_chunks(turn, stage_bytes(turn), copy_in, copy_out, out_done);
 }
 
 /* --- arrays --- */
@@ -199,7 +188,7 @@ static hr_status_t tell(tp_shm_turn_t *turn) {
                      !received_streams(turn) && tell_targets(turn);
   tell_sizes(turn);
   if (!is_shared) {
-    HR_TRY(new_stage(turn));
+    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
     copy_in(turn);
   }
   tp_shm_did(turn);

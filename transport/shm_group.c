@@ -346,6 +346,22 @@ hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memo
   return NULL;
 }
 
+hr_status_t tp_shm_chunks(tp_shm_turn_t *turn, size_t stage_bytes, void (*put)(tp_shm_turn_t *turn),
+                          hr_status_t (*take)(tp_shm_turn_t *turn), bool *out_done) {
+  if (!turn->stage) HR_TRY(tp_shm_stage(turn, stage_bytes, &turn->stage_memory));
+  for (;; turn->round++) {
+    uint64_t round = turn->first + (uint64_t)turn->round;
+    *out_done = turn->round == turn->rounds;
+    if (*out_done) return tp_shm_leave(turn);
+    if (turn->steps == round) {
+      put(turn);
+      tp_shm_did(turn);
+    }
+    if (!tp_shm_all_did(turn, round + 1)) return NULL;
+    HR_TRY(take(turn));
+  }
+}
+
 void tp_shm_staging_destroy(struct tp_shm *shm) {
   for (struct tp_shm_staging *stage; (stage = shm->staging);) {
     shm->staging = stage->next;

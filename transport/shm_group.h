@@ -85,6 +85,10 @@ hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memo
 static inline char *tp_shm_staged(const tp_shm_turn_t *turn, int member) {
   return tp_shm_at(turn->group->shm, tp_shm_note(turn, member)->place);
 }
+/* Rounds of a transfer through staged chunks, a step each: `put` copies this member's next chunk to its staging memory,
+ * of `stage_bytes`, half of which each of two rounds in turn use; `take` reads those of all once they are there. */
+hr_status_t tp_shm_chunks(tp_shm_turn_t *turn, size_t stage_bytes, void (*put)(tp_shm_turn_t *turn),
+                          hr_status_t (*take)(tp_shm_turn_t *turn), bool *out_done);
 /* After the first step of all: sizes that differ are an error. */
 hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn);
 

@@ -79,20 +79,12 @@ static hr_status_t reduce_part(tp_shm_turn_t *turn) {
   return tp_shm_reduce(&request->reducer, size, in, part_count(request, turn->round), out, request->scratch.data);
 }
 
+static size_t stage_bytes(const tp_shm_turn_t *turn) {
+  return 2 * (size_t)turn->group->size * part_bytes(turn->request);
+}
+
 static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
-  size_t bytes = 2 * (size_t)turn->group->size * part_bytes(turn->request);
-  if (!turn->stage) HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
-  for (;; turn->round++) {
-    uint64_t round = turn->first + (uint64_t)turn->round;
-    *out_done = turn->round == turn->rounds;
-    if (*out_done) return tp_shm_leave(turn);
-    if (turn->steps == round) {
-      copy_in(turn);
-      tp_shm_did(turn);
-    }
-    if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    HR_TRY(reduce_part(turn));
-  }
+  return tp_shm_chunks(turn, stage_bytes(turn), copy_in, reduce_part, out_done);
 }
 
 /* --- arrays --- */
@@ -122,9 +114,8 @@ static hr_status_t reduce_piece(tp_shm_turn_t *turn, int member, int64_t piece) 
 }
 
 static hr_status_t tell(tp_shm_turn_t *turn) {
-  size_t bytes = 2 * (size_t)turn->group->size * part_bytes(turn->request);
   if (!tp_shm_tell(turn, turn->request->in, NULL)) {
-    HR_TRY(tp_shm_stage(turn, bytes, &turn->stage_memory));
+    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
     copy_in(turn);
   }
   int size = turn->group->size;

@@ -142,18 +142,6 @@ static bool evaluate_scalar(const hlo_instr_t *instr, const check_value_t *in, c
 
 /* --- anything else, by the kernels of the reference engine --- */
 
-static hr_status_t no_cancel(op_env_t *env) {
-  (void)env;
-  return NULL;
-}
-
-static hr_status_t no_call(op_env_t *env, const hlo_computation_t *computation, hlo_value_t **args, int arg_count,
-                           hlo_value_t **out_value) {
-  (void)env, (void)computation, (void)out_value;
-  for (int k = 0; k < arg_count; k++) hlo_value_release(args[k]);
-  return hr_error(HR_UNSUPPORTED, "bodies are not evaluated ahead of time");
-}
-
 static bool is_small(const hlo_shape_t *shape) {
   int64_t count = 1;
   if (!hlo_shape_is_array(shape) || hlo_shape_is_dynamic(shape)) return false;
@@ -166,9 +154,7 @@ static bool is_small(const hlo_shape_t *shape) {
 }
 
 static bool has_kernel(const hlo_instr_t *instr) {
-  const uint32_t never = OP_CONTROL | OP_EFFECT | OP_COMM | OP_RANDOM | OP_START | OP_DONE;
-  if ((hlo_op_table[instr->op].traits & never) || !op_kernels[instr->op] || !op_kernels[instr->op]->run) return false;
-  if (instr->op == HLO_CUSTOM_CALL || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
+  if (!op_is_alone(instr) || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!is_small(instr->operands[k]->shape)) return false;
   return true;
@@ -178,14 +164,10 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
   op_step_t *step = hr_map_get(evaluator->plans, (hr_str_t){(const char *)&instr, sizeof instr});
   *out_step = step;
   if (step) return NULL;
-  const hlo_shape_t **shapes;
   const hlo_instr_t **key;
   HR_TRY(HR_NEW(evaluator->arena, &step));
   HR_TRY(HR_NEW(evaluator->arena, &key));
-  HR_TRY(HR_NEW_ARRAY(evaluator->arena, instr->operand_count, &shapes));
-  for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
-  *step = (op_step_t){.instr = instr, .in_shapes = shapes, .out_shape = instr->shape};
-  if (op_kernels[instr->op]->prepare) HR_TRY(op_kernels[instr->op]->prepare(evaluator->arena, step, &step->plan));
+  HR_TRY(op_step_init(evaluator->arena, instr, step));
   *key = instr;
   HR_TRY(hr_map_put(evaluator->plans, (hr_str_t){(const char *)key, sizeof *key}, step, NULL));
   *out_step = step;
@@ -194,7 +176,7 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
 
 static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
                               hlo_value_t **out_array) {
-  op_env_t env = {.scratch = &evaluator->scratch, .check_cancelled = no_cancel, .call = no_call};
+  op_env_t env = op_env_alone(&evaluator->scratch);
   hr_arena_mark_t mark = hr_arena_mark(&evaluator->scratch);
   hlo_value_t **arrays;
   op_step_t *step;

@@ -134,20 +134,23 @@ static void print_element(hr_text_t *text, const hlo_value_t *value, int64_t i) 
   hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype));
 }
 
+void hlo_pair_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp) {
+  hr_text_add_str(text, "element ");
+  print_index(text, got, flat);
+  hr_text_add_str(text, ": got ");
+  print_element(text, got, flat);
+  hr_text_add_str(text, ", want ");
+  print_element(text, want, flat);
+  if (ulp != UINT64_MAX) hr_text_printf(text, " (%llu ulp)", (unsigned long long)ulp);
+}
+
 void hlo_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference) {
   if (difference->worst < 0) {
     hr_text_add_str(text, "equal");
     return;
   }
-  hr_text_add_str(text, "element ");
-  print_index(text, got, difference->worst);
-  hr_text_add_str(text, ": got ");
-  print_element(text, got, difference->worst);
-  hr_text_add_str(text, ", want ");
-  print_element(text, want, difference->worst);
-  if (difference->worst_ulp != UINT64_MAX)
-    hr_text_printf(text, " (%llu ulp)", (unsigned long long)difference->worst_ulp);
+  hlo_pair_print(text, got, want, difference->worst, difference->worst_ulp);
   hr_text_printf(text, "; %lld of %lld elements out of tolerance", (long long)difference->bad_count,
                  (long long)got->count);
   if (difference->rtol > 0 || difference->atol > 0)

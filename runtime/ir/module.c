@@ -74,6 +74,14 @@ static hr_status_t copy_list(hr_arena_t *arena, const void *list, int count, siz
   return NULL;
 }
 
+hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes) {
+  const hlo_shape_t **shapes;
+  HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &shapes));
+  for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
+  *out_shapes = shapes;
+  return NULL;
+}
+
 hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t *def, hlo_instr_t **out_instr) {
   hr_arena_t *arena = &computation->module->arena;
   hlo_instr_t *instr;
@@ -94,9 +102,8 @@ hr_status_t hlo_instr_add(hlo_computation_t *computation, const hlo_instr_def_t 
   instr->column = def->column;
   instr->shape = def->shape;
   if (!instr->shape) {
-    const hlo_shape_t **in;
-    HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &in));
-    for (int k = 0; k < instr->operand_count; k++) in[k] = instr->operands[k]->shape;
+    const hlo_shape_t *const *in;
+    HR_TRY(hlo_operand_shapes(arena, instr, &in));
     HR_TRY(hlo_infer_shape(arena, instr, in, &instr->shape));
   }
   if (instr->op == HLO_PARAMETER) HR_TRY(add_parameter(computation, instr));

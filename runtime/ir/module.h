@@ -172,6 +172,8 @@ static inline const hlo_shape_t *hlo_entry_result_shape(const hlo_module_t *modu
 hr_status_t hlo_error_from(const char *file, int line, hr_code_t code, const hlo_instr_t *instr, const char *label,
                            const char *format, ...) __attribute__((format(printf, 6, 7), returns_nonnull));
 
+/* The shapes of the operands as the program says them, in order. */
+hr_status_t hlo_operand_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes);
 /* Result shape from operand shapes and attributes (ops' infer functions); the declared shape for ops without inference.
  * `in` has instr->operand_count shapes. Errors: INVALID with the spec label. */
 hr_status_t hlo_infer_shape(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,

@@ -100,9 +100,8 @@ static void become_pass_through(hlo_instr_t *instr) {
 }
 
 static hr_status_t retype(localiser_t *pass, hlo_instr_t *instr) {
-  const hlo_shape_t **in;
-  HR_TRY(HR_NEW_ARRAY(pass->arena, instr->operand_count, &in));
-  for (int k = 0; k < instr->operand_count; k++) in[k] = instr->operands[k]->shape;
+  const hlo_shape_t *const *in;
+  HR_TRY(hlo_operand_shapes(pass->arena, instr, &in));
   return hlo_infer_shape(pass->arena, instr, in, &instr->shape);
 }
 

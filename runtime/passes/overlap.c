@@ -54,11 +54,10 @@ static hr_status_t find_splits(hr_arena_t *arena, plan_t *plan) {
 /* --- halves --- */
 
 static const hlo_shape_t *operands_shape(pass_rewrite_t *rewrite, const hlo_instr_t *instr, bool always_tuple) {
-  const hlo_shape_t **shapes, *shape = NULL;
+  const hlo_shape_t *const *shapes, *shape = NULL;
   hlo_builder_t *builder = &rewrite->builder;
   if (instr->operand_count == 1 && !always_tuple) return instr->operands[0]->shape;
-  if (!builder->status) builder->status = HR_NEW_ARRAY(&rewrite->scratch, instr->operand_count, &shapes);
-  for (int k = 0; k < instr->operand_count && !builder->status; k++) shapes[k] = instr->operands[k]->shape;
+  if (!builder->status) builder->status = hlo_operand_shapes(&rewrite->scratch, instr, &shapes);
   if (!builder->status) builder->status = hlo_shape_tuple(rewrite->arena, instr->operand_count, shapes, &shape);
   return shape;
 }

@@ -66,11 +66,10 @@ static bool finds_sizes_as_it_runs(hlo_opcode_t op) {
 
 /* The shape that the step would find when it runs. */
 static hr_status_t follow(specialiser_t *pass, hlo_instr_t *instr) {
-  const hlo_shape_t **in, *shape;
+  const hlo_shape_t *const *in, *shape;
   if (!hlo_shape_is_dynamic(instr->shape)) return NULL;
   if (finds_sizes_as_it_runs(instr->op)) return hlo_unsupported(instr, "it finds its sizes out as it runs");
-  HR_TRY(HR_NEW_ARRAY(pass->arena, instr->operand_count, &in));
-  for (int k = 0; k < instr->operand_count; k++) in[k] = instr->operands[k]->shape;
+  HR_TRY(hlo_operand_shapes(pass->arena, instr, &in));
   op_step_t step = {.instr = instr, .in_shapes = in, .out_shape = instr->shape};
   HR_TRY(op_actual_shape(pass->arena, &step, NULL, &shape));
   return retype(pass, instr, shape);

@@ -15,14 +15,6 @@ typedef struct planner {
   bool is_split; /* by device */
 } planner_t;
 
-static hr_status_t concrete_shapes(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const **out_shapes) {
-  const hlo_shape_t **shapes;
-  HR_TRY(HR_NEW_ARRAY(arena, instr->operand_count, &shapes));
-  for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
-  *out_shapes = shapes;
-  return NULL;
-}
-
 /* Does the kernel have to wait for the actual sizes? Ops that only pass values on never do. */
 static bool needs_actual_sizes(const hlo_instr_t *instr) {
   if (hlo_op_is(instr->op, OP_CONTROL) || hlo_op_is(instr->op, OP_IDENTITY) || instr->op == HLO_TUPLE ||
@@ -44,7 +36,7 @@ static hr_status_t prepare_step(planner_t *planner, const hlo_instr_t *instr, pl
     return hlo_error(instr, NULL, "its value was elided (\"{...}\") when the program was printed; print it whole: "
                      "in JAX lowered.as_text(\"hlo\"), or compiled.runtime_executable().hlo_modules()[0].to_string(options) "
                      "with options.print_large_constants = True");
-  HR_TRY(concrete_shapes(planner->arena, instr, &step->op.in_shapes));
+  HR_TRY(hlo_operand_shapes(planner->arena, instr, &step->op.in_shapes));
   if (step->dynamic || !step->kernel->prepare) return NULL;
   return step->kernel->prepare(planner->arena, &step->op, &step->op.plan);
 }
