@@ -5,6 +5,13 @@
 #include "base/text.h"
 #include "mlir/mlir.h"
 
+bool mlir_is_bare(hr_str_t name); /* may a name stand without quotation marks? */
+void mlir_print_string(hr_text_t *text, hr_str_t string); /* in quotation marks */
+void mlir_print_name(hr_text_t *text, hr_str_t name);     /* bare, or as a string */
+void mlir_print_symbol(hr_text_t *text, const mlir_attr_t *attr);
+/* A number of an element type: `bits` are those of the value, for what digits do not tell (NaN). */
+void mlir_print_float(hr_text_t *text, const mlir_type_t *type, double value, uint64_t bits);
+void mlir_print_integer(hr_text_t *text, const mlir_type_t *type, int64_t value);
 void mlir_print_type(hr_text_t *text, const mlir_type_t *type);
 void mlir_print_attr(hr_text_t *text, const mlir_attr_t *attr);
 void mlir_print_entry(hr_text_t *text, const mlir_named_attr_t *entry); /* "name = value", or the name of a unit */

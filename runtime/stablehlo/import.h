@@ -167,6 +167,13 @@ typedef struct import_region_form {
 hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
                           hlo_computation_t **out_computation);
 hr_status_t import_block(import_scope_t *scope, mlir_block_t *block, mlir_op_t **out_terminator);
+/* The only block of a region; NULL: it has none, or several. */
+mlir_block_t *import_block_of(const mlir_op_t *op, int region);
+/* A computation for what `op` has inside, of a name like the wanted one, and its end once all of it is imported. */
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope);
+hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root);
+/* What a terminator returns: values as a tuple; `bare`: a single one as it is. NULL only after a failure. */
+hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare);
 
 /* --- pieces of expansions --- */
 /* x as `shape`: its dimension d becomes dimension map[d], stretched where its size is 1. */

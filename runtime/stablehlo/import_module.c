@@ -1,4 +1,4 @@
-/* Functions, blocks and regions. */
+/* Functions and blocks. */
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static hr_status_t computation_name(importer_t *importer, hr_str_t wanted, hr_st
   return hr_map_put(&importer->names, *out_name, importer, NULL);
 }
 
-static hr_status_t new_scope(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope) {
+hr_status_t import_scope_new(importer_t *importer, hr_str_t wanted, const mlir_op_t *op, import_scope_t *scope) {
   hlo_computation_t *computation;
   hr_str_t name;
   HR_TRY(computation_name(importer, wanted, &name));
@@ -157,15 +157,14 @@ static void move_to_end(hlo_module_t *module, hlo_computation_t *computation) {
   computation->id = (uint32_t)last;
 }
 
-static hr_status_t close_scope(import_scope_t *scope, hlo_instr_t *root) {
+hr_status_t import_scope_close(import_scope_t *scope, hlo_instr_t *root) {
   HR_TRY(hlo_builder_finish(&scope->builder));
   scope->builder.computation->root = root;
   move_to_end(scope->importer->module, scope->builder.computation);
   return NULL;
 }
 
-/* What a terminator returns: one value as it is, several as a tuple. */
-static hlo_instr_t *returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
+hlo_instr_t *import_returned(import_scope_t *scope, const mlir_op_t *terminator, bool bare) {
   hlo_instr_t **operands;
   scope->builder.status = scope->builder.status ? scope->builder.status : import_operands(scope, terminator, &operands);
   if (scope->builder.status) return NULL;
@@ -176,7 +175,7 @@ static hlo_instr_t *returned(import_scope_t *scope, const mlir_op_t *terminator,
 
 /* --- functions --- */
 
-static mlir_block_t *body_of(const mlir_op_t *op, int region) {
+mlir_block_t *import_block_of(const mlir_op_t *op, int region) {
   bool has_body = region < op->region_count && op->regions[region]->blocks.count == 1;
   return has_body ? op->regions[region]->blocks.data[0] : NULL;
 }
@@ -249,14 +248,14 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
 }
 
 static hr_status_t import_function(importer_t *importer, import_function_t *function, hr_str_t name) {
-  mlir_block_t *block = body_of(function->op, 0);
+  mlir_block_t *block = import_block_of(function->op, 0);
   import_scope_t scope;
   mlir_op_t *terminator;
   if (function->under_way) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
   if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
   function->under_way = true;
   importer->at = function->op;
-  HR_TRY(new_scope(importer, name, function->op, &scope));
+  HR_TRY(import_scope_new(importer, name, function->op, &scope));
   HR_TRY(check_arguments(&scope, function->op, block));
   for (int i = 0; i < block->arg_count; i++) {
     const hlo_shape_t *shape;
@@ -266,7 +265,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   }
   HR_TRY(import_block(&scope, block, &terminator));
   HR_TRY(check_returned(&scope, function->op, terminator));
-  HR_TRY(close_scope(&scope, returned(&scope, terminator, true)));
+  HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
   HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count, scope.builder.computation->root));
   function->computation = scope.builder.computation;
   function->under_way = false;
@@ -279,142 +278,6 @@ hr_status_t import_function_named(import_scope_t *scope, const mlir_op_t *op, hr
   if (!function) return import_error(scope, op, "there is no function @%.*s", HR_STR_ARGS(name));
   if (!function->computation) HR_TRY(import_function(scope->importer, function, name));
   *out_computation = function->computation;
-  return NULL;
-}
-
-/* --- regions --- */
-
-static bool is_inside(const mlir_value_t *value, const mlir_region_t *region) {
-  const mlir_block_t *block = value->owner ? value->owner->parent : value->block;
-  while (block && block->parent != region) block = block->parent->parent ? block->parent->parent->parent : NULL;
-  return block != NULL;
-}
-
-void import_values_deinit(import_values_t *values) {
-  HR_VEC_FREE(values);
-  hr_map_deinit(&values->known);
-}
-
-/* `place` stays where it is: the address in it is the key. */
-static hr_status_t add_once(import_values_t *values, mlir_value_t *const *place) {
-  void *known;
-  HR_TRY(hr_map_put(&values->known, (hr_str_t){(const char *)place, sizeof *place}, *place, &known));
-  if (!known) HR_VEC_PUSH(values, *place);
-  return NULL;
-}
-
-static hr_status_t capture_in(const mlir_region_t *whole, const mlir_region_t *region, import_values_t *values) {
-  for (size_t b = 0; b < region->blocks.count; b++)
-    for (size_t i = 0; i < region->blocks.data[b]->ops.count; i++) {
-      const mlir_op_t *op = region->blocks.data[b]->ops.data[i];
-      for (int k = 0; k < op->operand_count; k++)
-        if (!is_inside(op->operands[k], whole)) HR_TRY(add_once(values, &op->operands[k]));
-      for (int r = 0; r < op->region_count; r++) HR_TRY(capture_in(whole, op->regions[r], values));
-    }
-  return NULL;
-}
-
-hr_status_t import_captures(const mlir_region_t *region, import_values_t *values) {
-  return capture_in(region, region, values);
-}
-
-static hr_status_t new_body_scope(import_scope_t *scope, const mlir_op_t *op, import_scope_t *body) {
-  const char *name;
-  HR_TRY(hr_arena_printf(scope->importer->arena, &name, "region_%d", scope->importer->body_count++));
-  return new_scope(scope->importer, hr_str_from(name), op, body);
-}
-
-/* Makes a captured constant again inside a body. */
-static hr_status_t copy_constant(import_scope_t *scope, const mlir_op_t *op, mlir_value_t *value,
-                                 import_scope_t *body) {
-  const hlo_instr_t *outside = value->mapped;
-  if (!outside || outside->op != HLO_CONSTANT)
-    return import_error(scope, op,
-                        "its region uses a value from outside that is not a constant, which has no form in HLO");
-  value->mapped = hlo_build_constant(&body->builder, hlo_value_retain(outside->literal));
-  return NULL;
-}
-
-static hr_status_t import_body_with(import_scope_t *scope, const mlir_op_t *op, int region, import_values_t *captured,
-                                    hlo_computation_t **out_computation) {
-  mlir_block_t *block = body_of(op, region);
-  import_scope_t body;
-  mlir_op_t *terminator;
-  void **outside;
-  if (!block) return import_error(scope, op, "region %d has no body", region);
-  HR_TRY(import_captures(op->regions[region], captured));
-  HR_TRY(new_body_scope(scope, op, &body));
-  for (int i = 0; i < block->arg_count; i++) {
-    const hlo_shape_t *shape;
-    HR_TRY(import_shape(scope->importer, block->args[i].type, &shape));
-    block->args[i].mapped = hlo_build_parameter(&body.builder, i, shape);
-  }
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, captured->count, &outside));
-  for (size_t i = 0; i < captured->count; i++) {
-    outside[i] = captured->data[i]->mapped;
-    HR_TRY(copy_constant(scope, op, captured->data[i], &body));
-  }
-  HR_TRY(import_block(&body, block, &terminator));
-  HR_TRY(close_scope(&body, returned(&body, terminator, true)));
-  for (size_t i = 0; i < captured->count; i++) captured->data[i]->mapped = outside[i];
-  *out_computation = body.builder.computation;
-  return NULL;
-}
-
-hr_status_t import_body(import_scope_t *scope, const mlir_op_t *op, int region, hlo_computation_t **out_computation) {
-  import_values_t captured = {0};
-  hr_status_t st = import_body_with(scope, op, region, &captured, out_computation);
-  import_values_deinit(&captured);
-  return st;
-}
-
-/* Shape of (args..., captured...). */
-static hr_status_t state_shape(import_scope_t *scope, const mlir_block_t *block, const import_values_t *captured,
-                               const hlo_shape_t **out_shape) {
-  int count = block->arg_count + (int)captured->count;
-  const hlo_shape_t **shapes;
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &shapes));
-  for (int i = 0; i < block->arg_count; i++) HR_TRY(import_shape(scope->importer, block->args[i].type, &shapes[i]));
-  for (size_t i = 0; i < captured->count; i++)
-    shapes[block->arg_count + (int)i] = ((hlo_instr_t *)captured->data[i]->mapped)->shape;
-  return hlo_shape_tuple(scope->importer->arena, count, shapes, out_shape);
-}
-
-static hlo_instr_t *returned_with_captures(import_scope_t *body, const mlir_op_t *terminator,
-                                           const import_values_t *captured) {
-  int count = terminator->operand_count + (int)captured->count;
-  hlo_instr_t **elements;
-  if (!body->builder.status) body->builder.status = HR_NEW_ARRAY(body->importer->arena, count, &elements);
-  if (body->builder.status) return NULL;
-  for (int k = 0; k < terminator->operand_count; k++) elements[k] = import_operand(terminator, k);
-  for (size_t i = 0; i < captured->count; i++) elements[terminator->operand_count + (int)i] = captured->data[i]->mapped;
-  return hlo_build_tuple(&body->builder, count, elements);
-}
-
-hr_status_t import_region(import_scope_t *scope, const mlir_op_t *op, int region, const import_region_form_t *form,
-                          hlo_computation_t **out_computation) {
-  mlir_block_t *block = body_of(op, region);
-  const import_values_t *captured = form->captured;
-  import_scope_t body;
-  mlir_op_t *terminator;
-  const hlo_shape_t *shape;
-  void **outside;
-  if (!block) return import_error(scope, op, "region %d has no body", region);
-  HR_TRY(state_shape(scope, block, captured, &shape));
-  HR_TRY(new_body_scope(scope, op, &body));
-  HR_TRY(HR_NEW_ARRAY(scope->importer->arena, captured->count, &outside));
-  hlo_instr_t *state = hlo_build_parameter(&body.builder, 0, shape);
-  for (int i = 0; i < block->arg_count; i++) block->args[i].mapped = hlo_build_element(&body.builder, state, i);
-  for (size_t i = 0; i < captured->count; i++) {
-    outside[i] = captured->data[i]->mapped;
-    captured->data[i]->mapped = hlo_build_element(&body.builder, state, block->arg_count + (int)i);
-  }
-  HR_TRY(import_block(&body, block, &terminator));
-  hlo_instr_t *root = form->pass_captured ? returned_with_captures(&body, terminator, captured)
-                                          : returned(&body, terminator, form->bare);
-  HR_TRY(close_scope(&body, root));
-  for (size_t i = 0; i < captured->count; i++) captured->data[i]->mapped = outside[i];
-  *out_computation = body.builder.computation;
   return NULL;
 }
 
@@ -444,7 +307,7 @@ static hr_status_t list_functions(importer_t *importer, const mlir_block_t *bloc
 
 static bool has_bodies(const mlir_block_t *block) {
   for (size_t i = 0; block && i < block->ops.count; i++)
-    if (is_function(block->ops.data[i]) && body_of(block->ops.data[i], 0)) return true;
+    if (is_function(block->ops.data[i]) && import_block_of(block->ops.data[i], 0)) return true;
   return false;
 }
 
@@ -455,7 +318,7 @@ static const mlir_op_t *find_entry(const mlir_block_t *block) {
   int count = 0;
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (!is_function(op) || (bodies && !body_of(op, 0))) continue;
+    if (!is_function(op) || (bodies && !import_block_of(op, 0))) continue;
     if (hr_str_is(import_str(op, "sym_name"), "main")) return op;
     if (!first_public && !hr_str_is(import_str(op, "sym_visibility"), "private")) first_public = op;
     only = op;
@@ -517,14 +380,14 @@ static hr_status_t import_others(importer_t *importer, const mlir_block_t *block
   hlo_computation_t *computation;
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
-    if (is_function(op) && body_of(op, 0)) HR_TRY(import_named(importer, op, &computation));
+    if (is_function(op) && import_block_of(op, 0)) HR_TRY(import_named(importer, op, &computation));
   }
   return NULL;
 }
 
 static hr_status_t import_module(importer_t *importer, bool whole) {
   const mlir_op_t *op = importer->from->op, *entry;
-  mlir_block_t *block = body_of(op, 0);
+  mlir_block_t *block = import_block_of(op, 0);
   hlo_module_t *module = importer->module;
   entry = block ? find_entry(block) : NULL;
   if (!entry) return mlir_error(importer->from, op, "no function to run: want @main");
@@ -558,7 +421,7 @@ hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_
 
 hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers) {
   hlo_module_t *module;
-  if (!has_bodies(body_of(from->op, 0))) return NULL;
+  if (!has_bodies(import_block_of(from->op, 0))) return NULL;
   HR_TRY(hlo_module_create(HR_STR("module"), &module));
   module->source = from->source;
   hr_status_t st = import_from(from, true, readers, module);
