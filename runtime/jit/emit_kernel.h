@@ -98,6 +98,8 @@ LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node);
 LLVMValueRef jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr);
 /* Of an index that differs from lane to lane: i32 where that is enough, else i64. */
 LLVMValueRef jit_emit_lane_expr(jit_emit_t *emit, const jit_expr_t *expr);
+/* The sum without its deepest terms, those at level `depth`: it is written further out. */
+const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth);
 LLVMValueRef jit_emit_in(jit_emit_t *emit, int number);
 LLVMValueRef jit_emit_out(jit_emit_t *emit, int number);
 

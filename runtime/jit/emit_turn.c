@@ -5,23 +5,42 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
-void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
+/* Where lane `lane` of a pair of vectors, whose lanes with and without the bit change places, comes from. */
+static int exchanged(int lanes, int bit, bool is_high, int lane) {
+  if (is_high) return lane & bit ? lanes + lane : lane + bit;
+  return lane & bit ? lanes + lane - bit : lane;
+}
+
+/* Of vectors and lanes, this bit of their numbers changes places. Of the results, every lanes / stride-th lane comes
+ * first, then those after them: a stride of as many as there are lanes leaves them where they are. */
+static void exchange(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int stride) {
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  for (int bit = 1; bit < count; bit *= 2) {
-    LLVMValueRef low[JIT_MAX_LANES], high[JIT_MAX_LANES];
-    for (int lane = 0; lane < count; lane++) {
-      low[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane - bit : lane), false);
-      high[lane] = llvm()->ConstInt(i32, (uint64_t)(lane & bit ? count + lane : lane + bit), false);
-    }
-    LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)count),
-                 take_high = llvm()->ConstVector(high, (unsigned)count);
-    for (int row = 0; row < count; row++) {
-      if (row & bit) continue;
-      LLVMValueRef a = rows[row], b = rows[row + bit];
-      rows[row] = llvm()->BuildShuffleVector(code->builder, a, b, take_low, "");
-      rows[row + bit] = llvm()->BuildShuffleVector(code->builder, a, b, take_high, "");
-    }
+  LLVMValueRef low[JIT_MAX_LANES], high[JIT_MAX_LANES];
+  int together = lanes / stride;
+  for (int lane = 0; lane < lanes; lane++) {
+    int from = lane % together * stride + lane / together;
+    low[lane] = llvm()->ConstInt(i32, (uint64_t)exchanged(lanes, bit, false, from), false);
+    high[lane] = llvm()->ConstInt(i32, (uint64_t)exchanged(lanes, bit, true, from), false);
   }
+  LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)lanes);
+  LLVMValueRef take_high = llvm()->ConstVector(high, (unsigned)lanes);
+  for (int k = 0; k < count; k++) {
+    if (k & bit) continue;
+    LLVMValueRef a = vectors[k], b = vectors[k + bit];
+    vectors[k] = llvm()->BuildShuffleVector(code->builder, a, b, take_low, "");
+    vectors[k + bit] = llvm()->BuildShuffleVector(code->builder, a, b, take_high, "");
+  }
+}
+
+void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
+  for (int bit = 1; bit < count; bit *= 2) exchange(code, rows, count, count, bit, count);
+}
+
+/* Vectors of several whole rows each, as many as a row has elements, become columns. The bits of a column's number,
+ * which are the low ones of lanes, become those of vectors; what were those of vectors, the high ones of rows, are then
+ * low ones of lanes, and the last exchange puts them in order. Wide elements, which move at less cost, come first. */
+static void turn_packed(jit_code_t *code, LLVMValueRef *vectors, int width, int lanes) {
+  for (int bit = width / 2; bit; bit /= 2) exchange(code, vectors, width, lanes, bit, bit == 1 ? width : lanes);
 }
 
 /* Shuffles of jit_emit_turned. */
@@ -79,7 +98,8 @@ void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   LLVMValueRef first = jit_emit_address(emit, array, dtype, index), sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
-  bool is_turned = count * (count - 1) > (turning_cost(lanes) + lanes) * groups && groups * lanes <= JIT_MAX_LANES;
+  bool can_turn = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
+  bool is_turned = can_turn && count * (count - 1) > (turning_cost(lanes) + lanes) * groups;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) sources[k] = jit_to_memory(emit->code, dtype, values[k]);
   for (int k = count; k < groups * lanes; k++) sources[k] = llvm()->GetPoison(llvm()->TypeOf(sources[0]));
@@ -99,6 +119,8 @@ typedef struct jit_band {
   hr_dtype_t dtype;
   const jit_expr_t *base;
   int64_t jump, low, high;
+  int lanes;      /* of the kernel where it is alone: a power of two */
+  bool is_packed; /* rows one behind the other, of which a register has several */
   unsigned epochs[JIT_MAX_LANES]; /* by column */
   LLVMValueRef columns[JIT_MAX_LANES];
   struct jit_band *next;
@@ -126,49 +148,75 @@ static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_n
   return NULL;
 }
 
+static bool is_packed(const jit_band_t *band) {
+  int64_t width = band->high - band->low + 1;
+  return width == band->jump && (width & (width - 1)) == 0 && width < band->lanes;
+}
+
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
-static bool is_worth_it(const jit_band_t *band, int lanes) {
-  int64_t width = band->high - band->low + 1, groups = (width + lanes - 1) / lanes;
-  return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= groups * turning_cost(lanes);
+static bool is_worth_it(const jit_band_t *band) {
+  int64_t width = band->high - band->low + 1, lanes = band->lanes, groups = (width + lanes - 1) / lanes;
+  int64_t cost = band->is_packed ? turning_cost((int)width) : groups * turning_cost((int)lanes);
+  return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= cost;
 }
 
 hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = formula->first_made; node; node = node->next_made)
     if (may_be_in_band(formula, node, var)) HR_TRY(add_to_band(formula, &bands, node, var));
+  for (jit_band_t *band = bands; band; band = band->next) band->lanes = lanes, band->is_packed = is_packed(band);
   for (jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (node->band && !is_worth_it(node->band, lanes)) node->band = NULL;
+    if (node->band && !is_worth_it(node->band)) node->band = NULL;
   return NULL;
+}
+
+static LLVMValueRef load_vector(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, int64_t at) {
+  LLVMTypeRef element = jit_memory_type(emit->code, band->dtype);
+  LLVMTypeRef vector = llvm()->VectorType(element, (unsigned)emit->lanes);
+  LLVMValueRef line = llvm()->BuildLoad2(emit->code->builder, vector, element_at(emit, element, first, at), "");
+  llvm()->SetAlignment(line, (unsigned)hr_dtype_bytes(band->dtype));
+  return line;
 }
 
 /* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors that would go on end
  * there, and are moved down in their registers. */
-static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
-  LLVMTypeRef element = jit_memory_type(emit->code, band->dtype);
-  LLVMTypeRef vector = llvm()->VectorType(element, (unsigned)emit->lanes);
-  const jit_expr_t *index = jit_expr_affine(&emit->formula->exprs, band->base, 1, band->low);
-  LLVMValueRef first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
+static void load_rows(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, int from, LLVMValueRef *rows) {
   int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
-  LLVMValueRef rows[JIT_MAX_LANES];
-  jit_emit_at(emit, emit->level);
   for (int l = 0; l < emit->lanes; l++) {
     int64_t at = l * band->jump + from, place = at < last ? at : last;
     int lanes[JIT_MAX_LANES];
-    rows[l] = llvm()->BuildLoad2(emit->code->builder, vector, element_at(emit, element, first, place), "");
-    llvm()->SetAlignment(rows[l], (unsigned)hr_dtype_bytes(band->dtype));
+    rows[l] = load_vector(emit, band, first, place);
     for (int i = 0; i < emit->lanes; i++) lanes[i] = i + at - place < emit->lanes ? (int)(i + at - place) : i;
     if (at > place) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
   }
   jit_emit_turned(emit->code, rows, emit->lanes);
-  for (int i = 0; i < emit->lanes && from + i < JIT_MAX_LANES; i++) {
-    band->columns[from + i] = rows[i];
+}
+
+static void load_packed(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, LLVMValueRef *vectors) {
+  int width = (int)band->jump;
+  for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lanes);
+  turn_packed(emit->code, vectors, width, emit->lanes);
+}
+
+static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
+  const jit_expr_t *index = jit_expr_affine(&emit->formula->exprs, band->base, 1, band->low);
+  LLVMValueRef first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
+  LLVMValueRef columns[JIT_MAX_LANES];
+  int count = band->is_packed ? (int)band->jump : emit->lanes;
+  jit_emit_at(emit, emit->level);
+  if (band->is_packed)
+    load_packed(emit, band, first, columns);
+  else
+    load_rows(emit, band, first, from, columns);
+  for (int i = 0; i < count && from + i < JIT_MAX_LANES; i++) {
+    band->columns[from + i] = columns[i];
     band->epochs[from + i] = emit->levels[emit->level].epoch;
   }
 }
 
 LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
-  if (!band || emit->lanes == 1 || emit->mask) return NULL;
+  if (!band || emit->lanes != band->lanes || emit->mask) return NULL;
   if (emit->place && emit->place->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)

@@ -29,6 +29,7 @@ typedef struct jit_reduce {
   int unroll;                     /* columns: rows that are taken at once, by the last variable within; 0: none */
   int saved_count;                /* nodes kept from pass to pass, in memory of the worker */
   size_t saved_bytes;             /* of each, rounded */
+  size_t row_bytes;               /* rows: of a row of a group, in memory of the worker */
   int64_t group;                  /* rows: so many together in each pass; 1: one after the other */
   int64_t element_bytes;          /* of the widest type in memory of the kernel's own */
 } jit_reduce_t;
@@ -38,6 +39,9 @@ hr_status_t jit_reduce_build(jit_kernel_t *kernel);
 /* Nests as the form's space has them; builds, and splits loops as long as that straightens indices. */
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel);
 jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr);
+static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
+  return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
+}
 /* The initial values, as scalars. */
 void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, LLVMValueRef *out_inits);
 /* Variables of a unit out of its number: all of the outer nest's but the last `kept` ones. Opens their levels. */

@@ -4,7 +4,7 @@
  *   for unit { outer variables; for each pass { for row { accumulate, save, store }; fold }; store what is outer }
  * What is expensive and needed in a later pass is saved in memory of the worker, the rest is computed again. Short rows
  * go in groups, each pass over all rows of a group: a row's result is waited for while others are worked on. Results of
- * reductions are in memory of the worker, too, then.
+ * reductions are in memory of the worker, too, then (kernel_rows_plan.c decides).
  *
  * Few long rows: a unit of phase 2p is a block of a row, cut along one of its dimensions, whose partial results go to
  * memory that all share; phase 2p + 1 combines them in the order of the blocks, so that the bits do not depend on the
@@ -14,16 +14,7 @@
 #include "jit/element.h"
 #include "jit/kernel_reduce.h"
 
-#define ROWS_WANTED 8          /* fewer are cut into blocks */
-#define BLOCK_LEAST 16384      /* elements of a block */
-#define BLOCKS_MOST 64
-#define EXPENSIVE 3.0          /* additions that are sooner done than a value is stored and read */
-#define CHEAP 6.0              /* additions for an element that are sooner done than its sum is ready */
-#define STREAM_BYTES ((int64_t)64 << 20)
-#define AHEAD_LEAST 1024       /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
-#define AHEAD_MOST (128 << 10) /* and longer rows would drive out the one before */
-#define GROUP_MOST 16          /* rows */
-#define GROUP_ELEMENTS 4096    /* of its rows, which stay in the first cache */
+#define CHEAP 6.0 /* additions for an element that are sooner done than its sum is ready */
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
 
 typedef struct rows {
@@ -35,145 +26,6 @@ typedef struct rows {
   LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
 } rows_t;
 
-/* --- planning -------------------------------------------------------------------------------------------------- */
-
-static uint32_t within_vars(const jit_kernel_t *kernel) {
-  return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
-}
-
-/* Nodes were made operands first. */
-static void find_expensive(const jit_kernel_t *kernel) {
-  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
-    for (int k = 0; k < node->arg_count; k++) node->is_expensive |= node->args[k]->is_expensive;
-  }
-}
-
-/* `uses` is 1 + the last pass that needs the node, `first_pass` the first one. Going down from what a pass needs, the
- * first node that an earlier one had is saved there, if it is worth it; what is below is not needed again. */
-static void need(jit_kernel_t *kernel, jit_node_t *node, int pass) {
-  if (!(node->vars & within_vars(kernel)) || node->uses == pass + 1 || node->slot >= 0) return;
-  bool again = node->uses > 0;
-  if (!again) node->first_pass = pass;
-  node->uses = pass + 1;
-  if (again && node->is_expensive) {
-    node->slot = kernel->reduce->saved_count++;
-    return;
-  }
-  if (node->guard) need(kernel, node->guard, pass);
-  for (int k = 0; k < node->arg_count; k++) need(kernel, node->args[k], pass);
-}
-
-static void find_saved(jit_kernel_t *kernel) {
-  jit_reduce_t *reduce = kernel->reduce;
-  find_expensive(kernel);
-  for (int pass = 0; pass < reduce->pass_count; pass++) {
-    for (int i = 0; i < reduce->reduction_count; i++)
-      for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
-        need(kernel, reduce->reductions[i].inputs[k], pass);
-    for (int r = 0; r < kernel->root_count; r++)
-      if (kernel->roots[r].is_full && kernel->roots[r].value->pass == pass) need(kernel, kernel->roots[r].value, pass);
-  }
-}
-
-/* While a row is in the cache for the last time, the next group's is asked for: else its first pass waits for
- * memory. */
-static void find_ahead(jit_kernel_t *kernel) {
-  int var = kernel->nest.rank - 1;
-  if (var < 0) return;
-  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    bool is_again = node->kind == JIT_LOAD && node->uses > node->first_pass + 1;
-    if (!is_again || jit_expr_is_bent(&kernel->formula->exprs, node->expr, var)) continue;
-    int64_t rows = kernel->reduce->group, bytes = (int64_t)hr_dtype_bytes(node->dtype);
-    int64_t ahead = jit_expr_factor(node->expr, var) * rows * bytes;
-    if (ahead < AHEAD_LEAST || ahead > AHEAD_MOST || !jit_kernel_is_from_memory(kernel, node)) continue;
-    node->ahead = ahead, node->ahead_pass = node->uses - 1;
-  }
-}
-
-/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest. */
-static int cut_of(const jit_kernel_t *kernel) {
-  const jit_nest_t *within = &kernel->within;
-  int cut = 0;
-  for (int w = 0; w < within->rank && within->sizes[cut] < BLOCKS_MOST; w++)
-    if (within->sizes[w] > within->sizes[cut]) cut = w;
-  return cut;
-}
-
-static bool is_worth_blocks(const jit_kernel_t *kernel) {
-  const jit_reduce_t *reduce = kernel->reduce;
-  return reduce->outer_count < ROWS_WANTED && reduce->within_count >= 2 * BLOCK_LEAST &&
-         2 * reduce->pass_count <= JIT_MAX_PHASES;
-}
-
-static void split_rows(jit_kernel_t *kernel) {
-  jit_reduce_t *reduce = kernel->reduce;
-  reduce->cut = cut_of(kernel);
-  int64_t size = kernel->within.sizes[reduce->cut], unit = reduce->cut + 1 < kernel->within.rank ? 1 : 64;
-  int64_t blocks = reduce->within_count / BLOCK_LEAST;
-  if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
-  reduce->block = (size + blocks - 1) / blocks;
-  reduce->block = (reduce->block + unit - 1) / unit * unit;
-  reduce->block_count = (size + reduce->block - 1) / reduce->block;
-  kernel->phase_count = 2 * reduce->pass_count;
-  double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
-  for (int p = 0; p < reduce->pass_count; p++) {
-    kernel->phases[2 * p].units = reduce->outer_count * reduce->block_count;
-    kernel->phases[2 * p].unit_ns = ns / (double)(reduce->pass_count * kernel->phases[2 * p].units);
-    kernel->phases[2 * p + 1].units = reduce->outer_count;
-    kernel->phases[2 * p + 1].unit_ns = 5.0 * (double)(reduce->block_count * reduce->leaf_count);
-  }
-  /* Partial results of each block, then the results. */
-  int64_t results = reduce->outer_count * (reduce->block_count + 1) * reduce->leaf_count;
-  kernel->scratch_bytes = (size_t)(results * reduce->element_bytes);
-}
-
-/* Of the worker, for each row of a group: what is saved, and results of reductions. */
-static size_t row_bytes(const jit_reduce_t *reduce) {
-  size_t results = reduce->group > 1 ? (size_t)(reduce->leaf_count * reduce->element_bytes) : 0;
-  results = (results + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
-  return reduce->saved_bytes * (size_t)reduce->saved_count + results;
-}
-
-static void whole_rows(jit_kernel_t *kernel) {
-  jit_reduce_t *reduce = kernel->reduce;
-  kernel->phase_count = 1;
-  kernel->phases[0].units = reduce->outer_count;
-  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
-  reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
-  if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
-  if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;
-  if (reduce->pass_count > 1) find_saved(kernel);
-  if (reduce->pass_count > 1) find_ahead(kernel);
-  size_t bytes = (size_t)(reduce->within_count * reduce->element_bytes);
-  reduce->saved_bytes = (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
-  kernel->worker_bytes = row_bytes(reduce) * (size_t)reduce->group;
-}
-
-static void find_streams(jit_kernel_t *kernel) {
-  const jit_reduce_t *reduce = kernel->reduce;
-  int64_t inner = kernel->within.rank ? kernel->within.sizes[kernel->within.rank - 1] : 1;
-  int64_t count = reduce->outer_count * reduce->within_count;
-  for (int r = 0; r < kernel->root_count; r++) {
-    jit_root_t *root = &kernel->roots[r];
-    int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && bytes >= 4 && inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
-  }
-}
-
-hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
-  HR_TRY(jit_reduce_plan(kernel));
-  jit_reduce_t *reduce = kernel->reduce;
-  kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
-  if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
-  if (is_worth_blocks(kernel))
-    split_rows(kernel);
-  else
-    whole_rows(kernel);
-  find_streams(kernel);
-  return kernel->phase_count > 1 || reduce->pass_count > 1 ? NULL : jit_kernel_find_reuse(kernel);
-}
-
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
 
 /* A place in the worker's memory for the row. */
@@ -182,7 +34,7 @@ static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_b
   LLVMValueRef offset = jit_emit_i64(emit, (int64_t)at_bytes);
   jit_emit_at(emit, rows->number ? emit->depths[JIT_UNIT_LOOP] : 0);
   if (rows->number) {
-    LLVMValueRef row = llvm()->BuildMul(b, rows->number, jit_emit_i64(emit, (int64_t)row_bytes(rows->reduce)), "");
+    LLVMValueRef row = llvm()->BuildMul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes), "");
     offset = llvm()->BuildAdd(b, row, offset, "");
   }
   return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), emit->scratch, &offset, 1, "");
@@ -331,7 +183,7 @@ static int count_carries(const jit_reduce_t *reduce, int pass) {
 /* Takes what it costs to compute a node in a pass, with all that it needs and earlier passes have not saved, from
  * *left. */
 static void spend(const jit_kernel_t *kernel, const jit_node_t *node, int pass, double *left) {
-  bool is_there = !(node->vars & within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
+  bool is_there = !(node->vars & jit_within_vars(kernel)) || (node->slot >= 0 && node->first_pass < pass);
   if (is_there || *left < 0) return;
   *left -= jit_node_cost(node);
   for (int k = 0; k < node->arg_count; k++) spend(kernel, node->args[k], pass, left);

@@ -2,20 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/own_ir.h"
-
-typedef struct own_builder {
-  own_context_t *context;
-  own_block_t *block;
-  own_value_t *before; /* NULL: at the block's end */
-} own_builder_t;
-
-/* LLVM's types of pointers to objects that it alone knows. */
-#define TYPE(type) ((own_type_t *)(type))
-#define VALUE(value) ((own_value_t *)(value))
-#define BLOCK(block) ((own_block_t *)(block))
-#define BUILDER(builder) ((own_builder_t *)(builder))
-#define CONTEXT(context) ((own_context_t *)(context))
+#include "jit/own_build.h"
 
 /* --- contexts and modules: a module is its context --------------------------------------------------------------- */
 
@@ -255,11 +242,6 @@ static void set_metadata(LLVMValueRef value, unsigned kind, LLVMValueRef node) {
   if (kind) VALUE(value)->streams = true;
 }
 
-static LLVMValueRef build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef index,
-                                 const char *name);
-static LLVMValueRef build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask,
-                                  const char *name);
-
 /* --- the builder ------------------------------------------------------------------------------------------------- */
 
 static LLVMBuilderRef builder_create(LLVMContextRef context) {
@@ -290,7 +272,7 @@ static void link_in(own_builder_t *b, own_value_t *instr) {
   *(instr->after ? &instr->after->before : &block->last) = instr;
 }
 
-static own_value_t *append(own_builder_t *b, own_op_t op, own_type_t *type, own_value_t *const *args, int count) {
+own_value_t *own_append(own_builder_t *b, own_op_t op, own_type_t *type, own_value_t *const *args, int count) {
   own_value_t *instr = own_alloc(b->context, sizeof *instr);
   own_value_t **kept = own_alloc(b->context, (size_t)count * sizeof *kept);
   if (b->context->status) {
@@ -310,14 +292,9 @@ own_value_t *own_build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, in
   if (own_op_flags[op] & OWN_COMMUTES && own_is_constant(args[0]) && !own_is_constant(args[1]) &&
       !own_is_float(type))
     return own_build(builder, op, type, predicate, (own_value_t *[]){args[1], args[0]}, 2);
-  own_value_t *made = append(BUILDER(builder), op, type, args, count);
+  own_value_t *made = own_append(BUILDER(builder), op, type, args, count);
   made->predicate = predicate;
   return made;
-}
-
-static LLVMValueRef build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, int predicate, LLVMValueRef *args,
-                          int count) {
-  return (LLVMValueRef)own_build(builder, op, type, predicate, (own_value_t **)args, count);
 }
 
 static own_type_t *void_of(LLVMBuilderRef builder) {
@@ -328,7 +305,7 @@ static own_type_t *void_of(LLVMBuilderRef builder) {
 
 static LLVMValueRef build_branch(LLVMBuilderRef b, own_op_t op, own_value_t *condition, own_block_t *to,
                                  own_block_t *otherwise) {
-  own_value_t *made = append(BUILDER(b), op, void_of(b), &condition, condition ? 1 : 0);
+  own_value_t *made = own_append(BUILDER(b), op, void_of(b), &condition, condition ? 1 : 0);
   own_block_t **blocks = own_alloc(BUILDER(b)->context, 2 * sizeof *blocks);
   if (BUILDER(b)->context->status) return (LLVMValueRef)made;
   blocks[0] = to, blocks[1] = otherwise, made->blocks = blocks;
@@ -345,16 +322,16 @@ static LLVMValueRef build_condbr(LLVMBuilderRef b, LLVMValueRef condition, LLVMB
 }
 
 static LLVMValueRef build_ret(LLVMBuilderRef b, LLVMValueRef value) {
-  return (LLVMValueRef)append(BUILDER(b), OWN_RET, void_of(b), (own_value_t **)&value, 1);
+  return (LLVMValueRef)own_append(BUILDER(b), OWN_RET, void_of(b), (own_value_t **)&value, 1);
 }
 
 static LLVMValueRef build_ret_void(LLVMBuilderRef b) {
-  return (LLVMValueRef)append(BUILDER(b), OWN_RET, void_of(b), NULL, 0);
+  return (LLVMValueRef)own_append(BUILDER(b), OWN_RET, void_of(b), NULL, 0);
 }
 
 static LLVMValueRef build_phi(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
   (void)name;
-  return (LLVMValueRef)append(BUILDER(b), OWN_PHI, TYPE(type), NULL, 0);
+  return (LLVMValueRef)own_append(BUILDER(b), OWN_PHI, TYPE(type), NULL, 0);
 }
 
 static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockRef *blocks, unsigned count) {
@@ -370,293 +347,7 @@ static void add_incoming(LLVMValueRef phi, LLVMValueRef *values, LLVMBasicBlockR
   to->args = args, to->blocks = from, to->arg_count = (int)all;
 }
 
-/* --- arithmetic and casts ---------------------------------------------------------------------------------------- */
-
-#define BINARY(name, op)                                                                               \
-  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
-    (void)unused;                                                                                      \
-    return build(b, op, VALUE(x)->type, 0, (LLVMValueRef[]){x, y}, 2);                                 \
-  }
-BINARY(build_add, OWN_ADD)
-BINARY(build_sub, OWN_SUB)
-BINARY(build_and, OWN_AND)
-BINARY(build_or, OWN_OR)
-BINARY(build_xor, OWN_XOR)
-BINARY(build_fadd, OWN_FADD)
-BINARY(build_fsub, OWN_FSUB)
-BINARY(build_fmul, OWN_FMUL)
-BINARY(build_fdiv, OWN_FDIV)
-#undef BINARY
-
-#define DIVISION(name, op)                                                                             \
-  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
-    (void)unused;                                                                                      \
-    return own_divide(b, op, x, y);                                                                    \
-  }
-DIVISION(build_udiv, OWN_UDIV)
-DIVISION(build_sdiv, OWN_SDIV)
-DIVISION(build_urem, OWN_UREM)
-DIVISION(build_srem, OWN_SREM)
-#undef DIVISION
-
-static LLVMValueRef build_neg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
-  return build_sub(b, const_null(type_of(x)), x, name);
-}
-
-static LLVMValueRef build_not(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
-  return build_xor(b, x, const_ones(type_of(x)), name);
-}
-
-static LLVMValueRef build_fneg(LLVMBuilderRef b, LLVMValueRef x, const char *name) {
-  (void)name;
-  return build(b, OWN_FNEG, VALUE(x)->type, 0, &x, 1);
-}
-
-/* The type of a comparison: i1, or a vector of it. */
-static own_type_t *truth_of(const own_type_t *type) {
-  own_type_t *truth = own_type_of(type->context, LLVMIntegerTypeKind, 1);
-  return type->kind == LLVMVectorTypeKind ? own_vector_of(truth, type->lanes) : truth;
-}
-
-static bool are_bits(LLVMValueRef x) { return VALUE(x)->type->kind == LLVMVectorTypeKind && VALUE(x)->type->bits == 1; }
-
-/* Bits of vectors, which masks hold, are compared by what is true of them: of signed ones 1 is the lesser. */
-static LLVMValueRef build_compare_bits(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y) {
-  switch (how) {
-    case LLVMIntNE: return build_xor(b, x, y, "");
-    case LLVMIntUGT:
-    case LLVMIntSLT: return build_and(b, x, build_not(b, y, ""), "");
-    case LLVMIntULT:
-    case LLVMIntSGT: return build_and(b, y, build_not(b, x, ""), "");
-    case LLVMIntUGE:
-    case LLVMIntSLE: return build_or(b, x, build_not(b, y, ""), "");
-    case LLVMIntULE:
-    case LLVMIntSGE: return build_or(b, y, build_not(b, x, ""), "");
-    default: return build_not(b, build_xor(b, x, y, ""), "");
-  }
-}
-
-static LLVMValueRef build_icmp(LLVMBuilderRef b, LLVMIntPredicate how, LLVMValueRef x, LLVMValueRef y,
-                               const char *name) {
-  (void)name;
-  if (are_bits(x)) return build_compare_bits(b, how, x, y);
-  return build(b, OWN_ICMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
-}
-
-static LLVMValueRef build_fcmp(LLVMBuilderRef b, LLVMRealPredicate how, LLVMValueRef x, LLVMValueRef y,
-                               const char *name) {
-  (void)name;
-  return build(b, OWN_FCMP, truth_of(VALUE(x)->type), how, (LLVMValueRef[]){x, y}, 2);
-}
-
-static LLVMValueRef splat(LLVMBuilderRef b, LLVMValueRef value, LLVMTypeRef type) {
-  LLVMTypeRef i32 = scalar((LLVMContextRef)BUILDER(b)->context, LLVMIntegerTypeKind, 32);
-  LLVMTypeRef places = type_vector(i32, TYPE(type)->lanes);
-  LLVMValueRef first = build_insert(b, const_poison(type), value, const_null(i32), "");
-  return build_shuffle(b, first, const_poison(type), const_null(places), "");
-}
-
-/* y ^ (condition & (x ^ y)) */
-static LLVMValueRef build_select_bits(LLVMBuilderRef b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y) {
-  if (!are_bits(condition)) condition = splat(b, condition, type_of(x));
-  return build_xor(b, build_and(b, condition, build_xor(b, x, y, ""), ""), y, "");
-}
-
-static LLVMValueRef build_select(LLVMBuilderRef b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y,
-                                 const char *name) {
-  (void)name;
-  if (are_bits(x)) return build_select_bits(b, condition, x, y);
-  return build(b, OWN_SELECT, VALUE(x)->type, 0, (LLVMValueRef[]){condition, x, y}, 3);
-}
-
-#define CAST(name, op)                                                                                 \
-  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *unused) {   \
-    (void)unused;                                                                                      \
-    return VALUE(x)->type == TYPE(type) ? x : build(b, op, TYPE(type), 0, &x, 1);                      \
-  }
-CAST(build_trunc, OWN_TRUNC)
-CAST(build_zext, OWN_ZEXT)
-CAST(build_sext, OWN_SEXT)
-CAST(build_fptrunc, OWN_FPTRUNC)
-CAST(build_fpext, OWN_FPEXT)
-#undef CAST
-
-static LLVMTypeRef like(LLVMTypeRef type, LLVMTypeKind kind, unsigned bits) {
-  own_type_t *element = own_type_of(TYPE(type)->context, kind, bits);
-  return (LLVMTypeRef)(TYPE(type)->kind == LLVMVectorTypeKind ? own_vector_of(element, TYPE(type)->lanes) : element);
-}
-
-/* Processors know integers and floats of 32 and 64 bits: narrower ones are those first, without loss. */
-static LLVMValueRef build_to_float(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMTypeRef type) {
-  LLVMTypeRef i32 = like(type, LLVMIntegerTypeKind, 32), f32 = like(type, LLVMFloatTypeKind, 32);
-  if (VALUE(x)->type->bits < 32) x = (op == OWN_SITOFP ? build_sext : build_zext)(b, x, i32, ""), op = OWN_SITOFP;
-  if (TYPE(type)->bits == 16) return build_fptrunc(b, build(b, op, TYPE(f32), 0, &x, 1), type, "");
-  return build(b, op, TYPE(type), 0, &x, 1);
-}
-
-static LLVMValueRef build_to_integer(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMTypeRef type) {
-  LLVMTypeRef i32 = like(type, LLVMIntegerTypeKind, 32), f32 = like(type, LLVMFloatTypeKind, 32);
-  if (VALUE(x)->type->bits == 16) x = build_fpext(b, x, f32, "");
-  if (TYPE(type)->bits < 32) return build_trunc(b, build(b, OWN_FPTOSI, TYPE(i32), 0, &x, 1), type, "");
-  return build(b, op, TYPE(type), 0, &x, 1);
-}
-
-#define CONVERSION(name, op, build_it)                                                                 \
-  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *unused) {   \
-    (void)unused;                                                                                      \
-    return build_it(b, op, x, type);                                                                   \
-  }
-CONVERSION(build_fptosi, OWN_FPTOSI, build_to_integer)
-CONVERSION(build_fptoui, OWN_FPTOUI, build_to_integer)
-CONVERSION(build_sitofp, OWN_SITOFP, build_to_float)
-CONVERSION(build_uitofp, OWN_UITOFP, build_to_float)
-#undef CONVERSION
-
-/* What is computed from a truth value and a constant is a choice between two constants. NULL: not known. */
-static LLVMValueRef build_from_truth(LLVMBuilderRef b, own_op_t op, own_value_t *x, own_value_t *y) {
-  if (x->op != OWN_ZEXT || x->args[0]->type->bits != 1 || !own_is_constant(y)) return NULL;
-  own_value_t *one = own_constant_of_all(x->type, 1), *zero = own_constant_of_all(x->type, 0);
-  one = own_fold(op, x->type, 0, (own_value_t *[]){one, y}, 2);
-  zero = own_fold(op, x->type, 0, (own_value_t *[]){zero, y}, 2);
-  return one && zero ? (LLVMValueRef)own_build(b, OWN_SELECT, x->type, 0, (own_value_t *[]){x->args[0], one, zero}, 3)
-                     : NULL;
-}
-
-/* Bytes, for which vectors have no instruction, are computed as 16 bits. */
-static LLVMValueRef build_bytes(LLVMBuilderRef b, own_op_t op, LLVMValueRef x, LLVMValueRef y) {
-  own_type_t *type = VALUE(x)->type;
-  if (type->kind != LLVMVectorTypeKind || type->bits != 8) return build(b, op, type, 0, (LLVMValueRef[]){x, y}, 2);
-  LLVMValueRef choice = build_from_truth(b, op, VALUE(x), VALUE(y));
-  if (choice) return choice;
-  LLVMTypeRef wide = like((LLVMTypeRef)type, LLVMIntegerTypeKind, 16);
-  x = (op == OWN_ASHR ? build_sext : build_zext)(b, x, wide, ""), y = build_zext(b, y, wide, "");
-  return build_trunc(b, build(b, op, TYPE(wide), 0, (LLVMValueRef[]){x, y}, 2), (LLVMTypeRef)type, "");
-}
-
-#define OF_BYTES(name, op)                                                                             \
-  static LLVMValueRef name(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const char *unused) {     \
-    (void)unused;                                                                                      \
-    return build_bytes(b, op, x, y);                                                                   \
-  }
-OF_BYTES(build_mul, OWN_MUL)
-OF_BYTES(build_shl, OWN_SHL)
-OF_BYTES(build_lshr, OWN_LSHR)
-OF_BYTES(build_ashr, OWN_ASHR)
-#undef OF_BYTES
-
-static LLVMValueRef build_bitcast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *name) {
-  const own_type_t *from = VALUE(x)->type;
-  (void)name;
-  if (from == TYPE(type)) return x;
-  if (own_is_constant(VALUE(x)) && from->lanes == TYPE(type)->lanes) return const_cast(x, type);
-  return (LLVMValueRef)append(BUILDER(b), OWN_BITCAST, TYPE(type), (own_value_t *[]){VALUE(x)}, 1);
-}
-
-static LLVMValueRef build_int_cast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, LLVMBool is_signed,
-                                   const char *name) {
-  unsigned from = VALUE(x)->type->bits, to = TYPE(type)->bits;
-  if (to < from) return build_trunc(b, x, type, name);
-  return is_signed ? build_sext(b, x, type, name) : build_zext(b, x, type, name);
-}
-
-/* --- memory and vectors ------------------------------------------------------------------------------------------ */
-
-static uint64_t bytes_of(LLVMTypeRef type) {
-  const own_type_t *t = TYPE(type);
-  return (t->count ? t->count : 1) * ((uint64_t)t->lanes * t->bits + 7) / 8;
-}
-
-static LLVMValueRef build_alloca(LLVMBuilderRef b, LLVMTypeRef type, const char *name) {
-  own_value_t *made =
-      append(BUILDER(b), OWN_ALLOCA, TYPE(type_pointer((LLVMContextRef)BUILDER(b)->context, 0)), NULL, 0);
-  uint64_t *bytes = own_alloc(BUILDER(b)->context, sizeof *bytes);
-  (void)name;
-  *bytes = bytes_of(type);
-  if (!BUILDER(b)->context->status) made->lanes = bytes;
-  return (LLVMValueRef)made;
-}
-
-static LLVMValueRef build_load(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef pointer, const char *name) {
-  (void)name;
-  return (LLVMValueRef)append(BUILDER(b), OWN_LOAD, TYPE(type), (own_value_t *[]){VALUE(pointer)}, 1);
-}
-
-static LLVMValueRef build_store(LLVMBuilderRef b, LLVMValueRef value, LLVMValueRef pointer) {
-  return (LLVMValueRef)append(BUILDER(b), OWN_STORE, void_of(b), (own_value_t *[]){VALUE(value), VALUE(pointer)}, 2);
-}
-
-/* The size of an element is kept as the predicate. */
-static LLVMValueRef build_gep(LLVMBuilderRef b, LLVMTypeRef element, LLVMValueRef pointer, LLVMValueRef *indices,
-                              unsigned count, const char *name) {
-  own_value_t *index = VALUE(indices[0]);
-  own_type_t *type = VALUE(pointer)->type;
-  (void)name;
-  if (count != 1) BUILDER(b)->context->lacks = "address of several indices";
-  if (index->type->kind == LLVMVectorTypeKind) type = own_vector_of(type, index->type->lanes);
-  own_value_t *made = append(BUILDER(b), OWN_GEP, type, (own_value_t *[]){VALUE(pointer), index}, 2);
-  made->predicate = (int)bytes_of(element);
-  return (LLVMValueRef)made;
-}
-
-/* Of a lane that is not known yet: the vector is put into memory. */
-static LLVMValueRef build_extract_at(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef index) {
-  LLVMTypeRef i64 = type_i64((LLVMContextRef)BUILDER(b)->context), element = type_element(type_of(vector));
-  LLVMValueRef place = build_alloca(b, type_of(vector), ""), lane = build_int_cast(b, index, i64, false, "");
-  build_store(b, vector, place);
-  return build_load(b, element, build_gep(b, element, place, &lane, 1, ""), "");
-}
-
-static LLVMValueRef build_extract(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef index, const char *name) {
-  (void)name;
-  if (own_is_constant(VALUE(vector)) && own_is_constant(VALUE(index)))
-    return const_lane(vector, (unsigned)VALUE(index)->lanes[0]);
-  if (!own_is_constant(VALUE(index))) return build_extract_at(b, vector, index);
-  return (LLVMValueRef)append(BUILDER(b), OWN_EXTRACT, VALUE(vector)->type->element,
-                              (own_value_t *[]){VALUE(vector), VALUE(index)}, 2);
-}
-
-/* All lanes are the value; the one that is meant is chosen. */
-static LLVMValueRef build_insert_at(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef lane) {
-  own_type_t *type = VALUE(vector)->type;
-  LLVMTypeRef places = (LLVMTypeRef)own_vector_of(VALUE(lane)->type, type->lanes);
-  uint64_t numbers[1024];
-  hr_assert(type->lanes <= 1024);
-  for (unsigned i = 0; i < type->lanes; i++) numbers[i] = i;
-  LLVMValueRef all = splat(b, value, (LLVMTypeRef)type), at = splat(b, lane, places);
-  LLVMValueRef is_it = build_icmp(b, LLVMIntEQ, at, (LLVMValueRef)own_constant(TYPE(places), numbers, false), "");
-  return build_select(b, is_it, all, vector, "");
-}
-
-static LLVMValueRef build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef index,
-                                 const char *name) {
-  own_value_t *args[] = {VALUE(vector), VALUE(value), VALUE(index)};
-  (void)name;
-  if (!own_is_constant(args[2]) || args[2]->lanes[0]) return build_insert_at(b, vector, value, index);
-  return (LLVMValueRef)append(BUILDER(b), OWN_INSERT, args[0]->type, args, 3);
-}
-
-/* Lanes of 128 bits, which are a complex number each, as two lanes. */
-static LLVMValueRef shuffle_pairs(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const own_value_t *mask) {
-  own_type_t *i64 = own_type_of(mask->type->context, LLVMIntegerTypeKind, 64);
-  LLVMTypeRef pairs = type_vector((LLVMTypeRef)i64, 2 * VALUE(x)->type->lanes);
-  LLVMTypeRef type = type_vector(type_element(type_of(x)), mask->type->lanes);
-  uint64_t order[1024];
-  hr_assert(mask->type->lanes <= 512);
-  for (unsigned i = 0; i < 2 * mask->type->lanes; i++) order[i] = 2 * mask->lanes[i / 2] + i % 2;
-  own_value_t *wider = own_constant(own_vector_of(mask->type->element, 2 * mask->type->lanes), order, false);
-  y = VALUE(y)->is_poison ? const_poison(pairs) : build_bitcast(b, y, pairs, "");
-  return build_bitcast(b, build_shuffle(b, build_bitcast(b, x, pairs, ""), y, (LLVMValueRef)wider, ""), type, "");
-}
-
-static LLVMValueRef build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask,
-                                  const char *name) {
-  own_type_t *type = own_vector_of(VALUE(x)->type->element, VALUE(mask)->type->lanes);
-  (void)name;
-  if (type->bits == 128) return shuffle_pairs(b, x, y, VALUE(mask));
-  LLVMValueRef made = build(b, OWN_SHUFFLE, type, 0, (LLVMValueRef[]){x, y, mask}, 3);
-  if (VALUE(made)->op == OWN_SHUFFLE) VALUE(made)->lanes = VALUE(mask)->lanes;
-  return made;
-}
+/* --- what shuffles are ------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef as_shuffle(LLVMValueRef value) { return VALUE(value)->op == OWN_SHUFFLE ? value : NULL; }
 static LLVMValueRef as_insert(LLVMValueRef value) { return VALUE(value)->op == OWN_INSERT ? value : NULL; }
@@ -722,13 +413,13 @@ static LLVMValueRef build_call(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef 
   if (is_intrinsic && called->predicate == OWN_MEMMOVE) {
     function = memmove_of(BUILDER(b)->context), count = 3;
   } else if (is_intrinsic) {
-    return build(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
+    return own_build_refs(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
   }
   own_value_t *all[CALL_MOST + 1] = {0};
   if (count > CALL_MOST) BUILDER(b)->context->lacks = "many arguments", count = 0;
   for (unsigned k = 0; k < count; k++) all[k] = VALUE(args[k]);
   all[count] = VALUE(function);
-  return (LLVMValueRef)append(BUILDER(b), OWN_CALL, TYPE(type)->element, all, (int)count + 1);
+  return (LLVMValueRef)own_append(BUILDER(b), OWN_CALL, TYPE(type)->element, all, (int)count + 1);
 }
 
 const llvm_api_t own_api = {
@@ -756,18 +447,20 @@ const llvm_api_t own_api = {
     .CreateBuilderInContext = builder_create, .DisposeBuilder = builder_dispose, .PositionBuilder = position,
     .PositionBuilderAtEnd = position_at_end, .PositionBuilderBefore = position_before, .GetInsertBlock = insert_block,
     .BuildRet = build_ret, .BuildRetVoid = build_ret_void, .BuildBr = build_br, .BuildCondBr = build_condbr,
-    .BuildPhi = build_phi, .AddIncoming = add_incoming, .BuildCall2 = build_call, .BuildSelect = build_select,
-    .BuildAdd = build_add, .BuildNSWAdd = build_add, .BuildSub = build_sub, .BuildMul = build_mul,
-    .BuildUDiv = build_udiv, .BuildSDiv = build_sdiv, .BuildURem = build_urem, .BuildSRem = build_srem,
-    .BuildNeg = build_neg, .BuildNot = build_not, .BuildAnd = build_and, .BuildOr = build_or, .BuildXor = build_xor,
-    .BuildShl = build_shl, .BuildLShr = build_lshr, .BuildAShr = build_ashr, .BuildFAdd = build_fadd,
-    .BuildFSub = build_fsub, .BuildFMul = build_fmul, .BuildFDiv = build_fdiv, .BuildFNeg = build_fneg,
-    .BuildICmp = build_icmp, .BuildFCmp = build_fcmp,
-    .BuildTrunc = build_trunc, .BuildZExt = build_zext, .BuildSExt = build_sext, .BuildFPTrunc = build_fptrunc,
-    .BuildFPExt = build_fpext, .BuildFPToSI = build_fptosi, .BuildFPToUI = build_fptoui, .BuildSIToFP = build_sitofp,
-    .BuildUIToFP = build_uitofp, .BuildBitCast = build_bitcast, .BuildIntCast2 = build_int_cast,
-    .BuildAlloca = build_alloca, .BuildLoad2 = build_load, .BuildStore = build_store, .BuildGEP2 = build_gep,
-    .BuildInBoundsGEP2 = build_gep, .BuildExtractElement = build_extract, .BuildInsertElement = build_insert,
-    .BuildShuffleVector = build_shuffle, .IsAShuffleVectorInst = as_shuffle, .IsAInsertElementInst = as_insert,
+    .BuildPhi = build_phi, .AddIncoming = add_incoming, .BuildCall2 = build_call, .BuildSelect = own_build_select,
+    .BuildAdd = own_build_add, .BuildNSWAdd = own_build_add, .BuildSub = own_build_sub, .BuildMul = own_build_mul,
+    .BuildUDiv = own_build_udiv, .BuildSDiv = own_build_sdiv, .BuildURem = own_build_urem,
+    .BuildSRem = own_build_srem, .BuildNeg = own_build_neg, .BuildNot = own_build_not, .BuildAnd = own_build_and,
+    .BuildOr = own_build_or, .BuildXor = own_build_xor, .BuildShl = own_build_shl, .BuildLShr = own_build_lshr,
+    .BuildAShr = own_build_ashr, .BuildFAdd = own_build_fadd, .BuildFSub = own_build_fsub,
+    .BuildFMul = own_build_fmul, .BuildFDiv = own_build_fdiv, .BuildFNeg = own_build_fneg,
+    .BuildICmp = own_build_icmp, .BuildFCmp = own_build_fcmp, .BuildTrunc = own_build_trunc,
+    .BuildZExt = own_build_zext, .BuildSExt = own_build_sext, .BuildFPTrunc = own_build_fptrunc,
+    .BuildFPExt = own_build_fpext, .BuildFPToSI = own_build_fptosi, .BuildFPToUI = own_build_fptoui,
+    .BuildSIToFP = own_build_sitofp, .BuildUIToFP = own_build_uitofp, .BuildBitCast = own_build_bitcast,
+    .BuildIntCast2 = own_build_int_cast, .BuildAlloca = own_build_alloca, .BuildLoad2 = own_build_load,
+    .BuildStore = own_build_store, .BuildGEP2 = own_build_gep, .BuildInBoundsGEP2 = own_build_gep,
+    .BuildExtractElement = own_build_extract, .BuildInsertElement = own_build_insert,
+    .BuildShuffleVector = own_build_shuffle, .IsAShuffleVectorInst = as_shuffle, .IsAInsertElementInst = as_insert,
     .GetNumMaskElements = mask_count, .GetMaskValue = mask_value, .GetOperand = operand,
 };

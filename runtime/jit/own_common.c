@@ -166,16 +166,18 @@ void own_unlink(own_value_t *instr) {
   *(instr->after ? &instr->after->before : &block->last) = instr->before;
 }
 
+static void read_instead(own_value_t *instr) {
+  for (int k = 0; k < instr->arg_count; k++)
+    while (instr->args[k]->instead) instr->args[k] = instr->args[k]->instead;
+}
+
 void own_read_instead(own_code_t *code) {
   for (int b = 0; b < code->block_count; b++)
-    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after)
-      for (int k = 0; k < instr->arg_count; k++)
-        while (instr->args[k]->instead) instr->args[k] = instr->args[k]->instead;
+    for (own_value_t *instr = code->order[b]->first; instr; instr = instr->after) read_instead(instr);
 }
 
 static hr_status_t look_at(common_t *c, own_value_t *instr) {
-  for (int k = 0; k < instr->arg_count; k++)
-    while (instr->args[k]->instead) instr->args[k] = instr->args[k]->instead;
+  read_instead(instr);
   bool reads = reads_memory(instr->op) && instr->op != OWN_ALLOCA;
   if (!(own_op_flags[instr->op] & OWN_PURE)) c->writes++;
   if (!own_is_plain(instr) && !reads) return NULL;

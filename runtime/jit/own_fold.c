@@ -127,6 +127,13 @@ static own_value_t *argument_of(own_op_t op, own_value_t *const *args) {
   }
 }
 
+/* The lanes of a constant in one. */
+static own_value_t *fold_any(own_type_t *type, const own_value_t *of) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < of->type->lanes; i++) any |= of->lanes[i];
+  return own_constant_of_all(type, any);
+}
+
 own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t *const *args, int count) {
   uint64_t lanes[1024];
   own_value_t *argument = argument_of(op, args);
@@ -135,6 +142,7 @@ own_value_t *own_fold(own_op_t op, own_type_t *type, int predicate, own_value_t 
   for (int k = 0; k < count; k++)
     if (!own_is_constant(args[k])) return NULL;
   if (type->lanes > 1024 || !count) return NULL;
+  if (op == OWN_REDUCE_OR) return fold_any(type, args[0]);
   if (op == OWN_SHUFFLE) return fold_shuffle(type, args[0], args[1], args[2]->lanes);
   if (op == OWN_SELECT && args[0]->type->lanes != type->lanes) return args[args[0]->lanes[0] & 1 ? 1 : 2];
   for (unsigned i = 0; i < type->lanes; i++)
