@@ -79,7 +79,8 @@ void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype
   LLVMTypeRef element = jit_memory_type(emit->code, dtype);
   LLVMValueRef first = jit_emit_address(emit, array, dtype, index), sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
-  bool is_turned = count * (count - 1) > (turning_cost(lanes) + lanes) * groups && groups * lanes <= JIT_MAX_LANES;
+  bool can_turn = !(lanes & (lanes - 1)) && groups * lanes <= JIT_MAX_LANES;
+  bool is_turned = can_turn && count * (count - 1) > (turning_cost(lanes) + lanes) * groups;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) sources[k] = jit_to_memory(emit->code, dtype, values[k]);
   for (int k = count; k < groups * lanes; k++) sources[k] = llvm()->GetPoison(llvm()->TypeOf(sources[0]));
@@ -95,7 +96,7 @@ void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype
 
 /* Loads of one array that differ by a constant: columns low .. high of rows that are `jump` apart. */
 typedef struct jit_band {
-  int number, count;
+  int number, count, lanes; /* lanes: a region writes a kernel with others, and then as it comes */
   hr_dtype_t dtype;
   const jit_expr_t *base;
   int64_t jump, low, high;
@@ -109,14 +110,14 @@ static bool may_be_in_band(const jit_formula_t *formula, const jit_node_t *node,
   return !jit_expr_is_bent(&formula->exprs, node->expr, var) && jit_expr_factor(node->expr, var) > 1;
 }
 
-static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_node_t *node, int var) {
+static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_node_t *node, int var, int lanes) {
   const jit_expr_t *base = jit_expr_affine(&formula->exprs, node->expr, 1, -node->expr->constant);
   int64_t column = node->expr->constant;
   jit_band_t *band = *bands;
   while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype)) band = band->next;
   if (!band) {
     HR_TRY(HR_NEW(formula->arena, &band));
-    *band = (jit_band_t){.number = node->number, .dtype = node->dtype, .base = base, .low = column, .high = column,
+    *band = (jit_band_t){.number = node->number, .lanes = lanes, .dtype = node->dtype, .base = base, .low = column, .high = column,
                          .jump = jit_expr_factor(base, var), .next = *bands};
     *bands = band;
   }
@@ -127,7 +128,8 @@ static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_n
 }
 
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
-static bool is_worth_it(const jit_band_t *band, int lanes) {
+static bool is_worth_it(const jit_band_t *band) {
+  int lanes = band->lanes;
   int64_t width = band->high - band->low + 1, groups = (width + lanes - 1) / lanes;
   return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= groups * turning_cost(lanes);
 }
@@ -135,9 +137,9 @@ static bool is_worth_it(const jit_band_t *band, int lanes) {
 hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes) {
   jit_band_t *bands = NULL;
   for (jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (may_be_in_band(formula, node, var)) HR_TRY(add_to_band(formula, &bands, node, var));
+    if (may_be_in_band(formula, node, var)) HR_TRY(add_to_band(formula, &bands, node, var, lanes));
   for (jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (node->band && !is_worth_it(node->band, lanes)) node->band = NULL;
+    if (node->band && !is_worth_it(node->band)) node->band = NULL;
   return NULL;
 }
 
@@ -168,7 +170,7 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
 
 LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
-  if (!band || emit->lanes == 1 || emit->mask) return NULL;
+  if (!band || emit->lanes != band->lanes || emit->mask) return NULL;
   if (emit->place && emit->place->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)
