@@ -117,8 +117,8 @@ static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_n
   while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype)) band = band->next;
   if (!band) {
     HR_TRY(HR_NEW(formula->arena, &band));
-    *band = (jit_band_t){.number = node->number, .lanes = lanes, .dtype = node->dtype, .base = base, .low = column, .high = column,
-                         .jump = jit_expr_factor(base, var), .next = *bands};
+    *band = (jit_band_t){.number = node->number, .lanes = lanes, .dtype = node->dtype, .base = base, .low = column,
+                         .high = column, .jump = jit_expr_factor(base, var), .next = *bands};
     *bands = band;
   }
   band->low = column < band->low ? column : band->low, band->high = column > band->high ? column : band->high;

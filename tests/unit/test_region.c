@@ -187,8 +187,8 @@ static void print_piece(hr_text_t *text, const char *type, int n, int k) {
 
 /* Every eighth element of f. */
 static void print_column(hr_text_t *text, const char *type, int n, int k) {
-  hr_text_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k % 8,
-                 8 * n - 7 + k % 8, k + 1, type, n, k, k);
+  hr_text_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k,
+                 8 * n - 7 + k, k + 1, type, n, k, k);
 }
 
 /* A fusion of x, which is in a register if it is short, and f, which is not. */
