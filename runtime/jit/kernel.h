@@ -72,7 +72,7 @@ struct jit_kernel {
   int unrolled;      /* kLoop: the size of a short last variable that is written out inside of the lanes; 0: none */
   int unit_rank;     /* outermost variables that a unit fixes */
   int part_var;      /* kLoop: a loop whose parts are written one by one, if they are more than one */
-  jit_parts_t parts;
+  jit_parts_t parts, inner; /* inner: of the innermost loop */
   int phase_count;
   jit_phase_t phases[JIT_MAX_PHASES];
   size_t scratch_bytes; /* of the phases together */
@@ -115,8 +115,10 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel);
 hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code);
 /* How the innermost loop of a kLoop is written (kernel_inner.c). */
 int jit_inner_vectors(const jit_kernel_t *kernel);
-/* All parts but the last end at a multiple of an iteration. */
-void jit_inner_parts(const jit_kernel_t *kernel, jit_parts_t *out_parts);
+/* Finds kernel->inner. All parts but the last end at a multiple of an iteration: they follow from the lanes and vectors
+ * that the code is written with, which a region changes (region.h), so that they are found when it is written, and not
+ * with the plan. Before the emitter begins: both number their walks over the nodes. */
+void jit_inner_parts(jit_kernel_t *kernel);
 /* Of the outermost loop around it that falls into parts; none: the part is all. */
 void jit_outer_parts(jit_kernel_t *kernel);
 /* Is every load that differs from lane to lane one of a few whole vectors? */

@@ -86,38 +86,6 @@ static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   return next;
 }
 
-void jit_inner_parts(const jit_kernel_t *kernel, jit_parts_t *out_parts) {
-  if (kernel->unrolled) {
-    *out_parts = (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
-    return;
-  }
-  int var = kernel->nest.rank - 1;
-  int64_t size = kernel->nest.sizes[var], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
-  jit_parts_t inner = {.count = 0};
-  for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
-    int64_t before = at / step * step, after = (at + step - 1) / step * step;
-    if (after > size) after = size;
-    add_part(&inner, done, before);
-    if (after > before && after > done) add_part(&inner, before > done ? before : done, after);
-    done = after > done ? after : done;
-  }
-  add_part(&inner, done, size);
-  bool is_large = inner.count * kernel->formula->node_count * kernel->vectors > MOST_NODES;
-  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
-  if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
-  *out_parts = inner;
-}
-
-static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
-  int64_t size = kernel->nest.sizes[var], done = 0;
-  out_parts->count = 0;
-  while (done < size) {
-    int64_t next = next_change(kernel, var, done);
-    add_part(out_parts, done, next);
-    done = next;
-  }
-}
-
 /* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the part from .. to. */
 static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from, int64_t to) {
   bool inside, is_chosen = false;
@@ -141,6 +109,38 @@ static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_par
       count += needed_nodes(kernel, kernel->roots[r].value, var, parts->from[p], parts->to[p]);
   }
   return count;
+}
+
+void jit_inner_parts(jit_kernel_t *kernel) {
+  if (kernel->unrolled) {
+    kernel->inner = (jit_parts_t){.count = 1, .from = {0}, .to = {kernel->nest.sizes[kernel->nest.rank - 2]}};
+    return;
+  }
+  int var = kernel->nest.rank - 1;
+  int64_t size = kernel->nest.sizes[var], step = (int64_t)kernel->lanes * kernel->vectors, done = 0;
+  jit_parts_t inner = {.count = 0};
+  for (int64_t at = next_change(kernel, var, 0); at < size; at = next_change(kernel, var, at)) {
+    int64_t before = at / step * step, after = (at + step - 1) / step * step;
+    if (after > size) after = size;
+    add_part(&inner, done, before);
+    if (after > before && after > done) add_part(&inner, before > done ? before : done, after);
+    done = after > done ? after : done;
+  }
+  add_part(&inner, done, size);
+  bool is_large = nodes_of_parts(kernel, var, &inner) * kernel->vectors > MOST_NODES;
+  if (is_large || inner.count == JIT_MAX_PARTS || kernel->has_tiles || kernel->lanes == 1) inner.count = 0;
+  if (inner.count < 2) inner = (jit_parts_t){.count = 1, .from = {0}, .to = {size}};
+  kernel->inner = inner;
+}
+
+static void find_parts(const jit_kernel_t *kernel, int var, jit_parts_t *out_parts) {
+  int64_t size = kernel->nest.sizes[var], done = 0;
+  out_parts->count = 0;
+  while (done < size) {
+    int64_t next = next_change(kernel, var, done);
+    add_part(out_parts, done, next);
+    done = next;
+  }
 }
 
 void jit_outer_parts(jit_kernel_t *kernel) {

@@ -328,14 +328,13 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
 static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
   jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
                      .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
-  jit_parts_t inner;
-  jit_inner_parts(kernel, &inner);
+  const jit_parts_t *inner = &kernel->inner;
   if (block) {
-    write_block(emit, kernel, &inner, &how, block);
+    write_block(emit, kernel, inner, &how, block);
     return;
   }
-  for (int p = 0; p < inner.count; p++) {
-    how.from = inner.from[p], how.to = inner.to[p], how.count = how.to - how.from;
+  for (int p = 0; p < inner->count; p++) {
+    how.from = inner->from[p], how.to = inner->to[p], how.count = how.to - how.from;
     jit_loop_lanes(emit, &how, jit_emit_i64(emit, how.from), jit_emit_i64(emit, how.to));
   }
 }
@@ -427,6 +426,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   jit_emit_t emit;
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
+  if (kernel->nest.rank) jit_inner_parts(kernel);
   HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
   emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
   if (kernel->nest.rank) {

@@ -16,7 +16,39 @@ static bool is_full(const hlo_instr_t *instr) {
 
 /* ---- and, or, xor, not ---- */
 
-static hlo_instr_t *simplify_and_or(hlo_instr_t *instr) {
+static hlo_instr_t *compare_with(pass_rewrite_t *rewrite, const hlo_instr_t *compare, hlo_enum_DIRECTION_t direction) {
+  hlo_attr_t attrs[2] = {hlo_attr_of_int(HLO_ATTR_DIRECTION, direction)};
+  const hlo_attr_t *type = hlo_attr_find(compare, HLO_ATTR_TYPE);
+  if (type) attrs[1] = *type;
+  return hlo_build(&rewrite->builder, HLO_COMPARE, compare->shape, 2, compare->operands, type ? 2 : 1, attrs, 0, NULL);
+}
+
+static bool are_same_comparison(const hlo_instr_t *a, const hlo_instr_t *b) {
+  if (a->op != HLO_COMPARE || b->op != HLO_COMPARE) return false;
+  const hlo_attr_t *s = hlo_attr_find(a, HLO_ATTR_TYPE), *t = hlo_attr_find(b, HLO_ATTR_TYPE);
+  bool same_type = s && t ? s->integer == t->integer : !s && !t;
+  return same_type && a->operands[0] == b->operands[0] && a->operands[1] == b->operands[1];
+}
+
+/* Two comparisons of the same numbers: each holds for some of less, equal, greater and neither, and so do both, or
+ * either, which another comparison may say. */
+static hlo_instr_t *join_comparisons(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+  enum { LESS = 1, EQUAL = 2, GREATER = 4, NEITHER = 8 };
+  static const int holds[] = {[HLO_DIRECTION_EQ] = EQUAL, [HLO_DIRECTION_NE] = LESS | GREATER | NEITHER,
+                              [HLO_DIRECTION_GE] = GREATER | EQUAL, [HLO_DIRECTION_GT] = GREATER,
+                              [HLO_DIRECTION_LE] = LESS | EQUAL, [HLO_DIRECTION_LT] = LESS};
+  const hlo_instr_t *a = instr->operands[0], *b = instr->operands[1];
+  if (!are_same_comparison(a, b)) return NULL;
+  int can = hr_dtype_is_float(a->operands[0]->shape->dtype) ? LESS | EQUAL | GREATER | NEITHER : LESS | EQUAL | GREATER;
+  int x = holds[hlo_attr_enum(a, HLO_ATTR_DIRECTION)], y = holds[hlo_attr_enum(b, HLO_ATTR_DIRECTION)];
+  int both = (instr->op == HLO_AND ? x & y : x | y) & can;
+  for (int d = 0; d < (int)(sizeof holds / sizeof *holds); d++)
+    if ((holds[d] & can) == both) return compare_with(rewrite, a, d);
+  if (both && both != can) return NULL;
+  return pass_build_fill(rewrite, hlo_build_number(&rewrite->builder, both != 0, HR_PRED), instr->shape);
+}
+
+static hlo_instr_t *simplify_and_or(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool is_and = instr->op == HLO_AND;
   if (instr->operands[0] == instr->operands[1]) return instr->operands[0];
   for (int k = 0; k < 2; k++) {
@@ -24,7 +56,7 @@ static hlo_instr_t *simplify_and_or(hlo_instr_t *instr) {
     if (is_and ? is_full(y) : pass_is_number(y, 0)) return x;
     if (is_and ? pass_is_number(y, 0) : is_full(y)) return y;
   }
-  return NULL;
+  return join_comparisons(rewrite, instr);
 }
 
 static hlo_instr_t *simplify_xor(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -48,13 +80,6 @@ static bool opposite(const hlo_instr_t *compare, hlo_enum_DIRECTION_t *out_direc
   bool ordered = hr_dtype_is_integer(dtype) || dtype == HR_PRED;
   *out_direction = opposites[direction];
   return ordered || direction == HLO_DIRECTION_EQ || direction == HLO_DIRECTION_NE;
-}
-
-static hlo_instr_t *compare_with(pass_rewrite_t *rewrite, const hlo_instr_t *compare, hlo_enum_DIRECTION_t direction) {
-  hlo_attr_t attrs[2] = {hlo_attr_of_int(HLO_ATTR_DIRECTION, direction)};
-  const hlo_attr_t *type = hlo_attr_find(compare, HLO_ATTR_TYPE);
-  if (type) attrs[1] = *type;
-  return hlo_build(&rewrite->builder, HLO_COMPARE, compare->shape, 2, compare->operands, type ? 2 : 1, attrs, 0, NULL);
 }
 
 static hlo_instr_t *simplify_not(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
@@ -122,7 +147,7 @@ static hlo_instr_t *simplify_clamp(hlo_instr_t *instr) {
 hlo_instr_t *simplify_logic(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   switch (instr->op) {
     case HLO_AND:
-    case HLO_OR: return simplify_and_or(instr);
+    case HLO_OR: return simplify_and_or(rewrite, instr);
     case HLO_XOR: return simplify_xor(rewrite, instr);
     case HLO_NOT: return simplify_not(rewrite, instr);
     case HLO_SHIFT_LEFT:

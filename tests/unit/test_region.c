@@ -1,4 +1,6 @@
 /* Loops as one function (jit/region.h): what becomes one, and that it does what the reference engine does. */
+#include <stdlib.h>
+
 #include "flat_fixture.h"
 #include "jit/jit.h"
 
@@ -172,6 +174,65 @@ static void test_pairs(void) {
   hr_text_deinit(&type), hr_text_deinit(&text);
 }
 
+/* A piece of x, which is padded and meets the rest. */
+static void print_piece(hr_text_t *text, const char *type, int n, int k) {
+  int cut = 1 + rand() % (n - 1), low = rand() % (n - cut + 1);
+  hr_text_printf(text, "  a%d = %s[%d] slice(x), slice={[%d:%d]} b%d = %s[%d] slice(x), slice={[0:%d]}\n", k, type,
+                 n - cut, cut, n, k, type, cut, cut);
+  hr_text_printf(text, "  c%d = %s[%d] concatenate(a%d, b%d), dimensions={0}\n", k, type, n, k, k);
+  hr_text_printf(text, "  p%d = %s[%d] pad(b%d, zero), padding=%d_%d\n", k, type, n, k, low, n - cut - low);
+  hr_text_printf(text, "  t%d = %s[%d] subtract(y%d, c%d) y%d = %s[%d] add(t%d, p%d)\n", k, type, n, k, k, k + 1, type,
+                 n, k, k);
+}
+
+/* Every eighth element of f. */
+static void print_column(hr_text_t *text, const char *type, int n, int k) {
+  hr_text_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k,
+                 8 * n - 7 + k, k + 1, type, n, k, k);
+}
+
+/* A fusion of x, which is in a register if it is short, and f, which is not. */
+static void print_lines(hr_text_t *text, const char *type, int n) {
+  bool has_columns = rand() % 3 == 0;
+  int count = has_columns ? 8 : 1 + rand() % 4;
+  hr_text_t state;
+  hr_text_init(&state);
+  hr_text_printf(&state, "(s32[], %s[%d], %s[%d])", type, n, type, 8 * n);
+  CHECK_OK(hr_text_finish(&state));
+  hr_text_printf(text, "HloModule m\nlines { x = %s[%d] parameter(0) f = %s[%d] parameter(1) zero = %s[] constant(0)\n"
+                       "  y0 = %s[%d] negate(x)\n", type, n, type, 8 * n, type, type, n);
+  for (int k = 0; k < count; k++) (has_columns ? print_column : print_piece)(text, type, n, k);
+  hr_text_printf(text, "  ROOT y = %s[%d] negate(y%d) }\nbody { s = %s parameter(0)\n"
+                       "  i = s32[] get-tuple-element(s), index=0 x = %s[%d] get-tuple-element(s), index=1\n"
+                       "  f = %s[%d] get-tuple-element(s), index=2 g = %s[%d] negate(f) one = s32[] constant(1)\n"
+                       "  j = s32[] add(i, one) y = %s[%d] fusion(x, f), kind=kLoop, calls=lines\n"
+                       "  ROOT t = %s tuple(j, y, g) }\n" COUNTS("%s", "5"), type, n, count, state.data, type, n, type,
+                 8 * n, type, 8 * n, type, n, state.data, state.data);
+  hr_text_printf(text, "ENTRY e { z = s32[] constant(0) x = %s[%d] parameter(0) f = %s[%d] parameter(1)\n"
+                       "  t = %s tuple(z, x, f) ROOT w = %s while(t), condition=cond, body=body }",
+                 type, n, type, 8 * n, state.data, state.data);
+  hr_text_deinit(&state);
+}
+
+/* Conditions on the place cut the lines of a fusion into parts, other ones where all of a line is one register. */
+static void test_lines(void) {
+  static const int sizes[] = {3, 4, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 50, 63, 64, 65, 80, 97, 128, 200};
+  static const char *const types[] = {"f32", "s32", "u8", "f64"};
+  srand(5);
+  for (size_t i = 0; i < 3 * sizeof sizes / sizeof *sizes; i++) {
+    region_fixture_t r;
+    hr_text_t text;
+    hr_text_init(&text);
+    print_lines(&text, types[rand() % 4], sizes[i / 3]);
+    CHECK_OK(hr_text_finish(&text));
+    CHECK_OK(open_fixture(text.data, NULL, &r));
+    CU_ASSERT_EQUAL(count_regions(&r), 1);
+    for (int run = 0; run < 2; run++) fixture_compare(&r.f, run & 1);
+    close_fixture(&r);
+    hr_text_deinit(&text);
+  }
+}
+
 static void test_cancelling(void) {
   static exec_cancel_t cancel;
   region_fixture_t r;
@@ -197,5 +258,6 @@ CU_TestInfo suite_region[] = {{"small arrays are in registers", test_registers},
                               {"arrays in memory, and calls", test_memory_and_calls},
                               {"rows of arrays", test_rows},
                               {"many numbers and arrays", test_pairs},
+                              {"pieces of lines", test_lines},
                               {"a loop without end is cancelled", test_cancelling},
                               CU_TEST_INFO_NULL};
