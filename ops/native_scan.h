@@ -4,15 +4,16 @@
 #define HLO_OPS_NATIVE_SCAN_H
 
 #include "base/workers.h"
-#include "ops/window_rows.h"
+#include "ops/scan_lines.h"
 
 typedef struct native_scan {
   const window_rows_t *rows;
   int64_t outer, count, inner; /* sizes before, of, and after the dimension */
   bool reverse;
   int workers;
-  int64_t pieces; /* that each line is cut into, to have work for all */
-  bool streams;   /* the result goes past the caches */
+  int64_t pieces;     /* that each line is cut into, to have work for all */
+  scan_lines_fn line; /* NULL: element by element */
+  bool streams;       /* the result goes past the caches */
 } native_scan_t;
 
 void native_scan_plan(native_scan_t *scan, int workers);

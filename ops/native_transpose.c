@@ -12,9 +12,6 @@
 #include "ops/native_transpose.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "base/mem.h"
 #include "ops/loops.h"
@@ -64,27 +61,8 @@ typedef struct wide {
   uint64_t low, high;
 } wide_t;
 
-#define TURN_JOIN(a, b) a##b
-#if NATIVE_HAS_WIDTHS
-#define TURN_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
-#define TURN_BYTES 64
-#define TURN_NAME(x) TURN_JOIN(wide_, x)
-#include "ops/turn_tiles.h"
-#undef TURN_TARGET
-#undef TURN_BYTES
-#undef TURN_NAME
-#define TURN_TARGET __attribute__((target("avx2")))
-#define TURN_BYTES 32
-#define TURN_NAME(x) TURN_JOIN(middle_, x)
-#include "ops/turn_tiles.h"
-#undef TURN_TARGET
-#undef TURN_BYTES
-#undef TURN_NAME
-#endif
-#define TURN_TARGET
-#define TURN_BYTES 16
-#define TURN_NAME(x) TURN_JOIN(narrow_, x)
-#include "ops/turn_tiles.h"
+#define VECTOR_FILE "ops/turn_tiles.h"
+#include "ops/each_vector.h"
 
 static void turn_elements(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                           char *to, int64_t i_stride) {

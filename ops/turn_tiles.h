@@ -1,4 +1,4 @@
-/* Planes turned in registers, for one width of vectors: TURN_TARGET, TURN_BYTES and TURN_NAME as in each_width.h.
+/* Planes turned in registers, for one width of vectors. Included once per width by each_vector.h.
  *
  * A register has one piece of 16 bytes of a row of the operand, N elements, in each of its LANES lanes: register k has
  * those of the rows k, N + k, 2 N + k, ... Rounds of interleaving within the lanes make of N registers N runs of the
@@ -7,13 +7,13 @@
  *     a1 b1 c1 d1 | a5 b5 c5 d5   ->     b0 b1 b2 b3 b4 b5 b6 b7      (f32, registers of 32 bytes; rows a0, a1, ...)
  *     a2 b2 c2 d2 | a6 b6 c6 d6          c0 ...
  *     a3 b3 c3 d3 | a7 b7 c7 d7          d0 ... */
-#define LANES (TURN_BYTES / 16)
-#define TURN_INLINE TURN_TARGET static inline __attribute__((always_inline))
+#define LANES (VECTOR_BYTES / 16)
+#define TURN_INLINE VECTOR_TARGET static inline __attribute__((always_inline))
 
-typedef uint64_t TURN_NAME(bits) __attribute__((vector_size(TURN_BYTES)));
+typedef uint64_t VECTOR_NAME(bits) __attribute__((vector_size(VECTOR_BYTES)));
 
 /* A piece of 16 bytes in each lane, of rows `apart` bytes apart. */
-TURN_INLINE TURN_NAME(bits) TURN_NAME(load)(const char *from, int64_t apart) {
+TURN_INLINE VECTOR_NAME(bits) VECTOR_NAME(load)(const char *from, int64_t apart) {
   typedef uint64_t piece_t __attribute__((vector_size(16), aligned(1)));
   typedef uint64_t lane_t __attribute__((vector_size(16)));
 #define PIECE(l) ((lane_t)*(const piece_t *)(from + (l) * apart))
@@ -30,14 +30,11 @@ TURN_INLINE TURN_NAME(bits) TURN_NAME(load)(const char *from, int64_t apart) {
 #undef PIECE
 }
 
-TURN_INLINE void TURN_NAME(store)(char *to, TURN_NAME(bits) line, bool past) {
-#if LANES == 4
-  if (past) return _mm512_stream_si512((void *)to, (__m512i)line);
-#elif LANES == 2
-  if (past) return _mm256_stream_si256((void *)to, (__m256i)line);
-#endif
-  (void)past;
-  memcpy(to, &line, TURN_BYTES);
+TURN_INLINE void VECTOR_NAME(store)(char *to, VECTOR_NAME(bits) line, bool past) {
+  if (past)
+    VECTOR_STREAM(to, line);
+  else
+    memcpy(to, &line, VECTOR_BYTES);
 }
 
 /* The indices of what is interleaved, of N elements in each lane; M are in a register. */
@@ -56,12 +53,12 @@ TURN_INLINE void TURN_NAME(store)(char *to, TURN_NAME(bits) line, bool past) {
 
 /* N columns of N * LANES rows; log2(N) rounds. */
 #define TURN(T, N)                                                                                           \
-  typedef T TURN_NAME(vector_##T) __attribute__((vector_size(TURN_BYTES)));                                  \
-  TURN_INLINE void TURN_NAME(turn_##T)(const char *from, int64_t from_stride, char *to, int64_t to_stride,   \
+  typedef T VECTOR_NAME(vector_##T) __attribute__((vector_size(VECTOR_BYTES)));                                  \
+  TURN_INLINE void VECTOR_NAME(turn_##T)(const char *from, int64_t from_stride, char *to, int64_t to_stride,   \
                                        bool past) {                                                          \
-    TURN_NAME(vector_##T) a[N], b[N];                                                                        \
+    VECTOR_NAME(vector_##T) a[N], b[N];                                                                        \
     for (int k = 0; k < N; k++)                                                                              \
-      a[k] = (TURN_NAME(vector_##T))TURN_NAME(load)(from + k * from_stride, N * from_stride);                \
+      a[k] = (VECTOR_NAME(vector_##T))VECTOR_NAME(load)(from + k * from_stride, N * from_stride);                \
     for (int round = 1; round < N; round *= 2) {                                                             \
       for (int k = 0; k < N / 2; k++) {                                                                      \
         b[2 * k] = __builtin_shufflevector(a[k], a[k + N / 2], WEAVE(N, 0));                                 \
@@ -69,7 +66,7 @@ TURN_INLINE void TURN_NAME(store)(char *to, TURN_NAME(bits) line, bool past) {
       }                                                                                                      \
       for (int k = 0; k < N; k++) a[k] = b[k];                                                               \
     }                                                                                                        \
-    for (int k = 0; k < N; k++) TURN_NAME(store)(to + k * to_stride, (TURN_NAME(bits))a[k], past);           \
+    for (int k = 0; k < N; k++) VECTOR_NAME(store)(to + k * to_stride, (VECTOR_NAME(bits))a[k], past);           \
   }
 TURN(uint8_t, 16)
 TURN(uint16_t, 8)
@@ -77,9 +74,10 @@ TURN(uint32_t, 4)
 TURN(uint64_t, 2)
 #undef TURN
 
-TURN_INLINE void TURN_NAME(turn_wide_t)(const char *from, int64_t from_stride, char *to, int64_t to_stride, bool past) {
+TURN_INLINE void VECTOR_NAME(turn_wide_t)(const char *from, int64_t from_stride, char *to, int64_t to_stride,
+                                          bool past) {
   (void)to_stride;
-  TURN_NAME(store)(to, TURN_NAME(load)(from, from_stride), past);
+  VECTOR_NAME(store)(to, VECTOR_NAME(load)(from, from_stride), past);
 }
 
 /* i_count x j_count elements. Where the last squares would go beyond an edge, they end there and are over others. Rows
@@ -92,12 +90,12 @@ TURN_INLINE void TURN_NAME(turn_wide_t)(const char *from, int64_t from_stride, c
       for (int64_t i = 0; i < i_count; i += N)                                                       \
         for (int64_t k = j; k < j + line; k += rows) {                                               \
           int64_t at_i = least(i, i_count - N), at_j = least(k, j_count - rows);                     \
-          TURN_NAME(turn_##T)(from + at_j * j_stride + at_i * each, j_stride,                        \
+          VECTOR_NAME(turn_##T)(from + at_j * j_stride + at_i * each, j_stride,                        \
                               to + at_i * i_stride + at_j * each, i_stride, past);                   \
         }                                                                                            \
   } while (0)
 
-TURN_INLINE void TURN_NAME(turn_any)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
+TURN_INLINE void VECTOR_NAME(turn_any)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                                      int64_t j_stride, char *to, int64_t i_stride, bool past) {
   switch (element_bytes) {
     case 1: TURN_ALL(uint8_t, 16); break;
@@ -108,15 +106,15 @@ TURN_INLINE void TURN_NAME(turn_any)(int element_bytes, int64_t i_count, int64_t
   }
 }
 
-TURN_TARGET static void TURN_NAME(turn_square)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
+VECTOR_TARGET static void VECTOR_NAME(turn_square)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                                                int64_t j_stride, char *to, int64_t i_stride) {
-  TURN_NAME(turn_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, false);
+  VECTOR_NAME(turn_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, false);
 }
 
 #if LANES > 1
-TURN_TARGET static void TURN_NAME(turn_past)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
+VECTOR_TARGET static void VECTOR_NAME(turn_past)(int element_bytes, int64_t i_count, int64_t j_count, const char *from,
                                              int64_t j_stride, char *to, int64_t i_stride) {
-  TURN_NAME(turn_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, true);
+  VECTOR_NAME(turn_any)(element_bytes, i_count, j_count, from, j_stride, to, i_stride, true);
 }
 #endif
 #undef TURN_ALL

@@ -57,26 +57,18 @@ enum { TOTAL_LANES = 32 }; /* accumulators side by side */
     else                                                                                                             \
       for (int64_t i = 0; i < count; i++) to[i] = f(to[i], from[i * step]);                                          \
   }                                                                                                                  \
-  static void scan_##name(const void *const *in, void *const *out, int64_t count, int64_t step,                    \
-                          window_carry_t *carries) {                                                                 \
-    const T *in0 = in[0], *in1 = in[1], *in2 = in[2], *in3 = in[3];                                                  \
-    T *out0 = out[0], *out1 = out[1], *out2 = out[2], *out3 = out[3];                                                \
-    A a[WINDOW_SCAN_LINES];                                                                                          \
-    for (int l = 0; l < WINDOW_SCAN_LINES; l++) memcpy(&a[l], &carries[l], sizeof(A));                               \
-    for (int64_t i = 0, n = 0; n < count; n++, i += step) {                                                          \
-      out0[i] = (T)(a[0] = g(a[0], (A)in0[i]));                                                                      \
-      out1[i] = (T)(a[1] = g(a[1], (A)in1[i]));                                                                      \
-      out2[i] = (T)(a[2] = g(a[2], (A)in2[i]));                                                                      \
-      out3[i] = (T)(a[3] = g(a[3], (A)in3[i]));                                                                      \
+  static void scan_##name(const void *in, void *out, int64_t lines, int64_t count, bool back,                         \
+                          window_carry_t *carry) {                                                                   \
+    int64_t step = back ? -1 : 1;                                                                                    \
+    const T *from = (const T *)in + (back ? count - 1 : 0);                                                          \
+    T *to = (T *)out + (back ? count - 1 : 0);                                                                       \
+    A first, a;                                                                                                      \
+    memcpy(&first, carry, sizeof(A));                                                                                \
+    a = first;                                                                                                       \
+    for (int64_t l = 0; l < lines; l++, from += count, to += count) {                                                \
+      a = first;                                                                                                     \
+      for (int64_t n = 0; n < count; n++) to[n * step] = (T)(a = g(a, (A)from[n * step]));                           \
     }                                                                                                                \
-    for (int l = 0; l < WINDOW_SCAN_LINES; l++) memcpy(&carries[l], &a[l], sizeof(A));                               \
-  }                                                                                                                  \
-  static void scan_one_##name(const void *in, void *out, int64_t count, int64_t step, window_carry_t *carry) {       \
-    const T *from = in;                                                                                              \
-    T *to = out;                                                                                                     \
-    A a;                                                                                                             \
-    memcpy(&a, carry, sizeof(A));                                                                                    \
-    for (int64_t i = 0, n = 0; n < count; n++, i += step) to[i] = (T)(a = g(a, (A)from[i]));                         \
     memcpy(carry, &a, sizeof(A));                                                                                    \
   }                                                                                                                  \
   NATIVE_CLONES static void total_##name(const void *in, int64_t count, window_carry_t *carry) {                     \
@@ -176,8 +168,8 @@ ROWS(s16_minimum, int16_t, int16_t, MINIMUM, MINIMUM)
 
 #define ROW(op, dtype, name)                                                                                    \
   {                                                                                                             \
-    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, scan_one_##name, total_##name, columns_##name, \
-        start_##name, combine_##name                                                                            \
+    HLO_##op, HR_##dtype, lanes_##name, row_##name, scan_##name, total_##name, columns_##name, start_##name, \
+        combine_##name                                                                                       \
   }
 static const window_rows_t table[] = {
     ROW(ADD, F32, f32_add),         ROW(MULTIPLY, F32, f32_multiply),

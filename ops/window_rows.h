@@ -6,7 +6,6 @@
 #include "base/dtype.h"
 #include "ops/opcode.h"
 
-#define WINDOW_SCAN_LINES 4    /* that are scanned together, so that their additions overlap */
 #define WINDOW_SCAN_COLUMNS 64 /* neighbours that are scanned together, at most */
 
 /* An accumulator. */
@@ -22,14 +21,12 @@ typedef struct window_rows {
   void (*lanes)(void *out, const void *init, const void *in, const int64_t *offsets, int64_t count, int64_t lanes);
   /* out[i] = op(out[i], in[i * step]). */
   void (*row)(void *out, const void *in, int64_t count, int64_t step);
-  /* Running totals of WINDOW_SCAN_LINES lines: out[l][i * step] = carries[l] op in[l][0] op ... in[l][i * step].
-   * Carries move on. */
-  void (*scan)(const void *const *in, void *const *out, int64_t count, int64_t step, window_carry_t *carries);
-  /* The same for one line. */
-  void (*scan_one)(const void *in, void *out, int64_t count, int64_t step, window_carry_t *carry);
+  /* Running totals of lines that follow each other: out[i] = carry op in[0] op ... in[i], or from the end. The carry
+   * becomes that of the last line. */
+  void (*scan)(const void *in, void *out, int64_t lines, int64_t count, bool back, window_carry_t *carry);
   /* carry = carry op in[0] op in[1] ...; in any order. */
   void (*total)(const void *in, int64_t count, window_carry_t *carry);
-  /* The same as `scan` down `count` rows, row_step apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
+  /* Running totals down `count` rows, row_step apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
    */
   void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_step, int64_t columns,
                        window_carry_t carry);
