@@ -23,6 +23,15 @@ bool own_orders_bytes(void) {
 #endif
 }
 
+bool own_counts_bits(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vpopcntdq") &&
+         __builtin_cpu_supports("avx512bitalg");
+#else
+  return false;
+#endif
+}
+
 /* --- the object: code, names of functions, names of sections ----------------------------------------------------- */
 
 typedef HR_VEC(unsigned char) bytes_t;

@@ -168,6 +168,19 @@ CAST(sitofp, OWN_SITOFP)
 CAST(uitofp, OWN_UITOFP)
 #undef CAST
 
+/* Bits that are set, or zeros before the first one: processors count in 32 and 64 bits, and the former in any lanes. */
+LLVMValueRef own_build_count(LLVMBuilderRef b, own_op_t op, LLVMValueRef x) {
+  own_type_t *type = VALUE(x)->type;
+  bool is_known = type->bits >= 32 || (op == OWN_CTPOP && type->kind == LLVMVectorTypeKind);
+  if (!own_counts_bits()) BUILDER(b)->context->lacks = "an intrinsic";
+  if (is_known) return own_build_refs(b, op, type, 0, &x, 1);
+  LLVMTypeRef wide = like((LLVMTypeRef)type, LLVMIntegerTypeKind, 32);
+  LLVMValueRef more = (LLVMValueRef)own_constant_of_all(TYPE(wide), op == OWN_CTLZ ? 32 - type->bits : 0);
+  x = own_build_zext(b, x, wide, "");
+  x = own_build_sub(b, own_build_refs(b, op, TYPE(wide), 0, &x, 1), more, "");
+  return own_build_trunc(b, x, (LLVMTypeRef)type, "");
+}
+
 LLVMValueRef own_build_bitcast(LLVMBuilderRef b, LLVMValueRef x, LLVMTypeRef type, const char *name) {
   const own_type_t *from = VALUE(x)->type;
   (void)name;

@@ -404,17 +404,25 @@ static LLVMValueRef memmove_of(own_context_t *context) {
   return known ? known : function_add((LLVMModuleRef)context, "memmove", type_function(type_void(c), params, 3, false));
 }
 
+static LLVMValueRef build_intrinsic(LLVMBuilderRef b, own_op_t op, LLVMTypeRef type, LLVMValueRef *args, int count) {
+  switch (op) {
+    case OWN_GATHER: return own_build_gather(b, type, args);
+    case OWN_SCATTER: return own_build_scatter(b, args);
+    case OWN_CTPOP:
+    case OWN_CTLZ: return own_build_count(b, op, args[0]);
+    case OWN_OTHER: BUILDER(b)->context->lacks = "an intrinsic"; /* fallthrough */
+    default: return own_build_refs(b, op, TYPE(type), 0, args, count);
+  }
+}
+
 static LLVMValueRef build_call(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef function, LLVMValueRef *args,
                                unsigned count, const char *name) {
   const own_value_t *called = VALUE(function);
-  bool is_intrinsic = called->op == OWN_FUNCTION && !called->function;
+  bool is_intrinsic = called->op == OWN_FUNCTION && !called->function, moves = called->predicate == OWN_MEMMOVE;
+  LLVMTypeRef result = (LLVMTypeRef)TYPE(type)->element;
   (void)name;
-  if (is_intrinsic && called->predicate == OWN_OTHER) BUILDER(b)->context->lacks = "an intrinsic";
-  if (is_intrinsic && called->predicate == OWN_MEMMOVE) {
-    function = memmove_of(BUILDER(b)->context), count = 3;
-  } else if (is_intrinsic) {
-    return own_build_refs(b, (own_op_t)called->predicate, TYPE(type)->element, 0, args, (int)count);
-  }
+  if (is_intrinsic && !moves) return build_intrinsic(b, (own_op_t)called->predicate, result, args, (int)count);
+  if (is_intrinsic) function = memmove_of(BUILDER(b)->context), count = 3;
   own_value_t *all[CALL_MOST + 1] = {0};
   if (count > CALL_MOST) BUILDER(b)->context->lacks = "many arguments", count = 0;
   for (unsigned k = 0; k < count; k++) all[k] = VALUE(args[k]);

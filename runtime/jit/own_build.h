@@ -51,6 +51,10 @@ LLVMValueRef own_build_insert(LLVMBuilderRef b, LLVMValueRef vector, LLVMValueRe
                               const char *name);
 LLVMValueRef own_build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef mask, const char *name);
 
+/* The intrinsics of OWN_GATHER and OWN_SCATTER; of OWN_CTPOP and OWN_CTLZ. */
+LLVMValueRef own_build_gather(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef *args);
+LLVMValueRef own_build_scatter(LLVMBuilderRef b, LLVMValueRef *args);
+LLVMValueRef own_build_count(LLVMBuilderRef b, own_op_t op, LLVMValueRef x);
 /* The value in all lanes. */
 LLVMValueRef own_build_splat(LLVMBuilderRef b, LLVMValueRef value, own_type_t *type);
 

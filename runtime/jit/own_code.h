@@ -87,8 +87,6 @@ bool own_orders_bytes(void);
 own_class_t own_class_of(const own_type_t *type);
 static inline bool own_is_truth(const own_type_t *type) { return type->bits == 1; }
 static inline bool own_has_result(const own_value_t *value) { return value->type->kind != LLVMVoidTypeKind; }
-/* Bits of all lanes. */
-static inline unsigned own_width(const own_type_t *type) { return type->bits * type->lanes; }
 
 /* Does it compute from its arguments alone, and nothing else? */
 bool own_is_plain(const own_value_t *instr);

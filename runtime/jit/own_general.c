@@ -252,6 +252,12 @@ static void select_widening(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
+static void select_count(own_code_t *code, own_value_t *instr) {
+  int to = own_result(code, instr, X86_AX), from = own_general(code, instr->args[0], X86_AX);
+  (instr->op == OWN_CTLZ ? x86_leading_zeros : x86_ones)(&code->x, is_wide(instr->type), to, from);
+  own_done(code, instr, to);
+}
+
 static void select_load(own_code_t *code, own_value_t *instr) {
   int to = own_result(code, instr, X86_DX);
   x86_load(&code->x, to, own_address(code, instr->args[0]), instr->type->bits < 8 ? 8 : instr->type->bits);
@@ -326,6 +332,8 @@ void own_select_general(own_code_t *code, own_value_t *instr) {
     case OWN_TRUNC: select_narrowing(code, instr); return;
     case OWN_ZEXT:
     case OWN_SEXT: select_widening(code, instr); return;
+    case OWN_CTPOP:
+    case OWN_CTLZ: select_count(code, instr); return;
     case OWN_LOAD: select_load(code, instr); return;
     case OWN_GEP: select_address(code, instr); return;
     case OWN_ALLOCA: select_room(code, instr); return;

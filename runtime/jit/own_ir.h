@@ -125,6 +125,10 @@ own_value_t *own_build(LLVMBuilderRef builder, own_op_t op, own_type_t *type, in
 /* x / y or its rest, as the op says: vectors by other ops, which they have. */
 LLVMValueRef own_divide(LLVMBuilderRef builder, own_op_t op, LLVMValueRef x, LLVMValueRef y);
 
+/* Has the processor instructions that count bits? */
+bool own_counts_bits(void);
+/* Bits of all lanes. */
+static inline unsigned own_width(const own_type_t *type) { return type->bits * type->lanes; }
 static inline bool own_is_constant(const own_value_t *value) { return value->op == OWN_CONSTANT; }
 static inline bool own_is_float(const own_type_t *type) {
   return type->kind == LLVMFloatTypeKind || type->kind == LLVMDoubleTypeKind || type->kind == LLVMHalfTypeKind ||

@@ -108,3 +108,79 @@ LLVMValueRef own_build_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y,
   if (VALUE(made)->op == OWN_SHUFFLE) VALUE(made)->lanes = VALUE(mask)->lanes;
   return made;
 }
+
+/* --- lanes that lie apart ---------------------------------------------------------------------------------------- */
+
+static bool is_power(unsigned lanes) { return (lanes & (lanes - 1)) == 0; }
+
+/* Is there an instruction for elements at these places, or none in pieces either? */
+static bool can_spread(const own_type_t *type, const own_value_t *pointers) {
+  const own_value_t *index = pointers->op == OWN_GEP ? pointers->args[1] : NULL;
+  bool has_index = index && index->type->lanes == type->lanes;
+  return !has_index || (is_power(type->lanes) && type->bits >= 32 && index->type->bits >= 32 && own_width(type) >= 128);
+}
+
+static LLVMValueRef place_in(LLVMBuilderRef b, const own_type_t *element, LLVMValueRef array, LLVMValueRef index) {
+  own_type_t *bits = own_type_of(element->context, LLVMIntegerTypeKind, element->bits);
+  return own_build_gep(b, (LLVMTypeRef)bits, array, &index, 1, "");
+}
+
+static LLVMValueRef number_of(const own_type_t *type, unsigned lane) {
+  return (LLVMValueRef)own_constant_of_all(own_type_of(type->context, LLVMIntegerTypeKind, 64), lane);
+}
+
+static LLVMValueRef load_in(LLVMBuilderRef b, const own_type_t *element, LLVMValueRef array, LLVMValueRef index) {
+  own_type_t *bits = own_type_of(element->context, LLVMIntegerTypeKind, element->bits);
+  return own_build_load(b, (LLVMTypeRef)bits, place_in(b, element, array, index), "");
+}
+
+/* Memory of the function's own, from which lanes are read one by one. */
+static LLVMValueRef kept_lanes(LLVMBuilderRef b, LLVMValueRef vector) {
+  LLVMValueRef room = own_build_alloca(b, (LLVMTypeRef)VALUE(vector)->type, "");
+  own_build_store(b, vector, room);
+  return room;
+}
+
+/* Element `lane` of indices that are kept, as 64 bits. */
+static LLVMValueRef index_at(LLVMBuilderRef b, const own_type_t *index, LLVMValueRef kept, LLVMValueRef lane) {
+  LLVMTypeRef wide = (LLVMTypeRef)own_type_of(index->context, LLVMIntegerTypeKind, 64);
+  return own_build_sext(b, load_in(b, index, kept, lane), wide, "");
+}
+
+static LLVMValueRef gather_one_by_one(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef indices) {
+  const own_type_t *index = VALUE(indices)->type->element, *element = TYPE(type)->element;
+  LLVMValueRef from = kept_lanes(b, indices), to = own_build_alloca(b, type, "");
+  for (unsigned i = 0; i < TYPE(type)->lanes; i++) {
+    LLVMValueRef lane = number_of(element, i), at = index_at(b, index, from, lane);
+    own_build_store(b, load_in(b, element, array, at), place_in(b, element, to, lane));
+  }
+  return own_build_load(b, type, to, "");
+}
+
+/* Lanes that are not wanted read the array's first element. */
+LLVMValueRef own_build_gather(LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef *args) {
+  own_value_t *pointers = VALUE(args[0]), *mask = VALUE(args[2]);
+  if (can_spread(TYPE(type), pointers)) return own_build_refs(b, OWN_GATHER, TYPE(type), 0, args, 4);
+  LLVMValueRef array = (LLVMValueRef)pointers->args[0], index = (LLVMValueRef)pointers->args[1];
+  LLVMValueRef first = (LLVMValueRef)own_constant_of_all(VALUE(index)->type, 0);
+  index = own_build_select(b, (LLVMValueRef)mask, index, first, "");
+  LLVMValueRef made = gather_one_by_one(b, type, array, index);
+  return own_build_select(b, (LLVMValueRef)mask, made, args[3], "");
+}
+
+/* Lanes that are not wanted are written to memory that nobody reads. */
+LLVMValueRef own_build_scatter(LLVMBuilderRef b, LLVMValueRef *args) {
+  own_value_t *values = VALUE(args[0]), *pointers = VALUE(args[1]), *mask = VALUE(args[3]);
+  own_type_t *nothing = own_type_of(BUILDER(b)->context, LLVMVoidTypeKind, 0);
+  if (can_spread(values->type, pointers)) return own_build_refs(b, OWN_SCATTER, nothing, 0, args, 4);
+  const own_type_t *element = values->type->element, *index = pointers->args[1]->type->element;
+  LLVMValueRef from = kept_lanes(b, args[0]), indices = kept_lanes(b, (LLVMValueRef)pointers->args[1]), made = NULL;
+  LLVMValueRef nowhere = own_build_alloca(b, (LLVMTypeRef)values->type, "");
+  for (unsigned i = 0; i < values->type->lanes; i++) {
+    LLVMValueRef lane = number_of(element, i), at = index_at(b, index, indices, lane);
+    LLVMValueRef to = place_in(b, element, (LLVMValueRef)pointers->args[0], at);
+    to = own_build_select(b, own_build_extract(b, (LLVMValueRef)mask, lane, ""), to, nowhere, "");
+    made = own_build_store(b, load_in(b, element, from, lane), to);
+  }
+  return made;
+}

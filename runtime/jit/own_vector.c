@@ -94,6 +94,15 @@ static void select_root(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
+static void select_count(own_code_t *code, own_value_t *instr) {
+  const own_type_t *type = instr->type;
+  bool is_wide = type->bits == 64 || type->bits == 16;
+  int to = own_result(code, instr, SCRATCH + 2), from = own_vector(code, instr->args[0], SCRATCH);
+  int byte = instr->op == OWN_CTLZ ? 0x44 : 0x54 + (type->bits >= 32);
+  own_emit_registers(code, X86_OP(1, 2, is_wide, byte), own_width_of(code, type), to, X86_NONE, from);
+  own_done(code, instr, to);
+}
+
 /* Of the three forms the one that has its result where one of its operands is. */
 static void select_fma(own_code_t *code, own_value_t *instr) {
   own_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
@@ -443,6 +452,8 @@ void own_select_vector(own_code_t *code, own_value_t *instr) {
     case OWN_FNEG:
     case OWN_FABS: select_sign(code, instr); return;
     case OWN_COPYSIGN: select_copysign(code, instr); return;
+    case OWN_CTPOP:
+    case OWN_CTLZ: select_count(code, instr); return;
     case OWN_SQRT: select_root(code, instr); return;
     case OWN_RINT: select_rounding(code, instr, 4); return;
     case OWN_FLOOR: select_rounding(code, instr, 9); return;

@@ -201,6 +201,14 @@ void x86_extend(x86_t *x, bool is_signed, int to, int from, unsigned bits) {
   }
 }
 
+static void count(x86_t *x, int op, bool is_wide, int to, int from) {
+  x86_byte(x, 0xf3);
+  with_register(x, is_wide, op, to, from);
+}
+
+void x86_ones(x86_t *x, bool is_wide, int to, int from) { count(x, 0x0fb8, is_wide, to, from); }
+void x86_leading_zeros(x86_t *x, bool is_wide, int to, int from) { count(x, 0x0fbd, is_wide, to, from); }
+
 void x86_set(x86_t *x, int condition, int to) {
   rex(x, false, X86_NONE, X86_NONE, to, true);
   opcode(x, 0x0f90 + condition);

@@ -73,6 +73,8 @@ void x86_sign_to_dx(x86_t *x, bool is_wide);
 void x86_shift(x86_t *x, enum x86_shift op, bool is_wide, int to); /* by cl */
 void x86_shift_constant(x86_t *x, enum x86_shift op, bool is_wide, int to, int by);
 void x86_extend(x86_t *x, bool is_signed, int to, int from, unsigned bits); /* from 8, 16 or 32 bits to 64 */
+void x86_ones(x86_t *x, bool is_wide, int to, int from);        /* how many bits are set */
+void x86_leading_zeros(x86_t *x, bool is_wide, int to, int from);
 void x86_set(x86_t *x, int condition, int to);                  /* 0 or 1 */
 void x86_cmov(x86_t *x, int condition, int to, int from);
 void x86_test(x86_t *x, int a, int b);                          /* 32 bits */

@@ -6,6 +6,7 @@
 
 #include "jit/code.h"
 #include "jit/object_loader.h"
+#include "jit/own_ir.h"
 #include "unit.h"
 
 typedef void (*run_fn)(void *out, const void *in, int64_t count);
@@ -402,6 +403,88 @@ static void test_vectors_of_integers(void) {
       for (int knows_b = 0; knows_b < 2; knows_b++) try_numbers(builds[i], bits, knows_b);
 }
 
+/* --- lanes one by one, and bits counted ---------------------------------------------------------------------------- */
+
+/* Lane k of the result is element 7 k + 3, modulo `lanes`, in all lanes but each third; there the result has k's, written
+ * first. has_mask: else in all lanes. scatters: the other way round. */
+static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool has_mask, bool scatters) {
+  char in[64 * 8], out[64 * 8];
+  test_t test;
+  begin(&test);
+  LLVMTypeRef type = vector_of(&test, bits, lanes), element = llvm()->GetElementType(type);
+  LLVMTypeRef i1 = llvm()->Int1TypeInContext(test.code.context), pointer = llvm()->TypeOf(test.in);
+  LLVMTypeRef index = llvm()->IntTypeInContext(test.code.context, index_bits);
+  LLVMValueRef places[64], wanted[64], value = read_at(&test, type, 0);
+  for (unsigned k = 0; k < lanes; k++) {
+    places[k] = jit_int(index, (7 * k + 3) % lanes);
+    wanted[k] = llvm()->ConstInt(i1, !has_mask || k % 3, false);
+  }
+  LLVMValueRef all = llvm()->ConstVector(places, lanes), mask = llvm()->ConstVector(wanted, lanes);
+  LLVMValueRef array = scatters ? test.out : test.in, align = jit_int(test.i64, 1);
+  LLVMValueRef pointers = llvm()->BuildInBoundsGEP2(test.code.builder, element, array, &all, 1, "");
+  LLVMTypeRef overloads[] = {type, llvm()->VectorType(pointer, lanes)};
+  if (scatters) {
+    jit_intrinsic_of(&test.code, "llvm.masked.scatter", overloads, 2, (LLVMValueRef[]){value, pointers, align, mask}, 4);
+  } else {
+    LLVMValueRef arguments[] = {pointers, align, mask, llvm()->ConstNull(type)};
+    write_at(&test, jit_intrinsic_of(&test.code, "llvm.masked.gather", overloads, 2, arguments, 4), 0);
+  }
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (unsigned k = 0; k < sizeof in; k++) in[k] = (char)(k * 37 + 11), out[k] = 0;
+  run(out, in, 0);
+  for (unsigned k = 0; k < lanes; k++) {
+    unsigned other = (7 * k + 3) % lanes, to = scatters ? other : k, from = scatters ? k : other;
+    int64_t want = has_mask && k % 3 == 0 ? 0 : number_at(in, bits, from);
+    CU_ASSERT_EQUAL(number_at(out, bits, to), want);
+  }
+  jit_object_unload(test.object);
+}
+
+static void test_spread_lanes(void) {
+  static const unsigned lanes[] = {2, 4, 5, 8, 16, 31, 64}; /* none of which 7 divides */
+  if (!own_is_able(jit_target_host())) return;
+  for (unsigned bits = 8; bits <= 64; bits *= 2)
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+      for (unsigned how = 0; how < 8; how++) try_spread(bits, lanes[i], how & 1 ? 64 : 32, how & 2, how & 4);
+}
+
+static int64_t counted(const char *name, unsigned bits, int64_t number) {
+  uint64_t value = (uint64_t)number & (bits < 64 ? (UINT64_C(1) << bits) - 1 : ~UINT64_C(0));
+  if (strcmp(name, "llvm.ctpop") == 0) return __builtin_popcountll(value);
+  return value ? __builtin_clzll(value) - (int)(64 - bits) : (int)bits;
+}
+
+static void try_count(const char *name, unsigned bits, unsigned lanes) {
+  char in[NUMBERS * 8], out[NUMBERS * 8];
+  test_t test;
+  if (!own_counts_bits()) return;
+  begin(&test);
+  LLVMTypeRef one = llvm()->IntTypeInContext(test.code.context, bits);
+  LLVMTypeRef type = lanes == 1 ? one : vector_of(&test, bits, lanes);
+  LLVMValueRef arguments[] = {read_at(&test, type, 0), llvm()->ConstNull(llvm()->Int1TypeInContext(test.code.context))};
+  int count = strcmp(name, "llvm.ctlz") == 0 ? 2 : 1;
+  write_at(&test, jit_intrinsic(&test.code, name, type, arguments, count), 0);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (unsigned first = 0; first + lanes <= NUMBERS; first += lanes) {
+    for (unsigned k = 0; k < lanes; k++) memcpy(in + k * bits / 8, &numbers[first + k], bits / 8);
+    run(out, in, 0);
+    for (unsigned k = 0; k < lanes; k++) {
+      int64_t want = counted(name, bits, numbers[first + k]);
+      CU_ASSERT_EQUAL(number_at(out, bits, k), number_at(&want, bits, 0));
+    }
+  }
+  jit_object_unload(test.object);
+}
+
+static void test_counts(void) {
+  if (!own_is_able(jit_target_host())) return;
+  for (unsigned bits = 8; bits <= 64; bits *= 2)
+    for (unsigned lanes = 1; lanes <= NUMBERS; lanes = lanes == 1 ? NUMBERS : lanes + 1)
+      try_count("llvm.ctpop", bits, lanes), try_count("llvm.ctlz", bits, lanes);
+}
+
 /* --- division by a constant --------------------------------------------------------------------------------------- */
 
 static void try_division(uint32_t divisor) {
@@ -454,6 +537,8 @@ CU_TestInfo suite_own[] = {
     {"vectors of all sizes", test_all_sizes},
     {"lanes that are not known", test_unknown_lanes},
     {"vectors of integers", test_vectors_of_integers},
+    {"lanes one by one", test_spread_lanes},
+    {"bits counted", test_counts},
     {"divisions by constants", test_divisions},
     {"what is left to LLVM", test_left_to_llvm},
     CU_TEST_INFO_NULL,
