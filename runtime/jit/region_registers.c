@@ -35,12 +35,20 @@ static int64_t elements_of(const jit_region_t *region, flat_ref_t ref, hr_dtype_
   return (int64_t)(buffers[flat_root(buffers, ref.buffer)].size_bytes / hr_dtype_bytes(dtype));
 }
 
+/* Is it one element at a place that is not known? Of several vectors, that would be in one of them all: such an array
+ * is better in memory. */
+static bool is_apart(const jit_kernel_t *kernel, const jit_expr_t *place, int lanes, size_t bytes) {
+  bool is_spread = lanes > 1 && place->vars & 1;
+  return place->count && !is_spread && bytes > (size_t)kernel->target->vector_bytes;
+}
+
 static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node, flat_ref_t ref) {
   int lanes = region_lanes_of(kernel);
   int64_t count = elements_of(region, ref, node->dtype);
   region_buffer_t *buffer = see(region, ref, node->dtype, count);
   if (!buffer || count == 1) return;
-  if (!lanes || !jit_register_can_read(&kernel->formula->exprs, node->expr, lanes > 1 ? 0 : -1))
+  if (!lanes || !jit_register_can_read(&kernel->formula->exprs, node->expr, lanes > 1 ? 0 : -1) ||
+      is_apart(kernel, node->expr, lanes, (size_t)count * hr_dtype_bytes(node->dtype)))
     buffer->is_register = false;
 }
 
@@ -48,7 +56,9 @@ static void see_written(jit_region_t *region, const jit_kernel_t *kernel, const 
   int lanes = region_lanes_of(kernel);
   int64_t count = elements_of(region, ref, root->dtype);
   region_buffer_t *buffer = see(region, ref, root->dtype, count);
-  if (buffer && (!lanes || !jit_register_can_write(root->place, lanes > 1 ? 0 : -1, lanes, (int)count)))
+  if (!buffer || count == 1) return;
+  if (!lanes || !jit_register_can_write(root->place, lanes > 1 ? 0 : -1, lanes, (int)count) ||
+      is_apart(kernel, root->place, lanes, (size_t)count * hr_dtype_bytes(root->dtype)))
     buffer->is_register = false;
 }
 

@@ -50,12 +50,21 @@ static double evals_of_indices(const hlo_instr_t *gather) {
   return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
 }
 
+/* Do elements and what is between them alternate in a way that no loop has a variable for? Then all lanes compute both. */
+static bool is_mixed(const hlo_instr_t *pad) {
+  for (int d = 0; pad->op == HLO_PAD && d < pad->shape->rank; d++) {
+    int64_t between = hlo_attr_padding(pad)->dims[d].interior;
+    if (between && pad->shape->dims[d] % (between + 1)) return true;
+  }
+  return false;
+}
+
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals) {
   double whole = (double)fusion_count(user->shape), part = (double)fusion_count(user->operands[k]->shape);
   if (stands_for_all(user, k)) return 1;
   if (user->op == HLO_GATHER && k == 1) return evals * evals_of_indices(user) / whole;
   bool pieces = user->op == HLO_CONCATENATE || user->op == HLO_PAD;
-  return pieces && part < whole ? evals * part / whole : evals;
+  return pieces && part < whole && !is_mixed(user) ? evals * part / whole : evals;
 }
 
 static int last_wide_dim(const hlo_shape_t *shape) {
