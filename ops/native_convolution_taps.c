@@ -14,7 +14,9 @@
  *            copy of one that reaches beyond the end of a line
  *
  * A result of very few columns does not fill vectors: then they are of terms (channels of the input), whose lanes are
- * added at the end.
+ * added at the end. Groups of so few columns that they do not fill vectors are taken together:
+ * then each column has terms of its own, and vectors of these are multiplied by vectors of weights. If there are not as
+ * many as columns a region has them as often as they are wanted.
  *
  * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
  * vectors, or where sums are narrowed.
@@ -31,6 +33,10 @@
 #include "ops/native_cpu.h"
 #include "ops/taps.h"
 
+#if NATIVE_HAS_WIDTHS
+#include <immintrin.h>
+#endif
+
 #define SPLIT_FLOPS 2e5         /* below this one worker is as quick */
 #define FLIPPED ((int)0x80808080) /* signs of four bytes */
 
@@ -39,8 +45,6 @@
 
 /* Pairs of bf16 and fours of bytes, where the processor multiplies them. */
 #if NATIVE_HAS_WIDTHS
-#include <immintrin.h>
-
 #define TILES_BYTES 64
 #define TILES_SUMS 16
 
@@ -108,7 +112,7 @@ static void weave_fours(const char *from, int64_t step, int64_t columns, char *t
 
 static const char *starts_of(const taps_run_t *run, const taps_phase_t *phase, int64_t group) {
   const conv_taps_t *plan = run->plan;
-  int64_t number = (phase - plan->phases) * plan->problem->groups + group;
+  int64_t number = (phase - plan->phases) * plan->groups + group;
   return run->packed + plan->starts_at + number * plan->padded * plan->bytes;
 }
 
@@ -125,7 +129,7 @@ static tap_strip_t strips_of(const taps_block_t *block) {
                        .offsets = phase->offsets, .live = taps_block_live(block, 0),
                        .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
-                       .tap_step = phase->terms / plan->unit * plan->width,
+                       .tap_step = phase->terms / plan->unit * plan->width, .term_step = plan->padded,
                        .flip = plan->flips ? FLIPPED : 0};
 }
 
@@ -140,6 +144,7 @@ static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
     at.first = first / plan->unit, at.count = taps_least(piece, phase->terms - first) / plan->unit, at.adds = first > 0;
     for (int64_t s = begin; s < end; s++) {
       at.column = s * plan->width, at.vectors = taps_least(plan->width, plan->padded - at.column) / plan->lanes;
+      if (plan->lanewise) at.first = at.column;
       at.weights = block->run->packed + (packed + s * phase->strip + first * plan->width) * plan->in_bytes;
       at.starts = starts ? starts + at.column * plan->bytes : NULL;
       plan->sum_strip(&at);
@@ -287,7 +292,7 @@ static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
   int64_t column = strip * plan->width, columns = taps_least(plan->width, plan->columns - column);
   char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
-  const char *from = run->weights + (wei->start + group * wei->group + column * plan->column_step) * plan->in_bytes;
+  const char *from = run->weights + (wei->start + group * plan->joined * wei->group + column * plan->column_step) * plan->in_bytes;
   if (is_turned(plan))
     pack_turned(plan, phase, columns, from, to);
   else
@@ -320,7 +325,7 @@ hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void
   char *scratch = native->scratch;
   taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .after = native->after};
   run.spaces = scratch + plan->spaces_at;
-  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * p->groups;
+  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * plan->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
   if (p->zero_first) memset(out[0], 0, (size_t)(p->arrays[conv_role_out(p->kind)].count * plan->out_bytes));
   if (plan->packed) {
@@ -340,7 +345,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, conv_taps_t *
   if (!plan->problem->constant_weights || plan->widens[1]) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, plan->packed_bytes, &packed));
   taps_run_t run = {.plan = plan, .weights = plan->problem->constant_weights, .packed = packed};
-  pack_strips(&run, 0, plan->strips * plan->problem->groups, 0);
+  pack_strips(&run, 0, plan->strips * plan->groups, 0);
   plan->packed = packed;
   return NULL;
 }
@@ -350,25 +355,18 @@ static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
   if (plan->unit == 2) return f32_pairs_sum_strip;
   if (plan->unit == 4) return s32_fours_sum_strip;
 #endif
+  if (plan->lanewise) return EACH_WIDTH(sum_lanewise, plan->bytes == 8);
   return plan->few ? EACH_WIDTH(sum_few, plan->bytes == 8) : EACH_WIDTH(sum_strip, plan->bytes == 8);
-}
-
-/* Signature of op_native_parts_t.follow: the same plan. */
-static hr_status_t follow_taps(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
-                               op_native_step_t *out) {
-  (void)target, (void)grid;
-  out->plan = before, out->scratch_bytes = ((const conv_taps_t *)before)->scratch_bytes;
-  return NULL;
 }
 
 /* Blocks are whole rows of a result with channels innermost, or some columns of them. */
 static void plan_parts(const conv_taps_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
-  if (plan->phase_count != 1 || p->groups != 1 || !conv_is_plain(p, conv_role_out(p->kind))) return;
+  if (plan->phase_count != 1 || plan->groups != 1 || !conv_is_plain(p, conv_role_out(p->kind))) return;
   out->parts.grid = (op_native_grid_t){.rows = plan->phases[0].lines * plan->phases[0].line_places,
                                        .columns = plan->columns, .whole_rows = plan->parts == 1,
                                        .unit = plan->parts > 1 ? plan->part_strips * plan->width : 0};
-  out->parts.follow = follow_taps, out->parts.fit_caches = true;
+  out->parts.fit_caches = true;
 }
 
 hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
@@ -378,9 +376,9 @@ hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_probl
   plan->problem = problem, plan->workers = target->workers;
   HR_TRY(taps_plan_init(target->arena, plan, &fits));
   if (!fits) return NULL;
-  plan->sum_strip = choose_sums(plan);
+  plan->sum_strip = choose_sums(plan), plan->spread_line = EACH_WIDTH(spread_line, plan->bytes == 8);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = plan->scratch_bytes = taps_plan_place(plan);
+  out->scratch_bytes = taps_plan_place(plan);
   out->plan = plan;
   plan_parts(plan, out);
   return NULL;

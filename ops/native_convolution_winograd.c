@@ -105,7 +105,7 @@ typedef struct winograd {
   size_t sums_at;                       /* in a space */
   winograd_weights_t weights;           /* without address */
   const void *packed;                   /* weights that are known */
-  size_t scratch_bytes, packed_at, spaces_at, space_bytes; /* spaces: one a worker */
+  size_t packed_at, spaces_at, space_bytes;     /* spaces: one a worker */
   bool by_images;                               /* a worker does whole images */
   size_t in_at, out_at, zeros_at, zeros_bytes, spare_at, gemm_at; /* in a space */
 } winograd_t;
@@ -593,14 +593,6 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   return NULL;
 }
 
-/* Signature of op_native_parts_t.follow: the same plan. */
-static hr_status_t follow_winograd(const op_native_target_t *target, const void *before, const op_native_grid_t *grid,
-                                   op_native_step_t *out) {
-  (void)target, (void)grid;
-  out->plan = before, out->scratch_bytes = ((const winograd_t *)before)->scratch_bytes;
-  return NULL;
-}
-
 /* Rows are places with their channels, or, where whole images are turned, channels with their places. */
 static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
@@ -609,7 +601,7 @@ static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
   out->parts.grid.rows = p->batch * (plan->by_images ? p->out_channels : places);
   out->parts.grid.columns = plan->by_images ? places : p->out_channels;
   out->parts.grid.whole_rows = true;
-  out->parts.follow = follow_winograd, out->parts.fit_caches = true;
+  out->parts.fit_caches = true;
 }
 
 hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_problem_t *problem,
@@ -630,7 +622,7 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   if (!src_fits || !dst_fits) return NULL;
   plan_images(plan);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = plan->scratch_bytes = place_all(plan);
+  out->scratch_bytes = place_all(plan);
   out->plan = plan;
   plan_parts(plan, out);
   return NULL;

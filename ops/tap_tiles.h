@@ -29,6 +29,19 @@ TILES_INLINE void TILES_NAME(add_tap)(int rows, int vecs, const tap_strip_t *at,
   }
 }
 
+/* The same where each column has terms of its own. */
+TILES_INLINE void TILES_NAME(add_own_tap)(int rows, int vecs, const tap_strip_t *at, int64_t tap,
+                                          const TILES_REAL *const *a, TILES_NAME(acc) (*sums)[4]) {
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + tap * at->tap_step;
+  for (int64_t p = 0; p < at->count; p++, weights += at->width)
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) {
+      TILES_NAME(acc) line = ((const TILES_NAME(vec) *)weights)[v];
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; r++) sums[r][v] += ((const TILES_NAME(vec) *)(a[r] + p * at->term_step))[v] * line;
+    }
+}
+
 /* The sums of a tile to where they belong. */
 TILES_INLINE void TILES_NAME(keep_sums)(int rows, int vecs, const tap_strip_t *at, TILES_REAL *const *results,
                                         TILES_NAME(acc) (*sums)[4]) {
@@ -50,7 +63,7 @@ TILES_INLINE void TILES_NAME(keep_sums)(int rows, int vecs, const tap_strip_t *a
     for (int v = 0; v < vecs; v++) ((TILES_NAME(vec) *)results[r])[v] = sums[r][v];
 }
 
-TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, bool own, const tap_strip_t *at, const int32_t *live,
                                           const void *const *places, void *const *to) {
   TILES_NAME(acc) sums[8][4] = {0};
   TILES_REAL *results[8];
@@ -64,13 +77,16 @@ TILES_INLINE void TILES_NAME(sum_pointed)(int rows, int vecs, const tap_strip_t 
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)places[r] + at->first;
-    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+    if (own)
+      TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
+    else
+      TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
   }
   TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
 /* A tile of a line: rows are steps apart. */
-TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t *at, const int32_t *live,
+TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const tap_strip_t *at, const int32_t *live,
                                           const char *from, char *to) {
   TILES_NAME(acc) sums[8][4] = {0};
   TILES_REAL *results[8];
@@ -79,24 +95,28 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, const tap_strip_t 
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
-    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+    if (own)
+      TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
+    else
+      TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
   TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-#define TILES(ROWS, VECS)                                                                                     \
-  TILES_TARGET static void TILES_NAME(sum_##ROWS##x##VECS)(const tap_strip_t *strip) {                        \
-    const tap_strip_t at = *strip;                                                                            \
-    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                          \
-      for (int64_t i = 0; i < line->tiles; i++)                                                               \
-        TILES_NAME(sum_in_line)(ROWS, VECS, &at, line->live, line->from + i * ROWS * at.from_step,            \
-                                line->to + i * ROWS * at.to_step);                                            \
-    for (int64_t i = 0; i < at.tiles; i++)                                                                    \
-      TILES_NAME(sum_pointed)(ROWS, VECS, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS,   \
-                              at.results + i * ROWS);                                                         \
+#define TILES_AS(NAME, ROWS, VECS, OWN)                                                                          \
+  TILES_TARGET static void TILES_NAME(NAME##_##ROWS##x##VECS)(const tap_strip_t *strip) {                       \
+    const tap_strip_t at = *strip;                                                                              \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                            \
+      for (int64_t i = 0; i < line->tiles; i++)                                                                 \
+        TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, line->from + i * ROWS * at.from_step,         \
+                                line->to + i * ROWS * at.to_step);                                              \
+    for (int64_t i = 0; i < at.tiles; i++)                                                                      \
+      TILES_NAME(sum_pointed)(ROWS, VECS, OWN, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS, \
+                              at.results + i * ROWS);                                                           \
   }
+#define TILES(ROWS, VECS) TILES_AS(sum, ROWS, VECS, false)
 #if TILES_SUMS == 16
 TILES(8, 1)
 TILES(8, 2)
@@ -185,6 +205,60 @@ TILES_INLINE void TILES_NAME(sum_few_in_line)(int columns, const tap_strip_t *at
     for (int64_t i = 0; i < at.tiles; i++) TILES_NAME(sum_few_pointed)(COLUMNS, &at, i);              \
   }
 #ifdef TAPS_DEFAULT
+#define OWN(ROWS, VECS) TILES_AS(own, ROWS, VECS, true)
+#if TILES_SUMS == 16
+OWN(8, 1)
+OWN(8, 2)
+OWN(6, 1)
+OWN(6, 2)
+OWN(6, 3)
+OWN(6, 4)
+
+TILES_TARGET static void TILES_NAME(sum_lanewise)(const tap_strip_t *at) {
+  static void (*const sums[2][4])(const tap_strip_t *) = {
+      {TILES_NAME(own_8x1), TILES_NAME(own_8x2)},
+      {TILES_NAME(own_6x1), TILES_NAME(own_6x2), TILES_NAME(own_6x3), TILES_NAME(own_6x4)}};
+  sums[at->rows == 6][at->vectors - 1](at);
+}
+#else
+OWN(4, 1)
+OWN(4, 2)
+
+TILES_TARGET static void TILES_NAME(sum_lanewise)(const tap_strip_t *at) {
+  (at->vectors == 1 ? TILES_NAME(own_4x1) : TILES_NAME(own_4x2))(at);
+}
+#endif
+#undef OWN
+
+/* Lanes of a vector out of the two that start at `from`. */
+TILES_INLINE TILES_NAME(acc) TILES_NAME(pick_lanes)(const TILES_REAL *from, const void *lanes) {
+#if TILES_BYTES == 64
+  __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + LANES), at = _mm512_loadu_si512(lanes);
+  return (TILES_NAME(acc))(sizeof *from == 8 ? _mm512_permutex2var_epi64(a, at, b)
+                                             : _mm512_permutex2var_epi32(a, at, b));
+#else
+  TILES_NAME(acc) picked;
+#pragma GCC unroll 8
+  for (int i = 0; i < LANES; i++)
+    picked[i] = from[sizeof *from == 8 ? ((const int64_t *)lanes)[i] : ((const int32_t *)lanes)[i]];
+  return picked;
+#endif
+}
+
+/* See tap_spread_t. */
+TILES_TARGET static void TILES_NAME(spread_line)(const tap_spread_t *s, const void *line, int64_t count, void *to_) {
+  const TILES_REAL *from = line;
+  TILES_REAL *to = to_;
+  for (int64_t x = 0; x < count; x++, from += s->channels, to += s->count)
+    for (int64_t v = 0; v < s->count / LANES; v++) {
+      TILES_NAME(vec) *at = (TILES_NAME(vec) *)to + v;
+      if (s->starts[v] >= 0)
+        *at = TILES_NAME(pick_lanes)(from + s->starts[v], (const TILES_REAL *)s->lanes + v * LANES);
+      else
+        for (int64_t i = v * LANES; i < (v + 1) * LANES; i++) to[i] = from[s->sources[i]];
+    }
+}
+
 FEW(1)
 FEW(2)
 FEW(3)
@@ -197,6 +271,7 @@ TILES_TARGET static void TILES_NAME(sum_few)(const tap_strip_t *at) {
 }
 #endif
 #undef FEW
+#undef TILES_AS
 
 #undef LANES
 #undef TILES_INLINE

@@ -24,13 +24,24 @@ typedef struct tap_strip {
   const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
   const void *const *places;          /* of each tile and live tap: where its rows are */
   void *const *results;               /* of each tile: of its rows */
-  int64_t column, first, count;       /* terms [first, first + count) of each tap */
+  int64_t column, first, count;       /* terms [first, first + count) of each tap; lanewise: from term `first` on, those
+                                       * of a column `term_step` apart */
+  int64_t term_step;
   const void *weights;                /* of these terms and columns */
   int64_t tap_step, width;            /* of the weights: to the next tap and term */
   const void *starts;                 /* of the columns' sums; NULL: 0 */
   int flip;                           /* bits of units of the input to be turned over */
   bool adds;                          /* to what is there */
 } tap_strip_t;
+
+/* Channels of a place, some of them several times and in another order: of each element of `count`, whole vectors, which
+ * channel it is. Vectors that are made of one and the next one are so by what they start from, and their lanes counted
+ * from there, as indices of the elements' size; the others start from -1. */
+typedef struct tap_spread {
+  int64_t channels, count;
+  int32_t *sources, *starts;
+  void *lanes;
+} tap_spread_t;
 
 /* One spatial dimension of a phase. */
 typedef struct taps_axis {
@@ -54,11 +65,16 @@ typedef struct conv_taps {
   const conv_problem_t *problem;
   conv_array_t from, to;
   const int64_t *from_sizes, *to_sizes;
+  int64_t joined, groups; /* those of the program that are taken together, and how many of such there are */
   int64_t terms, columns, term_step, column_step; /* of a group's weights */
+  int64_t channels, place; /* elements of a place: of the input and group, and as tiles read it */
   int64_t bytes, in_bytes, out_bytes; /* of a sum; of an element of the input and weights, of the result */
   int64_t unit;                       /* terms that are multiplied at once */
   void (*sum_strip)(const tap_strip_t *strip);
   bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
+  bool lanewise;               /* each column has terms of its own: vectors of columns meet vectors of terms */
+  tap_spread_t spread;         /* lanewise: how a region has the channels of a place; without sources as they are */
+  void (*spread_line)(const tap_spread_t *spread, const void *from, int64_t count, void *to);
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
   int64_t lanes, rows, width;  /* of a vector; of a tile; of a strip: columns */
   int64_t strips, padded;      /* of a group; columns that they have */
@@ -72,9 +88,9 @@ typedef struct conv_taps {
   const void *packed;                 /* weights that are known */
   size_t starts_at;                   /* in the packed weights, bytes */
   size_t packed_bytes, wide_at[2];    /* the widened input and weights */
-  size_t scratch_bytes, packed_at, spaces_at, space_bytes;                   /* spaces: one a worker */
+  size_t packed_at, spaces_at, space_bytes; /* spaces: one a worker */
   /* in a space */
-  size_t zeros_at, zeros_bytes, spare_at, stretches_at, lines_at, line_live_at, table_at, live_at, results_at, region_at, rims_at, copy_at, narrow_at;
+  size_t zeros_at, zeros_bytes, spare_at, stretches_at, lines_at, line_live_at, table_at, live_at, results_at, region_at, line_at, rims_at, copy_at, narrow_at;
 } conv_taps_t;
 
 typedef struct taps_run {

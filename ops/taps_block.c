@@ -74,27 +74,33 @@ static void find_inner(const taps_block_t *block, taps_stretch_t *s) {
   s->high = taps_most(s->high, s->low);
 }
 
-/* Axes whose taps are counted; the last one's may be merged. */
-static int kept_axes(const conv_taps_t *plan) { return plan->problem->spatial - plan->merges; }
-
-static void next_tap(const taps_block_t *block, int64_t *tap) {
-  for (int d = kept_axes(block->run->plan) - 1; d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--) tap[d] = 0;
+/* Taps of a row: those of the last axis, or that one which they are merged to. */
+static int64_t row_taps(const taps_block_t *block) {
+  return block->run->plan->merges ? 1 : block->phase->axes[block->run->plan->problem->spatial - 1].taps;
 }
 
-/* Pointers of a place that does not see all taps, one by one. */
+/* The next row of taps. */
+static void next_row(const taps_block_t *block, int64_t *tap) {
+  for (int d = block->run->plan->problem->spatial - 2; d >= 0 && ++tap[d] == block->phase->axes[d].taps; d--) tap[d] = 0;
+}
+
+/* Pointers of a place that does not see all taps, row by row. */
 static void point_taps(taps_block_t *block, const taps_place_t *place, const char *base, const void **to) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
   const void *zeros = block->space + plan->zeros_at;
-  int64_t at[CONV_MAX_SPATIAL] = {0};
-  int last = plan->problem->spatial - 1, kept = kept_axes(plan);
+  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
+  int last = plan->problem->spatial - 1;
   const taps_axis_t *axis = &phase->axes[last];
-  int64_t low = axis->starts[0] + place->at[last] * axis->in_step;
-  bool cut = plan->merges && (low < 0 || low + axis->taps > plan->from_sizes[last]);
-  for (int64_t t = 0; t < phase->taps; t++, to += plan->rows, next_tap(block, at)) {
-    const char *from = base + phase->offsets[t];
-    bool inside = is_inside(block, place, at, kept);
-    *to = !inside ? zeros : cut ? make_rim(block, from, low, axis->taps) : from;
+  int64_t first = place->at[last] * axis->in_step, size = plan->from_sizes[last];
+  bool cut = plan->merges && (axis->starts[0] + first < 0 || axis->starts[0] + first + axis->taps > size);
+  for (int64_t t = 0; t < phase->taps; next_row(block, at)) {
+    bool inside = is_inside(block, place, at, last);
+    for (int64_t k = 0; k < row; k++, t++, to += plan->rows) {
+      bool sees = inside && (plan->merges || (uint64_t)(axis->starts[k] + first) < (uint64_t)size);
+      const char *from = base + phase->offsets[t];
+      *to = !sees ? zeros : cut ? make_rim(block, from, axis->starts[0] + first, axis->taps) : from;
+    }
   }
 }
 
@@ -140,12 +146,12 @@ static void point_result(taps_block_t *block, const taps_stretch_t *s, int64_t x
 static const int32_t *live_of_line(const taps_block_t *block, const taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
-  int64_t at[CONV_MAX_SPATIAL] = {0};
+  int64_t at[CONV_MAX_SPATIAL] = {0}, row = row_taps(block);
   int last = plan->problem->spatial - 1;
   int32_t *live = (int32_t *)(block->space + plan->line_live_at) + block->line_count * (phase->taps + 1), count = 0;
-  for (int32_t t = 0; t < phase->taps; t++) {
-    if (s->sees_all || is_inside(block, &s->place, at, last)) live[++count] = t;
-    next_tap(block, at);
+  for (int32_t t = 0; t < phase->taps; t += (int32_t)row, next_row(block, at)) {
+    bool inside = s->sees_all || is_inside(block, &s->place, at, last);
+    for (int32_t k = 0; inside && k < row; k++) live[++count] = t + k;
   }
   live[0] = count;
   return live;
@@ -196,7 +202,7 @@ static taps_stretch_t stretch_at(const taps_block_t *block, int64_t number) {
     s.in += (s.place.image - block->begin / phase->axes[0].count) * phase->region[0] * steps[0] -
             block->begin % phase->axes[0].count * phase->axes[0].in_step * steps[0];
   else
-    s.in += plan->from.start + s.place.image * plan->from.outer + block->group * plan->terms * plan->from.inner;
+    s.in += plan->from.start + s.place.image * plan->from.outer + block->group * plan->channels * plan->from.inner;
   return s;
 }
 
@@ -251,31 +257,54 @@ static void point_block(taps_block_t *block) {
 
 /* --- regions --- */
 
-/* A line of places along the last axis, channels innermost. */
-static void copy_line(const conv_taps_t *plan, const char *from, int64_t count, char *to) {
-  int64_t bytes = plan->in_bytes, step = plan->from.spatial[plan->problem->spatial - 1], run = plan->terms * bytes;
-  if (plan->from.inner == 1 && step == plan->terms) {
-    memcpy(to, from, (size_t)(count * run));
-  } else if (plan->from.inner == 1) {
-    for (int64_t x = 0; x < count; x++) memcpy(to + x * run, from + x * step * bytes, (size_t)run);
+/* `count` rows of so many bytes. Short ones are not worth a call each. */
+static void copy_rows(const char *from, int64_t from_step, int64_t count, int64_t bytes, char *to, int64_t to_step) {
+  enum { UNIT = 32, SHORT = 256 };
+  if (bytes == to_step && bytes == from_step) bytes *= count, count = 1;
+  if (bytes % UNIT || bytes > SHORT) {
+    for (int64_t x = 0; x < count; x++, from += from_step, to += to_step) memcpy(to, from, (size_t)bytes);
+    return;
+  }
+  for (int64_t x = 0; x < count; x++, from += from_step, to += to_step)
+    for (int64_t i = 0; i < bytes; i += UNIT) memcpy(to + i, from + i, UNIT);
+}
+
+/* A line of places along the last axis, channels innermost, each of `run` bytes. */
+static void copy_places(const conv_taps_t *plan, const char *from, int64_t count, int64_t run, char *to) {
+  int64_t bytes = plan->in_bytes, step = plan->from.spatial[plan->problem->spatial - 1];
+  int64_t used = plan->channels * bytes;
+  if (plan->from.inner == 1) {
+    copy_rows(from, step * bytes, count, used, to, run);
   } else if (step == 1) {
-    native_turn_plane((int)bytes, count, plan->terms, from, plan->from.inner * bytes, to, run);
+    native_turn_plane((int)bytes, count, plan->channels, from, plan->from.inner * bytes, to, run);
   } else {
     for (int64_t x = 0; x < count; x++)
-      for (int64_t c = 0; c < plan->terms; c++)
-        memcpy(to + x * run + c * bytes, from + (x * step + c * plan->from.inner) * bytes, (size_t)bytes);
+      loop_copy_row(to + x * run, from + x * step * bytes, plan->channels, bytes, plan->from.inner * bytes, (int)bytes);
   }
 }
 
+/* The same, with channels as the region has them. */
+static void copy_line(const taps_block_t *block, const char *from, int64_t count, char *to) {
+  const conv_taps_t *plan = block->run->plan;
+  if (!plan->spread.sources) {
+    copy_places(plan, from, count, plan->place * plan->in_bytes, to);
+    return;
+  }
+  char *line = block->space + plan->line_at;
+  copy_places(plan, from, count, plan->channels * plan->in_bytes, line);
+  plan->spread_line(&plan->spread, line, count, to);
+}
+
 /* A line of the region, [low, low + count) of the input along the last axis, with zeros where that has none. */
-static void fill_line(const conv_taps_t *plan, const char *from, bool inside, int64_t low, int64_t count, char *to) {
+static void fill_line(const taps_block_t *block, const char *from, bool inside, int64_t low, int64_t count, char *to) {
+  const conv_taps_t *plan = block->run->plan;
   int last = plan->problem->spatial - 1;
-  int64_t run = plan->terms * plan->in_bytes, size = plan->from_sizes[last];
+  int64_t run = plan->place * plan->in_bytes, size = plan->from_sizes[last];
   int64_t begin = inside ? taps_least(taps_most(-low, 0), count) : count;
   int64_t end = inside ? taps_most(taps_least(size - low, count), begin) : count;
   memset(to, 0, (size_t)(begin * run));
   if (begin < end)
-    copy_line(plan, from + (low + begin) * plan->from.spatial[last] * plan->in_bytes, end - begin, to + begin * run);
+    copy_line(block, from + (low + begin) * plan->from.spatial[last] * plan->in_bytes, end - begin, to + begin * run);
   memset(to + end * run, 0, (size_t)((count - end) * run));
 }
 
@@ -284,7 +313,7 @@ static void fill_region_line(const taps_block_t *block, int64_t image, int64_t n
   const conv_taps_t *plan = block->run->plan;
   const taps_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
-  int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->terms * plan->from.inner;
+  int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->channels * plan->from.inner;
   bool inside = true;
   for (int d = last - 1; d >= 0; d--) {
     int64_t x = number % phase->region[d] + phase->axes[d].starts[0];
@@ -292,16 +321,16 @@ static void fill_region_line(const taps_block_t *block, int64_t image, int64_t n
     inside &= x >= 0 && x < plan->from_sizes[d];
     at += x * plan->from.spatial[d];
   }
-  fill_line(plan, block->run->from + (inside ? at * plan->in_bytes : 0), inside, phase->axes[last].starts[0],
+  fill_line(block, block->run->from + (inside ? at * plan->in_bytes : 0), inside, phase->axes[last].starts[0],
             phase->region[last], to);
 }
 
 /* With one axis an image is one line, of which a part is wanted. */
 static void fill_region_part(const taps_block_t *block, int64_t image, int64_t begin, int64_t end, char *to) {
   const conv_taps_t *plan = block->run->plan;
-  int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->terms * plan->from.inner;
+  int64_t at = plan->from.start + image * plan->from.outer + block->group * plan->channels * plan->from.inner;
   int64_t low = block->phase->axes[0].starts[0] + begin;
-  fill_line(plan, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
+  fill_line(block, block->run->from + at * plan->in_bytes, true, low, end - begin, to);
 }
 
 /* What the block's lines see, image after image. */
@@ -343,8 +372,7 @@ static void copy_stretch(const taps_block_t *block, const taps_stretch_t *s, int
   from += s->number * line + begin * bytes;
   char *to = block->run->to + s->out * bytes + begin * inner;
   if (inner == bytes) {
-    for (int64_t x = 0; x < s->count; x++)
-      memcpy(to + x * s->out_step * bytes, from + x * line, (size_t)((end - begin) * bytes));
+    copy_rows(from, line, s->count, (end - begin) * bytes, to, s->out_step * bytes);
   } else if (s->out_step == 1) {
     native_turn_plane((int)bytes, end - begin, s->count, from, line, to, inner);
   } else {

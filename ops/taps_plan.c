@@ -10,12 +10,14 @@
 #define MOST_PLACES 512
 #define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
 #define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
+#define MOST_OWN_TERMS 16        /* of columns that are taken together though they are of several groups */
+#define SPARSE_FLOPS 2e7         /* vectors may be half empty if there is no more to do */
 #define FEW_COLUMNS 4
 #define MOST_PHASES 64
 #define MOST_TAPS 65536
 
 int64_t taps_piece(const conv_taps_t *plan, const taps_phase_t *phase) {
-  if (plan->few) return phase->terms;
+  if (plan->few || plan->lanewise) return phase->terms;
   int64_t pieces = taps_divide_up(phase->terms * phase->taps * plan->width * plan->in_bytes, CHUNK_BYTES);
   pieces = taps_least(taps_most(pieces, 1), taps_divide_up(phase->terms, TERM_UNIT));
   return taps_divide_up(taps_divide_up(phase->terms, pieces), TERM_UNIT) * TERM_UNIT;
@@ -32,7 +34,7 @@ static bool plan_types(conv_taps_t *plan) {
   bool halves = t->lhs == HR_BF16 && t->rhs == HR_BF16 && (t->out == HR_BF16 || t->out == HR_F32);
   if (t->is_complex || ((bytes || halves) && native_has_matrices())) return false;
   plan->unit = bytes && native_has_fours() ? 4 : halves && native_has_pairs() ? 2 : 1;
-  if (plan->terms % plan->unit != 0) plan->unit = 1;
+  if (plan->terms % plan->unit != 0 || plan->lanewise) plan->unit = 1;
   plan->bytes = t->element_bytes, plan->in_bytes = plan->bytes / plan->unit;
   plan->out_bytes = (int64_t)hr_dtype_bytes(t->out);
   plan->flips = t->lhs == HR_S8, plan->narrows = t->out != t->real && plan->unit < 4;
@@ -51,14 +53,73 @@ static void plan_sides(conv_taps_t *plan) {
   plan->from_sizes = forward ? p->in : p->out, plan->to_sizes = forward ? p->out : p->in;
   plan->terms = forward ? p->in_channels : p->out_channels, plan->columns = forward ? p->out_channels : p->in_channels;
   plan->term_step = forward ? wei->inner : wei->outer, plan->column_step = forward ? wei->outer : wei->inner;
+  plan->groups = p->groups, plan->joined = 1, plan->channels = plan->place = plan->terms;
+}
+
+static int64_t lanes_of(int64_t bytes) {
+  return (native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / bytes;
+}
+
+/* How many groups are taken together: all, or, if a region must have their channels several times, no more than have
+ * the columns of a strip. */
+static int64_t joined_groups(const conv_taps_t *plan, int64_t width) {
+  if (plan->columns == 1 && plan->terms == 1) return plan->groups;
+  int64_t joined = taps_most(1, width / plan->columns);
+  while (plan->groups % joined != 0) joined--;
+  return joined * plan->columns * 4 > width * 3 ? joined : plan->groups;
+}
+
+/* Groups that do not fill vectors of columns are taken together. */
+static void join_groups(conv_taps_t *plan) {
+  int64_t lanes = lanes_of(plan->problem->types.element_bytes);
+  bool sparse = plan->columns * 2 < lanes, few = plan->terms < LEAST_TERMS && plan->columns < lanes;
+  plan->lanewise = plan->groups > 1 && (few || (sparse && plan->terms <= MOST_OWN_TERMS)) &&
+                   plan->columns * plan->groups * 2 >= lanes;
+  if (!plan->lanewise) return;
+  plan->joined = joined_groups(plan, 4 * lanes);
+  plan->columns *= plan->joined, plan->channels *= plan->joined, plan->groups /= plan->joined;
+}
+
+/* Vectors whose lanes are all of the two that start from the first channel among them. */
+static void plan_vectors(const conv_taps_t *plan, tap_spread_t *spread) {
+  for (int64_t v = 0; v < spread->count / plan->lanes; v++) {
+    const int32_t *sources = spread->sources + v * plan->lanes;
+    int64_t start = sources[0], end = 0;
+    for (int64_t i = 0; i < plan->lanes; i++)
+      start = taps_least(start, sources[i]), end = taps_most(end, sources[i]);
+    spread->starts[v] = end - start < 2 * plan->lanes ? (int32_t)start : -1;
+    for (int64_t i = v * plan->lanes; i < (v + 1) * plan->lanes; i++)
+      if (plan->bytes == 8)
+        ((int64_t *)spread->lanes)[i] = spread->sources[i] - start;
+      else
+        ((int32_t *)spread->lanes)[i] = spread->sources[i] - (int32_t)start;
+  }
+}
+
+/* The first terms of all columns, then the second ones, and so on. */
+static hr_status_t plan_spread(hr_arena_t *arena, conv_taps_t *plan) {
+  tap_spread_t *spread = &plan->spread;
+  int64_t each = plan->columns / plan->joined;
+  plan->place = spread->count = plan->terms * plan->padded, spread->channels = plan->channels;
+  plan->has_region = plan->place != plan->channels || plan->terms > 1 || plan->from.inner != 1;
+  if (plan->columns == plan->channels && plan->terms == 1) return NULL;
+  HR_TRY(HR_NEW_ARRAY(arena, plan->place, &spread->sources));
+  HR_TRY(HR_NEW_ARRAY(arena, plan->place, &spread->starts));
+  HR_TRY(hr_arena_alloc(arena, (size_t)(plan->place * plan->bytes), &spread->lanes));
+  for (int64_t i = 0; i < plan->place; i++) {
+    int64_t column = taps_least(i % plan->padded, plan->columns - 1);
+    spread->sources[i] = (int32_t)(column / each * plan->terms + i / plan->padded);
+  }
+  plan_vectors(plan, spread);
+  return NULL;
 }
 
 /* Tiles: as many sums as registers hold. */
 static void plan_tiles(conv_taps_t *plan) {
   bool wide = native_width() == NATIVE_WIDE;
-  plan->lanes = (wide ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / plan->bytes;
+  plan->lanes = lanes_of(plan->bytes);
   plan->few = plan->columns <= FEW_COLUMNS && plan->columns < plan->lanes && plan->unit == 1 &&
-              plan->terms % plan->lanes == 0 && plan->problem->groups == 1;
+              plan->terms % plan->lanes == 0 && plan->groups == 1 && !plan->lanewise;
   plan->padded = taps_divide_up(plan->columns, plan->lanes) * plan->lanes;
   bool broad = wide && plan->padded > 2 * plan->lanes;
   plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
@@ -125,7 +186,7 @@ static bool may_merge(const conv_taps_t *plan) {
 /* Where an image's region is, and how the taps lie in it, or in the input. */
 static hr_status_t plan_offsets(hr_arena_t *arena, const conv_taps_t *plan, taps_phase_t *phase) {
   int spatial = plan->problem->spatial, kept = plan->merges ? spatial - 1 : spatial;
-  int64_t step = plan->terms;
+  int64_t step = plan->place;
   for (int d = spatial - 1; d >= 0; step *= phase->region[d--]) {
     phase->region[d] = (phase->axes[d].count - 1) * phase->axes[d].in_step + taps_span(&phase->axes[d]) + 1;
     phase->region_steps[d] = step;
@@ -155,7 +216,7 @@ static void plan_blocks(const conv_taps_t *plan, taps_phase_t *phase) {
   phase->lines = plan->problem->batch * phase->axes[0].count;
   int64_t results = plan->padded * plan->bytes;
   if (taps_piece(plan, phase) >= phase->terms) results /= 4; /* they are written once, and may go */
-  int64_t places = BLOCK_BYTES / (in_places * plan->terms * plan->in_bytes + results);
+  int64_t places = BLOCK_BYTES / (in_places * plan->place * plan->in_bytes + results);
   places = taps_least(taps_least(places, MOST_PLACES), TABLE_BYTES / (8 * (phase->taps + 1)));
   places = taps_most(places, LEAST_PLACES);
   phase->blocks = taps_divide_up(phase->lines, taps_most(1, places / phase->line_places));
@@ -169,10 +230,10 @@ static bool is_uneven(const conv_taps_t *plan) {
   for (int i = 0; i < plan->phase_count; i++) {
     const taps_phase_t *phase = &plan->phases[i];
     tiles += taps_divide_up(phase->lines * phase->line_places, plan->rows);
-    int64_t rounds = taps_divide_up(phase->blocks * plan->problem->groups, plan->workers);
+    int64_t rounds = taps_divide_up(phase->blocks * plan->groups, plan->workers);
     largest += rounds * taps_divide_up(phase->block_lines * phase->line_places, plan->rows);
   }
-  return largest * plan->workers > tiles * plan->problem->groups * 6 / 5 && plan->strips >= plan->workers;
+  return largest * plan->workers > tiles * plan->groups * 6 / 5 && plan->strips >= plan->workers;
 }
 
 static void plan_tasks(conv_taps_t *plan) {
@@ -186,7 +247,7 @@ static void plan_tasks(conv_taps_t *plan) {
   plan->parts = taps_divide_up(plan->strips, plan->part_strips);
   for (int i = 0; i < plan->phase_count; i++) {
     plan->phases[i].first_task = plan->tasks;
-    plan->tasks += plan->phases[i].blocks * plan->problem->groups * plan->parts;
+    plan->tasks += plan->phases[i].blocks * plan->groups * plan->parts;
   }
 }
 
@@ -196,8 +257,8 @@ static void plan_packed(conv_taps_t *plan) {
     phase->packed_at = plan->group_packed, phase->strip = phase->taps * phase->terms * plan->width;
     plan->group_packed += phase->strip * plan->strips;
   }
-  plan->packed_count = plan->group_packed * plan->problem->groups;
-  size_t starts = (size_t)(plan->phase_count * plan->problem->groups * plan->padded * plan->bytes);
+  plan->packed_count = plan->group_packed * plan->groups;
+  size_t starts = (size_t)(plan->phase_count * plan->groups * plan->padded * plan->bytes);
   plan->packed_bytes = (size_t)(plan->packed_count * plan->in_bytes);
   plan->starts_at = native_take(&plan->packed_bytes, plan->flips ? starts : 0);
 }
@@ -236,6 +297,14 @@ static int64_t rims_bytes(const conv_taps_t *plan, const taps_phase_t *phase) {
   return plan->merges && !plan->has_region ? rims * phase->taps * phase->terms * plan->in_bytes : 0;
 }
 
+/* The longest line of a region, as the input has it, and what vectors read past its end. */
+static size_t line_bytes(const conv_taps_t *plan) {
+  int64_t places = 0;
+  for (int i = 0; i < plan->phase_count; i++)
+    places = taps_most(places, plan->phases[i].region[plan->problem->spatial - 1]);
+  return (size_t)((places * plan->channels + 3 * plan->lanes) * plan->bytes);
+}
+
 /* In a worker's space. */
 static size_t place_block(conv_taps_t *plan) {
   size_t each = 0;
@@ -248,7 +317,7 @@ static size_t place_block(conv_taps_t *plan) {
     stretches = taps_most(stretches, stretches_of(plan, phase));
     line_live = taps_most(line_live, stretches_of(plan, phase) * (phase->taps + 1));
   }
-  plan->zeros_bytes = (size_t)(most_terms(plan) * plan->in_bytes);
+  plan->zeros_bytes = (size_t)(taps_most(most_terms(plan), plan->place) * plan->in_bytes);
   plan->zeros_at = native_take(&each, plan->zeros_bytes);
   plan->stretches_at = native_take(&each, (size_t)stretches * sizeof(taps_stretch_t));
   plan->lines_at = native_take(&each, (size_t)stretches * sizeof(tap_line_t));
@@ -259,6 +328,7 @@ static size_t place_block(conv_taps_t *plan) {
   plan->live_at = native_take(&each, (size_t)(pointers + rows) * sizeof(int32_t));
   plan->results_at = native_take(&each, (size_t)rows * sizeof(void *));
   plan->region_at = native_take(&each, (size_t)region);
+  plan->line_at = native_take(&each, plan->spread.sources ? line_bytes(plan) : 0);
   plan->copy_at = native_take(&each, plan->has_copy ? (size_t)(rows * plan->padded * plan->bytes) : 0);
   plan->narrow_at = native_take(&each, plan->narrows ? (size_t)(rows * plan->padded * plan->out_bytes) : 0);
   return each;
@@ -283,21 +353,25 @@ static bool has_form(const conv_problem_t *p) {
   return p->kind != CONV_WEIGHTS && taps <= MOST_TAPS && (p->kind == CONV_FORWARD || phases <= MOST_PHASES);
 }
 
-/* Groups that do not fill vectors, and places with hardly any terms, are better done in other ways. */
+/* Places with hardly any terms, and much work on groups that do not fill vectors, are better done in other ways. */
 static bool is_worthwhile(const conv_taps_t *plan) {
-  return most_terms(plan) >= LEAST_TERMS && (plan->problem->groups == 1 || plan->columns > plan->lanes);
+  if (plan->lanewise) return true;
+  int64_t least = plan->problem->flops < SPARSE_FLOPS ? plan->lanes / 2 : plan->lanes;
+  return most_terms(plan) >= LEAST_TERMS && (plan->groups == 1 || plan->columns >= least);
 }
 
 hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits) {
   *out_fits = false;
   if (!has_form(plan->problem)) return NULL;
   plan_sides(plan);
+  join_groups(plan);
   if (!plan_types(plan)) return NULL;
   plan_tiles(plan);
   HR_TRY(plan_phases(arena, plan));
-  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && may_merge(plan);
+  plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && !plan->lanewise && may_merge(plan);
   bool in_row = plan->from.inner == 1 && plan->from.spatial[plan->problem->spatial - 1] == plan->terms;
   plan->has_region = plan->merges ? !in_row : plan->from.inner != 1;
+  if (plan->lanewise) HR_TRY(plan_spread(arena, plan));
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
   *out_fits = is_worthwhile(plan);
   if (!*out_fits) return NULL;
