@@ -1,129 +1,9 @@
-#!/usr/bin/env python3
-"""Writes random HLO programs that are valid by construction: random_programs.py SEED [exact|rounding|types] > p.hlo
-
-The same seed gives the same program. `exact` programs have no operation whose result may change when sums are made in
-another order or powers become products, so all engines and passes must give the same bits. `rounding` programs have
-those too, and none that makes a jump of a small difference (comparisons, rounding to integers). `types` programs are
-exact ones that also have complex numbers, floats of 8 bits and fewer, and integers of 4 bits and fewer."""
-import random
-import sys
-
-INTS = ["s32", "u32", "s8", "u8", "s64", "u16"]
-FLOATS = ["f32", "f32", "f64", "bf16", "f16"]
-BITS = {"pred": 1, "s8": 8, "u8": 8, "u16": 16, "s32": 32, "u32": 32, "s64": 64,
-        "bf16": 16, "f16": 16, "f32": 32, "f64": 64}
-FEW_BITS = ["s4", "u4", "s2", "u2"]
-NARROW = ["f8e4m3fn", "f8e5m2", "f8e4m3b11fnuz", "f8e5m2fnuz", "f8e3m4", "f4e2m1fn"]
-COMPLEX = ["c64", "c64", "c128"]
-BITS.update({"s4": 4, "u4": 4, "s2": 2, "u2": 2, "f4e2m1fn": 4, "c64": 64, "c128": 128}, **{t: 8 for t in NARROW[:-1]})
-SIZES = [1, 1, 2, 3, 4, 5, 8]
+"""Programs of plain operations, on small arrays of all types."""
+from computation import (BITS, COMPLEX, FEW_BITS, FLOATS, INTS, NARROW, Computation, braces, product, shape_text)
 
 
-class Value:
-    def __init__(self, name, dtype, dims):
-        self.name, self.dtype, self.dims = name, dtype, tuple(dims)
-
-    def text(self):
-        return shape_text(self.dtype, self.dims)
-
-
-def shape_text(dtype, dims):
-    return f"{dtype}[{','.join(map(str, dims))}]"
-
-
-def braces(numbers):
-    return "{" + ",".join(map(str, numbers)) + "}"
-
-
-def product(numbers):
-    result = 1
-    for n in numbers:
-        result *= n
-    return result
-
-
-class Computation:
-    """A body that is being written: lines, and the arrays that later instructions may use."""
-
-    def __init__(self, program, name):
-        self.program, self.name, self.rng = program, name, program.rng
-        self.lines, self.values, self.count = [], [], 0
-
-    # --- writing ---
-
-    def emit(self, dtype, dims, text, keep=True):
-        self.count += 1
-        value = Value(f"v{self.count}", dtype, dims)
-        self.lines.append(f"  {value.name} = {value.text()} {text}")
-        if keep:
-            self.values.append(value)
-        return value
-
-    def emit_raw(self, shape, text):
-        self.count += 1
-        self.lines.append(f"  v{self.count} = {shape} {text}")
-        return f"v{self.count}"
-
-    def close(self, root):
-        """Ends with a copy-free root: the last line that defines `root` is marked."""
-        for i, line in enumerate(self.lines):
-            if line.startswith(f"  {root} = "):
-                self.lines[i] = "  ROOT " + line[2:]
-        self.program.done.append(f"{self.name} {{\n" + "\n".join(self.lines) + "\n}\n")
-
-    # --- choosing ---
-
-    def pick(self, wanted=lambda v: True):
-        found = [v for v in self.values if wanted(v)]
-        return self.rng.choice(found[-12:] if self.rng.random() < 0.7 else found) if found else None
-
-    def pick_like(self, like):
-        """Another array of the same type and sizes: there already, or a constant."""
-        other = self.pick(lambda v: v.dtype == like.dtype and v.dims == like.dims)
-        if other is not None and self.rng.random() < 0.7:
-            return other
-        return self.fill(like.dtype, like.dims)
-
-    def number(self, dtype):
-        rng = self.rng
-        if dtype in COMPLEX:
-            return f"({rng.choice(['0', '1', '-1', '0.5', '3'])}, {rng.choice(['0', '1', '-2', '0.25'])})"
-        if dtype in NARROW:
-            return rng.choice(["0", "1", "-1", "2", "0.5", "-0.5", "3", "4", "1.5"])
-        if dtype in FEW_BITS:
-            return rng.choice(["0", "1", "1"] + (["-1", "-2"] if dtype[0] == "s" else ["3", "2"]))
-        if dtype == "pred":
-            return rng.choice(["true", "false"])
-        if dtype in FLOATS:
-            plain = ["0", "-0", "1", "-1", "2", "0.5", "-0.25", "3", "4", "1.5", "0.1"]
-            return rng.choice(plain + (["inf", "-inf", "nan", "1e-40"] if self.program.exact and dtype != "f16" else []))
-        low = 0 if dtype.startswith("u") else -3
-        if rng.random() < 0.15:
-            bits = BITS[dtype] - (dtype[0] == "s")
-            return str(rng.choice([2 ** bits - 1, 0 if dtype[0] == "u" else -2 ** bits]))
-        return str(rng.choice([0, 1, 1, 2, 4, 7, low, max(low, -1), 31 if BITS[dtype] > 8 else 5]))
-
-    def constant(self, dtype, dims=()):
-        def nest(sizes):
-            if not sizes:
-                return self.number(dtype)
-            return "{" + ", ".join(nest(sizes[1:]) for _ in range(sizes[0])) + "}"
-        return self.emit(dtype, dims, f"constant({nest(list(dims))})")
-
-    def fill(self, dtype, dims):
-        if product(dims) <= 12 and self.rng.random() < 0.3:
-            return self.constant(dtype, dims)
-        scalar = self.constant(dtype)
-        return self.emit(dtype, dims, f"broadcast({scalar.name}), dimensions={{}}") if dims else scalar
-
-    def random_dims(self, most=64):
-        for _ in range(20):
-            dims = [self.rng.choice(SIZES) for _ in range(self.rng.choice([0, 1, 1, 2, 2, 3, 4]))]
-            if product(dims) <= most:
-                return dims
-        return [2]
-
-    # --- operations: each adds something, or nothing where no operand fits ---
+class PlainComputation(Computation):
+    often = ["op_unary", "op_binary", "op_binary", "op_compare", "op_select", "op_broadcast", "op_reshape"]
 
     def op_unary(self):
         x = self.pick()
@@ -212,8 +92,8 @@ class Computation:
             return
         dims, where = list(x.dims), list(range(len(x.dims)))
         for _ in range(self.rng.choice([1, 1, 2])):
-            at, size = self.rng.randint(0, len(dims)), self.rng.choice(SIZES)
-            if product(dims) * size <= 128:
+            at, size = self.rng.randint(0, len(dims)), self.rng.choice(self.program.sizes)
+            if product(dims) * size <= self.program.most:
                 dims.insert(at, size)
                 where = [w + (w >= at) for w in where]
         self.emit(x.dtype, dims, f"broadcast({x.name}), dimensions={braces(where)}")
@@ -266,7 +146,7 @@ class Computation:
                 all(a == b for d, (a, b) in enumerate(zip(v.dims, x.dims)) if d != along)]
         parts = [x] + [self.rng.choice(fits) for _ in range(self.rng.choice([0, 1, 1, 2]))]
         total = sum(p.dims[along] for p in parts)
-        if total > 24:
+        if total > self.program.longest:
             return
         dims = [total if d == along else s for d, s in enumerate(x.dims)]
         self.emit(x.dtype, dims, f"concatenate({', '.join(p.name for p in parts)}), dimensions={{{along}}}")
@@ -292,11 +172,11 @@ class Computation:
         for size in x.dims:
             low, high, interior = self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0, 1, -1]), self.rng.choice([0, 0, 1])
             new = size + (size - 1) * interior + low + high
-            if new < 1 or new > 12:
+            if new < 1 or new > self.program.longest // 2:
                 low, high, interior, new = 0, 0, 0, size
             edges.append(f"{low}_{high}_{interior}")
             dims.append(new)
-        if product(dims) <= 256:
+        if product(dims) <= 2 * self.program.most:
             self.emit(x.dtype, dims, f"pad({x.name}, {value.name}), padding={'x'.join(edges)}")
 
     def op_iota(self):
@@ -364,7 +244,7 @@ class Computation:
     def op_convolution(self):
         if self.program.exact:
             return
-        rng, batch, size, features, out = self.rng, 2, rng_size(self.rng), 3, 2
+        rng, batch, size, features, out = self.rng, 2, self.rng.choice([2, 3, 4]), 3, 2
         layout = rng.choice(["b01f_01io->b01f", "bf01_oi01->bf01", "b01f_01oi->bf01"])
         window = rng.choice([1, 1, 2, 3, size])
         pads = [rng.choice([0, 0, 1]) if window > 1 else 0 for _ in range(2)]
@@ -453,7 +333,7 @@ class Computation:
         if self.program.depth > 2:
             return
         args = [self.pick() for _ in range(self.rng.choice([1, 2, 3]))]
-        body = self.program.open("called")
+        body = self.open("called")
         for k, arg in enumerate(args):
             body.emit(arg.dtype, arg.dims, f"parameter({k})")
         body.fill_with_ops(6)
@@ -468,7 +348,7 @@ class Computation:
         args, names = [self.pick(), self.pick()], []
         result = self.pick()
         for arg in args:
-            body = self.program.open("branch")
+            body = self.open("branch")
             param = body.emit(arg.dtype, arg.dims, "parameter(0)")
             body.fill_with_ops(5)
             root = body.pick(lambda v: v.dtype == result.dtype and v.dims == result.dims)
@@ -494,7 +374,7 @@ class Computation:
         start, step = rng.choice([0, 0, 3]), rng.choice([1, 1, 2])
         state = [("s32", ())] * counters + [(p.dtype, p.dims) for p in parts]
         shape = "(" + ", ".join(shape_text(*s) for s in state) + ")"
-        body = self.program.open("body")
+        body = self.open("body")
         param = body.emit_raw(shape, "parameter(0)")
         reads = [body.emit(d, s, f"get-tuple-element({param}), index={k}") for k, (d, s) in enumerate(state)]
         one = body.emit("s32", (), f"constant({step})", keep=False)
@@ -508,7 +388,7 @@ class Computation:
             nexts.append(found)
         body.close(body.emit_raw(shape, f"tuple({', '.join(n.name for n in nexts)})"))
         self.program.depth -= 1
-        test = self.program.open("condition")
+        test = self.open("condition")
         param = test.emit_raw(shape, "parameter(0)")
         count = test.emit("s32", (), f"get-tuple-element({param}), index=0")
         limit = test.emit("s32", (), f"constant({start + trips * step})")
@@ -524,54 +404,3 @@ class Computation:
         for k, (dtype, dims) in enumerate(state):
             if rng.random() < 0.6:
                 self.emit(dtype, dims, f"get-tuple-element({loop}), index={k}")
-
-    def fill_with_ops(self, count):
-        names = [name for name in dir(self) if name.startswith("op_")]
-        plain = ["op_unary", "op_binary", "op_binary", "op_compare", "op_select", "op_broadcast", "op_reshape"]
-        for _ in range(count):
-            getattr(self, self.rng.choice(names + plain))()
-
-
-def rng_size(rng):
-    return rng.choice([2, 3, 4])
-
-
-class Program:
-    def __init__(self, seed, exact, has_types):
-        self.rng, self.exact, self.has_types = random.Random(seed), exact, has_types
-        self.done, self.bodies, self.opened, self.depth = [], {}, 0, 0
-
-    def open(self, name):
-        self.opened += 1
-        self.depth += 1
-        return Computation(self, f"{name}_{self.opened}")
-
-    def scalar_body(self, op, dtype):
-        name = f"{op}_{dtype}"
-        if name not in self.bodies:
-            self.bodies[name] = True
-            line = f"ROOT c = pred[] compare(a, b), direction=LT" if op == "less" else f"ROOT c = {dtype}[] {op}(a, b)"
-            self.done.append(f"{name} {{\n  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n  {line}\n}}\n")
-        return name
-
-    def text(self, seed):
-        entry = Computation(self, "ENTRY main")
-        for k in range(self.rng.choice([1, 2, 3])):
-            more = NARROW + FEW_BITS + COMPLEX if self.has_types else []
-            dtype = self.rng.choice(INTS[:4] + FLOATS[:3] + ["f32", "f32"] + more)
-            entry.emit(dtype, entry.random_dims(), f"parameter({k})")
-        entry.fill_with_ops(self.rng.choice([5, 15, 40]))
-        results = self.rng.sample(entry.values, min(len(entry.values), self.rng.choice([1, 2, 4])))
-        shape = "(" + ", ".join(r.text() for r in results) + ")"
-        entry.close(entry.emit_raw(shape, f"tuple({', '.join(r.name for r in results)})"))
-        return f"HloModule random_{seed}\n\n" + "\n".join(self.done)
-
-
-def main():
-    seed = int(sys.argv[1])
-    kind = sys.argv[2] if len(sys.argv) > 2 else "exact"
-    sys.stdout.write(Program(seed, kind != "rounding", kind == "types").text(seed))
-
-
-if __name__ == "__main__":
-    main()

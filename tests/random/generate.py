@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Writes random HLO programs that are valid by construction: generate.py SEED [KIND] > p.hlo
+
+The same seed gives the same program. Kinds:
+  exact     plain operations, none whose result may change when sums are made in another order or powers become
+            products, so all engines and passes must give the same bits
+  rounding  those too, and none that makes a jump of a small difference (comparisons, rounding to integers)
+  types     exact ones that also have complex numbers, floats of 8 bits and fewer, and integers of 4 bits and fewer
+  patterns  what JAX makes of array programs: loops, pieces, reductions, sorts, products; to the bit
+  smooth    patterns with functions and sums of any floats; none that makes a jump of a small difference"""
+import sys
+
+from computation import Program
+from pattern_programs import PatternComputation, PatternProgram
+from plain_programs import PlainComputation
+
+KINDS = {
+    "exact": lambda seed: Program(seed, True).text(PlainComputation),
+    "rounding": lambda seed: Program(seed, False).text(PlainComputation),
+    "types": lambda seed: Program(seed, True, True).text(PlainComputation),
+    "patterns": lambda seed: PatternProgram(seed, True).text(PatternComputation),
+    "smooth": lambda seed: PatternProgram(seed, False).text(PatternComputation),
+}
+TO_THE_BIT = ("exact", "types", "patterns")
+
+
+def program(seed, kind):
+    return KINDS[kind](seed)
+
+
+def main():
+    sys.stdout.write(program(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "exact"))
+
+
+if __name__ == "__main__":
+    main()
