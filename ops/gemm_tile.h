@@ -23,7 +23,7 @@ typedef struct TILES_NAME(place) {
 /* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. `keep`: NULL,
  * or where b is packed on the way, for the next rows of a. */
 TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
-                                           const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *keep, TILES_REAL *c) {
+                                           const TILES_REAL *a, const TILES_REAL *b, int64_t ahead, TILES_REAL *keep, TILES_REAL *c) {
   TILES_NAME(acc) sums[8][16] = {0};
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)
@@ -33,6 +33,9 @@ TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
     TILES_NAME(acc) line[16];
 #pragma GCC unroll 16
     for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)b)[v];
+    if (ahead)
+#pragma GCC unroll 16
+      for (int v = 0; v < vecs; v++) __builtin_prefetch(b + ahead + v * LANES);
     if (keep) {
 #pragma GCC unroll 16
       for (int v = 0; v < vecs; v++) {
@@ -61,5 +64,5 @@ TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode,
 
 TILES_INLINE void TILES_NAME(tile)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
                                    const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {
-  TILES_NAME(tile_keeping)(rows, vecs, mode, at, a, b, NULL, c);
+  TILES_NAME(tile_keeping)(rows, vecs, mode, at, a, b, 0, NULL, c);
 }

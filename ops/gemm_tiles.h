@@ -285,7 +285,7 @@ TILES_TARGET static void TILES_NAME(pack_rows2)(gemm_mode_t mode, const TILES_NA
                                                 TILES_REAL *c) {
   TILES_NAME(place_t) there = *at;
   there.b_row = plain->row;
-  TILES_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &there, a, plain->b, b, c);
+  TILES_NAME(tile_keeping)(BLOCK_ROWS, 2, mode, &there, a, plain->b, 0, b, c);
 }
 
 /* Rows of a block against a strip of `columns` columns. */

@@ -25,6 +25,7 @@ typedef struct dot_small_job {
   void *c;
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col, c_row; /* steps in elements; columns of c are dense */
+  int64_t depth, ahead; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
 } dot_small_job_t;
 
 #define TILES_FILE "ops/native_dot_tiles.h"
@@ -115,10 +116,32 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 
 #define TINY_PRODUCTS 20000 /* of f32: below this a library's call costs more than it saves */
 #define THIN_ROWS 16
+#define THIN_ROWS_OF_LARGE 48 /* packing writes as much as it reads */
 #define FEW_ROWS 3 /* fewer are read faster than b is packed */
 #define TINY 4 /* terms and columns */
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* of a worker's share */
+
+#define LARGE_BYTES (1 << 20) /* the right matrix comes out of memory */
+#define WIDE_ROWS 4           /* at most, for wide strips of b */
+#define LARGE_TERMS 64
+#define AHEAD_TERMS 48
+#define AHEAD_BYTES 512
+
+static bool is_large(const dot_problem_t *p) {
+  return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
+}
+
+/* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where they are, else some of
+ * its rows from end to end. */
+static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
+  job->depth = p->k, job->ahead = 0;
+  if (p->m == 1 || !is_large(p)) return;
+  if (p->m <= WIDE_ROWS)
+    job->ahead = AHEAD_TERMS * job->b_row;
+  else
+    job->depth = LARGE_TERMS, job->ahead = AHEAD_BYTES / p->types.element_bytes;
+}
 
 /* False: no form fits. */
 static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_loop) {
@@ -140,7 +163,8 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
   } else if (b->col_step != 1 && b->row_step == 1 && a->col_step == 1 && tiny) {
     *out_loop = LOOP_PAIRS, plan->units = p->m;
   } else {
-    return b->col_step == 1 && (p->m <= THIN_ROWS || tiny);
+    plan_reading(p, &plan->job);
+    return b->col_step == 1 && (p->m <= (is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS) || tiny);
   }
   return true;
 }

@@ -55,18 +55,19 @@ TILES_TARGET static void TILES_NAME(rest)(int64_t rows, int64_t columns, const d
 
 /* All rows for `vecs` vectors of columns. */
 #define STRIP(VECS, ROWS)                                                                                       \
-  TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, const TILES_REAL *a,             \
-                                                   const TILES_REAL *b, TILES_REAL *c) {                        \
+  TILES_TARGET static void TILES_NAME(strip##VECS)(const dot_small_job_t *job, gemm_mode_t mode,                \
+                                                   const TILES_REAL *a, const TILES_REAL *b, TILES_REAL *c) {   \
+    if (mode == GEMM_SUBTRACT) __builtin_unreachable();                                                         \
     const TILES_NAME(place_t) at = {job->k, job->a_row, job->a_col, job->b_row, job->c_row};                    \
     int64_t left = job->m;                                                                                      \
     for (; left >= ROWS; left -= ROWS, a += ROWS * job->a_row, c += ROWS * job->c_row)                          \
-      TILES_NAME(tile)(ROWS, VECS, GEMM_SET, &at, a, b, c);                                                     \
+      TILES_NAME(tile_keeping)(ROWS, VECS, mode, &at, a, b, job->ahead, NULL, c);                               \
     for (; left >= 4 && ROWS > 4; left -= 4, a += 4 * job->a_row, c += 4 * job->c_row)                          \
-      TILES_NAME(tile)(4, VECS, GEMM_SET, &at, a, b, c);                                                        \
+      TILES_NAME(tile_keeping)(4, VECS, mode, &at, a, b, job->ahead, NULL, c);                                  \
     for (; left >= 2 && ROWS > 2; left -= 2, a += 2 * job->a_row, c += 2 * job->c_row)                          \
-      TILES_NAME(tile)(2, VECS, GEMM_SET, &at, a, b, c);                                                        \
+      TILES_NAME(tile_keeping)(2, VECS, mode, &at, a, b, job->ahead, NULL, c);                                  \
     for (; left >= 1; left--, a += job->a_row, c += job->c_row)                                                 \
-      TILES_NAME(tile)(1, VECS, GEMM_SET, &at, a, b, c);                                                        \
+      TILES_NAME(tile_keeping)(1, VECS, mode, &at, a, b, job->ahead, NULL, c);                                  \
   }
 #if TILES_SUMS == 16
 STRIP(16, 1)
@@ -81,15 +82,14 @@ STRIP(2, 4)
 #endif
 STRIP(1, 8)
 
-/* Columns [begin, end) of the product of a with rows of b that are dense. Few rows: wide strips, so that long stretches
- * of b are read; many: narrow ones, which use every element of b more often. */
-TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  const TILES_REAL *a = job->a, *b = (const TILES_REAL *)job->b + begin;
-  TILES_REAL *c = (TILES_REAL *)job->c + begin;
-  int64_t left = end - begin;
+/* Whole vectors of columns. Few rows: wide strips, so that long stretches of b are read; many: narrow ones, which use
+ * every element of b more often. Gives how many columns are left. */
+TILES_TARGET static int64_t TILES_NAME(strips)(const dot_small_job_t *job, gemm_mode_t mode, int64_t left) {
+  const TILES_REAL *a = job->a, *b = job->b;
+  TILES_REAL *c = job->c;
 #define STRIPS(VECS, MAX_ROWS)                                                                                   \
   for (; left >= VECS * LANES && job->m <= MAX_ROWS; left -= VECS * LANES, b += VECS * LANES, c += VECS * LANES) \
-    TILES_NAME(strip##VECS)(job, a, b, c);
+    TILES_NAME(strip##VECS)(job, mode, a, b, c);
 #if TILES_SUMS == 16
   STRIPS(16, 1)
   STRIPS(6, 4)
@@ -99,7 +99,22 @@ TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t
   STRIPS(2, INT64_MAX)
   STRIPS(1, INT64_MAX)
 #undef STRIPS
-  if (left) TILES_NAME(rest)(job->m, left, job, a, b, c);
+  return left;
+}
+
+/* Columns [begin, end) of the product of a with rows of b that are dense, `depth` of them at a time. */
+TILES_TARGET static void TILES_NAME(columns)(const dot_small_job_t *job, int64_t begin, int64_t end) {
+  const TILES_REAL *a = job->a, *b = (const TILES_REAL *)job->b + begin;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin;
+  int64_t left = 0;
+  for (int64_t p = 0; p < job->k; p += job->depth) {
+    dot_small_job_t some = *job;
+    some.k = job->k - p < job->depth ? job->k - p : job->depth;
+    some.a = a + p * job->a_col, some.b = b + p * job->b_row, some.c = c;
+    left = TILES_NAME(strips)(&some, p ? GEMM_ADD : GEMM_SET, end - begin);
+  }
+  int64_t done = end - begin - left;
+  if (left) TILES_NAME(rest)(job->m, left, job, a, b + done, c + done);
 }
 
 /* The lanes of x, added up until those of 16 bytes are left: halves to halves, so that no long chain waits. */
