@@ -58,8 +58,7 @@ bool loop_is_easy(const hlo_instr_t *instr) {
 static bool constant_at_start(const loop_t *loop, const hlo_instr_t *instr, int64_t *out_value) {
   int k = loop_element_read(instr);
   const hlo_instr_t *value = k < 0 ? instr : loop_init_known(loop, k);
-  return value && hlo_shape_is_scalar(value->shape) && hr_dtype_is_integer(value->shape->dtype) &&
-         pass_splat_int(value, out_value);
+  return value && hr_dtype_is_integer(value->shape->dtype) && pass_splat_int(value, out_value);
 }
 
 static bool is_steady(const loop_t *loop, const hlo_instr_t *instr) {
@@ -67,8 +66,7 @@ static bool is_steady(const loop_t *loop, const hlo_instr_t *instr) {
   return k < 0 || loop_is_invariant(loop, k);
 }
 
-/* Is the next value of element k the last one and a constant? */
-static bool find_step(const loop_t *loop, int k, int64_t *out_step) {
+bool loop_find_step(const loop_t *loop, int k, int64_t *out_step) {
   const hlo_instr_t *next = loop->next->operands[k];
   if (next->op != HLO_ADD) return false;
   for (int j = 0; j < 2; j++) {
@@ -87,7 +85,7 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
     int direction = hlo_attr_enum(test, HLO_ATTR_DIRECTION);
     loop_counter_t counter = {.index = loop_element_read(read)};
     int64_t end;
-    if (counter.index < 0 || !find_step(loop, counter.index, &counter.step) || !is_steady(loop, limit) ||
+    if (counter.index < 0 || !loop_find_step(loop, counter.index, &counter.step) || !is_steady(loop, limit) ||
         !constant_at_start(loop, limit, &end) || !constant_at_start(loop, read, &counter.start))
       continue;
     counter.trips = op_turns(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, counter.start,

@@ -34,6 +34,8 @@ typedef struct loop_counter {
   int64_t start, step, trips;
 } loop_counter_t;
 bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter);
+/* Does element k go up by the same known number each turn? */
+bool loop_find_step(const loop_t *loop, int k, int64_t *out_step);
 
 /* Marks, by id, what the marked instructions of a computation need, parameters apart. */
 void loop_want_needs(const hlo_computation_t *computation, bool *wanted);

@@ -44,6 +44,15 @@ static pass_range_t range_of_remainder(pass_range_t a, pass_range_t by) {
 }
 
 static pass_range_t range_at(const question_t *question, const hlo_instr_t *instr, int depth);
+static int compared_at(const question_t *question, const hlo_instr_t *compare, int depth);
+
+/* Of both choices, unless one is always taken. */
+static pass_range_t range_of_choice(const question_t *question, const hlo_instr_t *select, const pass_range_t *of,
+                                    int depth) {
+  int taken = depth && select->operands[0]->op == HLO_COMPARE ? compared_at(question, select->operands[0], depth) : -1;
+  if (taken >= 0) return of[taken ? 1 : 2];
+  return (pass_range_t){least(of[1].low, of[2].low), most(of[1].high, of[2].high)};
+}
 
 /* Beyond the type's where it may wrap or is not known. */
 static pass_range_t range_of_operation(const question_t *question, const hlo_instr_t *instr, int depth) {
@@ -60,7 +69,7 @@ static pass_range_t range_of_operation(const question_t *question, const hlo_ins
     case HLO_MAXIMUM: return higher(of[0], of[1]);
     case HLO_MINIMUM: return lower(of[0], of[1]);
     case HLO_CLAMP: return lower(higher(of[0], of[1]), of[2]);
-    case HLO_SELECT: return (pass_range_t){least(of[1].low, of[2].low), most(of[1].high, of[2].high)};
+    case HLO_SELECT: return range_of_choice(question, instr, of, depth);
     case HLO_REMAINDER: return range_of_remainder(of[0], of[1]);
     default: return nothing;
   }
@@ -94,9 +103,19 @@ static int always(int direction, pass_range_t a, pass_range_t b) {
   }
 }
 
-int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context) {
-  const question_t question = {known, context};
+static int compared_at(const question_t *question, const hlo_instr_t *compare, int depth) {
   if (!is_signed(compare->operands[0]) || hlo_shape_is_dynamic(compare->shape)) return -1;
-  return always(hlo_attr_enum(compare, HLO_ATTR_DIRECTION), range_at(&question, compare->operands[0], DEPTH_MOST),
-                range_at(&question, compare->operands[1], DEPTH_MOST));
+  return always(hlo_attr_enum(compare, HLO_ATTR_DIRECTION), range_at(question, compare->operands[0], depth),
+                range_at(question, compare->operands[1], depth));
+}
+
+int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context) {
+  return compared_at(&(question_t){known, context}, compare, DEPTH_MOST);
+}
+
+bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context, pass_range_t *out_range) {
+  if (!hlo_shape_is_array(instr->shape) || !is_signed(instr)) return false;
+  pass_range_t type = range_of_type(instr->shape->dtype);
+  *out_range = range_at(&(question_t){known, context}, instr, DEPTH_MOST);
+  return out_range->low > type.low || out_range->high < type.high;
 }

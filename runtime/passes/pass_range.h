@@ -14,6 +14,9 @@ typedef struct pass_range {
 /* Whether the caller knows more of an instruction than it says itself, and then what. */
 typedef bool (*pass_range_fn)(const void *context, const hlo_instr_t *instr, pass_range_t *out_range);
 
+/* All that is known of the values of an array of signed integers; false: no more than its type says. */
+bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context, pass_range_t *out_range);
+
 /* Of two arrays of signed integers, what a comparison of them always gives: 1, 0, or -1: that depends. `known` may be
  * NULL. */
 int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context);
