@@ -26,6 +26,7 @@ enum {
   LINES_BYTES = 128,           /* along the result's rows, where whole lines are written past the caches */
   ROW_BYTES = SIDE_BYTES + 64, /* of the buffer */
   MAX_ROWS = 128,              /* of the buffer */
+  SHORT_RUN_BYTES = 64,
   FAR_BYTES = 1 << 12,         /* rows so far apart, or a multiple, share few places of the first cache */
   GRAIN = 1 << 15 /* bytes that are worth a worker */
 };
@@ -38,7 +39,7 @@ struct native_transpose_plan {
   int64_t i_side, j_side;    /* of a square, elements */
   bool weaves, splits;       /* few streams instead of squares */
   loop_nest_t outer;         /* operands: 0 result, 1 operand; bytes */
-  int64_t units;             /* runs, or squares */
+  int64_t units;             /* runs, rows of short ones, or squares */
   int64_t bytes;
   bool streams;
   bool by_lines; /* past the caches, rows are whole lines, if the result begins with one */
@@ -274,8 +275,6 @@ static void copy_stream_planes(void *context, int64_t begin, int64_t end, int wo
 static void copy_run(char *to, const char *from, int64_t bytes, bool streams) {
   if (streams && (bytes >= 512 || (bytes | (int64_t)(uintptr_t)to) % 64 == 0))
     native_stream(to, from, bytes);
-  else if (bytes == 64)
-    memcpy(to, from, 64);
   else if (bytes == 128)
     memcpy(to, from, 128);
   else
@@ -293,6 +292,54 @@ static void copy_runs(void *context, int64_t begin, int64_t end, int worker) {
       copy_run(job->to + walk.at[0] + i * outer->row_strides[0], job->from + walk.at[1] + i * outer->row_strides[1],
                plan->run_bytes, plan->streams);
   if (plan->streams) native_stream_end();
+}
+
+/* `count` runs of `bytes`, in the result's order, each as `width` bytes: the next one goes over what is too much. */
+NATIVE_INLINE void copy_row_of_runs(char *to, const char *from, int64_t step, int64_t bytes, int64_t count,
+                                    int64_t width) {
+  for (int64_t i = 0; i < count; i++, to += bytes, from += step) memcpy(to, from, (size_t)width);
+}
+
+/* Rows of them, `apart` in the operand, as far as both arrays have so many bytes; the others as they are. */
+NATIVE_INLINE void copy_rows_of_runs(const native_transpose_plan_t *plan, char *to, const char *to_end,
+                                     const char *from, const char *from_end, int64_t rows, int64_t width) {
+  int64_t bytes = plan->run_bytes, step = plan->outer.row_strides[1], count = plan->outer.row_count;
+  int64_t apart = plan->outer.rank ? plan->outer.strides[1][plan->outer.rank - 1] : 0;
+  for (int64_t r = 0; r < rows; r++, to += count * bytes, from += apart)
+    if (to_end - to >= count * bytes + width && from_end - from >= (count - 1) * step + width)
+      copy_row_of_runs(to, from, step, bytes, count, width);
+    else
+      copy_row_of_runs(to, from, step, bytes, count, bytes);
+}
+
+NATIVE_INLINE void copy_runs_as(const transpose_job_t *job, int64_t begin, int64_t end, int64_t width) {
+  const native_transpose_plan_t *plan = job->plan;
+  const loop_nest_t *outer = &plan->outer;
+  loop_walk_t walk = loop_walk_at(outer, begin);
+  int64_t row_bytes = outer->row_count * plan->run_bytes;
+  for (int64_t row = begin; row < end;) {
+    int64_t rows = loop_walk_even(outer, &walk, end - row);
+    copy_rows_of_runs(plan, job->to + row * row_bytes, job->to + end * row_bytes, job->from + walk.at[1],
+                      job->from + plan->bytes, rows, width);
+    loop_walk_skip(outer, &walk, rows);
+    row += rows;
+  }
+}
+
+/* Runs of a vector or less. */
+NATIVE_CLONES
+static void copy_short_runs(void *context, int64_t begin, int64_t end, int worker) {
+  const transpose_job_t *job = context;
+  int64_t bytes = job->plan->run_bytes;
+  (void)worker;
+  if (bytes <= 8)
+    copy_runs_as(job, begin, end, 8);
+  else if (bytes <= 16)
+    copy_runs_as(job, begin, end, 16);
+  else if (bytes <= 32)
+    copy_runs_as(job, begin, end, 32);
+  else
+    copy_runs_as(job, begin, end, 64);
 }
 
 void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *plan, void *to, const void *from) {
@@ -409,12 +456,15 @@ static void sort_dims(transpose_dims_t *t) {
 
 static void plan_runs(native_transpose_plan_t *plan, transpose_dims_t *t, int64_t bytes) {
   int last = t->rank - 1;
-  plan->copy = copy_runs;
   plan->run_bytes = (last < 0 ? 1 : t->dims[last]) * bytes;
+  bool is_short = plan->run_bytes <= SHORT_RUN_BYTES;
+  plan->streams &= !is_short;
+  plan->copy = is_short ? copy_short_runs : copy_runs;
   plan->units = 1;
   if (last >= 0) drop_dim(t, last);
   if (plan->streams) sort_dims(t);
   plan_outer(plan, t, bytes);
+  if (is_short) plan->units = loop_row_total(&plan->outer);
 }
 
 hr_status_t native_transpose_plan_new(hr_arena_t *arena, int element_bytes, int rank, const int64_t *dims,

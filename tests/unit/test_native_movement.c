@@ -32,6 +32,15 @@ static void transposes(void) {
   }
 }
 
+/* Runs that are shorter than vectors. */
+static void transposes_of_short_runs(void) {
+  srand(7);
+  for (int64_t run = 1; run <= 70; run++) {
+    check_transpose(HR_U8, 4, (int64_t[]){3, 2 + run % 3, 171, run}, (int64_t[]){0, 2, 1, 3});
+    check_transpose(HR_BF16, 4, (int64_t[]){2, 61, 3, run}, (int64_t[]){2, 1, 0, 3});
+  }
+}
+
 /* Results that are written past the caches. */
 static void large_transposes(void) {
   srand(2);
@@ -169,6 +178,7 @@ static void blocks(void) {
 }
 
 CU_TestInfo suite_native_movement[] = {{"transposes", transposes},
+                                       {"transposes of short runs", transposes_of_short_runs},
                                        {"large transposes", large_transposes},
                                        {"slices and reversals", slices_and_reversals},
                                        {"broadcasts and concatenations", broadcasts_and_concatenations},
