@@ -147,12 +147,20 @@ static double size_of(const int64_t *sizes, int rank) {
   return size;
 }
 
+/* A window that goes on in steps without holes: patches of an image. */
+static bool has_steps(const conv_problem_t *forward) {
+  bool steps = false, holes = false;
+  for (int d = 0; d < forward->spatial; d++) steps |= forward->stride[d] > 1, holes |= forward->dilation[d] > 1;
+  return steps && !holes;
+}
+
 /* A forward convolution whose window is much larger than its result is better computed as what it most likely is: a
- * gradient of weights. Where the two are about as large it is one if there are more channels than entries of the batch,
- * read so. */
+ * gradient of weights. Where the two are about as large it is one if it has no steps, and there are more channels than
+ * entries of the batch, read so. */
 static bool is_gradient(const conv_labels_t *l, const conv_problem_t *forward) {
   double window = size_of(forward->window, forward->spatial), out = size_of(forward->out, forward->spatial);
   if (window > 4 * out || out > 4 * window) return window > out;
+  if (has_steps(forward)) return false;
   return l->lhs->dims[l->labels->lhs_batch] > l->lhs->dims[l->labels->lhs_feature];
 }
 

@@ -42,6 +42,24 @@ TILES_INLINE void TILES_NAME(add_own_tap)(int rows, int vecs, const tap_strip_t 
     }
 }
 
+/* Those of a tile of a line. */
+TILES_INLINE void TILES_NAME(add_own_line)(int rows, int vecs, const tap_strip_t *at, int64_t tap, const char *first,
+                                           TILES_NAME(acc) (*sums)[4]) {
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + tap * at->tap_step;
+  int64_t step = at->from_step, p = at->count;
+  do {
+    TILES_NAME(acc) line[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < vecs; v++) line[v] = ((const TILES_NAME(vec) *)weights)[v];
+    const char *from = first;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++, from += step)
+#pragma GCC unroll 4
+      for (int v = 0; v < vecs; v++) sums[r][v] += ((const TILES_NAME(vec) *)from)[v] * line[v];
+    weights += at->width, first += at->term_step * (int64_t)sizeof(TILES_REAL);
+  } while (--p);
+}
+
 /* The sums of a tile to where they belong. */
 TILES_INLINE void TILES_NAME(keep_sums)(int rows, int vecs, const tap_strip_t *at, TILES_REAL *const *results,
                                         TILES_NAME(acc) (*sums)[4]) {
@@ -92,6 +110,10 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
   TILES_REAL *results[8];
   for (int32_t t = 1; t <= live[0]; t++) {
     const char *first = from + at->offsets[live[t]] + at->first * (int64_t)sizeof(TILES_REAL);
+    if (own) {
+      TILES_NAME(add_own_line)(rows, vecs, at, live[t], first, sums);
+      continue;
+    }
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
@@ -105,16 +127,18 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
   TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
 }
 
-#define TILES_AS(NAME, ROWS, VECS, OWN)                                                                          \
-  TILES_TARGET static void TILES_NAME(NAME##_##ROWS##x##VECS)(const tap_strip_t *strip) {                       \
-    const tap_strip_t at = *strip;                                                                              \
-    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                            \
-      for (int64_t i = 0; i < line->tiles; i++)                                                                 \
-        TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, line->from + i * ROWS * at.from_step,         \
-                                line->to + i * ROWS * at.to_step);                                              \
-    for (int64_t i = 0; i < at.tiles; i++)                                                                      \
+#define TILES_AS(NAME, ROWS, VECS, OWN)                                                                           \
+  TILES_TARGET static void TILES_NAME(NAME##_##ROWS##x##VECS)(const tap_strip_t *strip) {                        \
+    const tap_strip_t at = *strip;                                                                               \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                             \
+      for (int64_t i = 0; i < line->tiles; i++) {                                                                \
+        int64_t row = tap_line_row(line, i, ROWS);                                                               \
+        TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, line->from + row * at.from_step,               \
+                                line->to + row * at.to_step);                                                    \
+      }                                                                                                          \
+    for (int64_t i = 0; i < at.tiles; i++)                                                                       \
       TILES_NAME(sum_pointed)(ROWS, VECS, OWN, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS, \
-                              at.results + i * ROWS);                                                           \
+                              at.results + i * ROWS);                                                            \
   }
 #define TILES(ROWS, VECS) TILES_AS(sum, ROWS, VECS, false)
 #if TILES_SUMS == 16
@@ -186,14 +210,15 @@ TILES_INLINE void TILES_NAME(sum_few_pointed)(int columns, const tap_strip_t *at
 TILES_INLINE void TILES_NAME(sum_few_in_line)(int columns, const tap_strip_t *at, const tap_line_t *line,
                                               int64_t tile) {
   TILES_NAME(acc) sums[4][4] = {0};
+  int64_t row = tap_line_row(line, tile, 4);
   TILES_REAL *results[4];
   const TILES_REAL *a[4];
   for (int32_t t = 1; t <= line->live[0]; t++) {
-    const char *first = line->from + tile * 4 * at->from_step + at->offsets[line->live[t]];
+    const char *first = line->from + row * at->from_step + at->offsets[line->live[t]];
     for (int r = 0; r < 4; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
     TILES_NAME(sum_terms)(4, columns, at, a, line->live[t], sums);
   }
-  for (int r = 0; r < 4; r++) results[r] = (TILES_REAL *)(line->to + (tile * 4 + r) * at->to_step);
+  for (int r = 0; r < 4; r++) results[r] = (TILES_REAL *)(line->to + (row + r) * at->to_step);
   TILES_NAME(keep_terms)(4, columns, results, sums);
 }
 

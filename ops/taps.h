@@ -6,13 +6,17 @@
 #include "ops/native_transpose.h"
 
 /* Tiles of results that follow each other and have the same taps: what their first one reads, where it is, and how many
- * taps and which. */
+ * taps and which. The last tile starts with row `last`: some of its results may be those of the tile before, made
+ * again. */
 typedef struct tap_line {
   const char *from;
   char *to;
-  int64_t tiles;
+  int64_t tiles, last;
   const int32_t *live;
 } tap_line_t;
+static inline int64_t tap_line_row(const tap_line_t *line, int64_t tile, int64_t rows) {
+  return tile + 1 < line->tiles ? tile * rows : line->last;
+}
 
 /* A strip past the tiles of a block: some terms of each tap. Steps and terms in units, what products are made of: an
  * element, or several that fill 32 bits. */

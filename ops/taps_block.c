@@ -157,21 +157,25 @@ static const int32_t *live_of_line(const taps_block_t *block, const taps_stretch
   return live;
 }
 
-/* Whole tiles of those that meet no end need no pointers. */
-static void add_line(taps_block_t *block, taps_stretch_t *s) {
+/* Where the results of a stretch that are in its line end. If they are not added to, a last tile that is not whole takes
+ * some of the one before. */
+static int64_t line_end(const taps_block_t *block, const taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
-  int64_t tiles = (s->high - s->low) / plan->rows;
-  if (!tiles) return;
-  ((tap_line_t *)(block->space + plan->lines_at))[block->line_count] =
-      (tap_line_t){in_address(block, s) + s->low * s->in_step * plan->in_bytes,
-                   out_address(block, s) + s->low * out_step(block, s), tiles, live_of_line(block, s)};
-  block->line_count++;
+  int64_t count = s->high - s->low;
+  bool again = count >= plan->rows && taps_piece(plan, block->phase) >= block->phase->terms;
+  return s->low + (again ? count : count / plan->rows * plan->rows);
 }
 
-/* Where the results of a stretch that are in its line end. */
-static int64_t line_end(const taps_block_t *block, const taps_stretch_t *s) {
-  int64_t rows = block->run->plan->rows;
-  return s->low + (s->high - s->low) / rows * rows;
+/* Results of a stretch that meet no end need no pointers. */
+static void add_line(taps_block_t *block, taps_stretch_t *s) {
+  const conv_taps_t *plan = block->run->plan;
+  int64_t count = line_end(block, s) - s->low;
+  if (!count) return;
+  ((tap_line_t *)(block->space + plan->lines_at))[block->line_count] =
+      (tap_line_t){.from = in_address(block, s) + s->low * s->in_step * plan->in_bytes,
+                   .to = out_address(block, s) + s->low * out_step(block, s), .last = count - plan->rows,
+                   .tiles = taps_divide_up(count, plan->rows), .live = live_of_line(block, s)};
+  block->line_count++;
 }
 
 /* The results that are in no line; those at the same place of their stretches one after the other, as they have the
