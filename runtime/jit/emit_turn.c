@@ -166,9 +166,14 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   }
 }
 
+/* Rows are turned whose number is a power of two: loops that are one register may have any number of lanes. */
+static bool are_turned(const jit_emit_t *emit) {
+  return emit->lanes > 1 && !(emit->lanes & (emit->lanes - 1)) && !emit->mask;
+}
+
 LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
-  if (!band || emit->lanes == 1 || emit->mask) return NULL;
+  if (!band || !are_turned(emit)) return NULL;
   if (emit->place && emit->place->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)
