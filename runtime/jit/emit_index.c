@@ -1,5 +1,5 @@
-/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends on allows, and vectors
- * where they differ from lane to lane. */
+/* Indices of kernels as instructions: scalars, each term as far out of the loops as what it depends on allows, and
+ * vectors where they differ from lane to lane. */
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 

@@ -5,25 +5,20 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
-/* Where lane `lane` of a pair of vectors, whose lanes with and without the bit change places, comes from. */
-static int exchanged(int lanes, int bit, bool is_high, int lane) {
-  if (is_high) return lane & bit ? lanes + lane : lane + bit;
-  return lane & bit ? lanes + lane - bit : lane;
-}
+#define RUN_BITS 128 /* within which processors move lanes with least effort */
 
-/* Of vectors and lanes, this bit of their numbers changes places. Of the results, every lanes / stride-th lane comes
- * first, then those after them: a stride of as many as there are lanes leaves them where they are. */
-static void exchange(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int stride) {
+/* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers from the count of lanes
+ * on are b's. */
+static void step(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, const int *low,
+                 const int *high) {
   LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  LLVMValueRef low[JIT_MAX_LANES], high[JIT_MAX_LANES];
-  int together = lanes / stride;
-  for (int lane = 0; lane < lanes; lane++) {
-    int from = lane % together * stride + lane / together;
-    low[lane] = llvm()->ConstInt(i32, (uint64_t)exchanged(lanes, bit, false, from), false);
-    high[lane] = llvm()->ConstInt(i32, (uint64_t)exchanged(lanes, bit, true, from), false);
+  LLVMValueRef lows[JIT_MAX_LANES], highs[JIT_MAX_LANES];
+  for (int i = 0; i < lanes; i++) {
+    lows[i] = llvm()->ConstInt(i32, (uint64_t)low[i], false);
+    highs[i] = llvm()->ConstInt(i32, (uint64_t)high[i], false);
   }
-  LLVMValueRef take_low = llvm()->ConstVector(low, (unsigned)lanes);
-  LLVMValueRef take_high = llvm()->ConstVector(high, (unsigned)lanes);
+  LLVMValueRef take_low = llvm()->ConstVector(lows, (unsigned)lanes);
+  LLVMValueRef take_high = llvm()->ConstVector(highs, (unsigned)lanes);
   for (int k = 0; k < count; k++) {
     if (k & bit) continue;
     LLVMValueRef a = vectors[k], b = vectors[k + bit];
@@ -32,15 +27,40 @@ static void exchange(jit_code_t *code, LLVMValueRef *vectors, int count, int lan
   }
 }
 
-void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
-  for (int bit = 1; bit < count; bit *= 2) exchange(code, rows, count, count, bit, count);
+/* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of the bits of a
+ * lane's number in its run, the highest goes to the vector's, whose own becomes the lowest. */
+static void weave(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int run) {
+  int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
+  for (int i = 0; i < lanes; i++) {
+    low[i] = i / run * run + i % run / 2 + (i & 1 ? lanes : 0);
+    high[i] = low[i] + run / 2;
+  }
+  step(code, vectors, count, lanes, bit, low, high);
 }
 
-/* Vectors of several whole rows each, as many as a row has elements, become columns. The bits of a column's number,
- * which are the low ones of lanes, become those of vectors; what were those of vectors, the high ones of rows, are then
- * low ones of lanes, and the last exchange puts them in order. Wide elements, which move at less cost, come first. */
+/* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a run's number the
+ * lowest goes to the vector's, whose own becomes the highest. */
+static void part(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int run) {
+  int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
+  for (int i = 0; i < lanes; i++) {
+    low[i] = 2 * (i / run) * run + i % run; /* beyond a's lanes those of b go on */
+    high[i] = low[i] + run;
+  }
+  step(code, vectors, count, lanes, bit, low, high);
+}
+
+/* Bits within runs of 16 bytes, and of the runs' numbers: processors do each step at once. */
+void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
+  int run = RUN_BITS / jit_element_bits(llvm()->TypeOf(rows[0]));
+  if (run > count) run = count;
+  for (int bit = run / 2; bit; bit /= 2) weave(code, rows, count, count, bit, run);
+  for (int bit = run; bit < count; bit *= 2) part(code, rows, count, count, bit, run);
+}
+
+/* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a column's number,
+ * which are the low ones of lanes, become those of vectors. */
 static void turn_packed(jit_code_t *code, LLVMValueRef *vectors, int width, int lanes) {
-  for (int bit = width / 2; bit; bit /= 2) exchange(code, vectors, width, lanes, bit, bit == 1 ? width : lanes);
+  for (int bit = 1; bit < width; bit *= 2) part(code, vectors, width, lanes, bit, 1);
 }
 
 /* Shuffles of jit_emit_turned. */

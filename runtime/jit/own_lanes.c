@@ -214,6 +214,12 @@ static void select_order(own_code_t *code, own_value_t *instr) {
     select_order_of_bytes(code, instr);
 }
 
+/* Lanes of two in turn, of the lower or the upper half of each 128 bits. */
+static x86_opcode_t weaving(unsigned bits, bool is_upper) {
+  unsigned byte = bits == 64 ? 0x6c + is_upper : (bits == 32 ? 0x62 : bits == 16 ? 0x61 : 0x60) + 8 * is_upper;
+  return X86_OP(1, 1, bits == 64, byte);
+}
+
 /* Two vectors one behind the other. */
 static void select_join(own_code_t *code, own_value_t *instr) {
   const own_type_t *half = instr->args[0]->type;
@@ -221,8 +227,7 @@ static void select_join(own_code_t *code, own_value_t *instr) {
   int high = own_vector(code, instr->args[1], SCRATCH + 1), width = own_width_of(code, instr->type);
   unsigned bits = own_width(half);
   if (bits <= 64) { /* halves in turn, of which there is one */
-    unsigned byte = bits == 64 ? 0x6c : bits == 32 ? 0x62 : bits == 16 ? 0x61 : 0x60;
-    own_emit_registers(code, X86_OP(1, 1, bits == 64, byte), 0, to, low, high);
+    own_emit_registers(code, weaving(bits, false), 0, to, low, high);
   } else {
     own_emit_registers(code, X86_OP(1, 3, bits == 256, bits == 256 ? 0x1a : 0x18), width, to, low, high);
     x86_byte(&code->x, 1);
@@ -230,7 +235,57 @@ static void select_join(own_code_t *code, own_value_t *instr) {
   own_done(code, instr, to);
 }
 
-typedef enum shuffle { IS_SPLAT, IS_PART, IS_JOIN, IS_ORDER } shuffle_t;
+/* --- whole runs of 128 bits, and within them --------------------------------------------------------------------- */
+
+static unsigned lanes_of_run(const own_value_t *shuffle) { return 128 / shuffle->type->bits; }
+
+static bool has_runs(const own_value_t *shuffle, unsigned least_bits) {
+  const own_type_t *type = shuffle->type;
+  return type->lanes == shuffle->args[0]->type->lanes && own_width(type) >= least_bits && type->bits <= 64 &&
+         own_width(type) <= 512;
+}
+
+/* In each run, are they the lower (half 0) or upper (1) half's lanes of both in turn? */
+static bool weaves(const own_value_t *shuffle, unsigned half) {
+  unsigned run = lanes_of_run(shuffle), lanes = shuffle->type->lanes;
+  for (unsigned i = 0; i < lanes; i++) {
+    unsigned from = i / run * run + i % run / 2 + half * run / 2;
+    if (shuffle->lanes[i] != from + (i & 1 ? lanes : 0)) return false;
+  }
+  return true;
+}
+
+static bool is_woven(const own_value_t *shuffle) {
+  return has_runs(shuffle, 128) && (weaves(shuffle, 0) || weaves(shuffle, 1));
+}
+
+/* The lower half runs of the first vector, the upper half of the second. */
+static bool is_of_runs(const own_value_t *shuffle) {
+  if (!has_runs(shuffle, 256) || !moves_whole(shuffle, lanes_of_run(shuffle))) return false;
+  for (unsigned i = 0; i < shuffle->type->lanes; i++)
+    if ((shuffle->lanes[i] >= shuffle->type->lanes) != (i >= shuffle->type->lanes / 2)) return false;
+  return true;
+}
+
+static void select_in_three(own_code_t *code, own_value_t *instr, x86_opcode_t opcode) {
+  int to = own_result(code, instr, SCRATCH + 2), low = own_vector(code, instr->args[0], SCRATCH);
+  own_emit_registers(code, opcode, own_width_of(code, instr->type), to, low,
+                     own_vector(code, instr->args[1], SCRATCH + 1));
+  own_done(code, instr, to);
+}
+
+static void select_runs(own_code_t *code, own_value_t *instr) {
+  unsigned run = lanes_of_run(instr), count = instr->type->lanes / run, order = 0;
+  for (unsigned q = 0; q < count; q++)
+    order |= (unsigned)(instr->lanes[q * run] / run % count) << (count == 4 ? 2 : 1) * q;
+  int to = own_result(code, instr, SCRATCH + 2), low = own_vector(code, instr->args[0], SCRATCH);
+  int high = own_vector(code, instr->args[1], SCRATCH + 1);
+  own_emit_registers(code, X86_OP(1, 3, 0, 0x43), own_width_of(code, instr->type), to, low, high);
+  x86_byte(&code->x, order);
+  own_done(code, instr, to);
+}
+
+typedef enum shuffle { IS_SPLAT, IS_PART, IS_JOIN, IS_WOVEN, IS_OF_RUNS, IS_ORDER } shuffle_t;
 
 /* Can lanes that a shuffle takes from one of its first argument on be lowered? */
 static bool can_lower(const own_value_t *instr) {
@@ -246,7 +301,9 @@ static shuffle_t kind_of(const own_value_t *instr) {
   unsigned lanes = instr->type->lanes;
   if (is_all_first(instr)) return IS_SPLAT;
   if (lanes <= from->lanes && is_run(instr, instr->lanes[0], from->lanes) && can_lower(instr)) return IS_PART;
-  return lanes == 2 * from->lanes && is_run(instr, 0, lanes) ? IS_JOIN : IS_ORDER;
+  if (lanes == 2 * from->lanes && is_run(instr, 0, lanes)) return IS_JOIN;
+  if (own_is_truth(from)) return IS_ORDER;
+  return is_woven(instr) ? IS_WOVEN : is_of_runs(instr) ? IS_OF_RUNS : IS_ORDER;
 }
 
 static void select_part(own_code_t *code, own_value_t *instr) {
@@ -296,6 +353,8 @@ static void select_shuffle(own_code_t *code, own_value_t *instr) {
     case IS_SPLAT: select_splat(code, instr); return;
     case IS_PART: select_part(code, instr); return;
     case IS_JOIN: select_join(code, instr); return;
+    case IS_WOVEN: select_in_three(code, instr, weaving(instr->type->bits, weaves(instr, 1))); return;
+    case IS_OF_RUNS: select_runs(code, instr); return;
     default: select_order(code, instr);
   }
 }

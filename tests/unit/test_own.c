@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jit/code.h"
+#include "jit/emit_kernel.h"
 #include "jit/object_loader.h"
 #include "jit/own_ir.h"
 #include "unit.h"
@@ -269,6 +270,33 @@ static void test_orders(void) {
       for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits, 1);
 }
 
+/* As many rows as a vector has lanes, and lanes, change places. */
+static void try_turning(unsigned bits, unsigned lanes) {
+  static unsigned char in[64 * 64 * 8], out[64 * 64 * 8];
+  LLVMValueRef rows[64];
+  size_t bytes = bits / 8;
+  test_t test;
+  begin(&test);
+  LLVMTypeRef type = llvm()->VectorType(llvm()->IntTypeInContext(test.code.context, bits), lanes);
+  for (unsigned k = 0; k < lanes; k++) rows[k] = read_at(&test, type, k);
+  jit_emit_turned(&test.code, rows, (int)lanes);
+  for (unsigned k = 0; k < lanes; k++) write_at(&test, rows[k], k);
+  run_fn run = end(&test);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+  for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i * 37 + i / 256 + 11);
+  run(out, in, 0);
+  for (unsigned k = 0; k < lanes; k++)
+    for (unsigned i = 0; i < lanes; i++)
+      CU_ASSERT_EQUAL(memcmp(out + (k * lanes + i) * bytes, in + (i * lanes + k) * bytes, bytes), 0);
+  jit_object_unload(test.object);
+}
+
+static void test_turning(void) {
+  if (!own_is_able(jit_target_host())) return;
+  for (unsigned bits = 16; bits <= 64; bits *= 2)
+    for (unsigned lanes = 2; lanes <= 512 / bits; lanes *= 2) try_turning(bits, lanes);
+}
+
 /* --- vectors of all sizes ----------------------------------------------------------------------------------------- */
 
 static int64_t number_at(const void *numbers, unsigned bits, unsigned i) {
@@ -403,10 +431,10 @@ static void test_vectors_of_integers(void) {
       for (int knows_b = 0; knows_b < 2; knows_b++) try_numbers(builds[i], bits, knows_b);
 }
 
-/* --- lanes one by one, and bits counted ---------------------------------------------------------------------------- */
+/* --- lanes one by one, and bits counted --------------------------------------------------------------------------- */
 
-/* Lane k of the result is element 7 k + 3, modulo `lanes`, in all lanes but each third; there the result has k's, written
- * first. has_mask: else in all lanes. scatters: the other way round. */
+/* Lane k of the result is element 7 k + 3, modulo `lanes`; has_mask: nothing in each third lane. scatters: element
+ * 7 k + 3 of the result is lane k. */
 static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool has_mask, bool scatters) {
   char in[64 * 8], out[64 * 8];
   test_t test;
@@ -424,7 +452,8 @@ static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool 
   LLVMValueRef pointers = llvm()->BuildInBoundsGEP2(test.code.builder, element, array, &all, 1, "");
   LLVMTypeRef overloads[] = {type, llvm()->VectorType(pointer, lanes)};
   if (scatters) {
-    jit_intrinsic_of(&test.code, "llvm.masked.scatter", overloads, 2, (LLVMValueRef[]){value, pointers, align, mask}, 4);
+    LLVMValueRef arguments[] = {value, pointers, align, mask};
+    jit_intrinsic_of(&test.code, "llvm.masked.scatter", overloads, 2, arguments, 4);
   } else {
     LLVMValueRef arguments[] = {pointers, align, mask, llvm()->ConstNull(type)};
     write_at(&test, jit_intrinsic_of(&test.code, "llvm.masked.gather", overloads, 2, arguments, 4), 0);
@@ -534,6 +563,7 @@ CU_TestInfo suite_own[] = {
     {"more vectors than registers", test_many_vectors},
     {"more integers than registers", test_many_integers},
     {"orders of lanes", test_orders},
+    {"rows that are turned", test_turning},
     {"vectors of all sizes", test_all_sizes},
     {"lanes that are not known", test_unknown_lanes},
     {"vectors of integers", test_vectors_of_integers},
