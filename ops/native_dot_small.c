@@ -138,9 +138,10 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* of a worker's share */
 
-#define FEW_PAIRS 16
-#define PAIR_TERMS 256
-#define LARGE_BYTES (1 << 20) /* the right matrix comes out of memory */
+#define FEW_PAIRS 8
+#define PAIR_TERMS 512
+#define PAIR_BYTES (1 << 20) /* of the side that is read once */
+#define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
 #define LARGE_TERMS 64
 #define AHEAD_TERMS 48
@@ -153,7 +154,6 @@ static bool is_large(const dot_problem_t *p) {
 /* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where they are, else some of
  * its rows from end to end. */
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
-  job->depth = p->k, job->ahead = 0;
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
     job->ahead = AHEAD_TERMS * job->b_row;
@@ -172,7 +172,7 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
 /* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
-  bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > LARGE_BYTES && few <= FEW_PAIRS;
+  bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
   bool turned = p->b.row_step != 1;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
   if (turned && (!large || p->n > few || p->batch > 1)) return false;
@@ -224,7 +224,8 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->way = (dot_way_t){"loops", run_small};
   plan->problem = problem;
   if (problem->a.ordered || problem->b.ordered) return NULL;
-  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
+  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n,
+                                .depth = problem->k};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
