@@ -3,7 +3,7 @@
  *
  *   columns   rows of b are dense: a strip of b's columns at a time, all rows of a against it
  *   rows      rows of a are dense and b is one dense vector: a sum along each row
- *   pairs     rows of a and columns of b are dense, few of both: a sum for each row and column
+ *   pairs     rows of a and columns of b are dense, few of one of them: a sum for each row and column
  *   tiny      at most 4 terms and columns, as they lie
  *
  * A product with a vector on the other side is one of these, turned over. */
@@ -24,10 +24,13 @@ typedef struct dot_small_job {
   const void *a, *b;
   void *c;
   int64_t m, n, k;
-  int64_t a_row, a_col, b_row, b_col, c_row; /* steps in elements; columns of c are dense */
+  int64_t a_row, a_col, b_row, b_col, c_row, c_col; /* steps in elements; c_col: of pairs, else columns are dense */
   int64_t depth, ahead; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
 } dot_small_job_t;
 
+#define PAIR_ROWS 4
+#define PAIR_COLUMNS 4
+#define PAIRS_AHEAD 1024 /* bytes of a row, asked for before they are used */
 #define TILES_FILE "ops/native_dot_tiles.h"
 #include "ops/each_width.h"
 
@@ -54,6 +57,7 @@ typedef struct dot_small {
   dot_small_fn loop;
   dot_small_job_t job;       /* without addresses */
   bool exchanged;            /* the job's a is the program's b */
+  bool turned;               /* b's columns are made dense first, in scratch memory */
   int64_t units, unit_grain; /* columns or rows of one product */
   bool split;                /* over the units, else over the matrices of the batch */
   int64_t batch_grain;
@@ -73,6 +77,7 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
   const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
   *job = plan->job;
+  if (plan->turned) b = r->b;
   job->a = plan->exchanged ? b : a, job->b = plan->exchanged ? a : b;
   job->c = r->c + matrix * p->m * p->n * each;
 }
@@ -95,9 +100,20 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
 }
 
+static const void *turn_columns(const dot_problem_t *p, const void *from, void *to) {
+  int bytes = p->types.element_bytes;
+  int64_t dims[] = {p->n, p->k}, to_strides[] = {p->k * bytes, bytes};
+  int64_t from_strides[] = {p->b.col_step * bytes, p->b.row_step * bytes};
+  loop_copy_t copy;
+  loop_copy_init(&copy, bytes, 2, dims, to_strides, from_strides);
+  loop_copy_run(&copy, to, (const char *)from + p->b.starts[0] * bytes);
+  return to;
+}
+
 static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)way;
   dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
+  if (plan->turned) r.b = turn_columns(plan->problem, in[1], run->scratch);
   if (!plan->split && plan->problem->batch == 1) {
     fill_job(&r, 0, &r.job);
     plan->loop(&r.job, 0, plan->units);
@@ -122,7 +138,10 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* of a worker's share */
 
-#define LARGE_BYTES (1 << 20) /* the right matrix comes out of memory */
+#define FEW_PAIRS 8
+#define PAIR_TERMS 512
+#define PAIR_BYTES (1 << 20) /* of the side that is read once */
+#define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
 #define LARGE_TERMS 64
 #define AHEAD_TERMS 48
@@ -135,12 +154,33 @@ static bool is_large(const dot_problem_t *p) {
 /* How a right matrix that comes out of memory is read: in wide strips from top to bottom, where they are, else some of
  * its rows from end to end. */
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
-  job->depth = p->k, job->ahead = 0;
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
     job->ahead = AHEAD_TERMS * job->b_row;
   else
     job->depth = LARGE_TERMS, job->ahead = AHEAD_BYTES / p->types.element_bytes;
+}
+
+static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
+  dot_small_job_t *job = &plan->job;
+  plan->exchanged = true, plan->units = p->n;
+  job->m = p->n, job->n = p->m;
+  job->a_row = p->b.col_step, job->a_col = p->b.row_step, job->b_row = p->a.col_step, job->b_col = p->a.row_step;
+  job->c_row = 1, job->c_col = p->n;
+}
+
+/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long. */
+static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
+  int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
+  bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
+  bool turned = p->b.row_step != 1;
+  if (p->a.col_step != 1 || !(tiny || large)) return false;
+  if (turned && (!large || p->n > few || p->batch > 1)) return false;
+  plan->turned = turned;
+  plan->units = p->m, plan->job.c_col = 1;
+  if (turned) plan->job.b_row = 1, plan->job.b_col = p->k;
+  if (p->n > p->m) exchange_sides(p, plan);
+  return true;
 }
 
 /* False: no form fits. */
@@ -160,8 +200,8 @@ static bool plan_job(const dot_problem_t *p, dot_small_t *plan, dot_loop_t *out_
     plan->exchanged = true, plan->units = p->m;
     plan->job.m = 1, plan->job.n = p->m, plan->job.b_row = a->col_step;
     plan->job.a_row = 0, plan->job.a_col = b->row_step;
-  } else if (b->col_step != 1 && b->row_step == 1 && a->col_step == 1 && tiny) {
-    *out_loop = LOOP_PAIRS, plan->units = p->m;
+  } else if (plan_pairs(p, tiny && b->col_step != 1, plan)) {
+    *out_loop = LOOP_PAIRS;
   } else {
     plan_reading(p, &plan->job);
     return b->col_step == 1 && (p->m <= (is_large(p) ? THIN_ROWS_OF_LARGE : THIN_ROWS) || tiny);
@@ -184,11 +224,13 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->way = (dot_way_t){"loops", run_small};
   plan->problem = problem;
   if (problem->a.ordered || problem->b.ordered) return NULL;
-  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n};
+  plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n,
+                                .depth = problem->k};
   plan->job.a_row = problem->a.row_step, plan->job.a_col = problem->a.col_step;
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
+  if (plan->turned) out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);

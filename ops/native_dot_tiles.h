@@ -179,14 +179,56 @@ TILES_TARGET static void TILES_NAME(rows)(const dot_small_job_t *job, int64_t be
   for (; left > 0; left--, row += job->a_row, c += job->c_row) TILES_NAME(row_group)(1, job, row, c);
 }
 
-/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: few of both. */
+/* PAIR_ROWS rows with `columns` columns, a constant where this is called: all as it is read goes into several sums. */
+TILES_INLINE void TILES_NAME(pair_group)(int columns, const dot_small_job_t *job, const TILES_REAL *a,
+                                         const TILES_REAL *b, TILES_REAL *c) {
+  TILES_NAME(acc) sums[PAIR_ROWS][PAIR_COLUMNS] = {0};
+  int64_t p = 0;
+  for (; p + LANES <= job->k; p += LANES) {
+    TILES_NAME(acc) line[PAIR_COLUMNS];
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; j++) line[j] = *(const TILES_NAME(vec) *)(b + j * job->b_col + p);
+#pragma GCC unroll 4
+    for (int r = 0; r < PAIR_ROWS; r++)
+#pragma GCC unroll 4
+      for (int j = 0; j < columns; j++) sums[r][j] += *(const TILES_NAME(vec) *)(a + r * job->a_row + p) * line[j];
+#pragma GCC unroll 4
+    for (int r = 0; r < PAIR_ROWS; r++) __builtin_prefetch((const char *)(a + r * job->a_row + p) + PAIRS_AHEAD);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < PAIR_ROWS; r++)
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; j++) {
+      TILES_REAL total = TILES_NAME(sum)(TILES_NAME(fold)(sums[r][j]));
+      for (int64_t q = p; q < job->k; q++) total += a[r * job->a_row + q] * b[j * job->b_col + q];
+      c[r * job->c_row + j * job->c_col] = total;
+    }
+}
+
+TILES_TARGET static void TILES_NAME(pair_columns)(int columns, const dot_small_job_t *job, const TILES_REAL *a,
+                                                  const TILES_REAL *b, TILES_REAL *c) {
+  switch (columns) {
+    case 1: TILES_NAME(pair_group)(1, job, a, b, c); break;
+    case 2: TILES_NAME(pair_group)(2, job, a, b, c); break;
+    case 3: TILES_NAME(pair_group)(3, job, a, b, c); break;
+    default: TILES_NAME(pair_group)(PAIR_COLUMNS, job, a, b, c);
+  }
+}
+
+/* Rows [begin, end) of the product of a, whose rows are dense, with b, whose columns are: some rows with every column,
+ * so that a is read once. */
 TILES_TARGET static void TILES_NAME(pairs)(const dot_small_job_t *job, int64_t begin, int64_t end) {
-  dot_small_job_t one = *job;
-  one.a = job->b, one.a_row = job->b_col, one.c_row = 1;
-  for (int64_t i = begin; i < end; i++) {
-    one.b = (const TILES_REAL *)job->a + i * job->a_row;
-    one.c = (TILES_REAL *)job->c + i * job->c_row;
-    TILES_NAME(rows)(&one, 0, job->n);
+  const TILES_REAL *a = (const TILES_REAL *)job->a + begin * job->a_row, *b = job->b;
+  TILES_REAL *c = (TILES_REAL *)job->c + begin * job->c_row;
+  int64_t left = end - begin;
+  for (; left >= PAIR_ROWS; left -= PAIR_ROWS, a += PAIR_ROWS * job->a_row, c += PAIR_ROWS * job->c_row)
+    for (int64_t j = 0; j < job->n; j += PAIR_COLUMNS)
+      TILES_NAME(pair_columns)(job->n - j < PAIR_COLUMNS ? (int)(job->n - j) : PAIR_COLUMNS, job, a,
+                               b + j * job->b_col, c + j * job->c_col);
+  for (int64_t j = 0; j < job->n; j++) {
+    dot_small_job_t one = *job;
+    one.a = a, one.b = b + j * job->b_col, one.c = c + j * job->c_col;
+    TILES_NAME(rows)(&one, 0, left);
   }
 }
 

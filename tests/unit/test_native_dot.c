@@ -124,6 +124,23 @@ static void plain_shapes(void) {
   native_env_deinit(&env);
 }
 
+/* Few rows or columns with a matrix that is larger than the caches, every side in either order. */
+static void thin_with_large(void) {
+  static const int64_t sizes[][2] = {{2, 1003}, {5, 1003}, {11, 1003}, {33, 1003}, {1003, 3}, {1002, 6}};
+  native_env_t env;
+  uint64_t seed = 6;
+  native_env_init(&env, 2);
+  for (size_t s = 0; s < 4 * sizeof sizes / sizeof *sizes; s++) {
+    int declined = 0;
+    const int64_t *size = sizes[s / 4];
+    const hlo_instr_t *dot = make_dot(&env, &seed, &types[0], &(dot_form_t){0, 1, 1, 1},
+                                      (int64_t[]){2111, size[0], size[1]}, s % 4 > 0);
+    CU_ASSERT_TRUE(native_agrees(&env, &seed, dot, &declined));
+    CU_ASSERT_EQUAL(declined, 0);
+  }
+  native_env_deinit(&env);
+}
+
 /* Sums of bytes that leave 16 bits, and those that leave 24: exact all the same. */
 static void bytes_are_exact(void) {
   native_env_t env;
@@ -174,6 +191,7 @@ CU_TestInfo suite_native_dot[] = {{"small, in any order", small_in_any_order},
                                   {"middle sizes, in any order", middle_in_any_order},
                                   {"many workers", many_workers},
                                   {"plain shapes", plain_shapes},
+                                  {"thin with large", thin_with_large},
                                   {"bytes are exact", bytes_are_exact},
                                   {"constant weights", constant_weights},
                                   CU_TEST_INFO_NULL};
