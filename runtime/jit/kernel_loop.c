@@ -9,7 +9,7 @@
 #define LANES_LEAST 4
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
-#define COMPUTING_OPS 2    /* for each load, that make it worth while to have all lanes compute */
+#define COMPUTING_OPS 2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
 #define FETCH_AHEAD 2048 /* bytes */
 #define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
