@@ -234,7 +234,7 @@ class PatternComputation(PlainComputation):
 
     def op_prefixes(self):
         """A scan of pairs, of pairs of pairs, and so on, the results interleaved."""
-        x = self.array(least=1, wanted=lambda v: max(v.dims) <= 130)
+        x = self.array(least=1, wanted=lambda v: max(v.dims) <= 80)
         along = None if x is None else self.axis(x, 3)
         if along is None:
             return

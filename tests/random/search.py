@@ -37,7 +37,7 @@ class Trial:
         self.arrays, self.inputs = os.path.join(folder, "in.npz"), []
         self.tolerance = ["--ulp", "0"]
 
-    def run(self, settings, *more, seconds=60):
+    def run(self, settings, *more, seconds=120):
         """What is wrong, or None."""
         command = [self.hlorun, "run", *more]
         try:
@@ -67,7 +67,7 @@ class Trial:
     def compared(self):
         return ["--expect", self.want, *self.tolerance]
 
-    def reference(self, seconds=60):
+    def reference(self, seconds=120):
         return self.run({}, "--engine", "reference", *self.given(self.file), "-o", self.want, seconds=seconds)
 
     def after_passes(self):
