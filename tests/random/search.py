@@ -53,7 +53,8 @@ class Trial:
         shapes = parameters(text)
         names = ", ".join(f"p{k}" for k in range(len(shapes)))
         lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]
-        self.write("\n".join(["HloModule given", "ENTRY main {", *lines, f"  ROOT t = ({', '.join(shapes)}) tuple({names})", "}"]))
+        root = f"  ROOT t = ({', '.join(shapes)}) tuple({names})"
+        self.write("\n".join(["HloModule given", "ENTRY main {", *lines, root, "}"]))
         wrong = self.run({}, "--engine", "reference", self.file, f"--random-inputs={self.seed}", "-o", self.arrays)
         self.inputs = [word for k in range(len(shapes)) for word in ("-i", f"{k}={self.arrays}:out{k}")]
         if self.kind not in TO_THE_BIT:
