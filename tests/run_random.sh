@@ -17,9 +17,10 @@ search() {
   add_counts "$work/found" || fail "the search for programs that fail" "$work/found"
 }
 
-# Those that failed once: rows turned in registers of 36 lanes, and several rows to a register.
+# Those that failed once: rows turned in registers of 36 lanes, several rows to a register, parts of inner loops.
 search --kinds patterns --seed 5485 --count 1
 search --kinds smooth --seed 5352 --count 1
+search --kinds patterns --seed 3828 --count 1
 search --count "${RANDOM_COUNT:-40}" --seed "${RANDOM_SEED:-1}" --ways "${RANDOM_WAYS:-2}" \
   --seconds "${RANDOM_SECONDS:-0}" --jobs "${RANDOM_JOBS:-2}"
 finish
