@@ -80,7 +80,8 @@ class PatternComputation(PlainComputation):
 
     def array(self, rank=1, least=2, wanted=lambda v: True):
         """An array with dimensions of at least so many elements."""
-        return self.pick(lambda v: len(v.dims) >= rank and v.dtype != "pred" and min(v.dims, default=0) >= least and wanted(v))
+        return self.pick(lambda v: len(v.dims) >= rank and v.dtype != "pred" and
+                         min(v.dims, default=0) >= least and wanted(v))
 
     def axis(self, x, least=1):
         found = [d for d, size in enumerate(x.dims) if size >= least]
@@ -146,7 +147,8 @@ class PatternComputation(PlainComputation):
             other = self.iota("s32", dims, (along + 1) % len(dims))
         else:
             other = self.splat(self.rng.randint(0, dims[along]), "s32", dims)
-        return self.step("compare", place, other, dtype="pred", more=f", direction={self.rng.choice(['LT', 'GE', 'EQ', 'NE'])}")
+        way = self.rng.choice(["LT", "GE", "EQ", "NE"])
+        return self.step("compare", place, other, dtype="pred", more=f", direction={way}")
 
     def near(self, x):
         """Another array of the shape of x, if need be broadcast."""
@@ -234,7 +236,7 @@ class PatternComputation(PlainComputation):
 
     def op_prefixes(self):
         """A scan of pairs, of pairs of pairs, and so on, the results interleaved."""
-        x = self.array(least=1, wanted=lambda v: max(v.dims) <= 130)
+        x = self.array(least=1, wanted=lambda v: max(v.dims) <= 80)
         along = None if x is None else self.axis(x, 3)
         if along is None:
             return
@@ -246,7 +248,9 @@ class PatternComputation(PlainComputation):
         value = self.step(ops[0], a, b)
         if "abs" in ops:
             value = self.step("minimum", value, self.step("abs", self.step("subtract", a, b)))
-        return self.step("add", value, self.step("multiply", a, self.like("0.5", a))) if ops[-1] == "multiply" and is_float(a) else value
+        if ops[-1] == "multiply" and is_float(a):
+            value = self.step("add", value, self.step("multiply", a, self.like("0.5", a)))
+        return value
 
     def log_sum(self, a, b):
         apart = self.step("negate", self.step("abs", self.step("subtract", a, b)))
@@ -615,13 +619,15 @@ class PatternProgram(Program):
         super().__init__(seed, exact)
         rng = self.rng
         size = rng.choice(SIZES)
-        self.sizes = [size, size, rng.choice(SMALL), rng.choice(SMALL), rng.choice(SIZES[:18]), max(1, size + rng.choice([-1, 1]))]
+        self.sizes = [size, size, rng.choice(SMALL), rng.choice(SMALL), rng.choice(SIZES[:18])]
+        self.sizes.append(size + rng.choice([-1, 1]))
         self.longest, self.most = 2 * size + 24, rng.choice([512, 2048, 2048, 8192])
         self.trips = [rng.choice([[2, 3, 9], [9, 20, 33], [50, 65, 70, 100, 130, size]]), [1, 3, 7], [2, 4]]
         self.types = rng.choice([["f32"], ["f32"], ["f32", "s32"], ["f64"], ["bf16", "f32"], ["f16", "f32"], ["f32", "f64"],
                                  ["s32", "f32", "u8"], ["s8", "f32", "s64"]])
         names = [name for name in dir(PatternComputation) if name.startswith("op_")]
-        self.chosen = rng.sample(names, rng.choice([1, 1, 2, 3, 6, len(names)])) + ["op_chain"] + ["op_while"] * rng.choice([0, 1, 2])
+        self.chosen = rng.sample(names, rng.choice([1, 1, 2, 3, 6, len(names)]))
+        self.chosen += ["op_chain"] + ["op_while"] * rng.choice([0, 1, 2])
 
     def parameters(self, entry):
         size, other = self.sizes[0], self.sizes[2:5]

@@ -37,7 +37,7 @@ class Trial:
         self.arrays, self.inputs = os.path.join(folder, "in.npz"), []
         self.tolerance = ["--ulp", "0"]
 
-    def run(self, settings, *more, seconds=60):
+    def run(self, settings, *more, seconds=120):
         """What is wrong, or None."""
         command = [self.hlorun, "run", *more]
         try:
@@ -53,7 +53,8 @@ class Trial:
         shapes = parameters(text)
         names = ", ".join(f"p{k}" for k in range(len(shapes)))
         lines = [f"  p{k} = {shape} parameter({k})" for k, shape in enumerate(shapes)]
-        self.write("\n".join(["HloModule given", "ENTRY main {", *lines, f"  ROOT t = ({', '.join(shapes)}) tuple({names})", "}"]))
+        root = f"  ROOT t = ({', '.join(shapes)}) tuple({names})"
+        self.write("\n".join(["HloModule given", "ENTRY main {", *lines, root, "}"]))
         wrong = self.run({}, "--engine", "reference", self.file, f"--random-inputs={self.seed}", "-o", self.arrays)
         self.inputs = [word for k in range(len(shapes)) for word in ("-i", f"{k}={self.arrays}:out{k}")]
         if self.kind not in TO_THE_BIT:
@@ -67,7 +68,7 @@ class Trial:
     def compared(self):
         return ["--expect", self.want, *self.tolerance]
 
-    def reference(self, seconds=60):
+    def reference(self, seconds=120):
         return self.run({}, "--engine", "reference", *self.given(self.file), "-o", self.want, seconds=seconds)
 
     def after_passes(self):
