@@ -20,10 +20,12 @@ typedef struct TILES_NAME(place) {
   int64_t k, a_row, a_col, b_row, c_row;
 } TILES_NAME(place_t);
 
-/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. `keep`: NULL,
- * or where b is packed on the way, for the next rows of a. */
+/* c[rows][vecs * LANES] = a b, or what the mode says: rows and vecs are constants where this is called. `ahead`: 0, or
+ * how many elements past those that are used b is asked for. `keep`: NULL, or where b is packed on the way, for the
+ * next rows of a. */
 TILES_INLINE void TILES_NAME(tile_keeping)(int rows, int vecs, gemm_mode_t mode, const TILES_NAME(place_t) * at,
-                                           const TILES_REAL *a, const TILES_REAL *b, int64_t ahead, TILES_REAL *keep, TILES_REAL *c) {
+                                           const TILES_REAL *a, const TILES_REAL *b, int64_t ahead, TILES_REAL *keep,
+                                           TILES_REAL *c) {
   TILES_NAME(acc) sums[8][16] = {0};
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++)

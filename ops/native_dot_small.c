@@ -100,6 +100,7 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
   plan->loop(&r->job, begin * plan->unit_grain, end < plan->units ? end : plan->units);
 }
 
+/* b with its columns dense. */
 static const void *turn_columns(const dot_problem_t *p, const void *from, void *to) {
   int bytes = p->types.element_bytes;
   int64_t dims[] = {p->n, p->k}, to_strides[] = {p->k * bytes, bytes};
@@ -138,14 +139,14 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 #define SPLIT_PRODUCTS 30000
 #define COLUMN_UNIT 128 /* of a worker's share */
 
-#define FEW_PAIRS 8
-#define PAIR_TERMS 512
+#define FEW_PAIRS 8    /* rows or columns; more are done as fast in blocks */
+#define PAIR_TERMS 512 /* a sum in lanes has to be worth adding them up */
 #define PAIR_BYTES (1 << 20) /* of the side that is read once */
 #define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
-#define LARGE_TERMS 64
-#define AHEAD_TERMS 48
-#define AHEAD_BYTES 512
+#define LARGE_TERMS 64        /* rows of it at a time */
+#define AHEAD_TERMS 48        /* of a wide strip */
+#define AHEAD_BYTES 512       /* of a row */
 
 static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
@@ -161,6 +162,7 @@ static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
     job->depth = LARGE_TERMS, job->ahead = AHEAD_BYTES / p->types.element_bytes;
 }
 
+/* The rows that are many become the job's. */
 static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   dot_small_job_t *job = &plan->job;
   plan->exchanged = true, plan->units = p->n;
@@ -169,7 +171,8 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
   job->c_row = 1, job->c_col = p->n;
 }
 
-/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long. */
+/* Of two matrices that are small, or of few rows or columns with a large one, whose sums are long: columns of the few
+ * that are not dense are turned, which is little beside reading the large one. */
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
   bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
