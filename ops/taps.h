@@ -38,9 +38,9 @@ typedef struct tap_strip {
   bool adds;                          /* to what is there */
 } tap_strip_t;
 
-/* Channels of a place, some of them several times and in another order: of each element of `count`, whole vectors, which
- * channel it is. Vectors that are made of one and the next one are so by what they start from, and their lanes counted
- * from there, as indices of the elements' size; the others start from -1. */
+/* Channels of a place, some of them several times and in another order: of each element of `count`, whole vectors,
+ * which channel it is. Vectors that are made of one and the next one are so by what they start from, and their lanes
+ * counted from there, as indices of the elements' size; the others start from -1. */
 typedef struct tap_spread {
   int64_t channels, count;
   int32_t *sources, *starts;

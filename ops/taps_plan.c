@@ -9,7 +9,8 @@
 #define LEAST_PLACES 32          /* of a block: weights must be used often enough */
 #define MOST_PLACES 512
 #define MERGED_CHANNELS 32       /* with no more of them the taps of a row are one */
-#define LEAST_TERMS 8            /* of a tap: with fewer other ways are better */
+#define LEAST_TERMS 8            /* of a tap: with fewer other ways are better, */
+#define LEAST_FEW_TERMS 3        /* but not if columns fill no more than half a vector */
 #define MOST_OWN_TERMS 16        /* of columns that are taken together though they are of several groups */
 #define SPARSE_FLOPS 2e7         /* vectors may be half empty if there is no more to do */
 #define FEW_COLUMNS 4
@@ -356,8 +357,9 @@ static bool has_form(const conv_problem_t *p) {
 /* Places with hardly any terms, and much work on groups that do not fill vectors, are better done in other ways. */
 static bool is_worthwhile(const conv_taps_t *plan) {
   if (plan->lanewise) return true;
-  int64_t least = plan->problem->flops < SPARSE_FLOPS ? plan->lanes / 2 : plan->lanes;
-  return most_terms(plan) >= LEAST_TERMS && (plan->groups == 1 || plan->columns >= least);
+  int64_t least_terms = plan->columns * 2 > plan->lanes ? LEAST_TERMS : LEAST_FEW_TERMS;
+  int64_t least_columns = plan->problem->flops < SPARSE_FLOPS ? plan->lanes / 2 : plan->lanes;
+  return most_terms(plan) >= least_terms && (plan->groups == 1 || plan->columns >= least_columns);
 }
 
 hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits) {

@@ -338,7 +338,8 @@ static conv_case_t draw_small_groups(uint64_t *seed, int i) {
   return c;
 }
 static void small_groups(void) {
-  for (int workers = 1; workers <= 3; workers += 2) check_drawn(workers, 110 + (uint64_t)workers, 120, draw_small_groups);
+  for (int workers = 1; workers <= 3; workers += 2)
+    check_drawn(workers, 110 + (uint64_t)workers, 120, draw_small_groups);
 }
 
 /* Images of few channels and long lines. */
