@@ -6,6 +6,7 @@
  * loops over little data, are put together. */
 #include "ops/emit.h"
 #include "passes/fuse_absorb.h"
+#include "passes/fuse_cost.h"
 #include "passes/fuse_emit.h"
 #include "passes/fuse_merge.h"
 #include "passes/passes.h"
@@ -17,39 +18,44 @@ static hr_status_t fuse_in(fuse_graph_t *graph) {
   return fuse_emit(graph);
 }
 
-static hr_status_t fuse_computation(hlo_computation_t *computation, bool *out_changed) {
+static hr_status_t fuse_computation(hlo_computation_t *computation, double step_ns, bool *out_changed) {
   pass_rewrite_t rewrite;
   fuse_graph_t graph = {0};
   HR_TRY(pass_rewrite_begin(&rewrite, computation));
-  hr_status_t st = fuse_graph_init(&graph, &rewrite);
+  hr_status_t st = fuse_graph_init(&graph, &rewrite, step_ns);
   if (!st) st = fuse_in(&graph);
   fuse_graph_deinit(&graph);
   *out_changed |= rewrite.changed;
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* Those that run as steps: the entry, and what control flow calls. Computations are listed callees first. */
-static void find_stepped(const hlo_module_t *module, bool *stepped) {
-  stepped[module->entry->id] = true;
+/* What a step more costs in those that run as steps: the entry, and what control flow calls; 0: in others. Computations
+ * are listed callees first. */
+static void find_step_ns(const hlo_module_t *module, double *step_ns) {
+  step_ns[module->entry->id] = FUSE_STEP_NS;
   for (size_t c = module->computations.count; c-- > 0;) {
     const hlo_computation_t *computation = module->computations.data[c];
-    for (size_t i = 0; stepped[c] && i < computation->instrs.count; i++) {
+    for (size_t i = 0; step_ns[c] > 0 && i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
-      bool steps = instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
-      for (int k = 0; steps && k < instr->called_count; k++) stepped[instr->called[k]->id] = true;
+      bool turns = instr->op == HLO_WHILE, steps = turns || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
+      double ns = turns ? FUSE_TURN_STEP_NS : step_ns[c];
+      for (int k = 0; steps && k < instr->called_count; k++) {
+        double *called = &step_ns[instr->called[k]->id];
+        if (*called == 0 || ns < *called) *called = ns;
+      }
     }
   }
 }
 
 hr_status_t pass_fuse(hlo_module_t *module, bool *out_changed) {
   hr_arena_t arena;
-  bool *stepped;
+  double *step_ns;
   size_t count = module->computations.count;
   hr_arena_init(&arena);
-  hr_status_t st = HR_NEW_ARRAY(&arena, count, &stepped);
-  if (!st) find_stepped(module, stepped);
+  hr_status_t st = HR_NEW_ARRAY(&arena, count, &step_ns);
+  if (!st) find_step_ns(module, step_ns);
   for (size_t c = 0; c < count && !st; c++)
-    if (stepped[c]) st = fuse_computation(module->computations.data[c], out_changed);
+    if (step_ns[c] > 0) st = fuse_computation(module->computations.data[c], step_ns[c], out_changed);
   hr_arena_deinit(&arena);
   return st ? st : pass_computations_order(module);
 }

@@ -35,7 +35,7 @@ static bool is_computed_often(const fuse_producer_t *producer, const fuse_candid
   double count = fuse_in_lanes((double)fusion_count(producer->instr->shape));
   double more = fuse_evals_of(producer, candidate) - count;
   if (!fuse_is_expensive(producer->instr) || more <= 0.05 * count) return false;
-  return candidate->wasted + more * fuse_element_ns(producer->instr) > FUSE_STEP_NS / 4;
+  return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
 /* As the only user: nothing is written nor read again, for the price of evaluating some elements more often. */

@@ -50,7 +50,7 @@ static double evals_of_indices(const hlo_instr_t *gather) {
   return (double)fusion_count(gather->shape) / (double)(inner < FUSE_LANES ? 1 : inner);
 }
 
-/* Do elements and what is between them alternate in a way that no loop has a variable for? Then all lanes compute both. */
+/* Do elements and what is between them alternate so that no loop has a variable for it? Then all lanes compute both. */
 static bool is_mixed(const hlo_instr_t *pad) {
   for (int d = 0; pad->op == HLO_PAD && d < pad->shape->rank; d++) {
     int64_t between = hlo_attr_padding(pad)->dims[d].interior;

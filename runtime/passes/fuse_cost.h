@@ -7,6 +7,8 @@
 
 /* A step more: the call, its loop's start and end, its share of waking the workers. */
 #define FUSE_STEP_NS 300.0
+/* In a loop, whose steps are mostly one function: some loads and stores. */
+#define FUSE_TURN_STEP_NS 30.0
 /* An instruction that is in two functions: its code is made and loaded twice. Keeps chains of cheap copies short. */
 #define FUSE_COPY_NS 3.0
 /* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */

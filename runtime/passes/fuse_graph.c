@@ -19,10 +19,10 @@ static bool is_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   }
 }
 
-hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite) {
+hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns) {
   hlo_computation_t *computation = rewrite->computation;
   uint32_t count = (uint32_t)computation->instrs.count;
-  *graph = (fuse_graph_t){.rewrite = rewrite, .arena = &rewrite->scratch, .count = count};
+  *graph = (fuse_graph_t){.rewrite = rewrite, .arena = &rewrite->scratch, .step_ns = step_ns, .count = count};
   HR_TRY(pass_users_find(graph->arena, computation, &graph->users));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->nodes));
   HR_TRY(HR_NEW_ARRAY(graph->arena, count, &graph->order));

@@ -48,6 +48,7 @@ typedef struct fuse_graph {
   pass_rewrite_t *rewrite;
   hr_arena_t *arena;
   pass_users_t users;
+  double step_ns;     /* what a step more costs */
   uint32_t count;
   fuse_node_t *nodes;
   uint32_t *order;    /* nodes by position; what has gone elsewhere is skipped */
@@ -66,8 +67,8 @@ extern const fusion_space_t fuse_loop_space;
 static inline uint32_t fuse_index_below(const hlo_instr_t *user, int k) { return user->id * 8 + (k < 6 ? k : 6) + 1; }
 static inline uint32_t fuse_index_mixed(const hlo_instr_t *instr) { return instr->id * 8 + 8; }
 
-/* Over a computation that a rewrite is open on. Errors: NO_MEMORY. */
-hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite);
+/* Over a computation that a rewrite is open on; step_ns is what a step more costs there. Errors: NO_MEMORY. */
+hr_status_t fuse_graph_init(fuse_graph_t *graph, pass_rewrite_t *rewrite, double step_ns);
 void fuse_graph_deinit(fuse_graph_t *graph);
 
 static inline bool fuse_is_input(const fuse_cluster_t *cluster) { return cluster->space->kind != FUSION_LOOP; }
