@@ -59,8 +59,8 @@ static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
   return jit_lanes(llvm()->TypeOf(value)) > 1 ? (jit_guard_t){NULL, value} : (jit_guard_t){value, NULL};
 }
 
-/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and more:
- * each is written once, or code would grow by the square of their number. */
+/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
+ * more: each is written once, or code would grow by the square of their number. */
 static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
   if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;

@@ -590,8 +590,8 @@ static void random_fusions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
-/* A scan of `size` elements as jax.lax.associative_scan writes it, whose elements come from ever more places the shorter
- * its arrays are; returns the number of its value. */
+/* A scan of `size` elements as jax.lax.associative_scan writes it, whose elements come from ever more places, one for
+ * each of its shorter arrays; returns the number of its value. */
 static int add_scan(hr_text_t *text, const char *type, int size, int of, int *count) {
   int half = size / 2, rest = (size - 1) / 2, first = (*count += 12) - 11;
   if (size < 2) return of;
@@ -640,8 +640,8 @@ static size_t lines_in(const char *folder) {
   return lines;
 }
 
-/* Elements that come from many places, each under conditions: code grows by the places, and not by their square or by the
- * lanes. */
+/* Elements that come from many places, each under conditions: code grows by the places, and not by their square or by
+ * the lanes. */
 static void many_places(void) {
   static const char *const types[] = {"u8", "s32", "f64"};
   jit_driver_t driver = {.workers = 1, .small_numbers = true, .tolerance = 1e-9};
