@@ -109,13 +109,12 @@ static LLVMValueRef lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, LL
   return llvm()->BuildIntCast2(b, result, type, true, "");
 }
 
-/* Scalar part in all lanes, the lanes' own variable as a ramp, and what is bent as vectors. */
-static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element) {
+/* Scalar part in all lanes, and the lanes' own variable as a ramp. */
+static LLVMValueRef straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element) {
   jit_exprs_t *exprs = &emit->formula->exprs;
   LLVMBuilderRef b = emit->code->builder;
   LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
   const jit_expr_t *plain = expr;
-  int depth = jit_emit_depth(emit, expr->vars);
   int64_t factor = jit_expr_factor(expr, emit->lane_var);
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
@@ -123,20 +122,31 @@ static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMType
       plain = jit_expr_without(exprs, plain, expr->terms[i].symbol);
   }
   LLVMValueRef base = jit_emit_expr(emit, plain);
-  jit_emit_at(emit, depth);
+  jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
   base = llvm()->BuildIntCast2(b, base, element, true, "");
   LLVMValueRef sum = jit_splat(emit->code, type, base);
-  if (factor) {
-    LLVMValueRef ramp = llvm()->BuildMul(b, jit_emit_lane_numbers(emit, element), jit_int(type, factor), "");
-    sum = llvm()->BuildAdd(b, sum, ramp, "");
-  }
+  if (!factor) return sum;
+  LLVMValueRef ramp = llvm()->BuildMul(b, jit_emit_lane_numbers(emit, element), jit_int(type, factor), "");
+  return llvm()->BuildAdd(b, sum, ramp, "");
+}
+
+/* What is bent is added as vectors. Many indices may have the same quotients in them: each is written once. */
+static LLVMValueRef lane_expr(jit_emit_t *emit, const jit_expr_t *expr, LLVMTypeRef element) {
+  jit_expr_t *memo = (jit_expr_t *)expr;
+  LLVMBuilderRef b = emit->code->builder;
+  LLVMTypeRef type = llvm()->VectorType(element, (unsigned)emit->lanes);
+  int depth = jit_emit_depth(emit, expr->vars);
+  if (memo->lanes_epoch == emit->levels[depth].epoch && llvm()->TypeOf(memo->lanes_value) == type)
+    return memo->lanes_value;
+  LLVMValueRef sum = straight_lanes(emit, expr, element);
   for (int i = 0; i < expr->count; i++) {
-    const jit_symbol_t symbol = exprs->symbols[expr->terms[i].symbol];
+    const jit_symbol_t symbol = emit->formula->exprs.symbols[expr->terms[i].symbol];
     if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
     LLVMValueRef term = lane_symbol(emit, &symbol, element);
     jit_emit_at(emit, depth);
     sum = llvm()->BuildAdd(b, sum, llvm()->BuildMul(b, term, jit_int(type, expr->terms[i].factor), ""), "");
   }
+  memo->lanes_value = sum, memo->lanes_epoch = emit->levels[depth].epoch;
   return sum;
 }
 

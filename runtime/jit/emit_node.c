@@ -45,18 +45,30 @@ static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
   return jit_element_emit(emit->code, &op, args);
 }
 
-/* Adds what a condition says: of all lanes, or of some. */
-static void add_guard(jit_emit_t *emit, jit_node_t *node, int depth, jit_guard_t *guard) {
-  if (node->kind == JIT_OP && node->op == HLO_AND) {
-    add_guard(emit, node->args[0], depth, guard);
-    add_guard(emit, node->args[1], depth, guard);
-    return;
-  }
+static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node);
+
+static jit_guard_t both_guards(jit_emit_t *emit, jit_node_t *node) {
+  jit_guard_t a = guard_of(emit, node->args[0]), b = guard_of(emit, node->args[1]);
+  jit_emit_at(emit, jit_emit_depth(emit, node->vars));
+  return (jit_guard_t){jit_emit_both(emit, a.all, b.all), jit_emit_both(emit, a.lanes, b.lanes)};
+}
+
+static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
   LLVMValueRef value = jit_emit_node(emit, node);
-  if (value == llvm()->ConstAllOnes(llvm()->TypeOf(value))) return;
-  LLVMValueRef *place = jit_lanes(llvm()->TypeOf(value)) > 1 ? &guard->lanes : &guard->all;
-  jit_emit_at(emit, depth);
-  *place = jit_emit_both(emit, *place, value);
+  if (value == llvm()->ConstAllOnes(llvm()->TypeOf(value))) return (jit_guard_t){NULL, NULL};
+  return jit_lanes(llvm()->TypeOf(value)) > 1 ? (jit_guard_t){NULL, value} : (jit_guard_t){value, NULL};
+}
+
+/* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
+ * more: each is written once, or code would grow by the square of their number. */
+static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
+  if (node->kind != JIT_OP || node->op != HLO_AND) return single_guard(emit, node);
+  unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
+  if (node->guard_epoch != epoch) {
+    jit_guard_t guard = both_guards(emit, node);
+    node->guard_all = guard.all, node->guard_lanes = guard.lanes, node->guard_epoch = epoch;
+  }
+  return (jit_guard_t){node->guard_all, node->guard_lanes};
 }
 
 /* Asks for what is further on: it need not exist. */
@@ -81,7 +93,7 @@ static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
   if (emit->place && emit->place->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
-    if (node->guard) add_guard(emit, node->guard, depth, &guard);
+    if (node->guard) guard = guard_of(emit, node->guard);
     LLVMValueRef array = jit_emit_in(emit, node->number);
     if (node->ahead && node->ahead_pass == emit->pass && emit->lanes > 1) fetch_ahead(emit, array, node);
     jit_emit_at(emit, depth);

@@ -36,7 +36,8 @@ struct jit_node {
   /* Of the code generator. */
   void *value, *lanes_value, *square;
   struct jit_band *band; /* LOAD: read with its neighbours (emit_turn.c) */
-  unsigned epoch, lanes_epoch, square_epoch;
+  void *guard_all, *guard_lanes; /* AND: what it says as a condition of loads, a jit_guard_t */
+  unsigned epoch, lanes_epoch, square_epoch, guard_epoch;
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */

@@ -27,8 +27,8 @@ struct jit_expr {
   uint32_t vars;     /* bit v: depends on loop variable v */
   uint32_t hash;
   int count;
-  void *value;       /* of the code generator */
-  unsigned epoch;    /* for which `value` is meant */
+  void *value, *lanes_value;    /* of the code generator: lane 0's, all lanes' */
+  unsigned epoch, lanes_epoch; /* for which they are meant */
   jit_expr_t *next;  /* in the table */
   jit_term_t terms[]; /* by rising symbol */
 };

@@ -123,6 +123,8 @@ void jit_inner_parts(jit_kernel_t *kernel);
 void jit_outer_parts(jit_kernel_t *kernel);
 /* Is every load that differs from lane to lane one of a few whole vectors? */
 bool jit_inner_fits(const jit_kernel_t *kernel);
+/* How often an iteration reads what is no such load and in no band. */
+int64_t jit_inner_reads_apart(const jit_kernel_t *kernel);
 
 /* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
  * kernel. */

@@ -42,15 +42,37 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
          jit_window_fits(emit->lanes, offsets, hr_dtype_bytes(node->dtype));
 }
 
+/* The innermost loop's lanes, in the first vector of an iteration. */
+static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
+  int var = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
+  return (jit_emit_t){.formula = kernel->formula, .lane_var = var, .lanes = kernel->lanes,
+                      .lane_period = kernel->lanes * vectors};
+}
+
 bool jit_inner_fits(const jit_kernel_t *kernel) {
   int vectors = jit_inner_vectors(kernel);
-  jit_emit_t emit = {.formula = kernel->formula, .lane_var = kernel->nest.rank - 1, .lanes = kernel->lanes,
-                     .lane_period = kernel->lanes * vectors};
+  jit_emit_t emit = first_lanes(kernel, vectors);
   if (kernel->lanes > JIT_MAX_LANES) return false;
   for (int copy = 0; copy < vectors; copy++, emit.lane_phase += kernel->lanes)
     for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
       if (!load_fits(&emit, node)) return false;
   return true;
+}
+
+/* Reads that a load is: processors that gather do so with numbers of 4 and 8 bytes. */
+static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_node_t *node) {
+  bool is_gathered = kernel->target->has_masks && hr_dtype_bytes(node->dtype) >= 4;
+  if (node->band || load_fits(emit, node)) return 0;
+  return is_gathered ? 1 : kernel->lanes;
+}
+
+int64_t jit_inner_reads_apart(const jit_kernel_t *kernel) {
+  int64_t count = 0;
+  jit_emit_t emit = first_lanes(kernel, kernel->vectors);
+  for (int copy = 0; copy < kernel->vectors; copy++, emit.lane_phase += kernel->lanes)
+    for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+      count += reads_of(kernel, &emit, node);
+  return kernel->unrolled ? count * kernel->unrolled : count;
 }
 
 /* --- parts ----------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #define NODES_MAX 6000
 #define WRITTEN_OUT_MAX 480 /* with reductions written out */
 #define LANES_LEAST 4
+#define READS_APART 512 /* in an iteration */
 #define UNITS_WANTED 64
 #define BLOCK_MOST 65536
 #define COMPUTING_OPS 2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
@@ -124,6 +125,24 @@ static void choose_narrow(jit_kernel_t *kernel) {
     kernel->lanes /= 2;
 }
 
+static hr_status_t find_lanes(jit_kernel_t *kernel) {
+  kernel->vectors = jit_inner_vectors(kernel);
+  if (kernel->lanes == 1 || kernel->has_tiles) return NULL;
+  return jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes);
+}
+
+/* Where each lane is read by itself, which is an instruction at least, and a branch if it need not exist, code grows by
+ * the nodes times the lanes: there are so few lanes then that it does not, and vectors gain little there anyway. */
+static hr_status_t choose_lanes(jit_kernel_t *kernel) {
+  HR_TRY(find_lanes(kernel));
+  while (kernel->lanes > 1 && !kernel->has_tiles && jit_inner_reads_apart(kernel) > READS_APART) {
+    kernel->lanes = kernel->lanes > LANES_LEAST ? kernel->lanes / 2 : 1;
+    if (kernel->lanes == 1) kernel->unrolled = 0;
+    HR_TRY(find_lanes(kernel));
+  }
+  return NULL;
+}
+
 /* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_reach. */
 static void choose_grid(jit_kernel_t *kernel) {
   const op_native_grid_t *grid = &kernel->behind;
@@ -215,8 +234,7 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   choose_unrolled(kernel);
   choose_narrow(kernel);
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
-  kernel->vectors = jit_inner_vectors(kernel);
-  if (kernel->lanes > 1 && !kernel->has_tiles) HR_TRY(jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes));
+  HR_TRY(choose_lanes(kernel));
   kernel->phase_count = 1;
   kernel->node_work = kernel->formula->node_count;
   if (kernel->behind.rows)

@@ -7,8 +7,12 @@
 /* Kernels come in an order that is good to run, and processors that they are for reorder by themselves: LLVM's two
  * schedulers would take a fifth of the time without making the code faster. So would its search for better induction
  * variables (LSR), which takes a third: pointers are advanced loop by loop as they come (emit_kernel.c). Code that is made
- * quickly has its registers allocated as well as other code (jit_target_machine_create). */
+ * quickly has its registers allocated as well as other code (jit_target_machine_create). Conditions are in mask
+ * registers from the beginning: to look for what else could be there takes time by the square of the code. */
 static const char *const settings[] = {"hlorun", "-enable-misched=false", "-disable-post-ra", "-disable-lsr",
+#if defined(__x86_64__)
+                                       "-disable-x86-domain-reassignment",
+#endif
                                        "-optimize-regalloc"};
 
 static void start_target(void) {

@@ -1,4 +1,7 @@
 /* Generated code against the reference engine: ops on elements, ops on indices, whole fusions. */
+#include <dirent.h>
+#include <unistd.h>
+
 #include "base/text.h"
 #include "jit/target.h"
 #include "jit_driver.h"
@@ -587,6 +590,78 @@ static void random_fusions(void) {
   CU_ASSERT_EQUAL(driver.declined, 0);
 }
 
+/* A scan of `size` elements as jax.lax.associative_scan writes it, whose elements come from ever more places, one for
+ * each of its shorter arrays; returns the number of its value. */
+static int add_scan(hr_text_t *text, const char *type, int size, int of, int *count) {
+  int half = size / 2, rest = (size - 1) / 2, first = (*count += 12) - 11;
+  if (size < 2) return of;
+  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d:2]}\n", first, type, half, of, 2 * half - 1);
+  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[1:%d:2]}\n", first + 1, type, half, of, 2 * half);
+  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 2, type, half, first, first + 1);
+  int odd = add_scan(text, type, half, first + 2, count);
+  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d]}\n", first + 3, type, rest, odd, rest);
+  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[2:%d:2]}\n", first + 4, type, rest, of, size);
+  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 5, type, rest, first + 3, first + 4);
+  hr_text_printf(text, "v%d = %s[1] slice(v%d), slice={[0:1]}\n", first + 6, type, of);
+  hr_text_printf(text, "v%d = %s[%d] concatenate(v%d, v%d), dimensions={0}\n", first + 7, type, rest + 1, first + 6,
+                 first + 5);
+  hr_text_printf(text, "v%d = %s[] constant(0)\n", first + 8, type);
+  hr_text_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=0_%d_1\n", first + 9, type, size, first + 7, first + 8,
+                 size % 2 ? 0 : 1);
+  hr_text_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=1_%d_1\n", first + 10, type, size, odd, first + 8,
+                 size % 2 ? 1 : 0);
+  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 11, type, size, first + 9, first + 10);
+  return first + 11;
+}
+
+static size_t lines_of(const char *path) {
+  size_t lines = 0;
+  FILE *file = fopen(path, "r");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+  for (int c; (c = getc(file)) != EOF;) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+/* Of all files of the folder, which are removed with it. */
+static size_t lines_in(const char *folder) {
+  size_t lines = 0;
+  char path[512];
+  DIR *list = opendir(folder);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(list);
+  for (struct dirent *entry; (entry = readdir(list));) {
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    lines += lines_of(path);
+    unlink(path);
+  }
+  closedir(list);
+  rmdir(folder);
+  return lines;
+}
+
+/* Elements that come from many places, each under conditions: code grows by the places, and not by their square or by
+ * the lanes. */
+static void many_places(void) {
+  static const char *const types[] = {"u8", "s32", "f64"};
+  jit_driver_t driver = {.workers = 1, .small_numbers = true, .tolerance = 1e-9};
+  for (int t = 0; t < 3; t++) {
+    char folder[] = "/tmp/hlorun_jit_XXXXXX";
+    hr_text_t text;
+    int count = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    setenv("JIT_DUMP", folder, 1);
+    hr_text_init(&text);
+    hr_text_printf(&text, "HloModule t\nENTRY e {\nv0 = %s[66] parameter(0)\n", types[t]);
+    int scan = add_scan(&text, types[t], 66, 0, &count);
+    hr_text_printf(&text, "ROOT r = %s[66] copy(v%d) }\n", types[t], scan);
+    check_text(&driver, &text);
+    unsetenv("JIT_DUMP");
+    CU_ASSERT_TRUE(lines_in(folder) < 16000);
+  }
+  CU_ASSERT_EQUAL(driver.declined, 0);
+}
+
 CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"scalars side by side", scalars_side_by_side},
                            {"functions of complex numbers", complex_functions},
@@ -594,4 +669,5 @@ CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"lines shorter than a vector", short_lines}, {"rows in one register", packed_rows},
                            {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
-                           {"random fusions", random_fusions}, CU_TEST_INFO_NULL};
+                           {"random fusions", random_fusions},
+                           {"elements from many places", many_places}, CU_TEST_INFO_NULL};
