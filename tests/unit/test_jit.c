@@ -389,6 +389,15 @@ static const char *const reduce_programs[] = {
     "ROOT r = s16[77] reduce(a, z), dimensions={0}, to_apply=most }\n",
     MOST("bf16") "ENTRY e { a = bf16[10,77] parameter(0) z = bf16[] constant(-inf)\n"
     "ROOT r = bf16[10] reduce(a, z), dimensions={1}, to_apply=most }\n",
+    MOST("bf16") "ENTRY e { a = bf16[301,3] parameter(0) z = bf16[] constant(-inf)\n"
+    "ROOT r = bf16[301] reduce(a, z), dimensions={1}, to_apply=most }\n",
+    SUM("f16") "ENTRY e { a = f16[20,2,25,2] parameter(0) z = f16[] constant(1)\n"
+    "ROOT r = f16[20,25] reduce(a, z), dimensions={1,3}, to_apply=sum }\n",
+    "arg { a = bf16[] parameter(0) i = s32[] parameter(1) b = bf16[] parameter(2) j = s32[] parameter(3)\n"
+    "g = pred[] compare(a, b), direction=GT v = bf16[] select(g, a, b) k = s32[] select(g, i, j)\n"
+    "ROOT t = (bf16[], s32[]) tuple(v, k) }\n"
+    "ENTRY e { a = bf16[200,3] parameter(0) i = s32[200,3] iota(), iota_dimension=1 m = bf16[] constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (bf16[200], s32[200]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
     "all { a = pred[] parameter(0) b = pred[] parameter(1) ROOT c = pred[] and(a, b) }\n"
     "ENTRY e { a = f32[10,77] parameter(0) c = f32[] constant(7) d = f32[10,77] broadcast(c), dimensions={}\n"
     "f = pred[10,77] compare(a, d), direction=LT z = pred[] constant(true)\n"
