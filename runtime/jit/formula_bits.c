@@ -1,4 +1,4 @@
-/* Narrow floats that are only moved, as integers of their size: they need not be widened, and a vector has more of them. */
+/* Narrow floats that are only moved, as integers of their size: nothing is widened, and a vector has more of them. */
 #include "jit/element.h"
 #include "jit/kernel.h"
 
