@@ -59,14 +59,15 @@ static void ask_for(const char *window, int64_t bytes) {
 }
 
 /* Runs of a few bytes: the first and the last of them by one move each, which may overlap. */
-#define COPY_ENDS(T)                                                   \
-  for (int64_t i = 0; i < count; i++) {                                \
-    const char *from = job->from + operand_at[i] * plan->bytes;        \
-    char *to = job->to + other_at[i] * plan->bytes;                    \
-    T first, last;                                                     \
-    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T)); \
-    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T)); \
-  }                                                                    \
+#define COPY_ENDS(T)                                                                              \
+  for (int64_t i = 0; i < count; i++) {                                                           \
+    const char *from = job->from + operand_at[i] * plan->bytes;                                   \
+    char *to = job->to + other_at[i] * plan->bytes;                                               \
+    if (asks && i + AHEAD < count) ask_for(job->from + operand_at[i + AHEAD] * plan->bytes, run); \
+    T first, last;                                                                                \
+    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T));                        \
+    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T));                            \
+  }                                                                                               \
   return true
 
 typedef struct quarter {
@@ -79,7 +80,8 @@ static bool copy_short_runs(const gather_job_t *job, const int64_t *operand_at, 
                             int64_t count) {
   const native_gather_plan_t *plan = job->plan;
   int64_t run = plan->run_bytes;
-  if (run < 2 || run > 64 || plan->table_bytes > CACHED_BYTES) return false;
+  bool asks = plan->table_bytes > CACHED_BYTES;
+  if (run < 2 || run > 64) return false;
   int64_t part = run >= 32 ? 32 : run >= 16 ? 16 : run >= 8 ? 8 : run >= 4 ? 4 : 2, end = run - part;
   switch (part) {
     case 2: COPY_ENDS(uint16_t);

@@ -130,6 +130,11 @@ static LLVMValueRef to_pred(jit_code_t *code, hr_dtype_t from, LLVMValueRef x) {
                                  : llvm()->BuildICmp(code->builder, LLVMIntNE, x, zero, "");
 }
 
+/* bf16 has all integers of eight bits, and f16 more: nothing is rounded. */
+static bool is_exact(hr_dtype_t from, hr_dtype_t to) {
+  return hr_dtype_is_float(to) && hr_dtype_bytes(to) == 2 && hr_dtype_table[from].bits <= 8;
+}
+
 LLVMValueRef jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef x) {
   if (from == to) return x;
   if (hr_dtype_is_complex(from) || hr_dtype_is_complex(to)) {
@@ -140,6 +145,7 @@ LLVMValueRef jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, 
   LLVMTypeRef type = like(jit_register_type(code, to), x);
   if (hr_dtype_is_float(from))
     return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
+  if (is_exact(from, to)) return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);
   if (from == HR_PRED)
     return jit_round(code, to, hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
                                                      : llvm()->BuildZExt(code->builder, x, type, ""));

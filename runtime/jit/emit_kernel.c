@@ -4,6 +4,8 @@
 
 #include "jit/element_complex.h"
 
+#define FAR_BYTES (64 << 10)
+
 LLVMValueRef jit_emit_i64(jit_emit_t *emit, int64_t value) {
   return llvm()->ConstInt(llvm()->Int64TypeInContext(emit->code->context), (uint64_t)value, true);
 }
@@ -213,8 +215,18 @@ static LLVMValueRef masked_load(jit_emit_t *emit, const char *name, LLVMTypeRef 
   return jit_intrinsic_of(emit->code, name, overloads, 2, arguments, 4);
 }
 
+/* Is a load wanted in any lane? NULL: it may be read in any case. Loads of no lane are slow only where there is no
+ * memory, which is far from what the others read: where the loop goes over many pages. */
+static LLVMValueRef in_any_lane(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef lanes) {
+  if (!lanes || llvm()->IsConstant(lanes)) return NULL;
+  int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
+  if ((emit->formula->exprs.symbols[emit->lane_var].high + 1) * bytes < FAR_BYTES) return NULL;
+  return jit_intrinsic(emit->code, "llvm.vector.reduce.or", llvm()->TypeOf(lanes), &lanes, 1);
+}
+
 static LLVMValueRef load_line(jit_emit_t *emit, LLVMTypeRef type, LLVMValueRef pointer, LLVMValueRef lanes,
-                              unsigned align) {
+                              unsigned align, int depth) {
+  pointer = readable(emit, pointer, in_any_lane(emit, type, lanes), depth);
   LLVMValueRef mask = jit_emit_both(emit, emit->mask, lanes);
   return mask ? masked_load(emit, "llvm.masked.load", type, pointer, mask, align)
               : plain_load(emit, type, pointer, align);
@@ -307,7 +319,7 @@ LLVMValueRef jit_emit_load(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtyp
   if (is_window)
     value = load_window(emit, element, pointer, guard.all, offsets, depth);
   else if (reach == REACH_LINE)
-    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align);
+    value = load_line(emit, vector, readable(emit, pointer, guard.all, depth), guard.lanes, align, depth);
   else if (reach == REACH_SPREAD)
     value = load_spread(emit, vector, pointer, guard, align);
   else

@@ -4,6 +4,7 @@
 
 #include "jit/element_complex.h"
 #include "jit/jit_math.h"
+#include "jit/reducer.h"
 #include "ops/emit.h"
 
 #define SUMS_MOST 8 /* operands of a reduction */
@@ -256,9 +257,34 @@ static const jit_expr_t **term_dims(jit_formula_t *formula, const hlo_instr_t *r
   return dims;
 }
 
+/* What terms are added as: sums of narrow floats are rounded once, as in loops over terms (reducer.h). */
+static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
+  hr_dtype_t dtype = hlo_shape_leaf(reduce->shape, k)->dtype;
+  return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0]) ? hr_dtype_table[dtype].compute : dtype;
+}
+
+static jit_node_t *converted(jit_formula_t *formula, jit_node_t *node, hr_dtype_t dtype) {
+  return node->dtype == dtype ? node : jit_node_op(formula, HLO_CONVERT, dtype, 0, 1, &node);
+}
+
+/* Adds the next terms to `sums`. */
+static void add_terms(jit_formula_t *formula, const hlo_instr_t *reduce, jit_node_t *const *terms, jit_node_t **sums) {
+  int count = reduce->operand_count / 2;
+  jit_node_t *args[2 * SUMS_MOST];
+  hr_dtype_t dtype = sum_type(reduce, 0);
+  if (dtype != terms[0]->dtype) {
+    memcpy(args, (jit_node_t *[]){sums[0], converted(formula, terms[0], dtype)}, 2 * sizeof *args);
+    sums[0] = jit_node_op(formula, reduce->called[0]->root->op, dtype, 0, 2, args);
+    return;
+  }
+  memcpy(args, sums, (size_t)count * sizeof *args);
+  memcpy(args + count, terms, (size_t)count * sizeof *args);
+  jit_formula_apply(formula, reduce->called[0], args, count, sums);
+}
+
 static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
                                 jit_node_t *guard) {
-  jit_node_t *values[2 * SUMS_MOST];
+  jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
   int count = instr->operand_count / 2;
   if (count > SUMS_MOST) {
     keep_failure(formula, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
@@ -266,15 +292,16 @@ static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr
   }
   const jit_expr_t *const *kept = jit_index_dims(formula, hlo_shape_leaf(instr->shape, number), index);
   jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
-  for (int k = 0; k < count; k++) values[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, NULL);
-  for (int64_t t = 0; t < terms_of(instr) && !formula->failed; t++) {
-    jit_node_t *sums[SUMS_MOST];
-    jit_index_t at = {NULL, term_dims(formula, instr, kept, t)};
-    for (int k = 0; k < count; k++) values[count + k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
-    jit_formula_apply(formula, instr->called[0], values, count, sums);
-    memcpy(values, sums, (size_t)count * sizeof *sums);
+  for (int k = 0; k < count; k++) {
+    sums[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, NULL);
+    sums[k] = converted(formula, sums[k], sum_type(instr, k));
   }
-  return values[number];
+  for (int64_t t = 0; t < terms_of(instr) && !formula->failed; t++) {
+    jit_index_t at = {NULL, term_dims(formula, instr, kept, t)};
+    for (int k = 0; k < count; k++) terms[k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
+    add_terms(formula, instr, terms, sums);
+  }
+  return converted(formula, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
 /* --- any instruction ------------------------------------------------------------------------------------------- */

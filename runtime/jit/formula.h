@@ -41,6 +41,7 @@ struct jit_node {
   int uses, pass, first_pass, slot, height;
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
+  bool is_computed;  /* or something is computed from it: it is not only moved (formula_bits.c) */
   int64_t ahead;     /* LOAD: bytes further on that are asked for ahead, in pass ahead_pass of a kInput; 0: none */
   int ahead_pass;
 };

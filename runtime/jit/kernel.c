@@ -155,15 +155,12 @@ static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit
   return NULL;
 }
 
-/* Is every reduction that the body has one by code that applies to f32 or wider? */
 static bool knows_reductions(const jit_kernel_t *kernel) {
   jit_reducer_t reducer;
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
     if (instr->op != HLO_REDUCE || !kernel->form.roles[i]) continue;
     if (!jit_reducer_init(kernel->target, instr, &reducer)) return false;
-    for (int k = 0; k < reducer.count; k++)
-      if (hr_dtype_is_float(reducer.dtypes[k]) && hr_dtype_bytes(reducer.dtypes[k]) < 4) return false;
   }
   return true;
 }

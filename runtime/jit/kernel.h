@@ -132,6 +132,8 @@ LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Strides of loops in the order of the elements. */
 void jit_nest_order(jit_nest_t *nest);
+/* Gives floats that are only moved another type (formula_bits.c), and roots theirs. No node may be made afterwards. */
+void jit_formula_move_bits(jit_kernel_t *kernel);
 /* If something is read across the innermost loop and along another one: makes square tiles of the two, which are the
  * last two loops then. False: there is nothing of the kind, or the sizes do not divide. */
 bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes);

@@ -58,6 +58,7 @@ static hr_status_t build(jit_kernel_t *kernel) {
       place_row(kernel, &kernel->roots[r], index);
     else
       place_root(kernel->formula, &kernel->roots[r], index);
+  jit_formula_move_bits(kernel);
   return jit_formula_take_failure(kernel->formula);
 }
 

@@ -18,7 +18,7 @@ static bool has_identity(hlo_opcode_t op) {
   }
 }
 
-static bool is_plain(const hlo_computation_t *computation) {
+bool jit_reducer_is_plain(const hlo_computation_t *computation) {
   const hlo_instr_t *root = computation->root;
   bool is_complex = !hlo_shape_is_tuple(root->shape) && hr_dtype_is_complex(root->shape->dtype);
   if (is_complex && root->op != HLO_ADD) return false; /* 1 is no identity where parts are infinite */
@@ -49,7 +49,7 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
     if (reducer.computation->params.count && reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
       return false;
   }
-  reducer.is_plain = reducer.count == 1 && is_plain(reducer.computation);
+  reducer.is_plain = reducer.count == 1 && jit_reducer_is_plain(reducer.computation);
   reducer.op = reducer.computation->root->op;
   *out_reducer = reducer;
   return true;

@@ -15,6 +15,8 @@ typedef struct jit_reducer {
   hlo_opcode_t op;
 } jit_reducer_t;
 
+/* Does a computation apply one op with an identity to its two parameters, and nothing else? */
+bool jit_reducer_is_plain(const hlo_computation_t *computation);
 /* False: there is no code for it. */
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer);
 /* What accumulators begin with: the op's identity, else the initial values, which may be put in any number of times.

@@ -56,19 +56,13 @@ static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr, cons
   return false;
 }
 
-/* Bytes of memory behind an operand: of a broadcast those of what is broadcast. */
-static double bytes_behind(const fuse_graph_t *graph, const hlo_instr_t *instr) {
-  while (instr->op == HLO_BROADCAST && !graph->nodes[instr->id].outside) instr = instr->operands[0];
-  return graph->nodes[instr->id].free ? 0 : fuse_bytes(instr->shape);
-}
-
 /* What a cluster that computes the producer itself must read for it beyond what it reads anyway. */
 static double new_bytes(const fuse_producer_t *producer, const fuse_cluster_t *cluster) {
   double bytes = 0;
   for (int k = 0; k < producer->instr->operand_count; k++) {
     const hlo_instr_t *operand = producer->instr->operands[k];
     if (is_read_by(producer->graph, operand, cluster)) continue;
-    double behind = bytes_behind(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
+    double behind = fuse_bytes_behind(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
     bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
     bytes += part && behind > most ? most : behind;
   }

@@ -151,11 +151,16 @@ static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t
   return reduce && fuse_is_fusible(producer->graph, reduce) ? try_reduction(producer, candidate, reduce, &good) : NULL;
 }
 
+double fuse_bytes_behind(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+  while (instr->op == HLO_BROADCAST && !graph->nodes[instr->id].outside) instr = instr->operands[0];
+  return graph->nodes[instr->id].free ? 0 : fuse_bytes(instr->shape);
+}
+
 static int big_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    count += !graph->nodes[operand->id].free && fuse_bytes(operand->shape) > FUSE_TURN_BYTES;
+    count += fuse_bytes_behind(graph, operand) > FUSE_TURN_BYTES;
   }
   return count;
 }

@@ -29,5 +29,7 @@ bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr);
 hr_status_t fuse_producer_look(fuse_producer_t *producer);
 /* How many elements of it a candidate would evaluate. */
 double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *candidate);
+/* Bytes of memory behind an operand: of a broadcast those of what is broadcast. */
+double fuse_bytes_behind(const fuse_graph_t *graph, const hlo_instr_t *instr);
 
 #endif

@@ -208,6 +208,12 @@ static void turned_reads(void) {
           " s = f32[256,512] transpose(a), dimensions={1,0} t = f32[256,512] transpose(b), dimensions={1,0}"
           " ROOT r = f32[256,512] add(s, t) }",
           "transpose\nloop(transpose add)\n");
+  /* A broadcast of little is read nowhere. */
+  becomes(PRELUDE
+          "ENTRY e { a = f32[512,256] parameter(0) k = f32[256] parameter(1)"
+          " b = f32[512,256] broadcast(k), dimensions={1} m = f32[512,256] multiply(a, b)"
+          " ROOT t = f32[256,512] transpose(m), dimensions={1,0} }",
+          "loop(broadcast multiply transpose)\n");
 }
 
 static void arg_max(void) {

@@ -249,6 +249,26 @@ static void packed_rows(void) {
   }
 }
 
+/* Narrow floats of which some are only moved, others are computed with, and some are both. */
+static void moved_floats(void) {
+  static const char *const types[] = {"bf16", "f16", "f8e5m2", "f8e4m3fn"};
+  for (int i = 0; i < 24; i++) {
+    jit_driver_t driver = {.seed = (uint64_t)i, .workers = 1 + i % 2, .small_numbers = true, .in_place = i % 3 == 0};
+    const char *t = types[i % 4];
+    int rows = 3 + 11 * (i % 7), columns = 5 + 9 * i;
+    char text[1536];
+    snprintf(text, sizeof text,
+             "HloModule t\nENTRY e { a = %s[%d,%d] parameter(0) b = %s[%d,%d] parameter(1) p = pred[%d,%d] parameter(2)\n"
+             "r = %s[%d,%d] reverse(a), dimensions={1} s = %s[%d,%d] select(p, r, b) z = %s[] constant(1)\n"
+             "d = %s[%d,%d] pad(s, z), padding=2_1x1_3 c = %s[%d,%d] concatenate(d, d), dimensions={0}\n"
+             "n = %s[%d,%d] negate(b) m = %s[%d,%d] select(p, n, r) ROOT t = tuple(c%s) }\n",
+             t, rows, columns, t, rows, columns, rows, columns, t, rows, columns, t, rows, columns, t, t, rows + 3,
+             columns + 4, t, 2 * rows + 6, columns + 4, t, rows, columns, t, rows, columns, i % 2 ? "" : ", m");
+    CHECK(&driver, text);
+    CU_ASSERT_EQUAL(driver.declined, 0);
+  }
+}
+
 /* Sizes around the width of vectors, and several workers. */
 static void tails(void) {
   for (int size = 1; size <= 70; size += size < 20 ? 1 : 7) {
@@ -392,6 +412,15 @@ static const char *const reduce_programs[] = {
     "ROOT r = s16[77] reduce(a, z), dimensions={0}, to_apply=most }\n",
     MOST("bf16") "ENTRY e { a = bf16[10,77] parameter(0) z = bf16[] constant(-inf)\n"
     "ROOT r = bf16[10] reduce(a, z), dimensions={1}, to_apply=most }\n",
+    MOST("bf16") "ENTRY e { a = bf16[301,3] parameter(0) z = bf16[] constant(-inf)\n"
+    "ROOT r = bf16[301] reduce(a, z), dimensions={1}, to_apply=most }\n",
+    SUM("f16") "ENTRY e { a = f16[20,2,25,2] parameter(0) z = f16[] constant(1)\n"
+    "ROOT r = f16[20,25] reduce(a, z), dimensions={1,3}, to_apply=sum }\n",
+    "arg { a = bf16[] parameter(0) i = s32[] parameter(1) b = bf16[] parameter(2) j = s32[] parameter(3)\n"
+    "g = pred[] compare(a, b), direction=GT v = bf16[] select(g, a, b) k = s32[] select(g, i, j)\n"
+    "ROOT t = (bf16[], s32[]) tuple(v, k) }\n"
+    "ENTRY e { a = bf16[200,3] parameter(0) i = s32[200,3] iota(), iota_dimension=1 m = bf16[] constant(-inf)\n"
+    "z = s32[] constant(0) ROOT r = (bf16[200], s32[200]) reduce(a, i, m, z), dimensions={1}, to_apply=arg }\n",
     "all { a = pred[] parameter(0) b = pred[] parameter(1) ROOT c = pred[] and(a, b) }\n"
     "ENTRY e { a = f32[10,77] parameter(0) c = f32[] constant(7) d = f32[10,77] broadcast(c), dimensions={}\n"
     "f = pred[10,77] compare(a, d), direction=LT z = pred[] constant(true)\n"
@@ -667,6 +696,7 @@ CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"functions of complex numbers", complex_functions},
                            {"arrays of complex numbers", complex_arrays},
                            {"lines shorter than a vector", short_lines}, {"rows in one register", packed_rows},
+                           {"floats that are moved", moved_floats},
                            {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"random fusions", random_fusions},
