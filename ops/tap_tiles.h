@@ -117,10 +117,27 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
-    if (own)
-      TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
-    else
-      TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+/* The same where some rows may meet an end of the line's axis, for columns with terms of their own. The first row is at
+ * `place` of the axis. */
+TILES_INLINE void TILES_NAME(sum_at_end)(int rows, int vecs, const tap_strip_t *at, const int32_t *live, int64_t place,
+                                         const char *from, char *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+  for (int32_t t = 1; t <= live[0]; t++) {
+    const TILES_REAL *a[8];
+    const char *first = from + at->offsets[live[t]];
+    int64_t x = place + at->along[live[t]];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++, first += at->from_step, x += at->place_step)
+      a[r] = (const TILES_REAL *)((uint64_t)x < (uint64_t)at->size ? first : at->zeros) + at->first;
+    TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
@@ -133,8 +150,12 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
     for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                             \
       for (int64_t i = 0; i < line->tiles; i++) {                                                                \
         int64_t row = tap_line_row(line, i, ROWS);                                                               \
-        TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, line->from + row * at.from_step,               \
-                                line->to + row * at.to_step);                                                    \
+        const char *from = line->from + row * at.from_step;                                                      \
+        char *to = line->to + row * at.to_step;                                                                  \
+        if (!(OWN) || (row >= line->low && row + ROWS <= line->high))                                            \
+          TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, from, to);                                   \
+        else                                                                                                     \
+          TILES_NAME(sum_at_end)(ROWS, VECS, &at, line->live, line->place + row * at.place_step, from, to);      \
       }                                                                                                          \
     for (int64_t i = 0; i < at.tiles; i++)                                                                       \
       TILES_NAME(sum_pointed)(ROWS, VECS, OWN, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS, \
@@ -232,18 +253,23 @@ TILES_INLINE void TILES_NAME(sum_few_in_line)(int columns, const tap_strip_t *at
 #ifdef TAPS_DEFAULT
 #define OWN(ROWS, VECS) TILES_AS(own, ROWS, VECS, true)
 #if TILES_SUMS == 16
-OWN(8, 1)
-OWN(8, 2)
 OWN(6, 1)
 OWN(6, 2)
 OWN(6, 3)
 OWN(6, 4)
+OWN(7, 1)
+OWN(7, 2)
+OWN(7, 3)
+OWN(7, 4)
+OWN(8, 1)
+OWN(8, 2)
 
 TILES_TARGET static void TILES_NAME(sum_lanewise)(const tap_strip_t *at) {
-  static void (*const sums[2][4])(const tap_strip_t *) = {
-      {TILES_NAME(own_8x1), TILES_NAME(own_8x2)},
-      {TILES_NAME(own_6x1), TILES_NAME(own_6x2), TILES_NAME(own_6x3), TILES_NAME(own_6x4)}};
-  sums[at->rows == 6][at->vectors - 1](at);
+  static void (*const sums[3][4])(const tap_strip_t *) = {
+      {TILES_NAME(own_6x1), TILES_NAME(own_6x2), TILES_NAME(own_6x3), TILES_NAME(own_6x4)},
+      {TILES_NAME(own_7x1), TILES_NAME(own_7x2), TILES_NAME(own_7x3), TILES_NAME(own_7x4)},
+      {TILES_NAME(own_8x1), TILES_NAME(own_8x2)}};
+  sums[at->rows - 6][at->vectors - 1](at);
 }
 #else
 OWN(4, 1)
