@@ -28,6 +28,7 @@ typedef struct tap_strip {
   const int64_t *along;                   /* of their taps: places on the axis, which is so long, */
   int64_t size, place_step;               /* and from one row to the next */
   const void *zeros;                      /* what is outside of it */
+  int64_t slide;                          /* taps of a row that follow each other as the results do, or 0 */
   const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
   const void *const *places;          /* of each tile and live tap: where its rows are */
   void *const *results;               /* of each tile: of its rows */
@@ -81,6 +82,7 @@ typedef struct conv_taps {
   void (*sum_strip)(const tap_strip_t *strip);
   bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
   bool lanewise;               /* each column has terms of its own: vectors of columns meet vectors of terms */
+  int64_t slide;               /* lanewise: see tap_strip_t */
   tap_spread_t spread;         /* lanewise: how a region has the channels of a place; without sources as they are */
   void (*spread_line)(const tap_spread_t *spread, const void *from, int64_t count, void *to);
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */

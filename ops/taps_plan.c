@@ -195,6 +195,14 @@ static bool may_merge(const conv_taps_t *plan) {
   return plan->problem->window[last] > 1;
 }
 
+/* How many taps a row of the window has if these are next to each other, as are the places of results next to each
+ * other, and tiles exist for so many; otherwise 0. */
+static int64_t sliding_taps(const conv_taps_t *plan) {
+  const taps_axis_t *axis = &plan->phases[0].axes[plan->problem->spatial - 1];
+  bool near = plan->phase_count == 1 && axis->in_step == 1 && taps_span(axis) + 1 == axis->taps;
+  return plan->lanewise && near && (axis->taps == 3 || axis->taps == 5) ? axis->taps : 0;
+}
+
 /* Where an image's region is, and how the taps lie in it, or in the input. */
 static hr_status_t plan_offsets(hr_arena_t *arena, const conv_taps_t *plan, taps_phase_t *phase) {
   int spatial = plan->problem->spatial, kept = plan->merges ? spatial - 1 : spatial;
@@ -386,6 +394,7 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && !plan->lanewise && may_merge(plan);
   bool in_row = plan->from.inner == 1 && plan->from.spatial[plan->problem->spatial - 1] == plan->terms;
   plan->has_region = plan->merges ? !in_row : plan->from.inner != 1;
+  plan->slide = sliding_taps(plan);
   if (plan->lanewise) HR_TRY(plan_spread(arena, plan));
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
   *out_fits = is_worthwhile(plan);
