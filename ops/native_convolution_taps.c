@@ -17,6 +17,8 @@
  * added at the end. Groups of so few columns that they do not fill vectors are taken together:
  * then each column has terms of its own, and vectors of these are multiplied by vectors of weights. If there are not as
  * many as columns a region has them as often as they are wanted.
+ * Such tiles look for the ends of a line themselves, and where three or five taps follow each other as the results do,
+ * what is read is multiplied by all of them while it is in a register.
  *
  * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
  * vectors, or where sums are narrowed.
