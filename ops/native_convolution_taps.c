@@ -17,6 +17,8 @@
  * added at the end. Groups of so few columns that they do not fill vectors are taken together:
  * then each column has terms of its own, and vectors of these are multiplied by vectors of weights. If there are not as
  * many as columns a region has them as often as they are wanted.
+ * Such tiles look for the ends of a line themselves, and where three or five taps follow each other as the results do,
+ * what is read is multiplied by all of them while it is in a register.
  *
  * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
  * vectors, or where sums are narrowed.
@@ -126,7 +128,9 @@ static tap_strip_t strips_of(const taps_block_t *block) {
   return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps,
                        .lines = (const tap_line_t *)(block->space + plan->lines_at), .line_count = block->line_count,
                        .from_step = from * phase->axes[last].in_step * plan->in_bytes, .to_step = to * plan->bytes,
-                       .offsets = phase->offsets, .live = taps_block_live(block, 0),
+                       .offsets = phase->offsets, .along = phase->along, .size = plan->from_sizes[last],
+                       .place_step = phase->axes[last].in_step, .zeros = block->space + plan->zeros_at,
+                       .slide = plan->slide, .live = taps_block_live(block, 0),
                        .places = (const void *const *)taps_block_row(block, 0),
                        .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
                        .tap_step = phase->terms / plan->unit * plan->width, .term_step = plan->padded,

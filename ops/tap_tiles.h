@@ -117,10 +117,27 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
     const TILES_REAL *a[8];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++) a[r] = (const TILES_REAL *)(first + r * at->from_step);
-    if (own)
-      TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
-    else
-      TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+    TILES_NAME(add_tap)(rows, vecs, at, live[t], a, sums);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+/* The same where some rows may meet an end of the line's axis, for columns with terms of their own. The first row is at
+ * `place` of the axis. */
+TILES_INLINE void TILES_NAME(sum_at_end)(int rows, int vecs, const tap_strip_t *at, const int32_t *live, int64_t place,
+                                         const char *from, char *to) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+  for (int32_t t = 1; t <= live[0]; t++) {
+    const TILES_REAL *a[8];
+    const char *first = from + at->offsets[live[t]];
+    int64_t x = place + at->along[live[t]];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++, first += at->from_step, x += at->place_step)
+      a[r] = (const TILES_REAL *)((uint64_t)x < (uint64_t)at->size ? first : at->zeros) + at->first;
+    TILES_NAME(add_own_tap)(rows, vecs, at, live[t], a, sums);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) results[r] = (TILES_REAL *)(to + r * at->to_step) + at->column;
@@ -133,8 +150,12 @@ TILES_INLINE void TILES_NAME(sum_in_line)(int rows, int vecs, bool own, const ta
     for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                             \
       for (int64_t i = 0; i < line->tiles; i++) {                                                                \
         int64_t row = tap_line_row(line, i, ROWS);                                                               \
-        TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, line->from + row * at.from_step,               \
-                                line->to + row * at.to_step);                                                    \
+        const char *from = line->from + row * at.from_step;                                                      \
+        char *to = line->to + row * at.to_step;                                                                  \
+        if (!(OWN) || (row >= line->low && row + ROWS <= line->high))                                            \
+          TILES_NAME(sum_in_line)(ROWS, VECS, OWN, &at, line->live, from, to);                                   \
+        else                                                                                                     \
+          TILES_NAME(sum_at_end)(ROWS, VECS, &at, line->live, line->place + row * at.place_step, from, to);      \
       }                                                                                                          \
     for (int64_t i = 0; i < at.tiles; i++)                                                                       \
       TILES_NAME(sum_pointed)(ROWS, VECS, OWN, &at, at.live + i * (at.taps + 1), at.places + i * at.taps * ROWS, \
@@ -230,29 +251,124 @@ TILES_INLINE void TILES_NAME(sum_few_in_line)(int columns, const tap_strip_t *at
     for (int64_t i = 0; i < at.tiles; i++) TILES_NAME(sum_few_pointed)(COLUMNS, &at, i);              \
   }
 #ifdef TAPS_DEFAULT
+/* Has a vector read once, not again for each of its uses. */
+#if TILES_BYTES == 64
+#define TILES_KEEP(vector) __asm__("" : "+v"(vector))
+#else
+#define TILES_KEEP(vector) (void)(vector)
+#endif
+
+/* A row of taps that follow each other as the results do: what is read is multiplied by all of them while it is in a
+ * register. The first row's first tap is at `place` of the axis; those of rows that are `inside` are all there. */
+TILES_INLINE void TILES_NAME(add_sliding)(int rows, int vecs, int taps, bool inside, const tap_strip_t *at,
+                                          const TILES_REAL *weights, const char *from, uint64_t place,
+                                          TILES_NAME(acc) (*sums)[4]) {
+  int64_t p = at->count;
+  do {
+    TILES_NAME(acc) line[5][2];
+#pragma GCC unroll 5
+    for (int k = 0; k < taps; k++)
+#pragma GCC unroll 2
+      for (int v = 0; v < vecs; v++) line[k][v] = ((const TILES_NAME(vec) *)(weights + k * at->tap_step))[v];
+    const char *first = from;
+#pragma GCC unroll 12
+    for (int x = 0; x < rows + taps - 1; x++, first += at->from_step) {
+      const char *read = inside || place + (uint64_t)x < (uint64_t)at->size ? first : at->zeros;
+#pragma GCC unroll 2
+      for (int v = 0; v < vecs; v++) {
+        TILES_NAME(acc) terms = ((const TILES_NAME(vec) *)read)[v];
+        TILES_KEEP(terms);
+#pragma GCC unroll 5
+        for (int k = 0; k < taps; k++)
+          if (x >= k && x < rows + k) sums[x - k][v] += terms * line[k][v];
+      }
+    }
+    weights += at->width, from += at->term_step * (int64_t)sizeof(TILES_REAL);
+  } while (--p);
+}
+
+/* Columns from `column` of the strip on of a tile of a line. */
+TILES_INLINE void TILES_NAME(slide_tile)(int rows, int vecs, int taps, bool inside, const tap_strip_t *at,
+                                         const tap_line_t *line, int64_t row, int64_t column) {
+  TILES_NAME(acc) sums[8][4] = {0};
+  TILES_REAL *results[8];
+  const char *from = line->from + row * at->from_step + (at->first + column) * (int64_t)sizeof(TILES_REAL);
+  const TILES_REAL *weights = (const TILES_REAL *)at->weights + column;
+  for (int32_t t = 1; t <= line->live[0]; t += taps) {
+    int32_t tap = line->live[t];
+    TILES_NAME(add_sliding)(rows, vecs, taps, inside, at, weights + tap * at->tap_step, from + at->offsets[tap],
+                            (uint64_t)(line->place + row + at->along[tap]), sums);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; r++)
+    results[r] = (TILES_REAL *)(line->to + (row + r) * at->to_step) + at->column + column;
+  TILES_NAME(keep_sums)(rows, vecs, at, results, sums);
+}
+
+#define SLIDE(ROWS, TAPS)                                                                            \
+  TILES_TARGET static void TILES_NAME(slide_##ROWS##x##TAPS)(const tap_strip_t *strip) {             \
+    const tap_strip_t at = *strip;                                                                   \
+    for (const tap_line_t *line = at.lines; line < at.lines + at.line_count; line++)                 \
+      for (int64_t i = 0; i < line->tiles; i++) {                                                    \
+        int64_t row = tap_line_row(line, i, ROWS), v = 0;                                            \
+        for (; v + 2 <= at.vectors; v += 2)                                                          \
+          if (row >= line->low && row + ROWS <= line->high)                                          \
+            TILES_NAME(slide_tile)(ROWS, 2, TAPS, true, &at, line, row, v * LANES);                  \
+          else                                                                                       \
+            TILES_NAME(slide_tile)(ROWS, 2, TAPS, false, &at, line, row, v * LANES);                 \
+        if (v < at.vectors) TILES_NAME(slide_tile)(ROWS, 1, TAPS, false, &at, line, row, v * LANES); \
+      }                                                                                              \
+  }
+
 #define OWN(ROWS, VECS) TILES_AS(own, ROWS, VECS, true)
 #if TILES_SUMS == 16
-OWN(8, 1)
-OWN(8, 2)
 OWN(6, 1)
 OWN(6, 2)
 OWN(6, 3)
 OWN(6, 4)
+OWN(7, 1)
+OWN(7, 2)
+OWN(7, 3)
+OWN(7, 4)
+OWN(8, 1)
+OWN(8, 2)
+SLIDE(6, 3)
+SLIDE(6, 5)
+SLIDE(7, 3)
+SLIDE(7, 5)
+SLIDE(8, 3)
+SLIDE(8, 5)
+
+TILES_TARGET static void TILES_NAME(sum_sliding)(const tap_strip_t *at) {
+  static void (*const sums[3][2])(const tap_strip_t *) = {{TILES_NAME(slide_6x3), TILES_NAME(slide_6x5)},
+                                                          {TILES_NAME(slide_7x3), TILES_NAME(slide_7x5)},
+                                                          {TILES_NAME(slide_8x3), TILES_NAME(slide_8x5)}};
+  sums[at->rows - 6][at->slide == 5](at);
+}
 
 TILES_TARGET static void TILES_NAME(sum_lanewise)(const tap_strip_t *at) {
-  static void (*const sums[2][4])(const tap_strip_t *) = {
-      {TILES_NAME(own_8x1), TILES_NAME(own_8x2)},
-      {TILES_NAME(own_6x1), TILES_NAME(own_6x2), TILES_NAME(own_6x3), TILES_NAME(own_6x4)}};
-  sums[at->rows == 6][at->vectors - 1](at);
+  static void (*const sums[3][4])(const tap_strip_t *) = {
+      {TILES_NAME(own_6x1), TILES_NAME(own_6x2), TILES_NAME(own_6x3), TILES_NAME(own_6x4)},
+      {TILES_NAME(own_7x1), TILES_NAME(own_7x2), TILES_NAME(own_7x3), TILES_NAME(own_7x4)},
+      {TILES_NAME(own_8x1), TILES_NAME(own_8x2)}};
+  tap_strip_t rest = *at;
+  if (at->slide) TILES_NAME(sum_sliding)(at), rest.line_count = 0;
+  sums[at->rows - 6][at->vectors - 1](&rest);
 }
 #else
 OWN(4, 1)
 OWN(4, 2)
+SLIDE(4, 3)
+SLIDE(4, 5)
 
 TILES_TARGET static void TILES_NAME(sum_lanewise)(const tap_strip_t *at) {
-  (at->vectors == 1 ? TILES_NAME(own_4x1) : TILES_NAME(own_4x2))(at);
+  tap_strip_t rest = *at;
+  if (at->slide) (at->slide == 5 ? TILES_NAME(slide_4x5) : TILES_NAME(slide_4x3))(at), rest.line_count = 0;
+  (at->vectors == 1 ? TILES_NAME(own_4x1) : TILES_NAME(own_4x2))(&rest);
 }
 #endif
+#undef SLIDE
+#undef TILES_KEEP
 #undef OWN
 
 /* Lanes of a vector out of the two that start at `from`. */

@@ -7,11 +7,11 @@
 
 /* Tiles of results that follow each other and have the same taps: what their first one reads, where it is, and how many
  * taps and which. The last tile starts with row `last`: some of its results may be those of the tile before, made
- * again. */
+ * again. Rows outside of [low, high) meet an end of the axis, on which the first one is at `place` of the input. */
 typedef struct tap_line {
   const char *from;
   char *to;
-  int64_t tiles, last;
+  int64_t tiles, last, low, high, place;
   const int32_t *live;
 } tap_line_t;
 static inline int64_t tap_line_row(const tap_line_t *line, int64_t tile, int64_t rows) {
@@ -25,6 +25,10 @@ typedef struct tap_strip {
   const tap_line_t *lines;            /* tiles without pointers */
   int64_t line_count, from_step, to_step; /* from one row to the next: bytes */
   const int64_t *offsets;                 /* of their taps: bytes */
+  const int64_t *along;                   /* of their taps: places on the axis, which is so long, */
+  int64_t size, place_step;               /* and from one row to the next */
+  const void *zeros;                      /* what is outside of it */
+  int64_t slide;                          /* taps of a row that follow each other as the results do, or 0 */
   const int32_t *live;                /* of each tile: how many taps any of its places has, and which */
   const void *const *places;          /* of each tile and live tap: where its rows are */
   void *const *results;               /* of each tile: of its rows */
@@ -59,6 +63,7 @@ typedef struct taps_phase {
   taps_axis_t axes[CONV_MAX_SPATIAL];
   int64_t taps, terms;  /* pointers of a place, terms at each */
   int64_t *offsets;     /* of each tap from the place that a result starts from; bytes of the input or region */
+  int64_t *along;       /* the same along the last axis, in places */
   int64_t line_places, lines, block_lines, blocks, first_task;
   int64_t strip;        /* elements of a packed strip */
   int64_t packed_at;    /* elements; of group 0 */
@@ -77,6 +82,7 @@ typedef struct conv_taps {
   void (*sum_strip)(const tap_strip_t *strip);
   bool few;                    /* columns, so that vectors are of terms: one strip [tap][column][term] */
   bool lanewise;               /* each column has terms of its own: vectors of columns meet vectors of terms */
+  int64_t slide;               /* lanewise: see tap_strip_t */
   tap_spread_t spread;         /* lanewise: how a region has the channels of a place; without sources as they are */
   void (*spread_line)(const tap_spread_t *spread, const void *from, int64_t count, void *to);
   bool flips;                  /* signed bytes are multiplied as unsigned ones: see flip_starts */
@@ -111,10 +117,10 @@ typedef struct taps_place {
 
 /* Results that follow each other along the last axis: where they are, and the first one's place in the input or the
  * region, each with its step; in elements. A merged tap starts where its first one does. [low, high): those that meet
- * no end of the last axis; those of whole tiles of them are a line. */
+ * no end of the last axis. [begin, end): those that are a line. */
 typedef struct taps_stretch {
   taps_place_t place;
-  int64_t number, count, low, high, in, in_step, out, out_step;
+  int64_t number, count, low, high, begin, end, in, in_step, out, out_step;
   bool sees_all; /* the other axes' taps all meet the input */
 } taps_stretch_t;
 

@@ -157,24 +157,29 @@ static const int32_t *live_of_line(const taps_block_t *block, const taps_stretch
   return live;
 }
 
-/* Where the results of a stretch that are in its line end. If they are not added to, a last tile that is not whole takes
- * some of the one before. */
-static int64_t line_end(const taps_block_t *block, const taps_stretch_t *s) {
+/* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look for ends, all. If they
+ * are not added to, a last tile that is not whole takes some of the one before. */
+static void find_line(const taps_block_t *block, taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
-  int64_t count = s->high - s->low;
+  bool all = plan->lanewise && block->phase->taps;
+  s->begin = all ? 0 : s->low, s->end = all ? s->count : s->high;
+  int64_t count = s->end - s->begin;
   bool again = count >= plan->rows && taps_piece(plan, block->phase) >= block->phase->terms;
-  return s->low + (again ? count : count / plan->rows * plan->rows);
+  if (!again) s->end = s->begin + count / plan->rows * plan->rows;
 }
 
-/* Results of a stretch that meet no end need no pointers. */
-static void add_line(taps_block_t *block, taps_stretch_t *s) {
+/* Results of a line need no pointers. */
+static void add_line(taps_block_t *block, const taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
-  int64_t count = line_end(block, s) - s->low;
+  int last = plan->problem->spatial - 1;
+  int64_t count = s->end - s->begin;
   if (!count) return;
   ((tap_line_t *)(block->space + plan->lines_at))[block->line_count] =
-      (tap_line_t){.from = in_address(block, s) + s->low * s->in_step * plan->in_bytes,
-                   .to = out_address(block, s) + s->low * out_step(block, s), .last = count - plan->rows,
-                   .tiles = taps_divide_up(count, plan->rows), .live = live_of_line(block, s)};
+      (tap_line_t){.from = in_address(block, s) + s->begin * s->in_step * plan->in_bytes,
+                   .to = out_address(block, s) + s->begin * out_step(block, s), .last = count - plan->rows,
+                   .tiles = taps_divide_up(count, plan->rows), .low = s->low - s->begin, .high = s->high - s->begin,
+                   .place = (s->place.at[last] + s->begin) * block->phase->axes[last].in_step,
+                   .live = live_of_line(block, s)};
   block->line_count++;
 }
 
@@ -183,12 +188,12 @@ static void add_line(taps_block_t *block, taps_stretch_t *s) {
 static void point_others(taps_block_t *block, const taps_stretch_t *stretches, int64_t count) {
   int64_t begin = 0, end = INT64_MAX, longest = 0;
   for (const taps_stretch_t *s = stretches; s < stretches + count; s++) {
-    begin = taps_most(begin, s->low), end = taps_least(end, line_end(block, s));
+    begin = taps_most(begin, s->begin), end = taps_least(end, s->end);
     longest = taps_most(longest, s->count);
   }
   for (int64_t x = begin > 0 ? 0 : end; x < longest; x = x + 1 == begin ? taps_most(begin, end) : x + 1)
     for (const taps_stretch_t *s = stretches; s < stretches + count; s++)
-      if (x < s->count && (x < s->low || x >= line_end(block, s))) point_result(block, s, x);
+      if (x < s->count && (x < s->begin || x >= s->end)) point_result(block, s, x);
 }
 
 /* The stretch that starts with result `number` of the block. */
@@ -250,6 +255,7 @@ static void point_block(taps_block_t *block) {
   for (int64_t i = 0; i < block->places; i += stretches[count++].count) {
     stretches[count] = stretch_at(block, i);
     find_inner(block, &stretches[count]);
+    find_line(block, &stretches[count]);
     add_line(block, &stretches[count]);
   }
   block->rim = block->space + plan->rims_at;

@@ -115,6 +115,16 @@ static hr_status_t plan_spread(hr_arena_t *arena, conv_taps_t *plan) {
   return NULL;
 }
 
+/* Rows of a tile of lanewise sums, of one or two vectors or of more: those which a line is made of with the least that
+ * is made twice. */
+static int64_t lanewise_rows(const conv_taps_t *plan, bool broad) {
+  const conv_problem_t *p = plan->problem;
+  int last = p->spatial - 1;
+  int64_t count = taps_divide_up(plan->to_sizes[last], p->kind == CONV_FORWARD ? 1 : p->stride[last]);
+  int64_t other = broad ? 6 : 8;
+  return taps_divide_up(count, other) * other < taps_divide_up(count, 7) * 7 ? other : 7;
+}
+
 /* Tiles: as many sums as registers hold. */
 static void plan_tiles(conv_taps_t *plan) {
   bool wide = native_width() == NATIVE_WIDE;
@@ -124,6 +134,7 @@ static void plan_tiles(conv_taps_t *plan) {
   plan->padded = taps_divide_up(plan->columns, plan->lanes) * plan->lanes;
   bool broad = wide && plan->padded > 2 * plan->lanes;
   plan->rows = broad ? 6 : wide ? 8 : 4, plan->width = (broad ? 4 : 2) * plan->lanes;
+  if (plan->lanewise && wide) plan->rows = lanewise_rows(plan, broad);
   if (plan->few) plan->rows = 4, plan->width = plan->padded = plan->columns;
   plan->strips = taps_divide_up(plan->columns, plan->width);
   plan->has_copy = plan->to.inner != 1 || plan->padded != plan->columns || plan->narrows;
@@ -184,6 +195,14 @@ static bool may_merge(const conv_taps_t *plan) {
   return plan->problem->window[last] > 1;
 }
 
+/* How many taps a row of the window has if these are next to each other, as are the places of results next to each
+ * other, and tiles exist for so many; otherwise 0. */
+static int64_t sliding_taps(const conv_taps_t *plan) {
+  const taps_axis_t *axis = &plan->phases[0].axes[plan->problem->spatial - 1];
+  bool near = plan->phase_count == 1 && axis->in_step == 1 && taps_span(axis) + 1 == axis->taps;
+  return plan->lanewise && near && (axis->taps == 3 || axis->taps == 5) ? axis->taps : 0;
+}
+
 /* Where an image's region is, and how the taps lie in it, or in the input. */
 static hr_status_t plan_offsets(hr_arena_t *arena, const conv_taps_t *plan, taps_phase_t *phase) {
   int spatial = plan->problem->spatial, kept = plan->merges ? spatial - 1 : spatial;
@@ -195,9 +214,11 @@ static hr_status_t plan_offsets(hr_arena_t *arena, const conv_taps_t *plan, taps
   if (plan->merges && phase->taps)
     phase->terms *= phase->axes[kept].taps, phase->taps /= phase->axes[kept].taps;
   HR_TRY(HR_NEW_ARRAY(arena, phase->taps, &phase->offsets));
+  HR_TRY(HR_NEW_ARRAY(arena, phase->taps, &phase->along));
   for (int64_t t = 0; t < phase->taps; t++)
     for (int64_t d = kept - 1, rest = t; d >= 0; rest /= phase->axes[d--].taps) {
       const int64_t *starts = phase->axes[d].starts, at = rest % phase->axes[d].taps;
+      if (d == spatial - 1) phase->along[t] = starts[at];
       phase->offsets[t] += plan->has_region ? (starts[at] - starts[0]) * phase->region_steps[d]
                                             : starts[at] * plan->from.spatial[d];
     }
@@ -373,6 +394,7 @@ hr_status_t taps_plan_init(hr_arena_t *arena, conv_taps_t *plan, bool *out_fits)
   plan->merges = plan->terms <= MERGED_CHANNELS && plan->unit == 1 && !plan->few && !plan->lanewise && may_merge(plan);
   bool in_row = plan->from.inner == 1 && plan->from.spatial[plan->problem->spatial - 1] == plan->terms;
   plan->has_region = plan->merges ? !in_row : plan->from.inner != 1;
+  plan->slide = sliding_taps(plan);
   if (plan->lanewise) HR_TRY(plan_spread(arena, plan));
   for (int i = 0; i < plan->phase_count; i++) HR_TRY(plan_offsets(arena, plan, &plan->phases[i]));
   *out_fits = is_worthwhile(plan);
