@@ -337,7 +337,7 @@ static void try_lanes(unsigned bits, unsigned lanes) {
   run(out, in, 0);
   for (unsigned i = 0; i < lanes; i++) {
     int64_t a = number_at(in, bits, lanes - 1 - i), c = number_at(in, bits, 2 * lanes - 1 - i);
-    int64_t want = a < c ? a + c : a - c;
+    uint64_t want = a < c ? (uint64_t)a + (uint64_t)c : (uint64_t)a - (uint64_t)c;
     CU_ASSERT_EQUAL(number_at(out, bits, i), number_at(&want, bits, 0));
   }
   for (unsigned i = bytes; i < bytes + 8; i++) CU_ASSERT_EQUAL(out[i], 0x5a);
