@@ -133,8 +133,9 @@ static unsigned lanes_together(const own_value_t *shuffle) {
   return together;
 }
 
-/* Is there one instruction for the order? */
+/* Is there one instruction for the order? There is none for bits. */
 static bool is_one_order(const own_value_t *shuffle) {
+  if (shuffle->type->bits < 8) return false;
   return shuffle->type->bits > 8 || lanes_together(shuffle) > 1 || own_orders_bytes();
 }
 
