@@ -157,14 +157,18 @@ static const int32_t *live_of_line(const taps_block_t *block, const taps_stretch
   return live;
 }
 
+#define AGAIN_MOST 16 /* one in so many results of a line is made again; more cost more than pointers to what is left */
+
 /* Sets [begin, end) of a stretch: the results that meet no end, and where it costs little to look for ends, all. If they
- * are not added to, a last tile that is not whole takes some of the one before. */
+ * are not added to, a last tile that is not whole takes some of the one before: a few, or where products are few. */
 static void find_line(const taps_block_t *block, taps_stretch_t *s) {
   const conv_taps_t *plan = block->run->plan;
   bool all = plan->lanewise && block->phase->taps;
   s->begin = all ? 0 : s->low, s->end = all ? s->count : s->high;
   int64_t count = s->end - s->begin;
-  bool again = count >= plan->rows && taps_piece(plan, block->phase) >= block->phase->terms;
+  int64_t repeated = (plan->rows - count % plan->rows) % plan->rows;
+  bool is_cheap = plan->lanewise || repeated * AGAIN_MOST <= count;
+  bool again = is_cheap && count >= plan->rows && taps_piece(plan, block->phase) >= block->phase->terms;
   if (!again) s->end = s->begin + count / plan->rows * plan->rows;
 }
 
