@@ -49,6 +49,16 @@ expect_exit "stats" 0 "$hlorun" --input '0=f32[3]{1,2,3}' --repeat 3 --stats sta
 for key in compile_s best_s median_s first_s peak_rss_bytes steps_per_s native_steps arena_bytes code_bytes per_rank; do
   grep -q "\"$key\"" stats.json && pass || fail "--stats has no $key" stats.json
 done
+# The process that starts it is larger than 200 MB: that is not memory of the command's.
+(
+  large=$(head -c 200000000 /dev/zero | tr '\0' x)
+  "$hlorun" -v --input '0=f32[3]{1,2,3}' --stats large.json twice.hlo >large.out 2>&1
+  [ ${#large} -eq 200000000 ]
+) && pass || fail "a large parent" large.out
+bytes=$(grep -m 1 -o '"peak_rss_bytes": [0-9]*' large.json | grep -o '[0-9]*$')
+[ "${bytes:-999999999}" -lt 190000000 ] && pass || fail "peak memory is the parent's" large.json
+mebibytes=$(grep -o '[0-9]*\.[0-9]* MiB at most' large.out)
+[ "$(printf '%.0f' "${mebibytes%% *}")" -lt 180 ] && pass || fail "-v: peak memory is the parent's" large.out
 cat >sized.mlir <<'END'
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = stablehlo.add %x, %x : tensor<?xf32>
