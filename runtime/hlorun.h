@@ -73,8 +73,14 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
 void hlorun_client_release(hlorun_client_t *client, int exit_code);
 int hlorun_client_rank(const hlorun_client_t *client);
 int hlorun_client_world_size(const hlorun_client_t *client);
-/* Makes executions under way and to come fail with CANCELLED and this reason. Safe from signal-handling threads. */
+/* Makes executions under way, when the step that they are in ends, and all that start later fail with CANCELLED and this
+ * reason (NULL: none is given), and so do waits for other processes. Further calls change nothing until
+ * hlorun_client_resume(). Safe from signal-handling threads. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
+/* Ends a cancellation: waits until executions that were asked for before are over; those asked for later run. Programs
+ * and buffers stay as they are. Errors: USAGE for a client with peers: what was broken off between processes cannot be
+ * continued; release it and make new ones. */
+hlorun_status_t hlorun_client_resume(hlorun_client_t *client);
 /* Says on standard error what this process is doing, and whom it waits for. From any thread, at any time. */
 void hlorun_client_print_state(hlorun_client_t *client);
 /* Waits for all processes of the client's world. */

@@ -1,6 +1,7 @@
 /* Statuses and arrays of the embedding API. */
 #include <string.h>
 
+#include "api_check.h"
 #include "base/buffer.h"
 #include "hlorun.h"
 #include "ir/shape.h"
@@ -12,29 +13,67 @@ char *hlorun_status_format(hlorun_status_t status) { return hr_status_format(sta
 void hlorun_status_release(hlorun_status_t status) { hr_status_release(status); }
 const char *hlorun_version(void) { return PACKAGE_VERSION; }
 
+/* Sizes that no array has are USAGE; those that no memory has are NO_MEMORY, later. */
+static hr_status_t check_shape(int rank, const int64_t *dims) {
+  if (rank < 0 || rank > HLO_MAX_RANK)
+    return hr_error(HR_USAGE, "hlorun_buffer_create: rank %d, want 0 to %d", rank, HLO_MAX_RANK);
+  if (rank && !dims) return hr_error(HR_USAGE, "hlorun_buffer_create: dims is NULL, want %d sizes", rank);
+  for (int d = 0; d < rank; d++)
+    if (dims[d] < 0)
+      return hr_error(HR_USAGE, "hlorun_buffer_create: the size of dimension %d is %lld, want 0 or more", d,
+                      (long long)dims[d]);
+  return NULL;
+}
+
+/* Bytes that are borrowed are read where they are, an element at a time or more. */
+static hr_status_t check_data(hr_dtype_t type, int64_t count, const void *data, bool is_borrowed) {
+  size_t alignment = hr_dtype_bytes(hr_dtype_real(type));
+  if (count && !data)
+    return hr_error(HR_USAGE, "hlorun_buffer_create: data is NULL, want %lld elements", (long long)count);
+  if (is_borrowed && (uintptr_t)data % alignment)
+    return hr_error(HR_USAGE, "hlorun_buffer_create: data is at %p, want a multiple of %zu for %s", data, alignment,
+                    hr_dtype_name(type));
+  return NULL;
+}
+
+static hr_status_t find_type(const char *dtype, hr_dtype_t *out_type) {
+  if (!dtype) return hr_error(HR_USAGE, "hlorun_buffer_create: dtype is NULL");
+  if (hr_dtype_from_name(hr_str_from(dtype), out_type) && hr_dtype_is_array(*out_type)) return NULL;
+  return hr_error(HR_USAGE, "no element type is called %s", dtype);
+}
+
+static hr_status_t copy_array(hr_dtype_t type, int rank, const int64_t *dims, const void *data,
+                              hlorun_buffer_t **out_buffer) {
+  HR_TRY(hlo_value_array(type, rank, dims, out_buffer));
+  size_t size_bytes = hlo_value_bytes(*out_buffer);
+  if (size_bytes) memcpy((*out_buffer)->data, data, size_bytes);
+  return NULL;
+}
+
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer) {
   hr_dtype_t type;
   int64_t count;
-  if (!hr_dtype_from_name(hr_str_from(dtype), &type) || !hr_dtype_is_array(type))
-    return hr_error(HR_USAGE, "no element type is called %s", dtype);
-  if (!release) {
-    HR_TRY(hlo_value_array(type, rank, dims, out_buffer));
-    memcpy((*out_buffer)->data, data, hlo_value_bytes(*out_buffer));
-    return NULL;
-  }
-  HR_TRY(hlo_dims_count(rank, dims, type, &count));
   hr_buffer_t *bytes;
+  API_NOT_NULL(out_buffer);
+  HR_TRY(find_type(dtype, &type));
+  HR_TRY(check_shape(rank, dims));
+  HR_TRY(hlo_dims_count(rank, dims, type, &count));
+  HR_TRY(check_data(type, count, data, release != NULL));
+  if (!release) return copy_array(type, rank, dims, data, out_buffer);
   HR_TRY(hr_buffer_wrap(data, (size_t)count * hr_dtype_bytes(type), false, release, context, &bytes));
   hr_status_t st = hlo_value_over(type, rank, dims, bytes, 0, out_buffer);
+  if (st) hr_buffer_disown(bytes);
   hr_buffer_release(bytes);
   return st;
 }
 
 hlorun_buffer_t *hlorun_buffer_retain(hlorun_buffer_t *buffer) { return hlo_value_retain(buffer); }
 void hlorun_buffer_release(hlorun_buffer_t *buffer) { hlo_value_release(buffer); }
-const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) { return hr_dtype_name(buffer->dtype); }
-int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer->rank; }
-const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) { return buffer->dims; }
-const void *hlorun_buffer_data(const hlorun_buffer_t *buffer) { return buffer->data; }
-size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer) { return hlo_value_bytes(buffer); }
+const char *hlorun_buffer_dtype(const hlorun_buffer_t *buffer) {
+  return buffer ? hr_dtype_name(buffer->dtype) : NULL;
+}
+int hlorun_buffer_rank(const hlorun_buffer_t *buffer) { return buffer ? buffer->rank : 0; }
+const int64_t *hlorun_buffer_dims(const hlorun_buffer_t *buffer) { return buffer ? buffer->dims : NULL; }
+const void *hlorun_buffer_data(const hlorun_buffer_t *buffer) { return buffer ? buffer->data : NULL; }
+size_t hlorun_buffer_size_bytes(const hlorun_buffer_t *buffer) { return buffer ? hlo_value_bytes(buffer) : 0; }

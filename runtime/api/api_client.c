@@ -1,10 +1,12 @@
 /* Clients of the embedding API: made, cancelled, taking turns; what they say to each other outside of programs. */
 #include "api_client.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "api_check.h"
 #include "base/mem.h"
 #include "exec/step_trace.h"
 #include "exec/wait_graph.h"
@@ -12,6 +14,8 @@
 #include "transport/loop.h"
 
 #define TRACE_EVENTS 131072 /* 6 MiB */
+#define MOST_TRACE_EVENTS ((size_t)1 << 32)
+#define MOST_LOCAL_CLIENTS 1024 /* each has a list of all */
 
 static double now_s(void) {
   struct timespec now;
@@ -20,7 +24,7 @@ static double now_s(void) {
 }
 
 void hlorun_client_options_init(hlorun_client_options_t *options) {
-  *options = (hlorun_client_options_t){.struct_size = sizeof *options};
+  if (options) *options = (hlorun_client_options_t){.struct_size = sizeof *options};
 }
 
 /* The clock starts anew whenever a step was made since the last call. */
@@ -100,8 +104,36 @@ static hr_status_t bind_to_share(const tp_endpoint_t *endpoint, hlorun_bind_t bi
   return st;
 }
 
-hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
+static hr_status_t wrong_option(const char *name, long long found, long long least, long long most) {
+  return hr_error(HR_USAGE, "client option %s is %lld, want %lld to %lld", name, found, least, most);
+}
+
+static hr_status_t check_options(const hlorun_client_options_t *options) {
+  const struct {
+    const char *name;
+    long long value, most;
+  } ranges[] = {{"world", (long long)options->world, HLORUN_WORLD_THREADS},
+                {"threads", options->threads, INT_MAX},
+                {"bind", (long long)options->bind, HLORUN_BIND_NONE},
+                {"engine", (long long)options->engine, HLORUN_ENGINE_COMPILED}};
   if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    if (ranges[i].value < 0 || ranges[i].value > ranges[i].most)
+      return wrong_option(ranges[i].name, ranges[i].value, 0, ranges[i].most);
+  if (!(options->timeout_s >= 0))
+    return hr_error(HR_USAGE, "client option timeout_s is %g, want 0 or more", options->timeout_s);
+  if (options->trace_events > MOST_TRACE_EVENTS)
+    return hr_error(HR_USAGE, "client option trace_events is %zu, want at most %zu", options->trace_events,
+                    MOST_TRACE_EVENTS);
+  return NULL;
+}
+
+hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlorun_client_t **out_client) {
+  API_NOT_NULL(options);
+  API_NOT_NULL(out_client);
+  HR_TRY(check_options(options));
+  if (options->world == HLORUN_WORLD_THREADS)
+    return hr_error(HR_USAGE, "clients of a world of threads are made together, by hlorun_clients_create_local");
   tp_endpoint_t *endpoint;
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
@@ -124,6 +156,9 @@ static hr_status_t share_array(hlorun_client_t *client, hlo_value_t *value, hlo_
 
 hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **buffer) {
   hlo_value_t *shared;
+  API_NOT_NULL(client);
+  API_NOT_NULL(buffer);
+  API_NOT_NULL(*buffer);
   if (!(*buffer)->data || exec_comm_reaches(&client->comm, (*buffer)->data)) return NULL;
   HR_TRY(share_array(client, *buffer, &shared));
   if (!shared) return NULL;
@@ -134,8 +169,11 @@ hlorun_status_t hlorun_buffer_share(hlorun_client_t *client, hlorun_buffer_t **b
 
 hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *options, int count,
                                             hlorun_client_t **out_clients) {
-  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "client options are not initialised");
-  if (count < 1) return hr_error(HR_USAGE, "%d clients, want at least 1", count);
+  API_NOT_NULL(options);
+  API_NOT_NULL(out_clients);
+  HR_TRY(check_options(options));
+  if (count < 1 || count > MOST_LOCAL_CLIENTS)
+    return hr_error(HR_USAGE, "%d clients, want 1 to %d", count, MOST_LOCAL_CLIENTS);
   tp_endpoint_t **endpoints;
   void *memory;
   HR_TRY(hr_alloc_zeroed((size_t)count * sizeof *endpoints, &memory));
@@ -164,20 +202,38 @@ void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   hr_free(client);
 }
 
-int hlorun_client_rank(const hlorun_client_t *client) { return client->endpoint->rank; }
-int hlorun_client_world_size(const hlorun_client_t *client) { return client->endpoint->world_size; }
+int hlorun_client_rank(const hlorun_client_t *client) { return client ? client->endpoint->rank : -1; }
+int hlorun_client_world_size(const hlorun_client_t *client) {
+  return client ? client->endpoint->world_size : 0;
+}
 
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason) {
+  if (!client) return;
   pthread_mutex_lock(&client->mutex);
   if (!atomic_load(&client->cancel.reason)) {
-    snprintf(client->cancel_reason, sizeof client->cancel_reason, "%s", reason);
+    snprintf(client->cancel_reason, sizeof client->cancel_reason, "%s",
+             reason ? reason : "the client was cancelled");
     atomic_store(&client->cancel.reason, client->cancel_reason);
   }
   pthread_mutex_unlock(&client->mutex);
 }
 
+hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
+  API_NOT_NULL(client);
+  if (client->endpoint->world_size > 1)
+    return hr_error(HR_USAGE, "a client with %d peers cannot go on after it was cancelled: make new ones",
+                    client->endpoint->world_size - 1);
+  api_client_take_turn(client);
+  pthread_mutex_lock(&client->mutex);
+  atomic_store(&client->cancel.reason, NULL);
+  pthread_mutex_unlock(&client->mutex);
+  api_client_end_turn(client);
+  return NULL;
+}
+
 void hlorun_client_print_state(hlorun_client_t *client) {
   char text[512];
+  if (!client) return;
   exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
   fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
   exec_wait_ask(&client->comm);
@@ -207,6 +263,7 @@ void api_client_end_turn(hlorun_client_t *client) {
 void api_client_take_turn(hlorun_client_t *client) { api_client_await_turn(client, api_client_take_ticket(client)); }
 
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
+  API_NOT_NULL(client);
   api_client_take_turn(client);
   hr_status_t st = exec_comm_barrier(&client->comm);
   api_client_end_turn(client);
@@ -214,13 +271,31 @@ hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
 }
 
 hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes, size_t size_bytes, void *out) {
+  API_NOT_NULL(client);
+  API_NOT_NULL_FOR(size_bytes, bytes);
+  if (!client->endpoint->rank) API_NOT_NULL_FOR(size_bytes, out);
+  if (size_bytes > (size_t)PTRDIFF_MAX / (size_t)client->endpoint->world_size)
+    return hr_error(HR_USAGE, "%zu bytes of each of %d processes are more than fit into memory", size_bytes,
+                    client->endpoint->world_size);
   api_client_take_turn(client);
   hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
   api_client_end_turn(client);
   return st;
 }
 
+static hr_status_t check_peer(const hlorun_client_t *client, int peer, size_t size_bytes) {
+  const tp_endpoint_t *endpoint = client->endpoint;
+  if (peer < 0 || peer >= endpoint->world_size || peer == endpoint->rank)
+    return hr_error(HR_USAGE, "rank %d is no peer of rank %d, want another one from 0 to %d", peer, endpoint->rank,
+                    endpoint->world_size - 1);
+  if (size_bytes > PTRDIFF_MAX) return hr_error(HR_USAGE, "%zu bytes are more than fit into memory", size_bytes);
+  return NULL;
+}
+
 hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *bytes, size_t size_bytes) {
+  API_NOT_NULL(client);
+  API_NOT_NULL_FOR(size_bytes, bytes);
+  HR_TRY(check_peer(client, to, size_bytes));
   api_client_take_turn(client);
   hr_status_t st = exec_comm_send(&client->comm, to, bytes, size_bytes);
   api_client_end_turn(client);
@@ -228,6 +303,9 @@ hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *
 }
 
 hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *bytes, size_t size_bytes) {
+  API_NOT_NULL(client);
+  API_NOT_NULL_FOR(size_bytes, bytes);
+  HR_TRY(check_peer(client, from, size_bytes));
   api_client_take_turn(client);
   hr_status_t st = exec_comm_recv(&client->comm, from, bytes, size_bytes);
   api_client_end_turn(client);

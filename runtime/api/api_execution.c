@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_check.h"
 #include "api_program.h"
 #include "base/mem.h"
 
@@ -26,6 +27,7 @@ static hr_status_t wrong_argument(const hlorun_program_t *program, int index, co
 }
 
 static hr_status_t check_arguments(const hlorun_program_t *program, hlorun_buffer_t *const *args) {
+  API_NOT_NULL_FOR(program->param_count, args);
   const hlo_module_t *module = program->compiled.module;
   for (int p = 0, leaf = 0; p < (int)module->entry->params.count; p++) {
     const hlo_shape_t *shape = hlo_entry_param_shape(module, p);
@@ -137,6 +139,8 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
                                hlorun_buffer_t **results) {
   hlorun_buffer_t **leaves;
   hr_status_t st;
+  API_NOT_NULL(program);
+  API_NOT_NULL_FOR(program->result_count, results);
   if (program->fast) {
     HR_TRY(check_arguments(program, args));
     api_client_take_turn(program->client);
@@ -175,6 +179,8 @@ static hr_status_t start_thread(hlorun_execution_t *execution) {
 hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t *const *args, const bool *donate,
                                      hlorun_execution_t **out_execution) {
   void *memory, *results;
+  API_NOT_NULL(program);
+  API_NOT_NULL(out_execution);
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_execution_t), &memory));
   hlorun_execution_t *execution = memory;
   hr_status_t st = hr_alloc_zeroed((size_t)(program->result_count + 1) * sizeof(hlorun_buffer_t *), &results);
@@ -195,9 +201,14 @@ hlorun_status_t hlorun_execute_start(hlorun_program_t *program, hlorun_buffer_t 
   return st;
 }
 
-bool hlorun_execution_is_done(hlorun_execution_t *execution) { return atomic_load(&execution->done); }
+bool hlorun_execution_is_done(hlorun_execution_t *execution) {
+  return !execution || atomic_load(&execution->done);
+}
 
 hlorun_status_t hlorun_execution_await(hlorun_execution_t *execution, hlorun_buffer_t **results) {
+  API_NOT_NULL(execution);
+  API_NOT_NULL_FOR(execution->program->result_count, results);
+  if (execution->joined) return hr_error(HR_USAGE, "this execution was awaited before");
   pthread_join(execution->thread, NULL);
   execution->joined = true;
   hr_status_t st = execution->status;

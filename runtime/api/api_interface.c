@@ -39,20 +39,29 @@ hr_status_t api_program_describe(hlorun_program_t *program) {
   return NULL;
 }
 
-int hlorun_program_num_replicas(const hlorun_program_t *program) { return program->compiled.plan->grid.num_replicas; }
-int hlorun_program_num_partitions(const hlorun_program_t *program) {
-  return program->compiled.plan->grid.num_partitions;
+int hlorun_program_num_replicas(const hlorun_program_t *program) {
+  return program ? program->compiled.plan->grid.num_replicas : 0;
 }
-int hlorun_program_param_count(const hlorun_program_t *program) { return program->param_count; }
-int hlorun_program_result_count(const hlorun_program_t *program) { return program->result_count; }
+int hlorun_program_num_partitions(const hlorun_program_t *program) {
+  return program ? program->compiled.plan->grid.num_partitions : 0;
+}
+int hlorun_program_param_count(const hlorun_program_t *program) { return program ? program->param_count : 0; }
+int hlorun_program_result_count(const hlorun_program_t *program) { return program ? program->result_count : 0; }
+
+static bool has_param(const hlorun_program_t *program, int index) {
+  return program && index >= 0 && index < program->param_count;
+}
+static bool has_result(const hlorun_program_t *program, int index) {
+  return program && index >= 0 && index < program->result_count;
+}
 const char *hlorun_program_param_name(const hlorun_program_t *program, int index) {
-  return program->param_names[index];
+  return has_param(program, index) ? program->param_names[index] : NULL;
 }
 const char *hlorun_program_param_shape(const hlorun_program_t *program, int index) {
-  return program->param_shapes[index];
+  return has_param(program, index) ? program->param_shapes[index] : NULL;
 }
 const char *hlorun_program_result_shape(const hlorun_program_t *program, int index) {
-  return program->result_shapes[index];
+  return has_result(program, index) ? program->result_shapes[index] : NULL;
 }
 
 /* Leaf `index` of the parameters or results, and its sharding (NULL: not cut). */
@@ -72,6 +81,8 @@ static const hlo_shape_t *find_leaf(const hlo_module_t *module, bool is_result, 
 bool hlorun_program_shard(const hlorun_program_t *program, bool is_result, int index, int rank, const int64_t *dims,
                           int64_t *out_starts) {
   const hlo_sharding_t *sharding;
+  if (!(is_result ? has_result(program, index) : has_param(program, index))) return false;
+  if (rank < 0 || (rank && (!dims || !out_starts))) return false;
   const hlo_shape_t *shape = find_leaf(program->compiled.module, is_result, index, &sharding);
   int64_t sizes[HLO_MAX_RANK], device = program->client->endpoint->rank % program->compiled.plan->grid.num_partitions;
   if (!sharding || shape->rank != rank) return false;
@@ -104,6 +115,9 @@ static void count_code(const jit_t *jit, hlorun_program_figures_t *figures) {
 }
 
 void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_figures_t *out_figures) {
+  if (!out_figures) return;
+  *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures};
+  if (!program) return;
   const compiled_program_t *compiled = &program->compiled;
   variants_figures_t copies = program->variants ? variants_figures(program->variants) : (variants_figures_t){0};
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,

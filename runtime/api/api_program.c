@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_check.h"
 #include "base/mem.h"
 #include "exec/agree.h"
 #include "exec/agree_groups.h"
@@ -12,7 +13,7 @@
 #include "prove.h"
 
 void hlorun_program_options_init(hlorun_program_options_t *options) {
-  *options = (hlorun_program_options_t){.struct_size = sizeof *options};
+  if (options) *options = (hlorun_program_options_t){.struct_size = sizeof *options};
 }
 
 /* All processes load together and compare what they are going to say to each other. */
@@ -165,9 +166,17 @@ static hr_status_t load_into(hlorun_program_t *program, const char *name, hr_buf
   return make_machine(program);
 }
 
+static hr_status_t check_options(const hlorun_program_options_t *options) {
+  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "program options are not initialised");
+  if (options->num_replicas < 0)
+    return hr_error(HR_USAGE, "program option num_replicas is %d, want 0 or more", options->num_replicas);
+  if (options->num_partitions < 0)
+    return hr_error(HR_USAGE, "program option num_partitions is %d, want 0 or more", options->num_partitions);
+  return NULL;
+}
+
 static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_buffer_t *bytes,
                                 const hlorun_program_options_t *options, hlorun_program_t **out_program) {
-  if (options->struct_size != sizeof *options) return hr_error(HR_USAGE, "program options are not initialised");
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hlorun_program_t), &memory));
   hlorun_program_t *program = memory;
@@ -185,6 +194,11 @@ static hr_status_t load_program(hlorun_client_t *client, const char *name, hr_bu
 hlorun_status_t hlorun_program_load(hlorun_client_t *client, const char *path,
                                     const hlorun_program_options_t *options, hlorun_program_t **out_program) {
   hr_buffer_t *bytes;
+  API_NOT_NULL(client);
+  API_NOT_NULL(path);
+  API_NOT_NULL(options);
+  API_NOT_NULL(out_program);
+  HR_TRY(check_options(options));
   HR_TRY(hr_buffer_map_file(path, &bytes));
   hr_status_t st = load_program(client, path, bytes, options, out_program);
   hr_buffer_release(bytes);
@@ -195,8 +209,14 @@ hlorun_status_t hlorun_program_load_bytes(hlorun_client_t *client, const char *n
                                           size_t size_bytes, const hlorun_program_options_t *options,
                                           hlorun_program_t **out_program) {
   hr_buffer_t *copy;
+  API_NOT_NULL(client);
+  API_NOT_NULL(name);
+  API_NOT_NULL_FOR(size_bytes, bytes);
+  API_NOT_NULL(options);
+  API_NOT_NULL(out_program);
+  HR_TRY(check_options(options));
   HR_TRY(hr_buffer_create(size_bytes, &copy));
-  memcpy(hr_buffer_data(copy), bytes, size_bytes);
+  if (size_bytes) memcpy(hr_buffer_data(copy), bytes, size_bytes);
   hr_status_t st = load_program(client, name, copy, options, out_program);
   hr_buffer_release(copy);
   return st;
@@ -207,13 +227,23 @@ static exec_machine_t *machine_of(hlorun_program_t *program) {
 }
 
 hlorun_status_t hlorun_program_save_state(hlorun_program_t *program, hlorun_buffer_t **out_bytes) {
+  API_NOT_NULL(program);
+  API_NOT_NULL(out_bytes);
   return exec_machine_save_state(machine_of(program), out_bytes);
 }
 hlorun_status_t hlorun_program_load_state(hlorun_program_t *program, const hlorun_buffer_t *bytes) {
+  API_NOT_NULL(program);
+  API_NOT_NULL(bytes);
+  if (bytes->dtype != HR_U8 || bytes->rank != 1)
+    return hr_error(HR_USAGE, "a state is %s of rank %d, want the list of u8 that hlorun_program_save_state gave",
+                    hr_dtype_name(bytes->dtype), bytes->rank);
   return exec_machine_load_state(machine_of(program), bytes);
 }
 
-hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) { return exec_feeds_finish(program->feeds); }
+hlorun_status_t hlorun_program_finish_feeds(hlorun_program_t *program) {
+  API_NOT_NULL(program);
+  return exec_feeds_finish(program->feeds);
+}
 
 void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
@@ -230,6 +260,11 @@ void hlorun_program_release(hlorun_program_t *program) {
 }
 
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn) {
+  API_NOT_NULL(target);
+  if (!*target) return hr_error(HR_USAGE, "a custom call's target is \"\", want a name");
   return custom_host_register(target, fn);
 }
-hlorun_status_t hlorun_plugin_open(const char *path) { return custom_host_open(path); }
+hlorun_status_t hlorun_plugin_open(const char *path) {
+  API_NOT_NULL(path);
+  return custom_host_open(path);
+}

@@ -1,4 +1,5 @@
 /* What a client has seen of its programs' runs: the timeline and the table of kernels. */
+#include "api_check.h"
 #include "api_client.h"
 #include "exec/trace_merge.h"
 
@@ -18,6 +19,8 @@ static hr_status_t check_traces(const hlorun_client_t *client) {
 
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
   hr_text_t text;
+  API_NOT_NULL(client);
+  API_NOT_NULL(out_json);
   HR_TRY(check_traces(client));
   *out_json = NULL;
   hr_text_init(&text);
@@ -30,6 +33,8 @@ hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
 
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
   hr_text_t text;
+  API_NOT_NULL(client);
+  API_NOT_NULL(out_json);
   HR_TRY(check_traces(client));
   *out_json = NULL;
   hr_text_init(&text);
@@ -40,13 +45,15 @@ hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_js
 }
 
 uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
-  return client->trace ? hr_trace_dropped(client->trace) : 0;
+  return client && client->trace ? hr_trace_dropped(client->trace) : 0;
 }
 
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table) {
   hr_text_t text;
   hr_workers_t *workers = NULL;
   exec_peak_t peak;
+  API_NOT_NULL(client);
+  API_NOT_NULL(out_table);
   HR_TRY(check_traces(client));
   hr_text_init(&text);
   api_client_take_turn(client);

@@ -55,6 +55,8 @@ hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buff
   return NULL;
 }
 
+void hr_buffer_disown(hr_buffer_t *buffer) { buffer->free_fn = NULL; }
+
 static void unmap(void *context, void *data, size_t size_bytes) {
   (void)context;
   munmap(data, size_bytes);

@@ -26,6 +26,7 @@ void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to
 
 hr_buffer_t *hr_buffer_retain(hr_buffer_t *buffer);
 void hr_buffer_release(hr_buffer_t *buffer); /* accepts NULL */
+void hr_buffer_disown(hr_buffer_t *buffer);  /* free_fn will not be called */
 void *hr_buffer_data(const hr_buffer_t *buffer);
 size_t hr_buffer_size(const hr_buffer_t *buffer);
 /* True if the caller's reference is the only one and the memory may be written. */

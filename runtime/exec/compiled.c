@@ -124,6 +124,7 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
+    if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
     if (made % LOOK_EVERY == 0) HR_TRY(look_at_steps(machine));
     HR_TRY(is_traced ? run_traced(machine, step) : run_one(machine, step));
     if (env->under_way) look_at_transfers(env);
@@ -209,6 +210,7 @@ static hr_status_t run_steps(exec_compiled_t *machine) {
   machine->where.at = NULL;
   hr_where_push(&machine->where);
   hr_status_t st = run_range(machine, 0, machine->flat->step_count);
+  if (!st) st = exec_cancel_check(machine->cancel); /* raised in the last step, or there is none */
   hr_where_pop(&machine->where);
   return st;
 }

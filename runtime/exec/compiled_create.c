@@ -196,6 +196,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   return make_steps(machine);
 }
 
+static exec_cancel_t never_cancelled;
+
 hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_options_t *options,
                                  exec_compiled_t **out_machine) {
   void *memory;
@@ -203,6 +205,7 @@ hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_op
   exec_compiled_t *machine = memory;
   machine->flat = flat;
   machine->options = *options;
+  machine->cancel = options->machine.cancel ? options->machine.cancel : &never_cancelled;
   hr_arena_init(&machine->kept);
   hr_status_t st = set_up(machine);
   if (st)

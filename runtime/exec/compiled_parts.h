@@ -33,6 +33,7 @@ typedef struct run_patch {
 struct exec_compiled {
   const flat_plan_t *flat;
   exec_compiled_options_t options;
+  exec_cancel_t *cancel; /* the caller's, or one that is never raised */
   exec_machine_t *reference;
   hr_arena_t kept; /* lists */
   void *arena;

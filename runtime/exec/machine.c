@@ -259,7 +259,10 @@ static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, 
 
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value) {
   exec_probes_clear(&machine->probes);
-  return run_to_end(machine, machine->plan->entry, args, out_value);
+  HR_TRY(run_to_end(machine, machine->plan->entry, args, out_value));
+  hr_status_t st = exec_cancel_check(machine->options.cancel); /* raised in the last step */
+  if (st) hlo_value_release(*out_value);
+  return st;
 }
 
 hr_status_t exec_machine_call(exec_machine_t *machine, const hlo_computation_t *computation, hlo_value_t **args,

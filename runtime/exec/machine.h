@@ -14,6 +14,9 @@ typedef struct exec_cancel {
   _Atomic(const char *) reason; /* NULL: go on */
 } exec_cancel_t;
 hr_status_t exec_cancel_check(const exec_cancel_t *cancel); /* CANCELLED with the reason, or NULL */
+static inline bool exec_is_cancelled(const exec_cancel_t *cancel) {
+  return __builtin_expect(atomic_load_explicit(&cancel->reason, memory_order_relaxed) != NULL, false);
+}
 
 typedef struct exec_machine exec_machine_t;
 

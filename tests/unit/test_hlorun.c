@@ -145,6 +145,67 @@ static void test_cancel(void) {
   hlorun_client_release(client, 0);
 }
 
+static hlorun_client_t *cancelled_client;
+
+/* A custom call: whoever cancels does so while the program is under way. */
+static void cancel_it(void *out, void **in) {
+  memcpy(out, in[0], 2 * sizeof(float));
+  hlorun_client_cancel(cancelled_client, "the program says so");
+}
+
+static hlorun_client_t *client_of(hlorun_engine_t engine) {
+  hlorun_client_options_t options;
+  hlorun_client_t *client = NULL;
+  hlorun_client_options_init(&options);
+  options.world = HLORUN_WORLD_SINGLE;
+  options.engine = engine;
+  CHECK_OK(hlorun_client_create(&options, &client));
+  return client;
+}
+
+/* Straight lines, too: before they begin, and while they are under way, be it in their last step. */
+static void check_cancel(hlorun_engine_t engine, const char *text, bool by_itself) {
+  size_t live = hr_mem_live_blocks();
+  hlorun_client_t *client = cancelled_client = client_of(engine);
+  hlorun_program_t *program = api_load(client, text);
+  hlorun_buffer_t *arg = floats(2, (float[]){1, 2}), *result = NULL;
+  hlorun_execution_t *run;
+  if (!by_itself) hlorun_client_cancel(client, "the test says so");
+  CHECK_FAILS(HR_CANCELLED, hlorun_execute(program, &arg, NULL, &result));
+  CHECK_FAILS(HR_CANCELLED, hlorun_execute(program, &arg, NULL, &result));
+  CHECK_OK(hlorun_execute_start(program, &arg, NULL, &run));
+  CHECK_FAILS(HR_CANCELLED, hlorun_execution_await(run, &result));
+  hlorun_execution_release(run);
+  CHECK_OK(hlorun_client_resume(client));
+  if (by_itself) {
+    CHECK_FAILS(HR_CANCELLED, hlorun_execute(program, &arg, NULL, &result));
+  } else {
+    CHECK_OK(hlorun_execute(program, &arg, NULL, &result));
+    CU_ASSERT_EQUAL(((const float *)hlorun_buffer_data(result))[1], -2);
+    hlorun_buffer_release(result);
+    hlorun_client_cancel(client, "once more");
+    CHECK_FAILS(HR_CANCELLED, hlorun_execute(program, &arg, (bool[]){true}, &result));
+    arg = NULL;
+  }
+  hlorun_buffer_release(arg);
+  hlorun_program_release(program);
+  hlorun_client_release(client, 0);
+  CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
+}
+
+static void test_cancel_straight(void) {
+  CHECK_OK(hlorun_register_custom_call("cancel_it", cancel_it));
+  for (int e = HLORUN_ENGINE_REFERENCE; e <= HLORUN_ENGINE_COMPILED; e++) {
+    hlorun_engine_t engine = (hlorun_engine_t)e;
+    check_cancel(engine, "ENTRY e { p = f32[2] parameter(0) ROOT n = f32[2] negate(p) }", false);
+    check_cancel(engine, "ENTRY e { p = f32[2] parameter(0)\n"
+                         "c = f32[2] custom-call(p), custom_call_target=\"cancel_it\"\n"
+                         "ROOT n = f32[2] negate(c) }", true);
+    check_cancel(engine, "ENTRY e { p = f32[2] parameter(0)\n"
+                         "ROOT c = f32[2] custom-call(p), custom_call_target=\"cancel_it\" }", true);
+  }
+}
+
 static void test_local_grid(void) {
   enum { MEMBERS = 5 };
   api_member_t members[MEMBERS];
@@ -167,5 +228,6 @@ CU_TestInfo suite_hlorun[] = {{"tuples are flattened", test_flattened_tuples},
                               {"donated arguments are updated in place", test_donation},
                               {"executions run in the background", test_asynchronous},
                               {"a cancelled loop ends", test_cancel},
+                              {"a cancelled client runs nothing until it resumes", test_cancel_straight},
                               {"five clients in one process", test_local_grid},
                               CU_TEST_INFO_NULL};
