@@ -293,4 +293,38 @@ done
 check_later
 expect_exit "one process" 0 "$hlorun" -n 1 --verify-comm --no-proof -i '0=f32[4] {1, 2, 3, 4}' -i '1=s32[] 1' \
   -i '2=s32[] 0' "$work/slow.hlo"
+
+# Without the option: processes that share memory and take different ways say what met, not what lies where a size
+# would be in another kind of transfer.
+kinds=(
+  'y = f32[8] all-reduce(x), replica_groups={{0,1}}, to_apply=sum'
+  'y = f32[4] reduce-scatter(x), replica_groups={{0,1}}, dimensions={0}, to_apply=sum'
+  'y = f32[16] all-gather(x), replica_groups={{0,1}}, dimensions={0}'
+  'y = f32[8] all-to-all(x), replica_groups={{0,1}}, dimensions={0}'
+  'x1 = f32[4096] broadcast(f), dimensions={}
+  y = f32[4096] all-reduce(x1), replica_groups={{0,1}}, to_apply=sum'
+  'x1 = f32[4096] broadcast(f), dimensions={}
+  y = f32[4096] all-to-all(x1), replica_groups={{0,1}}, dimensions={0}'
+)
+branch() { # NAME BODY
+  printf '%s {\n  x = f32[8] parameter(0)\n  f = f32[] constant(1.7)\n  %s\n' "$1" "$2"
+  printf '  s = f32[1] slice(y), slice={[0:1]}\n  q = f32[] reshape(s)\n'
+  printf '  b = f32[8] broadcast(q), dimensions={}\n  ROOT r = f32[8] add(x, b)\n}\n\n'
+}
+for ((i = 0; i < ${#kinds[@]}; i++)); do
+  for ((j = 0; j < ${#kinds[@]}; j++)); do
+    [ "$i" -ne "$j" ] || continue
+    {
+      printf 'HloModule ways, replica_count=2\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n'
+      printf '  ROOT r = f32[] add(a, b)\n}\n\n'
+      branch first "${kinds[$i]}"
+      branch second "${kinds[$j]}"
+      printf 'ENTRY main {\n  x = f32[8] parameter(0)\n  id = u32[] replica-id()\n  me = s32[] convert(id)\n'
+      printf '  ROOT r = f32[8] conditional(me, x, x), branch_computations={first, second}\n}\n'
+    } >"$work/ways.hlo"
+    expect_exit "ways $i and $j" 4 "$hlorun" -n 2 --no-proof --random-inputs "$work/ways.hlo"
+    expect_text "ways $i and $j" "where this one has"
+    if grep -qE '[0-9]{9}' "$work/out"; then fail "ways $i and $j: a size that is none" "$work/out"; else pass; fi
+  done
+done
 finish

@@ -202,6 +202,7 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   scope_t scope = scope_of(group);
   HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.in_any_order,
                       group->my_index ? NULL : &group->explained[collective]));
+  request->algorithm = (int)(choice->algorithm - algorithms) + 1;
   return choice->algorithm->start(request);
 }
 

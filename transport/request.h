@@ -77,6 +77,7 @@ struct tp_request {
   tp_groups_t *groups;
   tp_group_t *group; /* NULL for permutes */
   uint32_t tag;
+  int algorithm;     /* number of its row in algorithms.def, from 1; 0: of a permute or a barrier */
   tp_request_t *next_free;
   tp_request_t *next_active, **link; /* among the active ones */
   bool own_thread;            /* only the endpoint's thread moves it on */

@@ -31,7 +31,7 @@ typedef struct tp_shm_note {
 typedef struct tp_shm_line {
   _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
   struct {
-    uint64_t size_bytes; /* of the transfer, to be compared */
+    uint64_t transfer; /* tp_shm_transfer of it, to be compared */
     char data[TP_SHM_TINY];
   } head[TP_SHM_NOTES]; /* of the notes, two of them in the cache line that everybody looks at */
   _Alignas(64) tp_shm_note_t notes[TP_SHM_NOTES];

@@ -57,6 +57,7 @@ static void tell_sizes(tp_shm_turn_t *turn) {
 
 static hr_status_t read_sizes(tp_shm_turn_t *turn) {
   for (int k = 0; k < turn->group->size; k++) {
+    HR_TRY(tp_shm_check_member(turn, k));
     const sizes_t *theirs = sizes_of(turn, k);
     size_t wanted = turn->request->recvs[k].size_bytes;
     uint64_t sent = theirs->to[turn->group->mine];

@@ -41,9 +41,7 @@ static hr_status_t step_root(tp_shm_turn_t *turn, bool *out_done) {
 
 /* The root has come, and says where the bytes are. */
 static hr_status_t meet_root(tp_shm_turn_t *turn, int root) {
-  if (tp_shm_size_of(turn, root) != turn->size_bytes)
-    return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[root],
-                    (unsigned long long)tp_shm_size_of(turn, root), turn->size_bytes);
+  HR_TRY(tp_shm_check_member(turn, root));
   if (!tp_shm_note(turn, root)->is_shared) return NULL;
   tp_shm_copy(turn->request->out, tp_shm_in(turn, root), turn->size_bytes, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
   tp_shm_did(turn);

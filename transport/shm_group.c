@@ -227,13 +227,29 @@ void tp_shm_give_up(tp_request_t *request) {
     if (request->turns[i].group && !request->turns[i].over) request->turns[i].group->broken = true;
 }
 
+/* "all-reduce of 32 bytes"; only "all-to-all" where sizes are told apart from it. */
+static void describe_transfer(uint64_t transfer, char *text, size_t size) {
+  uint64_t bytes = transfer & ((UINT64_C(1) << TP_SHM_SIZE_BITS) - 1);
+  int algorithm = (int)(transfer >> TP_SHM_SIZE_BITS) - 1;
+  tp_collective_t collective = TP_PERMUTE;
+  if (algorithm >= 0 && algorithm < tp_algorithm_count()) tp_algorithm_name(algorithm, &collective);
+  int used = snprintf(text, size, "%s", tp_collective_name(collective));
+  if (bytes) snprintf(text + used, size - (size_t)used, " of %llu bytes", (unsigned long long)bytes);
+}
+
+hr_status_t tp_shm_check_member(const tp_shm_turn_t *turn, int member) {
+  uint64_t theirs = tp_shm_transfer_of(turn, member), mine = tp_shm_transfer(turn);
+  char found[64], wanted[64];
+  if (theirs == mine) return NULL;
+  describe_transfer(theirs, found, sizeof found);
+  describe_transfer(mine, wanted, sizeof wanted);
+  hr_status_t st = hr_error(HR_DISAGREE, "rank %d does a transfer of another kind or size: %s, where this one has %s",
+                            turn->group->ranks[member], found, wanted);
+  return hr_status_note(st, "the processes have taken different ways; --verify-comm names the instructions");
+}
+
 hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn) {
-  for (int k = 0; k < turn->group->size; k++) {
-    uint64_t theirs = tp_shm_size_of(turn, k);
-    if (theirs != turn->size_bytes)
-      return hr_error(HR_DISAGREE, "rank %d has %llu bytes, this one %llu", turn->group->ranks[k],
-                      (unsigned long long)theirs, (unsigned long long)turn->size_bytes);
-  }
+  for (int k = 0; k < turn->group->size; k++) HR_TRY(tp_shm_check_member(turn, k));
   return NULL;
 }
 

@@ -45,12 +45,17 @@ static inline uint32_t tp_shm_note_number(const tp_shm_turn_t *turn) {
 static inline tp_shm_note_t *tp_shm_note(const tp_shm_turn_t *turn, int member) {
   return &turn->group->lines[member]->notes[tp_shm_note_number(turn)];
 }
-/* What a member has to transfer, once it has done a step. */
-static inline uint64_t tp_shm_size_of(const tp_shm_turn_t *turn, int member) {
-  return turn->group->lines[member]->head[tp_shm_note_number(turn)].size_bytes;
+/* Algorithm and size of this process's transfer in one word. */
+#define TP_SHM_SIZE_BITS 56
+static inline uint64_t tp_shm_transfer(const tp_shm_turn_t *turn) {
+  return (uint64_t)turn->request->algorithm << TP_SHM_SIZE_BITS | turn->size_bytes;
+}
+/* The same of a member, once it has done a step. */
+static inline uint64_t tp_shm_transfer_of(const tp_shm_turn_t *turn, int member) {
+  return turn->group->lines[member]->head[tp_shm_note_number(turn)].transfer;
 }
 static inline void tp_shm_tell_size(const tp_shm_turn_t *turn) {
-  turn->group->lines[turn->group->mine]->head[tp_shm_note_number(turn)].size_bytes = turn->size_bytes;
+  turn->group->lines[turn->group->mine]->head[tp_shm_note_number(turn)].transfer = tp_shm_transfer(turn);
 }
 /* Where a member's bytes are that fit into its note. */
 static inline char *tp_shm_small(const tp_shm_turn_t *turn, int member) {
@@ -89,7 +94,9 @@ static inline char *tp_shm_staged(const tp_shm_turn_t *turn, int member) {
  * of `stage_bytes`, half of which each of two rounds in turn use; `take` reads those of all once they are there. */
 hr_status_t tp_shm_chunks(tp_shm_turn_t *turn, size_t stage_bytes, void (*put)(tp_shm_turn_t *turn),
                           hr_status_t (*take)(tp_shm_turn_t *turn), bool *out_done);
-/* After the first step of all: sizes that differ are an error. */
+/* After a member's first step, or that of all: other sizes and other collectives are an error. What else a member has
+ * told means something only if they are equal. */
+hr_status_t tp_shm_check_member(const tp_shm_turn_t *turn, int member);
 hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn);
 
 /* --- arrays that lie in shared memory anyway (tp_alloc): they are read, and written, where they are ---

@@ -71,7 +71,7 @@ static hr_status_t step_send(tp_shm_turn_t *turn, bool *out_done) {
 }
 
 static hr_status_t check_size(const tp_shm_turn_t *turn) {
-  uint64_t sent = tp_shm_size_of(turn, SENDER);
+  uint64_t sent = tp_shm_transfer_of(turn, SENDER); /* of permutes: the size alone */
   if (sent == turn->size_bytes) return NULL;
   return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[SENDER],
                   (unsigned long long)sent, turn->size_bytes);
