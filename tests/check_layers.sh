@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Keeps the map of the source true: includes point one way, mpi.h stays in one file, every file is listed in
-# Makefile.am, every unit test has its row, and file names are unique.
+# Makefile.am, every unit test has its row, no kernel reads a clock, and file names are unique.
 set -u
 source_dir=${TEST_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$source_dir" || exit 99
@@ -108,6 +108,17 @@ check_unique() {
   if [ -n "$twice" ]; then problem "file names used twice: $twice"; else passed=$((passed + 1)); fi
 }
 
+# Kernels and plans follow from the program and the machine, never from the time that something took: runs and
+# processes would come to other choices, and other bits.
+check_no_clocks() {
+  local file
+  for file in "$@"; do
+    case "$file" in ops/* | runtime/passes/* | runtime/plan/* | runtime/ir/*) ;; *) continue ;; esac
+    if grep -qE 'clock_gettime|gettimeofday|rdtsc|clock\(\)|<time\.h>' "$file"; then problem "$file reads a clock"
+    else passed=$((passed + 1)); fi
+  done
+}
+
 mapfile -t sources < <(find runtime ops transport -name '*.[ch]' -o -name '*.def' | sort)
 mapfile -t tests < <(find tests -name '*.[ch]' -o -name '*.def' | sort)
 code=()
@@ -118,6 +129,7 @@ check_only_in mpi.h transport/mpi.c "${code[@]}"
 check_only_in llvm-c/ runtime/jit/ "${code[@]}"
 check_listed "${sources[@]}" "${tests[@]}"
 check_suites
+check_no_clocks "${code[@]}"
 check_unique "${sources[@]}" "${tests[@]}"
 
 echo "$passed passed, $failed failed"
