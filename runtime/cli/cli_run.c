@@ -197,8 +197,8 @@ static hr_status_t execute(run_t *run, uint64_t step) {
     if (run->donate[k]) run->args[k] = NULL; /* the execution has them, failed or not */
   HR_TRY(st);
   hr_log(HR_LOG_CLI, HR_LOG_DEBUG, "step %llu took %.3g s", (unsigned long long)step + 1, took);
-  HR_VEC_PUSH(&run->stats.step_s, took);
-  return cli_progress_step(&run->progress, run->stats.step_s.count, run->results);
+  HR_TRY(cli_times_add(&run->stats.executions, took));
+  return cli_progress_step(&run->progress, run->stats.executions.count, run->results);
 }
 
 static void carry_results(run_t *run) {
@@ -268,7 +268,7 @@ static hr_status_t draw_curve(run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   hr_text_t text;
   hr_text_init(&text);
-  cli_curve_print(&text, metric->name, metric->history.data, metric->history.count);
+  cli_curve_print(&text, metric->name, &metric->history);
   hr_status_t st = hr_text_finish(&text);
   if (!st) st = hr_file_write_all(path, text.data, text.size);
   hr_text_deinit(&text);
