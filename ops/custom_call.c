@@ -133,9 +133,10 @@ static hr_status_t unknown_target(hr_arena_t *arena, const hlo_instr_t *instr, h
   for (int i = 1; i < TABLE_COUNT; i++)
     if (distance(target, table[i].target) < distance(target, table[nearest].target)) nearest = i;
   if (distance(target, table[nearest].target) <= (int)target.size / 2)
-    return hlo_unsupported(instr, "no custom call '%.*s' here%s; the nearest that exists is '%s'", HR_STR_ARGS(target),
-                           origin, table[nearest].target);
-  return hlo_unsupported(instr, "no custom call '%.*s' here%s", HR_STR_ARGS(target), origin);
+    return hlo_unsupported(instr, "no custom call '%.*s' here%s; the nearest that exists is '%s'%s",
+                           HR_STR_ARGS(target), origin, table[nearest].target, custom_host_refusal(target));
+  return hlo_unsupported(instr, "no custom call '%.*s' here%s%s", HR_STR_ARGS(target), origin,
+                         custom_host_refusal(target));
 }
 
 typedef struct call_plan {

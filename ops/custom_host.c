@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dl.h"
 #include "base/mem.h"
 #include "ops/custom_call.h"
 
@@ -51,20 +52,62 @@ hr_status_t custom_host_open(const char *path) {
   return NULL;
 }
 
-custom_host_fn custom_host_find(hr_str_t target) {
+/* What the loader calls by itself, and hlorun: no program does. */
+static bool is_reserved(const char *name) {
+  static const char *const names[] = {"_init", "_fini", "hlorun_plugin_init"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
+}
+
+typedef struct search {
   char name[LONGEST_NAME];
-  custom_host_fn found = NULL;
-  if (target.size >= sizeof name || !target.size) return NULL;
-  memcpy(name, target.data, target.size);
-  name[target.size] = 0;
+  custom_host_fn found;
+  bool has_libraries, is_foreign, is_data; /* where nothing is found */
+} search_t;
+
+static bool search_library(search_t *search, void *library) {
+  void *address = NULL;
+  hr_dl_found_t found = hr_dl_find_function(library, search->name, &address);
+  search->has_libraries = true;
+  search->is_foreign |= found == HR_DL_FOREIGN;
+  search->is_data |= found == HR_DL_DATA;
+  search->found = (custom_host_fn)address;
+  return found == HR_DL_FUNCTION;
+}
+
+static void search_entries(hr_str_t target, search_t *search) {
+  *search = (search_t){.found = NULL};
+  if (target.size >= sizeof search->name || !target.size || memchr(target.data, 0, target.size)) return;
+  memcpy(search->name, target.data, target.size);
+  bool reserved = is_reserved(search->name);
+  bool over = false;
   pthread_mutex_lock(&lock);
-  for (entry_t *entry = entries; entry; entry = entry->next) {
-    if (!entry->library && strcmp(entry->name, name)) continue;
-    found = entry->library ? (custom_host_fn)dlsym(entry->library, name) : entry->fn;
-    if (found || !entry->library) break;
+  for (entry_t *entry = entries; entry && !over; entry = entry->next) {
+    if (entry->library) {
+      over = !reserved && search_library(search, entry->library);
+    } else if (!strcmp(entry->name, search->name)) {
+      search->found = entry->fn;
+      over = true;
+    }
   }
   pthread_mutex_unlock(&lock);
-  return found;
+}
+
+custom_host_fn custom_host_find(hr_str_t target) {
+  search_t search;
+  search_entries(target, &search);
+  return search.found;
+}
+
+const char *custom_host_refusal(hr_str_t target) {
+  search_t search;
+  search_entries(target, &search);
+  if (search.is_data) return "; a plugin has data of this name, want a function";
+  if (search.is_foreign)
+    return "; a library that a plugin needs has it, but programs may only call functions that a plugin itself "
+           "defines or registers";
+  return search.has_libraries ? "; no plugin defines or registers a function of this name" : "";
 }
 
 /* --- the kernel --- */

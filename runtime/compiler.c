@@ -113,7 +113,7 @@ static bool is_worth_workers(const hlo_module_t *module) {
 
 /* Where the stages are left for a reader. */
 static const char *dump_dir(const compiler_options_t *options) {
-  return options->dump_dir ? options->dump_dir : getenv("HLORUN_DUMP_TO");
+  return options->dump_dir ? options->dump_dir : secure_getenv("HLORUN_DUMP_TO");
 }
 
 static hr_status_t write_plan(const char *folder, const char *name, hr_text_t *text) {

@@ -139,7 +139,7 @@ static hr_status_t check_says_the_same(const variants_t *variants, const compile
 /* A folder for each beside the stages of the program itself. */
 static hr_status_t dump_dir(hr_arena_t *arena, const variants_t *variants, const char **out_folder) {
   char path[4096];
-  const char *folder = getenv("HLORUN_DUMP_TO");
+  const char *folder = secure_getenv("HLORUN_DUMP_TO");
   if (!folder) return NULL;
   int size = snprintf(path, sizeof path, "%s/sizes%d", folder, variants->figures.made);
   if (size >= (int)sizeof path) return hr_error(HR_USAGE, "HLORUN_DUMP_TO is too long a path");

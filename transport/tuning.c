@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -94,7 +95,7 @@ void tp_tuning_destroy(tp_tuning_t *tuning) {
 
 /* Of the user's own: "" if there is no folder for it. */
 static void usual_path(char *path, size_t size, bool makes_folders) {
-  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
   path[0] = 0;
   if (config && *config == '/')
     snprintf(path, size, "%s", config);
@@ -122,7 +123,7 @@ static hr_status_t read_text(const char *path, bool must_exist, hr_text_t *text)
 
 static hr_status_t read_table(hr_text_t *text) {
   char usual[4096];
-  const char *named = getenv("HLORUN_TUNING");
+  const char *named = secure_getenv("HLORUN_TUNING");
   if (named && *named) return read_text(named, true, text);
   usual_path(usual, sizeof usual, false);
   return usual[0] ? read_text(usual, false, text) : NULL;
@@ -193,20 +194,13 @@ static void keep_lines(hr_text_t *text, const hr_text_t *old, int ranks) {
   }
 }
 
-static hr_status_t write_text(const char *path, const hr_text_t *text) {
-  FILE *file = fopen(path, "w");
-  bool written = file && (!text->size || fwrite(text->data, 1, text->size, file) == text->size);
-  if (file && fclose(file)) written = false;
-  return written ? NULL : hr_error(HR_UNAVAILABLE, "cannot write the tuning table %s: %s", path, strerror(errno));
-}
-
 static hr_status_t save(const char *path, int ranks, const hr_text_t *text, hr_text_t *old, hr_text_t *whole) {
   HR_TRY(read_text(path, false, old));
   hr_text_add_str(whole, "# collective algorithm ranks bytes microseconds: measured by hlorun --tune\n");
   keep_lines(whole, old, ranks);
   hr_text_add(whole, text->data, text->size);
   HR_TRY(hr_text_finish(whole));
-  return write_text(path, whole);
+  return hr_status_note(hr_file_write_all(path, whole->data, whole->size), "while writing the tuning table");
 }
 
 hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_text_t *text,

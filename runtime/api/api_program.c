@@ -127,7 +127,7 @@ static hr_status_t compile_traced(hlorun_program_t *program, const char *name, h
 }
 
 static const char *probe_of(const hlorun_program_options_t *options) {
-  const char *text = options->probe ? options->probe : getenv("HLORUN_PROBE");
+  const char *text = options->probe ? options->probe : secure_getenv("HLORUN_PROBE");
   return text && *text ? text : NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,21 @@ hr_status_t hr_dl_symbol(hr_library_t which, const char *symbol, void **out_addr
   return NULL;
 }
 
+/* An address without a symbol of its own is what the resolver of an indirect function has chosen. */
+hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_address) {
+  struct link_map *map = NULL, *owner = NULL;
+  const ElfW(Sym) *symbol = NULL;
+  Dl_info info;
+  void *address = dlsym(library, name);
+  if (!address) return HR_DL_NOTHING;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map)) return HR_DL_FOREIGN;
+  if (!dladdr1(address, &info, (void **)&owner, RTLD_DL_LINKMAP) || owner != map) return HR_DL_FOREIGN;
+  dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT);
+  if (symbol && ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return HR_DL_DATA;
+  *out_address = address;
+  return HR_DL_FUNCTION;
+}
+
 /* --- modules --------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
@@ -107,7 +123,7 @@ static bool executable_folder(char folder[PATH_MAX]) {
 
 static void *load_module(search_t *search) {
   static const char *const subfolders[] = {"/.libs", "", "/../.libs", "/../lib/hlorun"};
-  const char *chosen = getenv("HLORUN_MODULE_DIR");
+  const char *chosen = secure_getenv("HLORUN_MODULE_DIR");
   char beside[PATH_MAX];
   void *module = chosen && *chosen ? load_from(search, chosen, "") : NULL;
   if (module || !executable_folder(beside)) return module;

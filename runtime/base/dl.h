@@ -16,6 +16,16 @@ typedef enum hr_library {
 /* The address of a function. Errors: UNAVAILABLE with the files that were looked for, or the symbol that is missing. */
 hr_status_t hr_dl_symbol(hr_library_t library, const char *symbol, void **out_address);
 
+/* What dlsym() finds by a name through an open library. */
+typedef enum hr_dl_found {
+  HR_DL_NOTHING,
+  HR_DL_FOREIGN, /* only in a library that this one needs, libc among them */
+  HR_DL_DATA,    /* in the library itself, but no function */
+  HR_DL_FUNCTION
+} hr_dl_found_t;
+/* A function that the library itself defines: *out_address is set for HR_DL_FUNCTION only. */
+hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_address);
+
 /* Opens a module of hlorun's own, such as "transport_mpi.so": from the folder HLORUN_MODULE_DIR, from where a build or
  * an installation has it beside the executable, or from where this build installs it. `flags` as of dlopen.
  * Errors: UNAVAILABLE with the paths that were tried. */

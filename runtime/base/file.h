@@ -1,5 +1,10 @@
-/* Writing files so that a reader never sees half of one: into a temporary file beside the target, which takes its place
- * when all is written. Targets that are no regular files (pipes, devices) are written directly; "-" is standard output.
+/* Writing files so that a reader never sees half of one, after a crash of the machine neither: into a temporary file in
+ * the target's folder, of a name that cannot be guessed and that was not there, which is brought to the disk and takes
+ * the target's place when all is written. A symbolic link of this user or of root leads to the target, as it does for
+ * the shell's > ; one of another user, who could choose the file that is overwritten, is replaced itself. Permissions of
+ * a file that is replaced are kept.
+ * Targets that are no regular files (pipes, devices) are written directly; "-", /dev/stdout, /dev/fd/N and the like are
+ * the descriptors that are open.
  * Errors: UNAVAILABLE with the path and the system's reason.
  * Thread: one at a time. */
 #ifndef HR_BASE_FILE_H
@@ -17,6 +22,9 @@ uint64_t hr_file_offset(const hr_file_writer_t *writer); /* bytes written so far
 /* Puts the file in its place if `status` is NULL, else removes what was written; frees the writer. Returns `status`, or
  * the failure to finish. Accepts a NULL writer. */
 hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status);
+/* For what is written bit by bit and may be read meanwhile: an empty file takes the target's place at once. The caller
+ * closes the descriptor. */
+hr_status_t hr_file_open(const char *path, int *out_fd);
 /* All at once. */
 hr_status_t hr_file_write_all(const char *path, const void *bytes, size_t size_bytes);
 

@@ -111,7 +111,7 @@ static hr_status_t read_environment(void) {
   gethostname(host, sizeof host - 1);
   if (rank <= 0) hr_options_check_environment(stderr);
   HR_TRY(hr_log_configure(getenv("HLORUN_LOG")));
-  HR_TRY(hr_log_open(getenv("HLORUN_LOG_FILE"), rank, world, host));
+  HR_TRY(hr_log_open(secure_getenv("HLORUN_LOG_FILE"), rank, world, host));
   return apply_fault(getenv("HLORUN_FAULT"));
 }
 

@@ -5,6 +5,7 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -43,8 +44,12 @@ static hr_status_t open_index(exec_probe_files_t *files, const char *folder) {
   snprintf(files->folder, sizeof files->folder, "%s", folder);
   HR_TRY(hr_folder_make(folder));
   name_file(files, "index", ".csv", path);
-  files->index = fopen(path, "w");
-  return files->index ? NULL : hr_error(HR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+  int fd;
+  HR_TRY(hr_file_open(path, &fd));
+  files->index = fdopen(fd, "w");
+  if (files->index) return NULL;
+  close(fd);
+  return hr_error(HR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
 }
 
 hr_status_t exec_probe_files_open(const char *folder, const char *pattern, int rank, exec_probe_files_t **out_files) {

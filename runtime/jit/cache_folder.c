@@ -20,7 +20,7 @@ bool cache_is_private(const struct stat *info) {
 
 /* "" as text of a variable counts as not set. */
 static const char *variable(const char *name) {
-  const char *text = getenv(name);
+  const char *text = secure_getenv(name);
   return text && *text ? text : NULL;
 }
 

@@ -69,7 +69,7 @@ static bool open_module(void) {
 }
 
 static hr_status_t open_library(void) {
-  const char *chosen = getenv("HLORUN_LLVM");
+  const char *chosen = secure_getenv("HLORUN_LLVM");
   if (chosen && *chosen) return open_shared_library(chosen);
   return open_module() ? NULL : open_shared_library(HLORUN_LLVM_FILE);
 }
