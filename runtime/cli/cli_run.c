@@ -167,7 +167,8 @@ static hr_status_t prepare(run_t *run) {
                          &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
-  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program};
+  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program,
+                                         run->path};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
   HR_TRY(cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values));
   for (int k = 0; k < run->interface.param_count; k++)
