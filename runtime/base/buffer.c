@@ -130,17 +130,23 @@ static hr_status_t read_once(int fd, const char *path, hr_buffer_t **out_buffer)
   return st;
 }
 
-static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
+hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer) {
   struct stat info;
   if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
-  if (S_ISDIR(info.st_mode)) return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
-  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)) return read_once(fd, path, out_buffer);
   if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(fd, path, out_buffer);
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return read_stream(fd, path, out_buffer);
   hr_status_t st = hr_buffer_wrap(data, (size_t)info.st_size, false, unmap, NULL, out_buffer);
   if (st) munmap(data, (size_t)info.st_size);
   return st;
+}
+
+static hr_status_t map_or_read(int fd, const char *path, hr_buffer_t **out_buffer) {
+  struct stat info;
+  if (fstat(fd, &info)) return hr_error(HR_UNAVAILABLE, "cannot read %s: %s", path, strerror(errno));
+  if (S_ISDIR(info.st_mode)) return hr_error(HR_UNAVAILABLE, "cannot read %s: it is a folder", path);
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)) return read_once(fd, path, out_buffer);
+  return hr_buffer_map_descriptor(fd, path, out_buffer);
 }
 
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer) {

@@ -20,6 +20,8 @@ hr_status_t hr_buffer_wrap(void *data, size_t size_bytes, bool writable, hr_buff
 /* A whole file, mapped read-only where possible; "-" is standard input. What a pipe or a terminal gives can be read but
  * once: it is kept, and found again under the same path. Thread: any. Errors: UNAVAILABLE with the path. */
 hr_status_t hr_buffer_map_file(const char *path, hr_buffer_t **out_buffer);
+/* The same of an open file, which the caller closes; it is read once. `path` is for messages. */
+hr_status_t hr_buffer_map_descriptor(int fd, const char *path, hr_buffer_t **out_buffer);
 /* Copies bytes out of a buffer that need not be read again soon: pages of a mapped file leave memory as they are
  * copied, so that a large file is not there twice. */
 void hr_buffer_copy_out(const hr_buffer_t *buffer, size_t offset_bytes, void *to, size_t size_bytes);

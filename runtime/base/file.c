@@ -169,17 +169,44 @@ static hr_status_t open_target(hr_file_writer_t *writer, const char *path) {
   return create_temporary(writer);
 }
 
-hr_status_t hr_file_create(const char *path, hr_file_writer_t **out_writer) {
+static hr_status_t new_writer(hr_file_writer_t **out_writer) {
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(hr_file_writer_t), &memory));
-  hr_file_writer_t *writer = memory;
-  writer->fd = writer->folder = -1;
-  hr_status_t st = open_target(writer, path);
+  *out_writer = memory;
+  (*out_writer)->fd = (*out_writer)->folder = -1;
+  return NULL;
+}
+
+/* Gives the writer to the caller unless it failed. */
+static hr_status_t begin(hr_file_writer_t *writer, hr_status_t st, hr_file_writer_t **out_writer) {
   if (st)
     free_writer(writer);
   else
     *out_writer = writer;
   return st;
+}
+
+hr_status_t hr_file_create(const char *path, hr_file_writer_t **out_writer) {
+  hr_file_writer_t *writer;
+  HR_TRY(new_writer(&writer));
+  return begin(writer, open_target(writer, path), out_writer);
+}
+
+static hr_status_t open_target_in(hr_file_writer_t *writer, int folder, const char *folder_path, const char *name) {
+  if (asprintf(&writer->path, "%s/%s", folder_path, name) < 0) {
+    writer->path = NULL;
+    return hr_error(HR_NO_MEMORY, "cannot allocate a path");
+  }
+  writer->name = writer->path + strlen(folder_path) + 1;
+  writer->folder = fcntl(folder, F_DUPFD_CLOEXEC, 3);
+  if (writer->folder < 0) return file_error(writer);
+  return create_temporary(writer);
+}
+
+hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, hr_file_writer_t **out_writer) {
+  hr_file_writer_t *writer;
+  HR_TRY(new_writer(&writer));
+  return begin(writer, open_target_in(writer, folder, folder_path, name), out_writer);
 }
 
 /* --- writing --- */

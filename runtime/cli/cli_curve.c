@@ -29,14 +29,12 @@ void cli_curve_ticks(double low, double high, int wanted, double *out_first, dou
   *out_step = step;
 }
 
-static axes_t find_axes(const double *values, size_t count) {
-  axes_t axes = {1, count > 1 ? (double)count : 2, INFINITY, -INFINITY};
-  for (size_t i = 0; i < count; i++) {
-    if (!isfinite(values[i])) continue;
-    axes.y_low = fmin(axes.y_low, values[i]);
-    axes.y_high = fmax(axes.y_high, values[i]);
+static axes_t find_axes(const cli_series_t *series) {
+  axes_t axes = {1, series->count > 1 ? (double)series->count : 2, 0, 0};
+  if (series->count && series->low <= series->high) {
+    axes.y_low = series->low;
+    axes.y_high = series->high;
   }
-  if (axes.y_low > axes.y_high) axes.y_low = axes.y_high = 0;
   double room = (axes.y_high - axes.y_low) * 0.05;
   if (room == 0) room = axes.y_low == 0 ? 1 : fabs(axes.y_low) * 0.1;
   axes.y_low -= room;
@@ -79,15 +77,25 @@ static void print_y_ticks(hr_text_t *text, const axes_t *axes) {
   }
 }
 
+/* The mean of a group of runs, and the middle of its steps. */
+static void find_point(const cli_series_t *series, size_t first, size_t end, double *out_x, double *out_y) {
+  double sum = 0;
+  uint64_t steps = 0;
+  for (size_t run = first; run < end; run++) {
+    sum += series->sums[run];
+    steps += cli_series_run_steps(series, run);
+  }
+  *out_x = (double)(first * series->stride) + (double)(steps + 1) / 2;
+  *out_y = sum / (double)steps;
+}
+
 /* One polyline; a gap ends it and the next value starts another. */
-static void print_curve(hr_text_t *text, const axes_t *axes, const double *values, size_t count) {
-  size_t points = count < POINTS_MAX ? count : POINTS_MAX;
+static void print_curve(hr_text_t *text, const axes_t *axes, const cli_series_t *series) {
+  size_t runs = cli_series_runs(series), points = runs < POINTS_MAX ? runs : POINTS_MAX;
   bool open = false;
   for (size_t p = 0; p < points; p++) {
-    size_t first = p * count / points, end = (p + 1) * count / points;
-    double sum = 0;
-    for (size_t i = first; i < end; i++) sum += values[i];
-    double y = sum / (double)(end - first), x = 1 + (double)(first + end - 1) / 2;
+    double x, y;
+    find_point(series, p * runs / points, (p + 1) * runs / points, &x, &y);
     if (isfinite(y) && !open)
       hr_text_add_str(text, "<polyline fill=\"none\" stroke=\"#1f5fa8\" stroke-width=\"1.5\" points=\"");
     if (!isfinite(y) && open) hr_text_add_str(text, "\"/>\n");
@@ -97,8 +105,8 @@ static void print_curve(hr_text_t *text, const axes_t *axes, const double *value
   if (open) hr_text_add_str(text, "\"/>\n");
 }
 
-void cli_curve_print(hr_text_t *text, const char *name, const double *values, size_t count) {
-  axes_t axes = find_axes(values, count);
+void cli_curve_print(hr_text_t *text, const char *name, const cli_series_t *series) {
+  axes_t axes = find_axes(series);
   hr_text_printf(
       text,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
@@ -112,6 +120,6 @@ void cli_curve_print(hr_text_t *text, const char *name, const double *values, si
   print_y_ticks(text, &axes);
   print_x_ticks(text, &axes);
   hr_text_printf(text, "<path fill=\"none\" d=\"M%d %dV%dH%d\"/>\n</g>\n", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT);
-  print_curve(text, &axes, values, count);
+  print_curve(text, &axes, series);
   hr_text_add_str(text, "</svg>\n");
 }

@@ -3,10 +3,10 @@
 #define CLI_CURVE_H
 
 #include "base/text.h"
+#include "cli/cli_series.h"
 
-/* values[0] belongs to step 1. Values that are no finite numbers leave gaps; long curves are drawn by the means of
- * equal stretches. */
-void cli_curve_print(hr_text_t *text, const char *name, const double *values, size_t count);
+/* Values that are no finite numbers leave gaps; long curves are drawn by the means of equal stretches. */
+void cli_curve_print(hr_text_t *text, const char *name, const cli_series_t *series);
 
 /* Ticks for an axis from `low` to `high`: a first value and a step of 1, 2 or 5 times a power of ten, about `wanted`.
  */

@@ -1,160 +1,171 @@
 #include "cli/cli_manifest.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "base/vec.h"
 
-#define FIRST_LINE "hlorun checkpoint 1"
+#define FIRST_LINE "hlorun checkpoint "
 #define MOST_RANKS (1 << 24)
+#define RANK_LINE_MIN 16 /* bytes */
 
-static hr_status_t failed(const char *path, const char *what) {
-  return hr_error(HR_UNAVAILABLE, "%s: %s: %s", path, what, strerror(errno));
+void cli_step_name(char into[CLI_STEP_NAME], uint64_t step) {
+  snprintf(into, CLI_STEP_NAME, "step-%012" PRIu64, step);
 }
 
-hr_status_t cli_sum_of(const char *path, cli_sum_t *sum) {
-  hr_buffer_t *bytes;
-  HR_TRY(hr_buffer_map_file(path, &bytes));
+bool cli_step_parse(const char *name, uint64_t *out_step) {
+  char again[CLI_STEP_NAME];
+  if (sscanf(name, "step-%20" SCNu64, out_step) != 1 || !*out_step) return false;
+  cli_step_name(again, *out_step);
+  return strcmp(name, again) == 0;
+}
+
+void cli_rank_file(char into[CLI_STEP_NAME], int rank) { snprintf(into, CLI_STEP_NAME, "rank%d.npz", rank); }
+
+void cli_sum_of(const hr_buffer_t *bytes, cli_sum_t *sum) {
   sum->size_bytes = hr_buffer_size(bytes);
   sum->hash = hr_hash_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), 17);
-  hr_buffer_release(bytes);
-  return NULL;
 }
 
-hr_status_t cli_flush_path(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return failed(path, "cannot open");
-  hr_status_t st = fsync(fd) && errno != EINVAL ? failed(path, "cannot be flushed") : NULL;
-  close(fd);
-  return st;
+static void digest_of(const char *text, size_t size, char into[HR_SHA256_TEXT]) {
+  hr_sha256_t sha;
+  hr_sha256_init(&sha);
+  hr_sha256_add(&sha, text, size);
+  hr_sha256_text(&sha, into);
 }
 
 /* --- writing --- */
 
-hr_status_t cli_manifest_write(const char *folder, const cli_manifest_t *manifest) {
-  char path[PATH_MAX];
+static void print_manifest(hr_text_t *text, const cli_manifest_t *manifest) {
+  char digest[HR_SHA256_TEXT];
+  hr_text_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n", manifest->step,
+                 manifest->began, manifest->num_replicas, manifest->num_partitions);
+  for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++) {
+    const cli_sum_t *sum = &manifest->sums[r];
+    hr_text_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r, sum->size_bytes, sum->hash,
+                   sum->values_hash, sum->program.sha256, sum->program.name);
+  }
+  if (text->failed) return;
+  digest_of(text->data, text->size, digest);
+  hr_text_printf(text, "sha256 %s\n", digest);
+}
+
+hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t *manifest) {
   hr_text_t text;
   hr_text_init(&text);
-  hr_text_printf(&text, FIRST_LINE "\nstep %" PRIu64 "\ngrid %d %d\n", manifest->step, manifest->num_replicas,
-                 manifest->num_partitions);
-  for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++)
-    hr_text_printf(&text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 "\n", r, manifest->sums[r].size_bytes,
-                   manifest->sums[r].hash, manifest->sums[r].values_hash);
-  hr_text_printf(&text, "end\n");
-  snprintf(path, sizeof path, "%s/manifest", folder);
+  print_manifest(&text, manifest);
   hr_status_t st = hr_text_finish(&text);
-  if (!st) st = hr_file_write_all(path, text.data, text.size);
+  if (!st) st = cli_folder_write(folder, "manifest", text.data, text.size);
   hr_text_deinit(&text);
-  return st ? st : cli_flush_path(path);
+  return st;
 }
 
 /* --- reading --- */
 
-static hr_status_t not_a_manifest(const char *folder) {
-  return hr_error(HR_INVALID, "%s/manifest is torn, or no manifest", folder);
+typedef struct parser {
+  hr_arena_t *arena;
+  const cli_folder_t *folder;
+  const char *text, *at;
+  size_t size;
+  int version;
+} parser_t;
+
+static hr_status_t torn(const parser_t *parser, const char *what) {
+  return hr_error(HR_INVALID, "%s/manifest is torn, or no manifest: %s", parser->folder->path, what);
 }
 
-static hr_status_t parse(hr_arena_t *arena, const char *folder, const char *text, cli_manifest_t *manifest) {
-  int used = 0;
-  if (sscanf(text, FIRST_LINE "\nstep %" SCNu64 "\ngrid %d %d\n%n", &manifest->step, &manifest->num_replicas,
-             &manifest->num_partitions, &used) != 3 || !used)
-    return not_a_manifest(folder);
-  int64_t ranks = (int64_t)manifest->num_replicas * manifest->num_partitions;
-  if (manifest->num_replicas < 1 || manifest->num_partitions < 1 || ranks > MOST_RANKS) return not_a_manifest(folder);
-  HR_TRY(HR_NEW_ARRAY(arena, ranks, &manifest->sums));
-  for (int r = 0; r < (int)ranks; r++) {
-    cli_sum_t *sum = &manifest->sums[r];
-    int rank, size = 0;
-    text += used;
-    if (sscanf(text, "rank%d.npz %" SCNu64 " %" SCNx64 " %" SCNx64 "\n%n", &rank, &sum->size_bytes, &sum->hash,
-               &sum->values_hash, &size) != 4 || rank != r || !size)
-      return not_a_manifest(folder);
-    used = size;
-  }
-  return strcmp(text + used, "end\n") ? not_a_manifest(folder) : NULL;
+/* The last line is the digest of all before it. */
+static hr_status_t check_digest(const parser_t *parser) {
+  char digest[HR_SHA256_TEXT], line[HR_SHA256_TEXT + 16];
+  size_t line_size = sizeof "sha256 \n" - 1 + HR_SHA256_TEXT - 1;
+  if (parser->size < line_size) return torn(parser, "it is cut off");
+  digest_of(parser->text, parser->size - line_size, digest);
+  snprintf(line, sizeof line, "sha256 %s\n", digest);
+  if (!strcmp(parser->text + parser->size - line_size, line)) return NULL;
+  return torn(parser, "its check sum differs");
 }
 
-static hr_status_t check_file(const char *folder, int rank, const cli_sum_t *want) {
-  char path[PATH_MAX];
-  cli_sum_t found;
-  snprintf(path, sizeof path, "%s/rank%d.npz", folder, rank);
-  HR_TRY(cli_sum_of(path, &found));
-  if (found.size_bytes == want->size_bytes && found.hash == want->hash) return NULL;
-  return hr_error(HR_INVALID, "%s is not what was written: its check sum differs", path);
-}
-
-hr_status_t cli_manifest_check(hr_arena_t *arena, const char *folder, cli_manifest_t *out_manifest) {
-  char path[PATH_MAX];
-  const char *text;
-  hr_buffer_t *bytes;
-  snprintf(path, sizeof path, "%s/manifest", folder);
-  HR_TRY(hr_buffer_map_file(path, &bytes));
-  hr_status_t st = hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), hr_buffer_size(bytes)}, &text);
-  hr_buffer_release(bytes);
-  HR_TRY(st);
-  HR_TRY(parse(arena, folder, text, out_manifest));
-  for (int r = 0; r < out_manifest->num_replicas * out_manifest->num_partitions; r++)
-    HR_TRY(check_file(folder, r, &out_manifest->sums[r]));
+static hr_status_t parse_head(parser_t *parser, cli_manifest_t *manifest) {
+  int used = 0, begin = 0;
+  if (sscanf(parser->text, FIRST_LINE "%d\nstep %" SCNu64 "\n%n", &parser->version, &manifest->step, &used) != 2 ||
+      !used || parser->version < 1 || parser->version > 2)
+    return torn(parser, "it does not begin as one of version 1 or 2");
+  parser->at = parser->text + used;
+  manifest->began = 0;
+  if (parser->version == 2 && (sscanf(parser->at, "began %" SCNu64 "\n%n", &manifest->began, &begin) != 1 || !begin))
+    return torn(parser, "it does not say when the training began");
+  parser->at += begin;
+  used = 0;
+  if (sscanf(parser->at, "grid %d %d\n%n", &manifest->num_replicas, &manifest->num_partitions, &used) != 2 || !used)
+    return torn(parser, "it has no grid");
+  parser->at += used;
   return NULL;
 }
 
-/* --- folders --- */
-
-static int newest_first(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? 1 : x > y ? -1 : 0;
+static hr_status_t parse_rank(parser_t *parser, int want_rank, cli_sum_t *sum) {
+  int rank, used = 0;
+  if (sscanf(parser->at, "rank%d.npz %" SCNu64 " %" SCNx64 " %" SCNx64 "%n", &rank, &sum->size_bytes, &sum->hash,
+             &sum->values_hash, &used) != 4 || rank != want_rank || !used)
+    return torn(parser, "the line of a process is missing");
+  parser->at += used;
+  used = 0;
+  if (parser->version == 2 && sscanf(parser->at, " %64s %63s%n", sum->program.sha256, sum->program.name, &used) != 2)
+    return torn(parser, "it does not say which program a process ran");
+  parser->at += used;
+  return *parser->at++ == '\n' ? NULL : torn(parser, "the line of a process has no end");
 }
 
-hr_status_t cli_list_steps(hr_arena_t *arena, const char *folder, uint64_t **out_steps, int *out_count) {
-  HR_VEC(uint64_t) steps = {0};
-  DIR *dir = opendir(folder);
-  *out_count = 0;
-  if (!dir) return errno == ENOENT ? NULL : failed(folder, "cannot be read");
+static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
+  int64_t ranks = (int64_t)manifest->num_replicas * manifest->num_partitions;
+  if (manifest->num_replicas < 1 || manifest->num_partitions < 1 || ranks > MOST_RANKS ||
+      (size_t)ranks > parser->size / RANK_LINE_MIN)
+    return torn(parser, "it has no such grid");
+  HR_TRY(HR_NEW_ARRAY(parser->arena, ranks, &manifest->sums));
+  for (int r = 0; r < (int)ranks; r++) HR_TRY(parse_rank(parser, r, &manifest->sums[r]));
+  bool ends = parser->version == 1 ? !strcmp(parser->at, "end\n") : !strncmp(parser->at, "sha256 ", 7);
+  return ends ? NULL : torn(parser, "it has no end");
+}
+
+static hr_status_t parse(parser_t *parser, uint64_t step, cli_manifest_t *manifest) {
+  if (strlen(parser->text) != parser->size) return torn(parser, "it has a byte of value 0");
+  HR_TRY(parse_head(parser, manifest));
+  if (parser->version == 2) HR_TRY(check_digest(parser));
+  if (manifest->step != step)
+    return hr_error(HR_INVALID, "%s/manifest is of step %" PRIu64 ", its folder of step %" PRIu64,
+                    parser->folder->path, manifest->step, step);
+  HR_TRY(parse_ranks(parser, manifest));
+  manifest->text_hash = hr_hash_bytes(parser->text, parser->size, 23);
+  return NULL;
+}
+
+hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uint64_t step,
+                              cli_manifest_t *out_manifest) {
+  hr_buffer_t *bytes;
+  parser_t parser = {.arena = arena, .folder = folder};
+  HR_TRY(cli_folder_map(folder, "manifest", &bytes));
+  parser.size = hr_buffer_size(bytes);
+  hr_status_t st = hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
+  hr_buffer_release(bytes);
+  return st ? st : parse(&parser, step, out_manifest);
+}
+
+hr_status_t cli_manifest_check(const cli_folder_t *folder, const cli_manifest_t *manifest, int rank,
+                               hr_buffer_t **out_bytes) {
+  char name[CLI_STEP_NAME];
+  hr_buffer_t *bytes;
+  cli_sum_t found;
+  const cli_sum_t *want = &manifest->sums[rank];
+  cli_rank_file(name, rank);
+  HR_TRY(cli_folder_map(folder, name, &bytes));
+  cli_sum_of(bytes, &found);
   hr_status_t st = NULL;
-  for (struct dirent *entry; !st && (entry = readdir(dir));) {
-    uint64_t step;
-    int size = 0;
-    if (sscanf(entry->d_name, "step-%" SCNu64 "%n", &step, &size) != 1 || entry->d_name[size]) continue;
-    st = HR_VEC_RESERVE(&steps, steps.count + 1);
-    if (!st) steps.data[steps.count++] = step;
-  }
-  closedir(dir);
-  void *kept = NULL;
-  if (!st && steps.count) st = hr_arena_copy(arena, steps.data, steps.count * sizeof *steps.data, &kept);
-  *out_steps = kept;
-  *out_count = st ? 0 : (int)steps.count;
-  HR_VEC_FREE(&steps);
-  if (*out_count) qsort(*out_steps, (size_t)*out_count, sizeof **out_steps, newest_first);
+  if (found.size_bytes != want->size_bytes || found.hash != want->hash)
+    st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs", folder->path, name);
+  if (st || !out_bytes)
+    hr_buffer_release(bytes);
+  else
+    *out_bytes = bytes;
   return st;
-}
-
-bool cli_find_writing(const char *folder, char *path) {
-  DIR *dir = opendir(folder);
-  bool found = false;
-  for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
-    found = strncmp(entry->d_name, "writing-", 8) == 0;
-    if (found) snprintf(path, PATH_MAX, "%s/%s", folder, entry->d_name);
-  }
-  if (dir) closedir(dir);
-  return found;
-}
-
-void cli_remove_folder(const char *folder) {
-  DIR *dir = opendir(folder);
-  if (!dir) return;
-  for (struct dirent *entry; (entry = readdir(dir));)
-    if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) unlinkat(dirfd(dir), entry->d_name, 0);
-  closedir(dir);
-  rmdir(folder);
 }

@@ -1,35 +1,52 @@
-/* The folder of one checkpoint, and the list of what it holds. */
+/* The list of what a checkpoint holds, in its folder:
+ *
+ *   hlorun checkpoint 2
+ *   step 300
+ *   began 1764000000000000000          when the training began; those of one training have the same
+ *   grid 4 2                           replicas, partitions
+ *   rank0.npz 16640 9f.. 03.. 5a.. m   size, hash, hash of the carried values; SHA-256 and name of the program
+ *   ...
+ *   sha256 e3b0..                      of all bytes before this line
+ *
+ * Manifests of the first version, without the lines `began` and `sha256` and without programs, and with "end" as their
+ * last line, are read too: they say nothing about the program, and count as the oldest. */
 #ifndef CLI_MANIFEST_H
 #define CLI_MANIFEST_H
 
-#include "base/arena.h"
-#include "base/status.h"
+#include "cli/cli_folder.h"
+#include "cli/cli_identity.h"
 
 typedef struct cli_sum { /* of a file */
   uint64_t size_bytes, hash, values_hash; /* the last: of what may be compared between replicas */
+  cli_identity_t program; /* that wrote it; its sha256 is empty in manifests of the first version */
 } cli_sum_t;
 
 typedef struct cli_manifest {
   uint64_t step;
+  uint64_t began; /* ns since 1970, or later than all that it replaced; 0 in manifests of the first version */
   int num_replicas, num_partitions;
-  cli_sum_t *sums; /* by rank */
+  cli_sum_t *sums;     /* by rank */
+  uint64_t text_hash;  /* of the manifest: equal in all processes that see the same one */
 } cli_manifest_t;
 
-/* Size and check sum of a file as it is now. */
-hr_status_t cli_sum_of(const char *path, cli_sum_t *sum);
+#define CLI_STEP_NAME 32
+/* "step-000000000300": the name of the checkpoint's folder. */
+void cli_step_name(char into[CLI_STEP_NAME], uint64_t step);
+/* Is it such a name? No other way to write the step is. */
+bool cli_step_parse(const char *name, uint64_t *out_step);
 
-/* Writes FOLDER/manifest, and flushes it to the disk. */
-hr_status_t cli_manifest_write(const char *folder, const cli_manifest_t *manifest);
-/* Reads it, and compares every file with it. Errors: INVALID with what is wrong, UNAVAILABLE. */
-hr_status_t cli_manifest_check(hr_arena_t *arena, const char *folder, cli_manifest_t *out_manifest);
+/* Size and hash of a file's bytes. */
+void cli_sum_of(const hr_buffer_t *bytes, cli_sum_t *sum);
+/* "rank3.npz" */
+void cli_rank_file(char into[CLI_STEP_NAME], int rank);
 
-/* Flushes a file or folder to the disk. */
-hr_status_t cli_flush_path(const char *path);
-/* Steps of the folders step-... in `folder`, the newest first; in `arena`. */
-hr_status_t cli_list_steps(hr_arena_t *arena, const char *folder, uint64_t **out_steps, int *out_count);
-/* Finds a folder writing-... in `folder`; `path` has PATH_MAX bytes. */
-bool cli_find_writing(const char *folder, char *path);
-/* Removes a folder of files. */
-void cli_remove_folder(const char *folder);
+/* Writes FOLDER/manifest. */
+hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t *manifest);
+/* Reads the manifest of a checkpoint of that step; in `arena`. Errors: INVALID with what is wrong, UNAVAILABLE. */
+hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uint64_t step,
+                              cli_manifest_t *out_manifest);
+/* Reads a rank's file and compares it with the manifest. `out_bytes` may be NULL. */
+hr_status_t cli_manifest_check(const cli_folder_t *folder, const cli_manifest_t *manifest, int rank,
+                               hr_buffer_t **out_bytes);
 
 #endif

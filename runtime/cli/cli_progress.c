@@ -73,7 +73,7 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
 }
 
 void cli_progress_deinit(cli_progress_t *progress) {
-  for (size_t i = 0; i < progress->metrics.count; i++) HR_VEC_FREE(&progress->metrics.data[i].history);
+  for (size_t i = 0; i < progress->metrics.count; i++) cli_series_deinit(&progress->metrics.data[i].history);
   HR_VEC_FREE(&progress->metrics);
 }
 
@@ -130,7 +130,7 @@ hr_status_t cli_progress_step(cli_progress_t *progress, uint64_t step, hlo_value
   for (size_t i = 0; i < progress->metrics.count; i++) {
     cli_metric_t *metric = &progress->metrics.data[i];
     metric->now = cli_value_mean(results[metric->result]);
-    HR_VEC_PUSH(&metric->history, metric->now);
+    HR_TRY(cli_series_add(&metric->history, metric->now));
   }
   if (!progress->stream) return NULL;
   double now = cli_now_s();

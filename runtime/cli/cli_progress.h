@@ -5,12 +5,13 @@
 
 #include "base/options.h"
 #include "cli/cli_interface.h"
+#include "cli/cli_series.h"
 
 typedef struct cli_metric {
   int result;
   const char *name;
-  double now;             /* at the last step */
-  HR_VEC(double) history; /* one entry a step */
+  double now; /* at the last step */
+  cli_series_t history;
 } cli_metric_t;
 
 typedef struct cli_progress {

@@ -167,7 +167,8 @@ static hr_status_t prepare(run_t *run) {
                          &run->feed));
   HR_TRY(decide_steps(run));
   HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
-  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program};
+  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program,
+                                         run->path};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
   HR_TRY(cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values));
   for (int k = 0; k < run->interface.param_count; k++)
@@ -197,8 +198,8 @@ static hr_status_t execute(run_t *run, uint64_t step) {
     if (run->donate[k]) run->args[k] = NULL; /* the execution has them, failed or not */
   HR_TRY(st);
   hr_log(HR_LOG_CLI, HR_LOG_DEBUG, "step %llu took %.3g s", (unsigned long long)step + 1, took);
-  HR_VEC_PUSH(&run->stats.step_s, took);
-  return cli_progress_step(&run->progress, run->stats.step_s.count, run->results);
+  HR_TRY(cli_times_add(&run->stats.executions, took));
+  return cli_progress_step(&run->progress, run->stats.executions.count, run->results);
 }
 
 static void carry_results(run_t *run) {
@@ -268,7 +269,7 @@ static hr_status_t draw_curve(run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
   hr_text_t text;
   hr_text_init(&text);
-  cli_curve_print(&text, metric->name, metric->history.data, metric->history.count);
+  cli_curve_print(&text, metric->name, &metric->history);
   hr_status_t st = hr_text_finish(&text);
   if (!st) st = hr_file_write_all(path, text.data, text.size);
   hr_text_deinit(&text);

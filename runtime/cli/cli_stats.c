@@ -1,34 +1,12 @@
 #include "cli/cli_stats.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 
-void cli_stats_deinit(cli_stats_t *stats) { HR_VEC_FREE(&stats->step_s); }
-
-static int compare_times(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* The middle one in time order, of a copy; without memory for it, of the times as they are. */
-static double median(const double *times, size_t count) {
-  void *memory;
-  hr_status_t st = hr_alloc(count * sizeof *times, &memory);
-  if (st) {
-    hr_status_release(st);
-    return times[count / 2];
-  }
-  double *sorted = memory;
-  memcpy(sorted, times, count * sizeof *times);
-  qsort(sorted, count, sizeof *sorted, compare_times);
-  double middle = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-  hr_free(sorted);
-  return middle;
-}
+void cli_stats_deinit(cli_stats_t *stats) { cli_times_deinit(&stats->executions); }
 
 /* Largest memory of this process since it began to run this executable. getrusage() counts what the process that started
  * it had: Linux keeps ru_maxrss over exec. */
@@ -46,14 +24,13 @@ static uint64_t peak_rss_bytes(void) {
 }
 
 cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
-  size_t count = stats->step_s.count;
-  const double *times = stats->step_s.data;
+  const cli_times_t *times = &stats->executions;
   cli_figures_t figures = {.compile_s = stats->compile_s,
                            .read_s = stats->program.read_s,
                            .passes_s = stats->program.passes_s,
                            .plan_s = stats->program.plan_s,
                            .code_s = stats->program.code_s,
-                           .executions = count,
+                           .executions = times->count,
                            .peak_rss_bytes = peak_rss_bytes(),
                            .arena_bytes = stats->program.arena_bytes,
                            .native_steps = stats->program.native_steps,
@@ -65,14 +42,12 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
                            .code_modules_cached = stats->program.code_modules_cached,
                            .code_bytes = stats->program.code_bytes,
                            .copies = stats->program.copies};
-  if (!count) return figures;
-  figures.first_s = figures.best_s = times[0];
-  for (size_t i = 0; i < count; i++) {
-    figures.best_s = fmin(figures.best_s, times[i]);
-    figures.total_s += times[i];
-  }
-  figures.median_s = median(times, count);
-  figures.steps_per_s = figures.total_s > 0 ? (double)count / figures.total_s : 0;
+  if (!times->count) return figures;
+  figures.first_s = times->first_s;
+  figures.best_s = times->best_s;
+  figures.total_s = times->total_s;
+  figures.median_s = cli_times_median_s(times);
+  figures.steps_per_s = figures.total_s > 0 ? (double)times->count / figures.total_s : 0;
   return figures;
 }
 

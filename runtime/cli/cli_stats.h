@@ -3,13 +3,13 @@
 #define CLI_STATS_H
 
 #include "base/text.h"
-#include "base/vec.h"
+#include "cli/cli_times.h"
 #include "hlorun.h"
 
 typedef struct cli_stats {
   double compile_s;
   hlorun_program_figures_t program;
-  HR_VEC(double) step_s; /* each execution */
+  cli_times_t executions;
 } cli_stats_t;
 
 void cli_stats_deinit(cli_stats_t *stats);

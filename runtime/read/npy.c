@@ -282,6 +282,9 @@ hr_status_t read_npy_rows(const read_npy_t *npy, hr_dtype_t dtype, hlo_value_t *
 /* --- archives --- */
 
 hr_status_t read_npz_open(const char *path, read_npz_t *out_npz) { return read_zip_open(path, &out_npz->zip); }
+hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz) {
+  return read_zip_open_bytes(name, bytes, &out_npz->zip);
+}
 void read_npz_deinit(read_npz_t *npz) { read_zip_deinit(&npz->zip); }
 size_t read_npz_count(const read_npz_t *npz) { return npz->zip.count; }
 

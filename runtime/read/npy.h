@@ -44,6 +44,7 @@ typedef struct read_npz {
 } read_npz_t;
 
 hr_status_t read_npz_open(const char *path, read_npz_t *out_npz);
+hr_status_t read_npz_open_bytes(const char *name, hr_buffer_t *bytes, read_npz_t *out_npz); /* read_zip_open_bytes */
 void read_npz_deinit(read_npz_t *npz);
 /* Member "NAME.npy"; *out_found false if there is none. */
 hr_status_t read_npz_find(const read_npz_t *npz, const char *name, bool *out_found, read_npy_t *out_npy);

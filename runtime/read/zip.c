@@ -134,12 +134,22 @@ static hr_status_t read_directory(read_zip_t *zip) {
   return NULL;
 }
 
-hr_status_t read_zip_open(const char *path, read_zip_t *out_zip) {
-  *out_zip = (read_zip_t){.path = path};
+static hr_status_t init_zip(const char *name, read_zip_t *out_zip) {
+  *out_zip = (read_zip_t){.path = name};
   hr_arena_init(&out_zip->arena);
   hr_map_init(&out_zip->by_name);
-  HR_TRY(hr_arena_cstr(&out_zip->arena, hr_str_from(path), &out_zip->path));
+  return hr_arena_cstr(&out_zip->arena, hr_str_from(name), &out_zip->path);
+}
+
+hr_status_t read_zip_open(const char *path, read_zip_t *out_zip) {
+  HR_TRY(init_zip(path, out_zip));
   HR_TRY(hr_buffer_map_file(path, &out_zip->file));
+  return read_directory(out_zip);
+}
+
+hr_status_t read_zip_open_bytes(const char *name, hr_buffer_t *bytes, read_zip_t *out_zip) {
+  HR_TRY(init_zip(name, out_zip));
+  out_zip->file = hr_buffer_retain(bytes);
   return read_directory(out_zip);
 }
 
@@ -233,17 +243,20 @@ static void put(record_t *record, uint64_t value, int bytes) {
 
 static uint32_t clip32(uint64_t value) { return value < FULL32 ? (uint32_t)value : FULL32; }
 
-hr_status_t read_zip_create(const char *path, read_zip_writer_t **out_writer) {
+hr_status_t read_zip_begin(hr_file_writer_t *file, read_zip_writer_t **out_writer) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(read_zip_writer_t), &memory));
-  read_zip_writer_t *writer = memory;
-  hr_arena_init(&writer->arena);
-  hr_status_t st = hr_file_create(path, &writer->file);
-  if (st)
-    hr_free(writer);
-  else
-    *out_writer = writer;
-  return st;
+  hr_status_t st = hr_alloc_zeroed(sizeof(read_zip_writer_t), &memory);
+  if (st) return hr_file_finish(file, st);
+  *out_writer = memory;
+  (*out_writer)->file = file;
+  hr_arena_init(&(*out_writer)->arena);
+  return NULL;
+}
+
+hr_status_t read_zip_create(const char *path, read_zip_writer_t **out_writer) {
+  hr_file_writer_t *file;
+  HR_TRY(hr_file_create(path, &file));
+  return read_zip_begin(file, out_writer);
 }
 
 /* Version, flags, method, time, date, check sum, sizes, name length: what both headers share. */

@@ -30,6 +30,8 @@ typedef struct read_zip {
 
 /* Reads the directory. Deinit also after a failure. */
 hr_status_t read_zip_open(const char *path, read_zip_t *out_zip);
+/* The same of bytes that were read already; the buffer is retained. `name` is for messages. */
+hr_status_t read_zip_open_bytes(const char *name, hr_buffer_t *bytes, read_zip_t *out_zip);
 void read_zip_deinit(read_zip_t *zip);
 const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name); /* NULL if absent */
 /* The member's bytes, as a place in a buffer: the file's for stored ones, a new one for deflated ones. */
@@ -38,6 +40,8 @@ hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *membe
 
 typedef struct read_zip_writer read_zip_writer_t;
 hr_status_t read_zip_create(const char *path, read_zip_writer_t **out_writer);
+/* Into a file that is being written; it belongs to the writer then, also after a failure. */
+hr_status_t read_zip_begin(hr_file_writer_t *file, read_zip_writer_t **out_writer);
 /* Adds a member whose bytes are `head` and then `body`. The body starts aligned if the head's size is a multiple of
  * HR_ALIGNMENT. */
 hr_status_t read_zip_add(read_zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,

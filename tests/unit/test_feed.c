@@ -172,12 +172,15 @@ static void test_curves(void) {
   hr_text_t text;
   hr_text_init(&text);
   const double values[] = {3, 2, 0.0 / 0.0, 1, 0.5};
-  cli_curve_print(&text, "a<b & \"c\"", values, 5);
+  cli_series_t series = {0};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) CHECK_OK(cli_series_add(&series, values[i]));
+  cli_curve_print(&text, "a<b & \"c\"", &series);
+  cli_series_deinit(&series);
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "a&#60;b &#38; &#34;c&#34;"));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "</svg>\n"));
   CU_ASSERT_PTR_NULL(strstr(text.data, "nan"));
   hr_text_deinit(&text);
-  cli_curve_print(&text, "nothing", NULL, 0);
+  cli_curve_print(&text, "nothing", &series);
   CU_ASSERT_PTR_NULL(strstr(text.data, "nan"));
   hr_text_deinit(&text);
 }

@@ -1,0 +1,28 @@
+/* The values of a metric, one a step, in memory that does not grow with the steps: up to CLI_SERIES_MAX values are kept
+ * as they are; of longer series the means of equal runs of steps, 2, 4, 8, ... long. */
+#ifndef CLI_SERIES_H
+#define CLI_SERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define CLI_SERIES_MAX 4096 /* even */
+
+typedef struct cli_series {
+  uint64_t count;   /* steps */
+  uint64_t stride;  /* steps of each run; 0: no step yet */
+  double *sums;     /* of each run, the last one may be incomplete */
+  double low, high; /* of all finite values, if low <= high */
+} cli_series_t;
+
+/* Of a cleared struct. */
+hr_status_t cli_series_add(cli_series_t *series, double value);
+void cli_series_deinit(cli_series_t *series);
+
+size_t cli_series_runs(const cli_series_t *series);
+/* Steps of this run, all of the same length but the last one. */
+uint64_t cli_series_run_steps(const cli_series_t *series, size_t run);
+
+#endif

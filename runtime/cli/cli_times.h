@@ -1,0 +1,28 @@
+/* Durations of executions, summed up in memory that does not grow with their number: the first, the best, their sum,
+ * and their median. */
+#ifndef CLI_TIMES_H
+#define CLI_TIMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* The median of so many durations is exact. Of more it lies within CLI_TIMES_ERROR of the exact one, relatively: they
+ * are counted in a histogram whose buckets grow with the durations. */
+#define CLI_TIMES_EXACT 4096
+#define CLI_TIMES_ERROR 0.004
+
+typedef struct cli_times {
+  uint64_t count;
+  double first_s, best_s, total_s;
+  double *exact_s;     /* durations, while there are at most CLI_TIMES_EXACT */
+  uint64_t *histogram; /* counts by bucket, of more durations */
+} cli_times_t;
+
+/* Of a cleared struct. */
+hr_status_t cli_times_add(cli_times_t *times, double seconds);
+double cli_times_median_s(const cli_times_t *times); /* 0 without durations */
+void cli_times_deinit(cli_times_t *times);
+
+#endif
