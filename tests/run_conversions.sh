@@ -92,6 +92,18 @@ for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u)
     fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") behind StableHLO"; fi
 done
 
+# --- what StableHLO and XLA define otherwise ---
+
+cp "$source_dir/tests/cases/meaning_of_hlo.npz" "$work/io.npz"
+for target in hlo proto text bytecode; do
+  there_and_back "$source_dir/tests/cases/meaning_of_hlo.hlo" "$target"
+  for program in "$work/$target.$(ending "$target")" "$work/$target.back.hlo"; do
+    expect_exit "meaning of $(basename "$program")" 0 "$hlorun" -n 4 --input "$work/io.npz" --expect "$work/io.npz" "$program"
+  done
+done
+
+# --- portable artifacts ---
+
 # Artifacts, without the ops that VHLO has no form for. What CHLO says becomes the custom calls that XLA knows, and
 # reads.
 grep -vE '^  (mulhi|ragged-dot|scan) =' "$work/ops.hlo" >"$work/portable.hlo"
