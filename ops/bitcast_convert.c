@@ -3,7 +3,7 @@
  * except for types of fewer than 8 bits, which take a byte each and are packed and unpacked here. */
 #include <string.h>
 
-#include "ops/op.h"
+#include "ops/constraint.h"
 
 /* Low `bits` bits of a byte, as memory holds an element of that width. */
 static uint8_t extend(const hr_dtype_info_t *info, uint8_t byte) {
@@ -36,22 +36,31 @@ static void pack(const hr_dtype_info_t *narrow, int64_t ratio, const uint8_t *in
   }
 }
 
-static bool fills_bytes(const hr_dtype_info_t *info) { return info->bits >= 8; }
+/* A byte that stands for a pred may have any bits: what is not zero is true. */
+static hr_status_t bytes_as_preds(op_env_t *env, const op_step_t *step, const hlo_value_t *in, hlo_value_t **out_value) {
+  HR_TRY(op_output(env, step, out_value));
+  const uint8_t *from = in->data;
+  uint8_t *to = (*out_value)->data;
+  for (int64_t i = 0; i < (*out_value)->count; i++) to[i] = from[i] != 0;
+  return NULL;
+}
 
 static hr_status_t bitcast_convert_run(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                        hlo_value_t **out_value) {
   const hlo_shape_t *shape = step->out_shape;
   const hr_dtype_info_t *from = &hr_dtype_table[in[0]->dtype], *to = &hr_dtype_table[shape->dtype];
+  int from_bits = op_bits_beside(in[0]->dtype, shape->dtype), to_bits = op_bits_beside(shape->dtype, in[0]->dtype);
   int64_t count;
   HR_TRY(hlo_shape_count(shape, &count));
-  bool widens = to->bits > from->bits;
-  int ratio = widens ? to->bits / from->bits : from->bits / to->bits;
-  bool fits = widens ? to->bits % from->bits == 0 && in[0]->count == count * ratio
-                     : from->bits % to->bits == 0 && count == in[0]->count * ratio;
+  bool widens = to_bits > from_bits;
+  int ratio = widens ? to_bits / from_bits : from_bits / to_bits;
+  bool fits = widens ? to_bits % from_bits == 0 && in[0]->count == count * ratio
+                     : from_bits % to_bits == 0 && count == in[0]->count * ratio;
   if (!fits)
     return hlo_error(step->instr, "bitcast_convert C1", "%lld elements of %s do not make %lld of %s",
                      (long long)in[0]->count, from->name, (long long)count, to->name);
-  if (fills_bytes(from) && fills_bytes(to))
+  if (shape->dtype == HR_PRED && from_bits >= 8) return bytes_as_preds(env, step, in[0], out_value);
+  if (from_bits >= 8 && to_bits >= 8)
     return hlo_value_view(in[0], shape->dtype, shape->rank, shape->dims, out_value);
   HR_TRY(op_output(env, step, out_value));
   if (widens)

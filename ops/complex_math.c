@@ -26,13 +26,20 @@ FROM_C_LIBRARY(atan, catan)
 FROM_C_LIBRARY(atanh, catanh)
 FROM_C_LIBRARY(cosine, ccos)
 FROM_C_LIBRARY(cosh, ccosh)
-FROM_C_LIBRARY(exponential, cexp)
 FROM_C_LIBRARY(log, clog)
 FROM_C_LIBRARY(sine, csin)
 FROM_C_LIBRARY(sinh, csinh)
 FROM_C_LIBRARY(sqrt, csqrt)
 FROM_C_LIBRARY(tan, ctan)
 FROM_C_LIBRARY(tanh, ctanh)
+
+/* e^x (cos y + i sin y): nothing is known where the angle is not, not even of the zero that C's cexp gives at x = -inf. */
+c128_t c128_exponential(c128_t z) {
+  builtin_complex_t u = {.parts = z};
+  if (!isfinite(z.im)) return (c128_t){NAN, NAN};
+  u.value = cexp(u.value);
+  return u.parts;
+}
 
 double c128_abs(c128_t z) { return z.re != z.re || z.im != z.im ? NAN : hypot(z.re, z.im); }
 

@@ -148,6 +148,11 @@ hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *
   return hlo_shape_array_dynamic(arena, dtype, dims->rank, dims->sizes, dims->dynamic, out_shape);
 }
 
+int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other) {
+  int bits = hr_dtype_table[dtype].bits;
+  return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;
+}
+
 bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, int64_t b_dim) {
   bool a_dynamic = op_is_dynamic(a, a_dim), b_dynamic = op_is_dynamic(b, b_dim);
   int64_t a_size = a->dims[a_dim], b_size = b->dims[b_dim];

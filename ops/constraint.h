@@ -37,6 +37,9 @@ void op_dims_of(const hlo_shape_t *shape, op_dims_t *out_dims);
 hr_status_t op_dims_push(const hlo_instr_t *instr, op_dims_t *dims, int64_t size, bool dynamic);
 hr_status_t op_dims_push_from(const hlo_instr_t *instr, op_dims_t *dims, const hlo_shape_t *shape, int64_t d);
 hr_status_t op_dims_shape(hr_arena_t *arena, hr_dtype_t dtype, const op_dims_t *dims, const hlo_shape_t **out_shape);
+/* Bits of an element that is reinterpreted as one of type `other`, or made of some: a pred is one bit of a narrow type,
+ * else a byte. */
+int op_bits_beside(hr_dtype_t dtype, hr_dtype_t other);
 /* Can the two dimensions be equal? A dynamic one agrees with every size within its bound. */
 bool op_dims_agree(const hlo_shape_t *a, int64_t a_dim, const hlo_shape_t *b, int64_t b_dim);
 /* Replaces dynamic sizes of `dims` by what the equal shape `other` knows better. */

@@ -53,20 +53,14 @@ hr_status_t verify_iota(const hlo_instr_t *instr) {
 
 /* ---- reinterpretations ---- */
 
-/* A pred is as wide as whatever it is reinterpreted as: one bit of a narrow type, else a byte. */
-static int bits_as(hr_dtype_t dtype, hr_dtype_t other) {
-  int bits = hr_dtype_table[dtype].bits;
-  return dtype == HR_PRED && hr_dtype_table[other].bits >= 8 ? 8 : bits;
-}
-
 /* Layouts may pack elements of less than a byte or not; either way of counting may agree. */
 static hr_status_t want_equal_bytes(const hlo_instr_t *instr, const hlo_shape_t *from, const hlo_shape_t *to) {
   size_t from_bytes, to_bytes;
   if (hlo_shape_is_dynamic(from) || hlo_shape_is_dynamic(to)) return NULL;
   HR_TRY(hlo_shape_bytes(from, &from_bytes));
   HR_TRY(hlo_shape_bytes(to, &to_bytes));
-  __int128 from_bits = (__int128)(from_bytes / hr_dtype_bytes(from->dtype)) * bits_as(from->dtype, to->dtype);
-  __int128 to_bits = (__int128)(to_bytes / hr_dtype_bytes(to->dtype)) * bits_as(to->dtype, from->dtype);
+  __int128 from_bits = (__int128)(from_bytes / hr_dtype_bytes(from->dtype)) * op_bits_beside(from->dtype, to->dtype);
+  __int128 to_bits = (__int128)(to_bytes / hr_dtype_bytes(to->dtype)) * op_bits_beside(to->dtype, from->dtype);
   OP_WANT(instr, from_bytes == to_bytes || from_bits == to_bits, NULL, "declared as %s, want as many bytes as %s",
           OP_TEXT(to), OP_TEXT(from));
   return NULL;
@@ -96,7 +90,7 @@ hr_status_t verify_bitcast_convert(const hlo_instr_t *instr) {
   HR_TRY(want_array_result(instr));
   OP_WANT(instr, hr_dtype_is_complex(from->dtype) == hr_dtype_is_complex(to->dtype), "C2",
           "from %s to %s, want both complex or none", OP_TEXT(from), OP_TEXT(to));
-  int from_bits = bits_as(from->dtype, to->dtype), to_bits = bits_as(to->dtype, from->dtype);
+  int from_bits = op_bits_beside(from->dtype, to->dtype), to_bits = op_bits_beside(to->dtype, from->dtype);
   bool fits = from_bits == to_bits  ? hlo_shape_same_dims(from, to)
               : from_bits > to_bits ? narrows_to(from, to, from_bits, to_bits)
                                     : narrows_to(to, from, to_bits, from_bits);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/accumulate.h"
+#include "ops/few_terms.h"
 #include "ops/loops.h"
 #include "ops/outputs.h"
 #include "ops/promote.h"
@@ -76,7 +77,8 @@ static hr_status_t prepare_reduce_window(hr_arena_t *arena, const op_step_t *ste
   reduce_window_plan_t *plan;
   int *param_of;
   HR_TRY(HR_NEW(arena, &plan));
-  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, true, &plan->body));
+  bool widen = !op_has_few_terms(step);
+  HR_TRY(accumulate_prepare(arena, step->instr->called[0], step->instr->operand_count / 2, widen, &plan->body));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->body.count, &param_of));
   for (int k = 0; k < 2 * plan->body.count; k++) param_of[k] = k;
   plan->window = window_of(step->instr);

@@ -92,6 +92,49 @@ for key in $(grep -oE ', [a-z_]+=' "$work/hlo.back.hlo" | tr -d ', =' | sort -u)
     fail "$key: $(count "$work/hlo.back.hlo" "$key") times, $(count "$work/text.back.hlo" "$key") behind StableHLO"; fi
 done
 
+# --- what StableHLO and XLA define otherwise ---
+
+cp "$source_dir/tests/cases/meaning_of_hlo.npz" "$work/io.npz"
+for target in hlo proto text bytecode; do
+  there_and_back "$source_dir/tests/cases/meaning_of_hlo.hlo" "$target"
+  for program in "$work/$target.$(ending "$target")" "$work/$target.back.hlo"; do
+    expect_exit "meaning of $(basename "$program")" 0 "$hlorun" -n 4 --input "$work/io.npz" --expect "$work/io.npz" "$program"
+  done
+done
+
+# --- functions and meshes that are named and missing ---
+
+# StableHLO's own verifier asks for none of them, so artifacts may lack them; what runs must have them.
+cat >"$work/missing.mlir" <<'END'
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.custom_call @elsewhere(%x) {called_computations = [@absent]} : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = call @declared(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func private @declared(%x: tensor<2xf32>) -> tensor<2xf32>
+func.func @uncalled(%x: tensor<2xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @nowhere, axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<2xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+END
+expect_exit "names that are missing" 0 "$hlorun" check "$work/missing.mlir"
+expect_text "names that are missing" "warning: @uncalled, which nothing calls, is not valid:"
+expect_text "names that are missing" "missing.mlir:8:8: error: stablehlo.all_gather: there is no mesh @nowhere"
+expect_exit "a run of what is missing" 3 "$hlorun" --random-inputs "$work/missing.mlir"
+expect_text "a run of what is missing" "missing.mlir:2:8: error: custom-call of %custom-call.1: no custom call 'elsewhere' here"
+expect_exit "names in bytecode" 0 "$hlorun" convert -o "$work/missing.mlirbc" "$work/missing.mlir"
+expect_exit "names from bytecode" 0 "$hlorun" check "$work/missing.mlirbc"
+for form in mlir mlirbc; do
+  expect_exit "names in HLO" 0 "$hlorun" convert --to hlo -o "$work/missing.hlo" "$work/missing.$form"
+  expect_exit "names from HLO" 0 "$hlorun" convert --to mlir -o "$work/missing.back.mlir" "$work/missing.hlo"
+  if grep -qF 'called_computations = [@absent]' "$work/missing.back.mlir"; then pass; else fail "a name is lost"; fi
+done
+sed 's/@uncalled/@main/; s/@main(%x: tensor<2xf32>) -> tensor<2xf32>/@other(%x: tensor<2xf32>) -> tensor<2xf32>/' "$work/missing.mlir" >"$work/mesh.mlir"
+expect_exit "a mesh that the entry lacks" 3 "$hlorun" check "$work/mesh.mlir"
+expect_text "a mesh that the entry lacks" "mesh.mlir:8:8: error: stablehlo.all_gather: there is no mesh @nowhere"
+
+# --- portable artifacts ---
+
 # Artifacts, without the ops that VHLO has no form for. What CHLO says becomes the custom calls that XLA knows, and
 # reads.
 grep -vE '^  (mulhi|ragged-dot|scan) =' "$work/ops.hlo" >"$work/portable.hlo"

@@ -100,7 +100,7 @@ static hr_status_t want_refused(const cli_case_t *one, hr_str_t piece, hr_status
 /* Files that only say how the project's tools rewrite them hold what those accept, which may be more than is valid. */
 static hr_status_t read_or_verify(const cli_case_t *one, hr_str_t file, hr_buffer_t *bytes) {
   mlir_module_t *tree;
-  if (has_checks(file) || is_refused(file)) return read_verify_functions(one->program, bytes);
+  if (has_checks(file) || is_refused(file)) return read_verify_functions(one->program, bytes, NULL);
   HR_TRY(read_tree(one->program, bytes, &tree));
   mlir_module_destroy(tree);
   return NULL;

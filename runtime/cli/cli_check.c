@@ -45,13 +45,20 @@ static void describe(hr_text_t *text, const char *path, const hlo_module_t *modu
                    path, elided->line, elided->column, HR_STR_ARGS(elided->name));
 }
 
+static void warn_of_function(void *context, hr_str_t function, hr_status_t status) {
+  (void)context;
+  fprintf(stderr, "warning: @%.*s, which nothing calls, is not valid:\n", HR_STR_ARGS(function));
+  hr_status_print(stderr, status);
+}
+
 /* The program, and functions of its file that nothing calls. */
 static hr_status_t read_and_verify(loaded_t *program) {
   hr_buffer_t *bytes;
   HR_TRY(hr_buffer_map_file(program->path, &bytes));
   hr_status_t st = read_module(program->path, bytes, &program->module);
   if (!st) st = hlo_verify(program->module);
-  if (!st) st = read_verify_functions(program->path, bytes);
+  const stablehlo_doubts_t doubts = {.report = warn_of_function};
+  if (!st) st = read_verify_functions(program->path, bytes, &doubts);
   hr_buffer_release(bytes);
   return st;
 }

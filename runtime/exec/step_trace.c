@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "jit/jit.h"
 #include "ops/emit.h"
+#include "ops/few_terms.h"
 
 /* Numbers like this are enough to tell kernels apart in a table that people read. */
 static uint64_t shape_hash(const hlo_shape_t *shape, uint64_t seed) {
@@ -35,6 +36,7 @@ static const char *why_reference(const flat_step_t *step) {
   if (step->out_slot >= 0) return "kept as a value between steps";
   if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return "a computation of dynamic sizes";
   if (op_can_emit(instr)) return "the code generator declined it";
+  if (op_has_few_terms(&step->source->op)) return "so few terms keep their order";
   if (native && native->prepare) return "its native kernel declined this form";
   return op_emits[instr->op] == EMIT_NONE ? "no native kernel for this op" : "no code for this form or type";
 }

@@ -55,7 +55,8 @@ static hlo_instr_t *convert_of_iota(pass_rewrite_t *rewrite, hlo_instr_t *instr)
 static hlo_instr_t *simplify_bitcast_convert(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   hlo_instr_t *x = instr->operands[0];
   if (hlo_shape_equal(x->shape, instr->shape)) return x;
-  if (x->op != HLO_BITCAST_CONVERT) return NULL;
+  /* Bits are lost where bytes become preds. */
+  if (x->op != HLO_BITCAST_CONVERT || x->shape->dtype == HR_PRED) return NULL;
   return pass_build_like(rewrite, instr, x->operands, instr->shape);
 }
 

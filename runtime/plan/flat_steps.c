@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/emit.h"
+#include "ops/few_terms.h"
 #include "ops/fusion_form.h"
 #include "plan/flat_build.h"
 
@@ -122,7 +123,7 @@ static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *fr
   if (instr->op == HLO_WHILE) return NULL;
   const op_native_t *emitter = op_can_emit(instr) ? builder->options->emitter : NULL;
   if (is_small_turn(builder, instr)) HR_TRY(ask(builder, emitter, step));
-  HR_TRY(ask(builder, op_natives[instr->op], step));
+  if (!op_has_few_terms(&step->source->op)) HR_TRY(ask(builder, op_natives[instr->op], step));
   return ask(builder, emitter, step);
 }
 

@@ -117,10 +117,10 @@ hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_
   return st;
 }
 
-hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes) {
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes, const stablehlo_doubts_t *doubts) {
   mlir_module_t *tree;
   HR_TRY(read_tree(path, bytes, &tree));
-  hr_status_t st = tree ? stablehlo_verify(tree, &read_stablehlo_pieces) : NULL;
+  hr_status_t st = tree ? stablehlo_verify(tree, &read_stablehlo_pieces, doubts) : NULL;
   mlir_module_destroy(tree);
   return st;
 }

@@ -14,9 +14,9 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
 /* The tree of a program in one of MLIR's forms, as it is written; *out_tree is NULL for programs in other forms. */
 hr_status_t read_tree(const char *path, hr_buffer_t *bytes, mlir_module_t **out_tree);
 
-/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls. A file without functions
- * is fine, and so are other forms, whose modules are whole. Errors: as read_module, hlo_verify. */
-hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes);
+/* Verifies all functions of a program in one of MLIR's forms, also those that nothing calls; see stablehlo_verify. A
+ * file without functions is fine, and so are other forms, whose modules are whole. Errors: as read_module, hlo_verify. */
+hr_status_t read_verify_functions(const char *path, hr_buffer_t *bytes, const stablehlo_doubts_t *doubts);
 
 /* HLO text. module->source is already set by the caller to the text to be read. */
 hr_status_t read_hlo_text(hlo_module_t *module);

@@ -160,6 +160,18 @@ void export_set_results(export_frame_t *frame, const hlo_instr_t *instr, mlir_op
 mlir_op_t *export_plain_op(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                            const export_attrs_t *attrs);
 
+/* --- differences of meaning (export_differences.c) --- */
+/* Preds as bytes of 0 and 1. */
+mlir_value_t *export_bytes_of_preds(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *preds);
+/* An array in chunks, one per member of a collective, each as large as `part`. */
+typedef struct export_chunks {
+  const hlo_shape_t *whole, *part;
+  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the inverse */
+} export_chunks_t;
+/* x with its chunks in the other order where the mode is cross_replica_and_partition. */
+mlir_value_t *export_order_members(export_frame_t *frame, const hlo_instr_t *instr, const export_chunks_t *chunks,
+                                   mlir_value_t *x);
+
 /* --- computations (export_module.c) --- */
 /* Writes the computation into a block, its parameters' leaves being `args`; gives the root's leaves. */
 export_values_t export_computation(exporter_t *exporter, const hlo_computation_t *computation, mlir_block_t *block,

@@ -59,6 +59,25 @@ void export_collective(export_frame_t *frame, const hlo_instr_t *instr, const ex
   add_body(frame, instr, op);
 }
 
+static const hlo_shape_t *leaf_shape(const hlo_shape_t *shape, int k) {
+  return hlo_shape_is_tuple(shape) ? shape->elements[k] : shape;
+}
+
+/* The members in the order that HLO has. */
+static void order_gathered(export_frame_t *frame, const hlo_instr_t *instr) {
+  export_values_t results = frame->values[instr->id];
+  const hlo_shape_t *shape = result_shape(instr);
+  for (int i = 0; i < results.count && i < instr->operand_count && !export_failed(frame); i++) {
+    export_chunks_t chunks = {leaf_shape(shape, i), instr->operands[i]->shape, true};
+    results.items[i] = export_order_members(frame, instr, &chunks, results.items[i]);
+  }
+}
+
+void export_all_gather(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
+  export_collective(frame, instr, row);
+  if (!export_failed(frame)) order_gathered(frame, instr);
+}
+
 /* StableHLO's op takes one operand: several make one op each. */
 static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row,
                         const export_attrs_t *attrs) {
@@ -70,7 +89,12 @@ static void export_each(export_frame_t *frame, const hlo_instr_t *instr, const e
       export_error(frame, instr, "%d operands for %d results have no form in StableHLO", operands.count, types.count))
     return;
   for (int i = 0; i < types.count && !export_failed(frame); i++) {
-    mlir_op_t *op = export_op(frame, row->name, 1, &operands.items[i], 1, &types.items[i], attrs);
+    mlir_value_t *x = operands.items[i];
+    if (instr->op == HLO_REDUCE_SCATTER) {
+      export_chunks_t chunks = {instr->operands[i]->shape, leaf_shape(instr->shape, i), false};
+      x = export_order_members(frame, instr, &chunks, x);
+    }
+    mlir_op_t *op = x ? export_op(frame, row->name, 1, &x, 1, &types.items[i], attrs) : NULL;
     if (!op) return;
     results[i] = op->results;
     add_body(frame, instr, op);

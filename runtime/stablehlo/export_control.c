@@ -241,8 +241,8 @@ static void add_backend_config(export_frame_t *frame, const hlo_instr_t *instr, 
   export_add(exporter, attrs, "backend_config", dict);
 }
 
-const char *const export_target_attrs[] = {"error_message", "indices_of_shape_operands", "mhlo.attributes",
-                                           "rng_algorithm"};
+const char *const export_target_attrs[] = {"called_computations", "error_message", "indices_of_shape_operands",
+                                           "mhlo.attributes", "rng_algorithm"};
 const size_t export_target_attr_count = sizeof export_target_attrs / sizeof *export_target_attrs;
 
 static void add_target_attrs(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {

@@ -1,4 +1,5 @@
 /* Ops that are the same in StableHLO or whose attributes only look different, and those that dissolve. */
+#include "ops/constraint.h"
 #include "stablehlo/export.h"
 
 void export_simple(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
@@ -110,6 +111,24 @@ static mlir_value_t *export_recast(export_frame_t *frame, mlir_value_t *x, hr_dt
   return x ? export_value(frame, "stablehlo.bitcast_convert", 1, &x, type, NULL) : NULL;
 }
 
+/* The same; a pred is a byte beside types of 8 bits and more. */
+static mlir_value_t *export_recast_any(export_frame_t *frame, mlir_value_t *x, const hlo_shape_t *from_shape,
+                                       const hlo_shape_t *to_shape, int64_t count) {
+  hr_dtype_t from = from_shape->dtype, to = to_shape->dtype;
+  int64_t preds;
+  bool from_bytes = from == HR_PRED && op_bits_beside(from, to) == 8;
+  bool to_bytes = to == HR_PRED && op_bits_beside(to, from) == 8;
+  if (from_bytes) {
+    x = export_value(frame, "stablehlo.convert", 1, &x, export_tensor(frame->exporter, HR_U8, 1, &count), NULL);
+    from = HR_U8;
+  }
+  if (to_bytes) to = HR_U8;
+  if (from != to) x = export_recast(frame, x, from, to, count);
+  if (!to_bytes || !x || export_keep(frame->exporter, hlo_shape_count(to_shape, &preds))) return x;
+  x = export_reshape(frame, x, 1, &preds);
+  return export_value(frame, "stablehlo.convert", 1, &x, export_tensor(frame->exporter, HR_PRED, 1, &preds), NULL);
+}
+
 void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const export_row_t *row) {
   (void)row;
   const hlo_shape_t *from = instr->operands[0]->shape, *to = instr->shape;
@@ -121,10 +140,7 @@ void export_bitcast(export_frame_t *frame, const hlo_instr_t *instr, const expor
   if (export_keep(frame->exporter, hlo_shape_count(from, &count))) return;
   memory_order(from, order);
   mlir_value_t *x = export_transposed(frame, export_operand(frame, instr, 0), from->dtype, from->rank, order);
-  if (from->dtype != to->dtype) {
-    x = export_reshape(frame, x, 1, &count);
-    x = export_recast(frame, x, from->dtype, to->dtype, count);
-  }
+  if (from->dtype != to->dtype) x = export_recast_any(frame, export_reshape(frame, x, 1, &count), from, to, count);
   memory_order(to, order);
   for (int d = 0; d < to->rank; d++) {
     dims[d] = to->dims[order[d]];

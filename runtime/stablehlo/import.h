@@ -140,6 +140,17 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
 /* Is a custom call an op of CHLO by the name that XLA has for it (import_chlo.c)? Then it is imported. */
 hr_status_t import_mhlo_call(import_scope_t *scope, mlir_op_t *op, bool *out_done);
 
+/* An array in one chunk per member of a collective along `dimension`, each as large as `part`. */
+typedef struct member_chunks {
+  const hlo_shape_t *part;
+  int64_t dimension;
+  bool by_partition; /* ordered by partition, then replica: to be by replica, then partition; or the inverse */
+} member_chunks_t;
+/* Puts the chunks of *x into the other order where the mode of `attrs` is cross_replica_and_partition
+ * (import_differences.c). */
+hr_status_t import_order_members(import_scope_t *scope, const import_attrs_t *attrs, const member_chunks_t *chunks,
+                                 hlo_instr_t **x);
+
 /* The ragged_all_to_all of JAX, a custom call whose configuration lists the groups (import_collective.c). */
 bool import_is_ragged_all_to_all(const mlir_op_t *op);
 hr_status_t import_ragged_all_to_all(import_scope_t *scope, mlir_op_t *op);

@@ -52,12 +52,10 @@ static hr_status_t start_collective(import_scope_t *scope, import_attrs_t *attrs
   return NULL;
 }
 
-static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
-                                     import_attrs_t *attrs, bool with_body) {
-  hlo_instr_t **operands;
+static hr_status_t build_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
+                                    import_attrs_t *attrs, hlo_instr_t *const *operands, bool with_body) {
   hlo_computation_t *body = NULL;
   const hlo_shape_t *shape;
-  HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
   if (with_body) {
     HR_TRY(import_body(scope, op, 0, &body));
@@ -67,6 +65,13 @@ static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const
                                                  attrs->count, attrs->items, with_body, &body));
 }
 
+static hr_status_t finish_collective(import_scope_t *scope, mlir_op_t *op, const import_row_t *row,
+                                     import_attrs_t *attrs, bool with_body) {
+  hlo_instr_t **operands;
+  HR_TRY(import_operands(scope, op, &operands));
+  return build_collective(scope, op, row, attrs, operands, with_body);
+}
+
 static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t dimension) {
   import_add(attrs, hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, 1, &dimension));
 }
@@ -74,8 +79,16 @@ static void add_dimension(import_scope_t *scope, import_attrs_t *attrs, int64_t 
 hr_status_t import_all_gather(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
-  add_dimension(scope, &attrs, import_int(op, "all_gather_dim", 0));
-  return finish_collective(scope, op, row, &attrs, false);
+  int64_t dimension = import_int(op, "all_gather_dim", 0);
+  add_dimension(scope, &attrs, dimension);
+  HR_TRY(finish_collective(scope, op, row, &attrs, false));
+  for (int k = 0; k < op->operand_count && k < op->result_count; k++) {
+    member_chunks_t chunks = {.part = import_operand(op, k)->shape, .dimension = dimension};
+    hlo_instr_t *gathered = op->results[k].mapped;
+    HR_TRY(import_order_members(scope, &attrs, &chunks, &gathered));
+    op->results[k].mapped = gathered;
+  }
+  return hlo_builder_finish(&scope->builder);
 }
 
 hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
@@ -87,8 +100,15 @@ hr_status_t import_all_reduce(import_scope_t *scope, mlir_op_t *op, const import
 hr_status_t import_reduce_scatter(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   HR_TRY(start_collective(scope, &attrs, op, true));
-  add_dimension(scope, &attrs, import_int(op, "scatter_dimension", 0));
-  return finish_collective(scope, op, row, &attrs, true);
+  member_chunks_t chunks = {.dimension = import_int(op, "scatter_dimension", 0), .by_partition = true};
+  hlo_instr_t **operands;
+  add_dimension(scope, &attrs, chunks.dimension);
+  HR_TRY(import_operands(scope, op, &operands));
+  for (int k = 0; k < op->operand_count && k < op->result_count; k++) {
+    HR_TRY(import_result_shape(scope, op, k, &chunks.part));
+    HR_TRY(import_order_members(scope, &attrs, &chunks, &operands[k]));
+  }
+  return build_collective(scope, op, row, &attrs, operands, true);
 }
 
 /* collective_broadcast, and collective_reduce with its region. */

@@ -4,11 +4,28 @@
 #include "mlir/mlir_print.h"
 #include "stablehlo/import.h"
 
+/* A function that is only declared: a custom call of its name with the '@', which no target has. */
+static hr_status_t build_external_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee) {
+  const char *target;
+  hlo_instr_t **operands;
+  const hlo_shape_t *shape;
+  import_attrs_t attrs = {.count = 0};
+  HR_TRY(hr_arena_printf(scope->importer->arena, &target, "@%.*s", HR_STR_ARGS(callee)));
+  HR_TRY(import_operands(scope, op, &operands));
+  HR_TRY(import_results_shape(scope, op, &shape));
+  import_add(&attrs, hlo_attr_of_str(HLO_ATTR_CUSTOM_CALL_TARGET, hr_str_from(target)));
+  import_add(&attrs, hlo_attr_of_bool(HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true));
+  return import_set_results(scope, op, hlo_build(&scope->builder, HLO_CUSTOM_CALL, shape, op->operand_count, operands,
+                                                 attrs.count, attrs.items, 0, NULL));
+}
+
 static hr_status_t build_call(import_scope_t *scope, mlir_op_t *op, hr_str_t callee, bool composite) {
   hlo_computation_t *called;
   hlo_instr_t **operands;
   const hlo_shape_t *shape;
   import_attrs_t attrs = {.count = 0};
+  const import_function_t *function = hr_map_get(&scope->importer->functions, callee);
+  if (function && !import_block_of(function->op, 0)) return build_external_call(scope, op, callee);
   HR_TRY(import_function_named(scope, op, callee, &called));
   HR_TRY(import_operands(scope, op, &operands));
   HR_TRY(import_results_shape(scope, op, &shape));
@@ -389,16 +406,31 @@ static hr_status_t result_shape_with_layouts(import_scope_t *scope, const mlir_o
   return NULL;
 }
 
-/* Attributes that some targets read and HLO's custom calls have no field for: they become frontend attributes. */
+#define CALLED "called_computations"
+
+/* Has the program a body for each function that a custom call names? MLIR does not ask for one. */
+static bool calls_known_functions(const import_scope_t *scope, const mlir_op_t *op) {
+  const mlir_attr_t *list = mlir_op_attr(op, CALLED);
+  for (int i = 0; list && i < list->count; i++) {
+    const import_function_t *function = hr_map_get(&scope->importer->functions, list->items[i]->text);
+    if (!function || !import_block_of(function->op, 0)) return false;
+  }
+  return true;
+}
+
+/* Attributes that some targets read and HLO's custom calls have no field for: they become frontend attributes, and so
+ * do names of functions that are not there. */
 static hr_status_t add_target_attributes(import_scope_t *scope, const mlir_op_t *op, hlo_name_values_t *list) {
-  static const char *const names[] = {"error_message", "indices_of_shape_operands", "mhlo.attributes", "rng_algorithm"};
+  static const char *const names[] = {CALLED, "error_message", "indices_of_shape_operands", "mhlo.attributes",
+                                      "rng_algorithm"};
   const int name_count = sizeof names / sizeof *names;
   hlo_name_value_t *items;
   int count = 0, from = 0;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, list->count + name_count, &items));
   for (int i = 0; i < name_count; i++) {
     const mlir_attr_t *attr = mlir_op_attr(op, names[i]);
-    if (!attr) continue;
+    bool is_field = !strcmp(names[i], CALLED) && calls_known_functions(scope, op);
+    if (!attr || is_field) continue;
     hr_str_t name = hr_str_from(names[i]);
     while (from < list->count && strncmp(list->items[from].name.data, names[i], list->items[from].name.size) < 0)
       items[count++] = list->items[from++];
@@ -447,8 +479,8 @@ static hr_status_t add_aliases(import_scope_t *scope, import_attrs_t *attrs, con
 
 static hr_status_t import_called(import_scope_t *scope, const mlir_op_t *op, import_attrs_t *attrs,
                                  hlo_computation_t ***out_called, int *out_count) {
-  const mlir_attr_t *list = mlir_op_attr(op, "called_computations");
-  *out_count = list ? list->count : 0;
+  const mlir_attr_t *list = mlir_op_attr(op, CALLED);
+  *out_count = list && calls_known_functions(scope, op) ? list->count : 0;
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, *out_count, out_called));
   for (int i = 0; i < *out_count; i++)
     HR_TRY(import_function_named(scope, op, list->items[i]->text, &(*out_called)[i]));

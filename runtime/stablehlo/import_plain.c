@@ -222,13 +222,6 @@ hr_status_t import_compare(import_scope_t *scope, mlir_op_t *op, const import_ro
   return import_with(scope, op, row, &attrs);
 }
 
-hr_status_t import_reduce_precision(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
-  import_attrs_t attrs = {.count = 0};
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_EXPONENT_BITS, import_int(op, "exponent_bits", 0)));
-  import_add(&attrs, hlo_attr_of_int(HLO_ATTR_MANTISSA_BITS, import_int(op, "mantissa_bits", 0)));
-  return import_with(scope, op, row, &attrs);
-}
-
 hr_status_t import_get_tuple_element(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   import_attrs_t attrs = {.count = 0};
   import_add(&attrs, hlo_attr_of_int(HLO_ATTR_INDEX, import_int(op, "index", 0)));

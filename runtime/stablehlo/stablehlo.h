@@ -31,8 +31,17 @@ typedef struct stablehlo_readers {
  * elements. Errors: INVALID, UNSUPPORTED with the op's place. */
 hr_status_t stablehlo_import(const mlir_module_t *from, const stablehlo_readers_t *readers, hlo_module_t *module);
 
-/* Verifies every function, whether the entry calls it or not. Errors: as above, and those of hlo_verify. */
-hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers);
+/* Who is told about a function that the entry does not reach and that breaks a rule which StableHLO's own verifier does
+ * not know. */
+typedef struct stablehlo_doubts {
+  void (*report)(void *context, hr_str_t function, hr_status_t status);
+  void *context;
+} stablehlo_doubts_t;
+
+/* Verifies every function, whether the entry reaches it or not. With `doubts`, such
+ * functions are reported there and are no failure: they never run. Errors: as above, and those of hlo_verify. */
+hr_status_t stablehlo_verify(const mlir_module_t *from, const stablehlo_readers_t *readers,
+                             const stablehlo_doubts_t *doubts);
 
 /* The inverse: fills the empty tree `to` with the program as StableHLO, CHLO and func. Tuples dissolve into several
  * values. The module is verified. Errors: UNSUPPORTED with the instruction that StableHLO has no form for. */

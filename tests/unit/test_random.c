@@ -233,8 +233,9 @@ static void bitcasts(void) {
   check_bitcast(HR_S2, KERNEL_DIMS(1, 2), (int8_t[]){1, -2}, HR_S4, KERNEL_DIMS(1), (int8_t[]){-7});
   check_bitcast(HR_S4, KERNEL_DIMS(3), (int8_t[]){-1, 7, -8}, HR_F4E2M1FN, KERNEL_DIMS(3), (uint8_t[]){15, 7, 8});
   check_bitcast(HR_U4, KERNEL_DIMS(1, 4), (uint8_t[]){1, 2, 3, 4}, HR_BF16, KERNEL_DIMS(1), (uint16_t[]){0x4321});
-  check_bitcast(HR_U8, KERNEL_DIMS(1), (uint8_t[]){0x81}, HR_PRED, KERNEL_DIMS(1, 8),
-                (uint8_t[]){1, 0, 0, 0, 0, 0, 0, 1});
+  check_bitcast(HR_U8, KERNEL_DIMS(3), (uint8_t[]){0x81, 0, 1}, HR_PRED, KERNEL_DIMS(3), (uint8_t[]){1, 0, 1});
+  check_bitcast(HR_PRED, KERNEL_DIMS(4), (uint8_t[]){1, 0, 1, 1}, HR_U32, KERNEL_SCALAR, (uint32_t[]){0x01010001});
+  check_bitcast(HR_PRED, KERNEL_DIMS(1, 4), (uint8_t[]){1, 0, 1, 1}, HR_U4, KERNEL_DIMS(1), (uint8_t[]){13});
 }
 
 CU_TestInfo suite_random[] = {{"Philox", philox},
