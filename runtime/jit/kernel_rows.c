@@ -24,6 +24,7 @@ typedef struct rows {
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
   LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
+  LLVMValueRef block_from;             /* where the block begins in the dimension that is cut; NULL: rows are whole */
 } rows_t;
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
@@ -92,6 +93,21 @@ static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
                        jit_emit_depth(emit, node->vars));
 }
 
+/* Is it the first element of a block? Blocks in ascending order begin with it, the initial values stand before them
+ * all. */
+static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows, const jit_reducer_t *reducer) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_kernel_t *kernel = rows->kernel;
+  LLVMValueRef is_first = NULL;
+  if (reducer->order != JIT_ORDER_ASCENDING || !rows->block_from) return NULL;
+  for (int w = 0; w < kernel->within.rank; w++) {
+    LLVMValueRef from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
+    LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
+    is_first = is_first ? llvm()->BuildAnd(b, is_first, here, "") : here;
+  }
+  return is_first;
+}
+
 static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   LLVMValueRef x[JIT_MAX_RESULTS], accs[JIT_MAX_RESULTS];
@@ -99,7 +115,7 @@ static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
   for (int k = 0; k < count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
-  jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
+  jit_reducer_take(emit->code, &reduction->reducer, is_first_of_block(emit, rows, &reduction->reducer), accs, x);
   for (int k = 0; k < count; k++) {
     LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
@@ -161,7 +177,7 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *ou
   for (int u = 1; u < rows->unroll; u++) {
     LLVMValueRef x[JIT_MAX_RESULTS];
     for (int k = 0; k < count; k++) x[k] = emit->carried[(first + k) * rows->unroll + u];
-    jit_reducer_apply(emit->code, &reduction->reducer, out_values, x);
+    jit_reducer_join(emit->code, &reduction->reducer, out_values, x);
   }
   jit_reducer_fold(emit->code, &reduction->reducer, out_values);
 }
@@ -221,6 +237,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
   bool is_cut = block && w == rows->reduce->cut;
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
   if (is_cut) block_range(emit, rows, block, &from, &to);
+  if (is_cut) rows->block_from = from;
   if (w + 1 < within->rank) {
     jit_loop_t loop;
     jit_loop_begin(emit, var, from, &loop);
@@ -229,7 +246,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
     return;
   }
   jit_lanes_t how = {.var = var, .lanes = rows->kernel->lanes, .count = size, .unroll = rows->unroll,
-                     .body = write_elements, .context = rows};
+                     .is_whole = rows->kernel->lanes == 1, .body = write_elements, .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
   jit_loop_lanes(emit, &how, from, to);
 }
@@ -358,7 +375,7 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
     LLVMValueRef place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
     x[k] = llvm()->BuildLoad2(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place, "");
   }
-  jit_reducer_apply(emit->code, &reduction->reducer, emit->carried, x);
+  jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
   emit->carry_count = 0;
   LLVMValueRef values[JIT_MAX_RESULTS];
