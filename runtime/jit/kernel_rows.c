@@ -16,6 +16,7 @@
 
 #define CHEAP 6.0 /* additions for an element that are sooner done than its sum is ready */
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
+#define UNROLL_MOST 4
 
 typedef struct rows {
   jit_kernel_t *kernel;
@@ -25,6 +26,8 @@ typedef struct rows {
   bool is_split;                       /* results of reductions are in memory */
   LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
   LLVMValueRef block_from;             /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  LLVMValueRef is_first;               /* is the iteration the first of its block? NULL: rows are whole */
+  LLVMValueRef held[JIT_MAX_REDUCTIONS][UNROLL_MOST][JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
@@ -93,14 +96,12 @@ static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
                        jit_emit_depth(emit, node->vars));
 }
 
-/* Is it the first element of a block? Blocks in ascending order begin with it, the initial values stand before them
- * all. */
-static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows, const jit_reducer_t *reducer) {
+/* Does the iteration have the first element of a block? */
+static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   LLVMBuilderRef b = emit->code->builder;
   const jit_kernel_t *kernel = rows->kernel;
   LLVMValueRef is_first = NULL;
-  if (reducer->order != JIT_ORDER_ASCENDING || !rows->block_from) return NULL;
-  for (int w = 0; w < kernel->within.rank; w++) {
+  for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
     LLVMValueRef from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
     LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
     is_first = is_first ? llvm()->BuildAnd(b, is_first, here, "") : here;
@@ -108,19 +109,43 @@ static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows, cons
   return is_first;
 }
 
-static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
+/* Elements in ascending order wait for the others of the iteration, and go into one accumulator with them. Blocks begin
+ * with their first elements: the initial values stand before them all. */
+static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, LLVMValueRef *x) {
+  const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
+  int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
+  LLVMValueRef accs[JIT_MAX_RESULTS];
+  if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
+  memcpy(rows->held[i][copy], x, (size_t)reducer->count * sizeof *x);
+  if (copy + 1 < vectors) return;
+  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->held[i], emit->mask);
+  for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
+  jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->held[i][0]);
+  for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
+}
+
+static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy, LLVMValueRef *x) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
-  LLVMValueRef x[JIT_MAX_RESULTS], accs[JIT_MAX_RESULTS];
+  LLVMValueRef accs[JIT_MAX_RESULTS];
   int first = rows->first_carry[i], count = reduction->reducer.count;
-  for (int k = 0; k < count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
-  jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
-  jit_reducer_take(emit->code, &reduction->reducer, is_first_of_block(emit, rows, &reduction->reducer), accs, x);
+  jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
     LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
     *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
+}
+
+static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  LLVMValueRef x[JIT_MAX_RESULTS];
+  for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+  jit_emit_at(emit, emit->level);
+  if (reduction->reducer.order == JIT_ORDER_ASCENDING)
+    accumulate_in_order(emit, rows, i, copy, x);
+  else
+    accumulate_lanes(emit, rows, i, copy, x);
 }
 
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
@@ -174,7 +199,8 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *ou
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) out_values[k] = emit->carried[(first + k) * rows->unroll];
-  for (int u = 1; u < rows->unroll; u++) {
+  bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
+  for (int u = 1; u < rows->unroll && !is_one; u++) {
     LLVMValueRef x[JIT_MAX_RESULTS];
     for (int k = 0; k < count; k++) x[k] = emit->carried[(first + k) * rows->unroll + u];
     jit_reducer_join(emit->code, &reduction->reducer, out_values, x);
@@ -215,7 +241,7 @@ static int choose_unroll(const rows_t *rows, int pass) {
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
       spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
-  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
+  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? UNROLL_MOST : 1;
 }
 
 /* What a block is of the dimension that is cut. */

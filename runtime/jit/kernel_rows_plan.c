@@ -141,10 +141,21 @@ static void find_streams(jit_kernel_t *kernel) {
   }
 }
 
+/* Are there lanes enough for trees of reducer_tree.c, and values that lie in them one by one? */
+static bool is_worth_tree(const jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  if (!kernel->within.rank || kernel->lanes & (kernel->lanes - 1)) return false;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    for (int k = 0; k < reduce->reductions[i].reducer.count; k++)
+      if (hr_dtype_is_complex(reduce->reductions[i].reducer.dtypes[k])) return false;
+  return 2 * kernel->within.sizes[kernel->within.rank - 1] > kernel->lanes;
+}
+
 hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   jit_reduce_t *reduce = kernel->reduce;
-  kernel->lanes = kernel->within.rank && !is_ascending(reduce) ? jit_kernel_lanes(kernel) : 1;
+  kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
+  if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->lanes = 1;
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
   if (is_worth_blocks(kernel))
     split_rows(kernel);

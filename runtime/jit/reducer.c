@@ -230,7 +230,9 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueR
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   bool is_whole = (lanes & (lanes - 1)) == 0;
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
-  if (is_whole && lanes > 1 && is_extreme(reducer))
+  if (reducer->order == JIT_ORDER_ASCENDING)
+    lanes = 1;
+  else if (is_whole && lanes > 1 && is_extreme(reducer))
     fold_extreme(code, reducer, lanes, accs);
   else if (is_whole)
     fold_whole(code, reducer, lanes, accs);

@@ -8,7 +8,7 @@
  * lanes that take their elements in ascending order, each from the initial value on, and are joined by `choose` in any
  * order give what the reducer gives from left to right, if `choose` is commutative, associative and idempotent and no
  * index is less than that of the initial value. Associativity is about three pairs: three values and three indices, with
- * NaN and both zeros, show all orders that three pairs can have. */
+ * NaN and both zeros, show all orders that three pairs can have. Selections that need no `choose` take any index. */
 #include "jit/reducer_order.h"
 
 #include <math.h>
@@ -52,6 +52,7 @@ typedef struct pair {
 typedef struct selection {
   const hlo_computation_t *reducer;
   bool value_is_used; /* or only the index */
+  bool by_index;      /* the pair with the smaller index is the left operand */
 } selection_t;
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
@@ -134,7 +135,8 @@ static pair_t apply(const selection_t *selection, pair_t a, pair_t b) {
 }
 
 static pair_t choose(const selection_t *selection, pair_t a, pair_t b) {
-  return b.index < a.index ? apply(selection, b, a) : apply(selection, a, b);
+  bool is_crossed = selection->by_index && b.index < a.index;
+  return is_crossed ? apply(selection, b, a) : apply(selection, a, b);
 }
 
 static bool is_same(const selection_t *selection, pair_t a, pair_t b) {
@@ -145,10 +147,12 @@ static bool is_same(const selection_t *selection, pair_t a, pair_t b) {
 
 /* All pairs of the values that the type has; their count. */
 static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
-  static const double values[] = {0, 1, 2, NAN, -0.0};
+  static const double values[] = {-0.0, NAN, 0, 1, 2};
   bool is_float = hr_dtype_is_float(selection->reducer->params.data[0]->shape->dtype);
-  int kinds = !is_float ? 3 : selection->value_is_used ? 5 : 4, count = 0;
-  for (int v = 0; v < kinds; v++)
+  int first = 0, count = 0;
+  if (!selection->value_is_used) first = 1;
+  if (!is_float) first = 2;
+  for (int v = first; v < 5; v++)
     for (int i = 0; i < INDICES; i++) out_pairs[count++] = (pair_t){values[v], i};
   return count;
 }
@@ -221,8 +225,10 @@ jit_order_t jit_reducer_order(const hlo_instr_t *reduce) {
   hlo_opcode_t op;
   while (plain < count && jit_reducer_component_op(reducer, plain, count, &op)) plain++;
   if (plain == count) return JIT_ORDER_ANY;
-  if (count != 2 || !index_rises(reduce) || !index_starts_at_zero(reduce) || !is_selection(reducer))
-    return JIT_ORDER_ASCENDING;
-  selection_t selection = {reducer, uses_value(reduce)};
+  if (count != 2 || !is_selection(reducer)) return JIT_ORDER_ASCENDING;
+  selection_t selection = {.reducer = reducer, .value_is_used = uses_value(reduce)};
+  if (may_be_joined(&selection)) return JIT_ORDER_SELECTION;
+  if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return JIT_ORDER_ASCENDING;
+  selection.by_index = true;
   return may_be_joined(&selection) ? JIT_ORDER_BY_INDEX : JIT_ORDER_ASCENDING;
 }

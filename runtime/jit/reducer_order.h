@@ -7,6 +7,7 @@
 
 typedef enum jit_order {
   JIT_ORDER_ANY,      /* each result is one commutative, associative op with an identity */
+  JIT_ORDER_SELECTION, /* (value, index) pairs, one of which is chosen whatever the order: any, as often as wanted */
   JIT_ORDER_BY_INDEX, /* (value, index) pairs: any, if the pair with the smaller index is the left operand */
   JIT_ORDER_ASCENDING /* nothing is known */
 } jit_order_t;

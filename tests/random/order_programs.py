@@ -13,8 +13,9 @@ FLOATS = ("f32", "f64", "bf16", "f16")
 class Reducer:
     """A function: its name, the types of its arrays, the lines that compute its results."""
 
-    def __init__(self, name, dtypes, lines, results, index=False):
+    def __init__(self, name, dtypes, lines, results, index=False, nan=True):
         self.name, self.dtypes, self.lines, self.results, self.has_index = name, dtypes, lines, results, index
+        self.takes_nan = nan  # is associative for NaN, too
 
     def text(self):
         two = [f"  p{k} = {dtype}[] parameter({k})" for k, dtype in enumerate(self.dtypes * 2)]
@@ -38,7 +39,7 @@ def best(t, index, way):
     """Ties go to the left operand with GT and LT, to the right one with GE and LE."""
     lines = [f"c = pred[] compare(p2, p0), direction={way}", f"v = {t}[] select(c, p2, p0)",
              f"i = {index}[] select(c, p3, p1)"]
-    return Reducer(f"best_{way}_{t}_{index}", [t, index], lines, ["v", "i"], index=True)
+    return Reducer(f"best_{way}_{t}_{index}", [t, index], lines, ["v", "i"], index=True, nan=False)
 
 
 def numpy_best(t, index):
@@ -87,7 +88,7 @@ class OrderComputation(PlainComputation):
 
     # --- operands ---
 
-    def few(self, x):
+    def few(self, x, takes_nan):
         """x with few different values, so that there are ties; floats with NaN and zeros of both signs."""
         kept = self.fill_of(x.dtype, x.dims, "2")
         if x.dtype not in FLOATS:
@@ -99,14 +100,14 @@ class OrderComputation(PlainComputation):
             return rounded
         mask = self.emit("pred", x.dims, f"compare({x.name}, {self.fill_of(x.dtype, x.dims, '0.3').name}), direction=GT",
                          keep=False)
-        nan = self.fill_of(x.dtype, x.dims, self.rng.choice(["nan", "nan", "0"]))
+        nan = self.fill_of(x.dtype, x.dims, self.rng.choice(["nan", "nan", "0"] if takes_nan else ["0", "-0"]))
         return self.emit(x.dtype, x.dims, f"select({mask.name}, {nan.name}, {rounded.name})", keep=False)
 
     def fill_of(self, dtype, dims, number):
         scalar = self.emit(dtype, (), f"constant({number})", keep=False)
         return self.emit(dtype, dims, f"broadcast({scalar.name}), dimensions={{}}", keep=False) if dims else scalar
 
-    def array_of(self, dtype, dims):
+    def array_of(self, dtype, dims, takes_nan=True):
         """Of a parameter, perhaps through a transpose."""
         number = self.program.draw_parameter()
         order = list(range(len(dims)))
@@ -118,20 +119,20 @@ class OrderComputation(PlainComputation):
         x = self.emit(dtype, before, f"parameter({number})", keep=False)
         if order != sorted(order):
             x = self.emit(dtype, dims, f"transpose({x.name}), dimensions={braces(order)}", keep=False)
-        return self.few(x)
+        return self.few(x, takes_nan)
 
     def operands(self, reducer, dims, over):
-        arrays = [self.array_of(t, dims) for t in reducer.dtypes]
+        arrays = [self.array_of(t, dims, reducer.takes_nan) for t in reducer.dtypes]
         if reducer.has_index and self.rng.random() < 0.8:
             along = self.rng.choice(over)
             arrays[1] = self.emit(reducer.dtypes[1], dims, f"iota(), iota_dimension={along}", keep=False)
-        inits = [self.init_of(t, k) for k, t in enumerate(reducer.dtypes)]
+        inits = [self.init_of(t, k, reducer.takes_nan) for k, t in enumerate(reducer.dtypes)]
         return arrays, inits
 
-    def init_of(self, dtype, k):
+    def init_of(self, dtype, k, takes_nan):
         numbers = ["0", "1", "1", "3"] if k == 0 else ["0", "0", "0", "7"]
         if dtype in FLOATS:
-            numbers += ["nan", "-inf"]
+            numbers += ["-inf", "nan"] if takes_nan else ["-inf"]
         return self.emit(dtype, (), f"constant({self.rng.choice(numbers)})", keep=False)
 
     def results(self, reducer, dims, text):
