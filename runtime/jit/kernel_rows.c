@@ -198,13 +198,14 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *ou
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
-  for (int k = 0; k < count; k++) out_values[k] = emit->carried[(first + k) * rows->unroll];
+  LLVMValueRef sets[UNROLL_MOST][JIT_MAX_RESULTS];
   bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
-  for (int u = 1; u < rows->unroll && !is_one; u++) {
-    LLVMValueRef x[JIT_MAX_RESULTS];
-    for (int k = 0; k < count; k++) x[k] = emit->carried[(first + k) * rows->unroll + u];
-    jit_reducer_join(emit->code, &reduction->reducer, out_values, x);
-  }
+  for (int u = 0; u < rows->unroll; u++)
+    for (int k = 0; k < count; k++) sets[u][k] = emit->carried[(first + k) * rows->unroll + u];
+  for (int apart = 1; apart < rows->unroll && !is_one; apart *= 2)
+    for (int u = 0; u + apart < rows->unroll; u += 2 * apart)
+      jit_reducer_join(emit->code, &reduction->reducer, sets[u], sets[u + apart]);
+  memcpy(out_values, sets[0], (size_t)count * sizeof *out_values);
   jit_reducer_fold(emit->code, &reduction->reducer, out_values);
 }
 
