@@ -46,22 +46,31 @@ size_t native_body_scan_scratch_bytes(const native_body_scan_t *scan) {
   return (size_t)(scan->workers * scan->arrays * LANES * MAX_BYTES) + offsets_bytes(scan);
 }
 
-/* result = body(a, b), `count` of them; steps in elements. `a` is what the scan has passed: a body need not be commutative,
- * so that it goes last where the scan runs backwards. */
-static void apply(const native_body_scan_t *scan, int64_t count, char *const *a, int64_t a_step, char *const *b,
-                  int64_t b_step, char *const *result) {
+/* result = body(left, right), `count` of them; steps in elements. */
+static void apply_body(const native_body_scan_t *scan, int64_t count, char *const *left, int64_t left_step,
+                       char *const *right, int64_t right_step, char *const *result) {
   const void *ins[2 * NATIVE_SCAN_MAX_ARRAYS];
   int64_t steps[2 * NATIVE_SCAN_MAX_ARRAYS];
   void *outs[NATIVE_SCAN_MAX_ARRAYS];
-  int passed = scan->reverse ? scan->arrays : 0, next = scan->arrays - passed;
   for (int k = 0; k < scan->arrays; k++) {
-    ins[passed + k] = a[k];
-    steps[passed + k] = a_step;
-    ins[next + k] = b[k];
-    steps[next + k] = b_step;
+    ins[k] = left[k];
+    steps[k] = left_step;
+    ins[scan->arrays + k] = right[k];
+    steps[scan->arrays + k] = right_step;
     outs[k] = result[k];
   }
-  hr_status_release(op_body_run(NULL, scan->body, count, ins, steps, outs)); /* bodies in lanes cannot fail */
+  hr_status_t st = op_body_run(NULL, scan->body, count, ins, steps, outs);
+  hr_status_release(st); /* bodies in lanes cannot fail */
+}
+
+/* The same for `a` as what the scan has passed: a body need not be commutative, so that it is the right operand where the
+ * scan runs backwards. */
+static void apply(const native_body_scan_t *scan, int64_t count, char *const *a, int64_t a_step, char *const *b,
+                  int64_t b_step, char *const *result) {
+  if (scan->reverse)
+    apply_body(scan, count, b, b_step, a, a_step, result);
+  else
+    apply_body(scan, count, a, a_step, b, b_step, result);
 }
 
 static void elements_at(const native_body_scan_t *scan, void *const *arrays, int64_t at, char **out_elements) {
@@ -69,6 +78,10 @@ static void elements_at(const native_body_scan_t *scan, void *const *arrays, int
 }
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
+
+/* The initial values are the left operand of every result. Where lines are in pieces they are part of what lies before
+ * each piece; backward scans combine them with each result at the end. */
+static bool begins_with_init(const native_body_scan_t *scan) { return scan->pieces == 1 && !scan->reverse; }
 
 static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *const *carries) {
   const native_body_scan_t *scan = job->scan;
@@ -79,11 +92,11 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
     elements_at(scan, job->out, lanes->base + i * lanes->step, to);
     if (i > 0)
       apply(scan, lanes->lanes, carries, 1, from, lanes->lane_step, carries);
-    else if (scan->pieces == 1)
+    else if (begins_with_init(scan))
       apply(scan, lanes->lanes, init, 0, from, lanes->lane_step, carries);
     for (int k = 0; k < scan->arrays; k++) {
       int64_t bytes = scan->bytes[k], apart = lanes->lane_step * bytes;
-      if (i == 0 && scan->pieces > 1) loop_copy_row(carries[k], from[k], lanes->lanes, bytes, apart, (int)bytes);
+      if (i == 0 && !begins_with_init(scan)) loop_copy_row(carries[k], from[k], lanes->lanes, bytes, apart, (int)bytes);
       loop_copy_row(to[k], carries[k], lanes->lanes, apart, bytes, (int)bytes);
     }
   }
@@ -128,6 +141,8 @@ static int64_t element_of(const native_body_scan_t *scan, int64_t line, int64_t 
   return line * scan->count + (scan->reverse ? scan->count - 1 - i : i);
 }
 
+static bool has_offset(const native_body_scan_t *scan, int64_t piece) { return piece > 0 || !scan->reverse; }
+
 static void find_offsets(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
   char *offset[NATIVE_SCAN_MAX_ARRAYS], *next[NATIVE_SCAN_MAX_ARRAYS], *total[NATIVE_SCAN_MAX_ARRAYS];
@@ -138,7 +153,10 @@ static void find_offsets(const scan_job_t *job) {
       offset_at(job, line, p, offset);
       offset_at(job, line, p + 1, next);
       elements_at(scan, job->out, element_of(scan, line, (p + 1) * scan->length - 1), total);
-      apply(scan, 1, offset, 1, total, 1, next);
+      if (has_offset(scan, p))
+        apply(scan, 1, offset, 1, total, 1, next);
+      else
+        for (int k = 0; k < scan->arrays; k++) memcpy(next[k], total[k], (size_t)scan->bytes[k]);
     }
   }
 }
@@ -150,6 +168,7 @@ static void add_offsets(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
     int64_t line = unit / scan->pieces, p = unit % scan->pieces;
+    if (!has_offset(scan, p)) continue;
     int64_t lowest = scan->reverse ? (p + 1) * scan->length - 1 : p * scan->length;
     offset_at(job, line, p, offset);
     elements_at(scan, job->out, element_of(scan, line, lowest), piece);
@@ -172,6 +191,25 @@ static void finish_lines(const scan_job_t *job) {
   }
 }
 
+static void scan_pieces(const scan_job_t *job, hr_workers_t *workers) {
+  const native_body_scan_t *scan = job->scan;
+  find_offsets(job);
+  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, add_offsets, (void *)job);
+  finish_lines(job);
+}
+
+/* --- backward scans ---------------------------------------------------------------------------- */
+
+static void add_inits(void *context, int64_t begin, int64_t end, int worker) {
+  const scan_job_t *job = context;
+  const native_body_scan_t *scan = job->scan;
+  char *init[NATIVE_SCAN_MAX_ARRAYS], *results[NATIVE_SCAN_MAX_ARRAYS];
+  (void)worker;
+  for (int k = 0; k < scan->arrays; k++) init[k] = job->in[scan->arrays + k];
+  elements_at(scan, job->out, begin, results);
+  apply_body(scan, end - begin, init, 0, results, 1, results);
+}
+
 void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers, void *scratch, void *const *in,
                           void *const *out) {
   scan_job_t job = {scan, in, out, scratch, 0, 1};
@@ -181,8 +219,6 @@ void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers,
   if (scan->pieces > 1) job.per_group = (scan->pieces + LANES - 1) / LANES;
   job.units = job.per_group * (scan->inner == 1 && scan->pieces == 1 ? 1 : scan->outer);
   hr_workers_for(workers, job.units, GRAIN / (scan->length * LANES) + 1, scan_units, &job);
-  if (scan->pieces == 1) return;
-  find_offsets(&job);
-  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, add_offsets, &job);
-  finish_lines(&job);
+  if (scan->pieces > 1) scan_pieces(&job, workers);
+  if (scan->reverse) hr_workers_for(workers, scan->outer * scan->count * scan->inner, GRAIN, add_inits, &job);
 }

@@ -144,6 +144,14 @@ static hr_status_t fill_random(uint64_t seed, const char *program_path, const cl
   return st;
 }
 
+hr_status_t cli_inputs_wild(uint64_t seed, const cli_interface_t *interface, const cli_feed_t *feed,
+                            hlo_value_t **values) {
+  for (int k = 0; k < interface->param_count; k++)
+    if (needs_value(interface, feed, values, k))
+      HR_TRY(cli_wild_value(interface->params[k], seed, k, &values[k]));
+  return NULL;
+}
+
 hr_status_t cli_inputs_check(const cli_interface_t *interface, const cli_feed_t *feed, hlo_value_t *const *values) {
   hr_text_t names;
   hr_text_init(&names);
@@ -170,6 +178,10 @@ hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_pat
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
     HR_TRY(fill_random(seed, program_path, interface, feed, values));
+  }
+  if (hr_option_is_given(options, HR_OPTION_WILD_INPUTS)) {
+    uint64_t seed = hr_option_int(options, HR_OPTION_WILD_INPUTS, 0);
+    HR_TRY(cli_inputs_wild(seed, interface, feed, values));
   }
   return cli_inputs_check(interface, feed, values);
 }

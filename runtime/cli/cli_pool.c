@@ -58,20 +58,27 @@ static void write_all(int fd, const char *bytes, size_t size) {
   }
 }
 
+static cli_verdict_t run_plain(const cli_pool_options_t *options, const cli_case_t *one, hr_text_t *text,
+                               hlorun_client_t **out_client) {
+  hlorun_client_options_t client_options = options->client;
+  client_options.world = HLORUN_WORLD_SINGLE;
+  hr_status_t st = hlorun_client_create(&client_options, out_client);
+  bool out_of_step;
+  if (!st) return cli_case_run(*out_client, one, &options->tolerance, text, &out_of_step);
+  hr_text_add_str(text, hr_status_message(st));
+  return CLI_FAILED;
+}
+
 static _Noreturn void run_child(const cli_pool_options_t *options, const cli_case_t *one, int fd) {
   cli_pool_default_signals();
   hr_text_t text;
   hr_text_init(&text);
-  cli_verdict_t verdict = CLI_FAILED;
+  cli_verdict_t verdict;
   hlorun_client_t *client = NULL;
-  hlorun_client_options_t client_options = options->client;
-  client_options.world = HLORUN_WORLD_SINGLE;
-  hr_status_t st = hlorun_client_create(&client_options, &client);
-  bool out_of_step;
-  if (st)
-    hr_text_add_str(&text, hr_status_message(st));
+  if (options->is_wild)
+    verdict = cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, &text);
   else
-    verdict = cli_case_run(client, one, &options->tolerance, &text, &out_of_step);
+    verdict = run_plain(options, one, &text, &client);
   char byte = (char)verdict;
   write_all(fd, &byte, 1);
   if (text.size) write_all(fd, text.data, text.size);

@@ -12,6 +12,8 @@ typedef struct cli_pool_options {
   double timeout_s; /* of each case */
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance;
+  bool is_wild;       /* cli_case_run_wild with this seed */
+  uint64_t wild_seed;
 } cli_pool_options_t;
 
 /* Runs cases[chosen[0..count)], calling `outcome` as each ends. Errors: what `outcome` returns; CANCELLED after a

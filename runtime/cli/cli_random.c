@@ -47,6 +47,56 @@ static void store_float(hr_dtype_t dtype, void *at, int64_t i, double value) {
   }
 }
 
+/* --- wild values --------------------------------------------------------------------------------------------- */
+
+typedef enum wildness { TAME, FEW_SPECIAL, FEW_WILD, MANY_WILD, WILDNESS_COUNT } wildness_t;
+
+/* NaN, infinities, zeros, units, numbers of no round size; any bits that the type has: huge and denormal numbers. */
+static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits, wildness_t wildness) {
+  static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 1, -1, 0.5, -2, 88.8};
+  size_t count = sizeof specials / sizeof *specials;
+  uint64_t which = below(bits << 8, wildness == FEW_SPECIAL ? count : 2 * count);
+  if (which < count) {
+    store_float(part, at, i, specials[which]);
+    return;
+  }
+  uint64_t any = cli_random_bits(bits, 1, 0) >> (64 - hr_dtype_table[part].bits);
+  if (which == count) any = bits >> 32 & 1; /* the smallest denormal number */
+  memcpy((char *)at + (size_t)i * hr_dtype_bytes(part), &any, hr_dtype_bytes(part));
+}
+
+/* Ends of the type, and what is next to them. */
+static int64_t wild_integer(hr_dtype_t part, uint64_t bits) {
+  int width = hr_dtype_table[part].bits;
+  bool is_signed = hr_dtype_class(part) == HR_CLASS_SIGNED;
+  uint64_t most = ~(uint64_t)0 >> (64 - width + is_signed);
+  uint64_t least = is_signed ? ~most : 0;
+  const uint64_t ends[] = {most, least, most - 1, least + 1, 0, 1, (uint64_t)width, most / 2};
+  return (int64_t)ends[below(bits << 8, sizeof ends / sizeof *ends)];
+}
+
+static bool is_wild(wildness_t wildness, uint64_t bits) {
+  uint64_t kind = bits >> 56;
+  return wildness == MANY_WILD ? kind < 128 : wildness != TAME && kind < 24;
+}
+
+static void fill_wild(hlo_value_t *value, uint64_t seed, int k) {
+  hr_dtype_t part = hr_dtype_real(value->dtype);
+  int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
+  wildness_t wildness = (wildness_t)below(cli_random_bits(seed, (uint64_t)k, UINT32_MAX), WILDNESS_COUNT);
+  for (int64_t i = 0; i < count && part != HR_PRED; i++) {
+    uint64_t bits = cli_random_bits(seed + 1, (uint64_t)k, (uint64_t)i);
+    if (!is_wild(wildness, bits)) continue;
+    if (hr_dtype_is_float(part)) {
+      store_wild_float(part, value->data, i, bits, wildness);
+      continue;
+    }
+    int64_t integer = wild_integer(part, bits);
+    size_t bytes = hr_dtype_bytes(part);
+    memcpy((char *)value->data + (size_t)i * bytes, &integer, bytes);
+  }
+}
+
 static void fill(hlo_value_t *value, uint64_t seed, int k, int64_t bound) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
@@ -68,5 +118,11 @@ hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int
   for (int d = 0; d < shape->rank; d++) dims[d] = shape->dims[d] == HLO_UNBOUNDED ? 1 : shape->dims[d];
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, dims, out_value));
   fill(*out_value, seed, k, bound);
+  return NULL;
+}
+
+hr_status_t cli_wild_value(const hlo_shape_t *shape, uint64_t seed, int k, hlo_value_t **out_value) {
+  HR_TRY(cli_random_value(shape, seed, k, CLI_NO_BOUND, out_value));
+  fill_wild(*out_value, seed, k);
   return NULL;
 }

@@ -120,6 +120,10 @@ static double timeout_s(const hr_options_t *options) {
   return seconds > 0 ? seconds : 1e9; /* 0: never */
 }
 
+static bool is_wild(const test_t *test) {
+  return hr_option_is_given(test->options, HR_OPTION_WILD_INPUTS);
+}
+
 /* The cases of one world size, in order. */
 static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *out_count) {
   HR_TRY(HR_NEW_ARRAY(&test->arena, test->cases.count, out_chosen));
@@ -133,7 +137,9 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
   cli_pool_options_t pool = {.jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
                              .timeout_s = timeout_s(test->options),
-                             .tolerance = cli_tolerance_from_options(test->options)};
+                             .tolerance = cli_tolerance_from_options(test->options),
+                             .is_wild = is_wild(test),
+                             .wild_seed = hr_option_int(test->options, HR_OPTION_WILD_INPUTS, 0)};
   HR_TRY(cli_client_options(test->options, &pool.client));
   pool.client.timeout_s = 0; /* the parent watches the time */
   return cli_pool_run(&pool, test->cases.data, chosen, count, tell, test);
@@ -152,7 +158,13 @@ static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int
   return NULL;
 }
 
+static hr_status_t skip(test_t *test, const size_t *chosen, size_t count, const char *reason) {
+  for (size_t i = 0; i < count; i++) HR_TRY(tell(test, chosen[i], CLI_SKIPPED, reason));
+  return NULL;
+}
+
 static hr_status_t run_together(test_t *test, int world, const size_t *chosen, size_t count) {
+  if (is_wild(test)) return skip(test, chosen, count, "it is for several processes");
   const char *words[HANDED_ON_MAX];
   cli_batch_options_t batch = {
       .world = world, .timeout_s = timeout_s(test->options), .quiet = !test->verbose, .words = words};

@@ -138,6 +138,22 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
+/* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the initial values stand
+ * before them all. */
+static LLVMValueRef is_first_of_block(jit_emit_t *emit, const columns_t *columns, const jit_reducer_t *reducer) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_kernel_t *kernel = columns->kernel;
+  if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
+  LLVMValueRef zero = jit_emit_i64(emit, 0), size = jit_emit_i64(emit, columns->reduce->block);
+  LLVMValueRef is_first = llvm()->BuildICmp(b, LLVMIntNE, columns->block, zero, "");
+  for (int w = 0; w < kernel->within.rank; w++) {
+    LLVMValueRef from = w ? zero : llvm()->BuildMul(b, columns->block, size, "");
+    LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
+    is_first = llvm()->BuildAnd(b, is_first, here, "");
+  }
+  return is_first;
+}
+
 /* The row that the variables say: x into the accumulators, and what is written along the way. */
 static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef accs[][JIT_MAX_RESULTS]) {
   const jit_kernel_t *kernel = columns->kernel;
@@ -146,7 +162,8 @@ static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef ac
     LLVMValueRef x[JIT_MAX_RESULTS];
     for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
     jit_emit_at(emit, emit->level);
-    jit_reducer_apply(emit->code, &reduction->reducer, accs[i], x);
+    jit_reducer_take(emit->code, &reduction->reducer, is_first_of_block(emit, columns, &reduction->reducer), accs[i],
+                     x);
   }
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
@@ -241,7 +258,7 @@ static void write_combined(jit_emit_t *emit, void *context, int copy) {
     LLVMValueRef accs[JIT_MAX_RESULTS], x[JIT_MAX_RESULTS];
     load_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
     load_held(emit, columns, reduction, columns->block, x);
-    jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
+    jit_reducer_join(emit->code, &reduction->reducer, accs, x);
     store_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
   }
 }

@@ -16,6 +16,7 @@
 
 #define CHEAP 6.0 /* additions for an element that are sooner done than its sum is ready */
 #define GROUP_LOOP (JIT_MAX_LOOPS - 2)
+#define UNROLL_MOST 4
 
 typedef struct rows {
   jit_kernel_t *kernel;
@@ -24,6 +25,9 @@ typedef struct rows {
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
   LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
+  LLVMValueRef block_from;             /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  LLVMValueRef is_first;               /* is the iteration the first of its block? NULL: rows are whole */
+  LLVMValueRef held[JIT_MAX_REDUCTIONS][UNROLL_MOST][JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
@@ -92,12 +96,38 @@ static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
                        jit_emit_depth(emit, node->vars));
 }
 
-static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
+/* Does the iteration have the first element of a block? */
+static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
+  LLVMBuilderRef b = emit->code->builder;
+  const jit_kernel_t *kernel = rows->kernel;
+  LLVMValueRef is_first = NULL;
+  for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
+    LLVMValueRef from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
+    LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
+    is_first = is_first ? llvm()->BuildAnd(b, is_first, here, "") : here;
+  }
+  return is_first;
+}
+
+/* Elements in ascending order wait for the others of the iteration, and go into one accumulator with them. Blocks begin
+ * with their first elements: the initial values stand before them all. */
+static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, LLVMValueRef *x) {
+  const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
+  int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
+  LLVMValueRef accs[JIT_MAX_RESULTS];
+  if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
+  memcpy(rows->held[i][copy], x, (size_t)reducer->count * sizeof *x);
+  if (copy + 1 < vectors) return;
+  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->held[i], emit->mask);
+  for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
+  jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->held[i][0]);
+  for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
+}
+
+static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy, LLVMValueRef *x) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
-  LLVMValueRef x[JIT_MAX_RESULTS], accs[JIT_MAX_RESULTS];
+  LLVMValueRef accs[JIT_MAX_RESULTS];
   int first = rows->first_carry[i], count = reduction->reducer.count;
-  for (int k = 0; k < count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
-  jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
   jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
@@ -105,6 +135,17 @@ static void accumulate(jit_emit_t *emit, const rows_t *rows, int i, int copy) {
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
     *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
+}
+
+static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
+  const jit_reduction_t *reduction = &rows->reduce->reductions[i];
+  LLVMValueRef x[JIT_MAX_RESULTS];
+  for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+  jit_emit_at(emit, emit->level);
+  if (reduction->reducer.order == JIT_ORDER_ASCENDING)
+    accumulate_in_order(emit, rows, i, copy, x);
+  else
+    accumulate_lanes(emit, rows, i, copy, x);
 }
 
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
@@ -157,12 +198,14 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *ou
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
-  for (int k = 0; k < count; k++) out_values[k] = emit->carried[(first + k) * rows->unroll];
-  for (int u = 1; u < rows->unroll; u++) {
-    LLVMValueRef x[JIT_MAX_RESULTS];
-    for (int k = 0; k < count; k++) x[k] = emit->carried[(first + k) * rows->unroll + u];
-    jit_reducer_apply(emit->code, &reduction->reducer, out_values, x);
-  }
+  LLVMValueRef sets[UNROLL_MOST][JIT_MAX_RESULTS];
+  bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
+  for (int u = 0; u < rows->unroll; u++)
+    for (int k = 0; k < count; k++) sets[u][k] = emit->carried[(first + k) * rows->unroll + u];
+  for (int apart = 1; apart < rows->unroll && !is_one; apart *= 2)
+    for (int u = 0; u + apart < rows->unroll; u += 2 * apart)
+      jit_reducer_join(emit->code, &reduction->reducer, sets[u], sets[u + apart]);
+  memcpy(out_values, sets[0], (size_t)count * sizeof *out_values);
   jit_reducer_fold(emit->code, &reduction->reducer, out_values);
 }
 
@@ -199,7 +242,7 @@ static int choose_unroll(const rows_t *rows, int pass) {
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
       spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
-  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? 4 : 1;
+  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? UNROLL_MOST : 1;
 }
 
 /* What a block is of the dimension that is cut. */
@@ -221,6 +264,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
   bool is_cut = block && w == rows->reduce->cut;
   LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
   if (is_cut) block_range(emit, rows, block, &from, &to);
+  if (is_cut) rows->block_from = from;
   if (w + 1 < within->rank) {
     jit_loop_t loop;
     jit_loop_begin(emit, var, from, &loop);
@@ -229,7 +273,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
     return;
   }
   jit_lanes_t how = {.var = var, .lanes = rows->kernel->lanes, .count = size, .unroll = rows->unroll,
-                     .body = write_elements, .context = rows};
+                     .is_whole = rows->kernel->lanes == 1, .body = write_elements, .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
   jit_loop_lanes(emit, &how, from, to);
 }
@@ -358,7 +402,7 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
     LLVMValueRef place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
     x[k] = llvm()->BuildLoad2(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place, "");
   }
-  jit_reducer_apply(emit->code, &reduction->reducer, emit->carried, x);
+  jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
   emit->carry_count = 0;
   LLVMValueRef values[JIT_MAX_RESULTS];

@@ -61,10 +61,19 @@ static void find_ahead(jit_kernel_t *kernel) {
   }
 }
 
-/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest. */
+static bool is_ascending(const jit_reduce_t *reduce) {
+  for (int i = 0; i < reduce->reduction_count; i++)
+    if (reduce->reductions[i].reducer.order == JIT_ORDER_ASCENDING) return true;
+  return false;
+}
+
+/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest; the outermost one where
+ * blocks must be neighbours in ascending order. */
 static int cut_of(const jit_kernel_t *kernel) {
   const jit_nest_t *within = &kernel->within;
   int cut = 0;
+  while (is_ascending(kernel->reduce) && cut + 1 < within->rank && within->sizes[cut] == 1) cut++;
+  if (is_ascending(kernel->reduce)) return cut;
   for (int w = 0; w < within->rank && within->sizes[cut] < BLOCKS_MOST; w++)
     if (within->sizes[w] > within->sizes[cut]) cut = w;
   return cut;
@@ -128,14 +137,25 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && bytes >= 4 && inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
+    root->streams = root->is_full && bytes >= 4 && kernel->lanes > 1 && inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
   }
+}
+
+/* Are there lanes enough for trees of reducer_tree.c, and values that lie in them one by one? */
+static bool is_worth_tree(const jit_kernel_t *kernel) {
+  const jit_reduce_t *reduce = kernel->reduce;
+  if (!kernel->within.rank || kernel->lanes & (kernel->lanes - 1)) return false;
+  for (int i = 0; i < reduce->reduction_count; i++)
+    for (int k = 0; k < reduce->reductions[i].reducer.count; k++)
+      if (hr_dtype_is_complex(reduce->reductions[i].reducer.dtypes[k])) return false;
+  return 2 * kernel->within.sizes[kernel->within.rank - 1] > kernel->lanes;
 }
 
 hr_status_t jit_rows_plan(jit_kernel_t *kernel) {
   HR_TRY(jit_reduce_plan(kernel));
   jit_reduce_t *reduce = kernel->reduce;
   kernel->lanes = kernel->within.rank ? jit_kernel_lanes(kernel) : 1;
+  if (is_ascending(reduce) && !is_worth_tree(kernel)) kernel->lanes = 1;
   if (reduce->leaf_count > 16) return hr_error(HR_UNSUPPORTED, "too many results of reductions");
   if (is_worth_blocks(kernel))
     split_rows(kernel);

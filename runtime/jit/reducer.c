@@ -10,21 +10,9 @@
 
 /* --- what is known of a computation ---------------------------------------------------------------------------- */
 
-static bool has_identity(hlo_opcode_t op) {
-  switch (op) {
-    case HLO_ADD: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_AND: case HLO_OR: case HLO_XOR:
-      return true;
-    default: return false;
-  }
-}
-
 bool jit_reducer_is_plain(const hlo_computation_t *computation) {
-  const hlo_instr_t *root = computation->root;
-  bool is_complex = !hlo_shape_is_tuple(root->shape) && hr_dtype_is_complex(root->shape->dtype);
-  if (is_complex && root->op != HLO_ADD) return false; /* 1 is no identity where parts are infinite */
-  if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape)) return false;
-  return root->operands[0]->op == HLO_PARAMETER && root->operands[1]->op == HLO_PARAMETER &&
-         root->operands[0] != root->operands[1];
+  hlo_opcode_t op;
+  return jit_reducer_component_op(computation, 0, 1, &op);
 }
 
 static bool knows_computation(const jit_target_t *target, const hlo_computation_t *computation) {
@@ -49,8 +37,10 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
     if (reducer.computation->params.count && reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
       return false;
   }
-  reducer.is_plain = reducer.count == 1 && jit_reducer_is_plain(reducer.computation);
-  reducer.op = reducer.computation->root->op;
+  reducer.order = jit_reducer_order(reduce);
+  reducer.is_plain = reducer.order == JIT_ORDER_ANY;
+  for (int k = 0; k < reducer.count && reducer.is_plain; k++)
+    jit_reducer_component_op(reducer.computation, k, reducer.count, &reducer.ops[k]);
   *out_reducer = reducer;
   return true;
 }
@@ -82,7 +72,7 @@ static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
 
 void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *out_starts) {
   for (int k = 0; k < reducer->count; k++)
-    out_starts[k] = reducer->is_plain ? identity(code, reducer->op, reducer->dtypes[k]) : inits[k];
+    out_starts[k] = reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
 }
 
 /* --- applying -------------------------------------------------------------------------------------------------- */
@@ -104,15 +94,13 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
   return jit_element_emit(code, &op, args);
 }
 
-static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
-  hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[0]].compute;
-  LLVMValueRef nothing = identity(code, reducer->op, reducer->dtypes[0]);
-  if (accs[0] == jit_element_splat(code, dtype, jit_element_lanes(dtype, x[0]), nothing)) {
-    accs[0] = x[0];
-    return;
-  }
-  jit_element_op_t op = {.op = reducer->op, .from = dtype, .to = dtype};
-  accs[0] = jit_element_emit(code, &op, (LLVMValueRef[]){accs[0], x[0]});
+static LLVMValueRef apply_plain(jit_code_t *code, const jit_reducer_t *reducer, int k, LLVMValueRef acc,
+                                LLVMValueRef x) {
+  hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[k]].compute;
+  LLVMValueRef nothing = identity(code, reducer->ops[k], reducer->dtypes[k]);
+  if (acc == jit_element_splat(code, dtype, jit_element_lanes(dtype, x), nothing)) return x;
+  jit_element_op_t op = {.op = reducer->ops[k], .from = dtype, .to = dtype};
+  return jit_element_emit(code, &op, (LLVMValueRef[]){acc, x});
 }
 
 void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
@@ -120,7 +108,7 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
   const hlo_instr_t *root = computation->root;
   LLVMValueRef values[computation->instrs.count];
   if (reducer->is_plain) {
-    apply_plain(code, reducer, accs, x);
+    for (int k = 0; k < reducer->count; k++) accs[k] = apply_plain(code, reducer, k, accs[k], x[k]);
     return;
   }
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
@@ -129,6 +117,30 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
     if (instr->op != HLO_TUPLE) values[i] = apply_instr(code, instr, accs, x, reducer->count, lanes, values);
   }
   for (int k = 0; k < reducer->count; k++) accs[k] = values[(root->op == HLO_TUPLE ? root->operands[k] : root)->id];
+}
+
+/* Pairs: the one with the smaller index becomes the left operand. */
+static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+  jit_element_op_t less = {.op = HLO_COMPARE, .from = reducer->dtypes[1], .to = HR_PRED,
+                           .detail = JIT_COMPARE_DETAIL(HLO_DIRECTION_LT, HLO_COMPARISON_DEFAULT)};
+  LLVMValueRef is_less = jit_element_emit(code, &less, (LLVMValueRef[]){x[1], accs[1]});
+  for (int k = 0; k < reducer->count; k++) {
+    LLVMValueRef left = jit_element_choose(code, reducer->dtypes[k], is_less, x[k], accs[k]);
+    x[k] = jit_element_choose(code, reducer->dtypes[k], is_less, accs[k], x[k]);
+    accs[k] = left;
+  }
+}
+
+void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+  if (reducer->order == JIT_ORDER_BY_INDEX) order_by_index(code, reducer, accs, x);
+  jit_reducer_apply(code, reducer, accs, x);
+}
+
+void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first, LLVMValueRef *accs,
+                      LLVMValueRef *x) {
+  jit_reducer_apply(code, reducer, accs, x);
+  for (int k = 0; k < reducer->count && is_first; k++)
+    accs[k] = jit_element_choose(code, reducer->dtypes[k], is_first, x[k], accs[k]);
 }
 
 static LLVMValueRef only_lane(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value) {
@@ -155,7 +167,7 @@ static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count
     low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, count);
     high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], count, count);
   }
-  jit_reducer_apply(code, reducer, low, high);
+  jit_reducer_join(code, reducer, low, high);
   memcpy(accs, low, (size_t)reducer->count * sizeof *accs);
 }
 
@@ -166,7 +178,7 @@ static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, 
     first[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, 1);
     last[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes - 1, 1);
   }
-  jit_reducer_apply(code, reducer, first, last);
+  jit_reducer_join(code, reducer, first, last);
   for (int k = 0; k < reducer->count; k++)
     accs[k] = replace_first(code, reducer->dtypes[k], accs[k], lanes, first[k]);
 }
@@ -193,14 +205,14 @@ static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes
   for (int by = lanes / 2; by >= 1; by /= 2) {
     LLVMValueRef others[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
-    jit_reducer_apply(code, reducer, accs, others);
+    jit_reducer_join(code, reducer, accs, others);
   }
 }
 
 /* Is it the larger or smaller one of floats? */
 static bool is_extreme(const jit_reducer_t *reducer) {
-  bool is_one = reducer->op == HLO_MAXIMUM || reducer->op == HLO_MINIMUM;
-  return reducer->is_plain && is_one && hr_dtype_is_float(reducer->dtypes[0]);
+  bool is_one = reducer->ops[0] == HLO_MAXIMUM || reducer->ops[0] == HLO_MINIMUM;
+  return reducer->is_plain && reducer->count == 1 && is_one && hr_dtype_is_float(reducer->dtypes[0]);
 }
 
 /* What is not a number is looked for once, so that each step is about numbers only. */
@@ -210,7 +222,7 @@ static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lan
   LLVMValueRef is_none = llvm()->BuildFCmp(code->builder, LLVMRealUNO, acc, acc, "");
   is_none = jit_intrinsic(code, "llvm.vector.reduce.or", llvm()->TypeOf(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
-    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by), reducer->op == HLO_MAXIMUM);
+    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by), reducer->ops[0] == HLO_MAXIMUM);
   accs[0] = llvm()->BuildSelect(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc), "");
 }
 
@@ -218,7 +230,9 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueR
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   bool is_whole = (lanes & (lanes - 1)) == 0;
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
-  if (is_whole && lanes > 1 && is_extreme(reducer))
+  if (reducer->order == JIT_ORDER_ASCENDING)
+    lanes = 1;
+  else if (is_whole && lanes > 1 && is_extreme(reducer))
     fold_extreme(code, reducer, lanes, accs);
   else if (is_whole)
     fold_whole(code, reducer, lanes, accs);
@@ -228,8 +242,6 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueR
 }
 
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {
-  LLVMValueRef first = inits[0];
-  if (!reducer->is_plain) return;
-  apply_plain(code, reducer, &first, accs);
-  accs[0] = jit_round(code, reducer->dtypes[0], first);
+  for (int k = 0; k < reducer->count && reducer->is_plain; k++)
+    accs[k] = jit_round(code, reducer->dtypes[k], apply_plain(code, reducer, k, inits[k], accs[k]));
 }

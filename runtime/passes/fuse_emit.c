@@ -17,6 +17,7 @@ typedef struct emitter {
   HR_VEC(hlo_instr_t *) inputs;
   HR_VEC(hlo_instr_t *) roots;
   HR_VEC(hlo_instr_t *) results; /* in the body: arrays */
+  bool *used; /* the elements of the only root that are results; NULL: all, or there are other roots */
 } emitter_t;
 
 /* --- what is in it --- */
@@ -150,8 +151,38 @@ static hr_status_t list_results(emitter_t *emit) {
   return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
 }
 
+/* Is only a part of a root's elements used, and these one by one? Lists them. */
+static bool list_used(const emitter_t *emit, const hlo_instr_t *root, bool *out_used) {
+  const hlo_computation_t *computation = emit->graph->rewrite->computation;
+  int count = 0;
+  if (computation->root == root) return false;
+  for (size_t i = root->id + 1; i < computation->instrs.count; i++) {
+    const hlo_instr_t *instr = computation->instrs.data[i];
+    int operands = 0;
+    for (int k = 0; k < instr->operand_count; k++) operands += instr->operands[k] == root;
+    if (!operands) continue;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || i >= emit->graph->count) return false;
+    int64_t element = hlo_attr_int(instr, HLO_ATTR_INDEX);
+    count += !out_used[element];
+    out_used[element] = true;
+  }
+  return count > 0 && count < root->shape->element_count;
+}
+
+/* The fusion of one reduction of several arrays has the results that are used. */
+static hr_status_t list_elements(emitter_t *emit, const hlo_instr_t *root) {
+  HR_TRY(HR_NEW_ARRAY(emit->graph->arena, root->shape->element_count, &emit->used));
+  if (!list_used(emit, root, emit->used)) emit->used = NULL;
+  hlo_instr_t *copy = emit->copies[root->id];
+  if (!emit->used) HR_VEC_PUSH(&emit->results, copy);
+  for (int e = 0; emit->used && e < root->shape->element_count; e++)
+    if (emit->used[e]) HR_VEC_PUSH(&emit->results, hlo_build_element(&emit->body, copy, e));
+  return emit->body.status ? hlo_builder_finish(&emit->body) : NULL;
+}
+
 static hr_status_t write_body(emitter_t *emit) {
   for (size_t i = 0; i < emit->members.count; i++) HR_TRY(copy_member(emit, emit->members.data[i]));
+  emit->used = NULL;
   bool whole = false;
   for (size_t i = 0; i < emit->members.count; i++)
     whole |= is_root(emit, emit->members.data[i]) && hlo_shape_is_tuple(emit->members.data[i]->shape);
@@ -159,7 +190,7 @@ static hr_status_t write_body(emitter_t *emit) {
   if (whole) {
     emit->roots.count = emit->results.count = 0;
     HR_VEC_PUSH(&emit->roots, emit->members.data[emit->members.count - 1]);
-    HR_VEC_PUSH(&emit->results, emit->copies[emit->roots.data[0]->id]);
+    HR_TRY(list_elements(emit, emit->roots.data[0]));
   } else {
     HR_TRY(list_results(emit));
   }
@@ -212,10 +243,28 @@ static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   return false;
 }
 
+/* Elements of the only root, whose users they are all. */
+static hr_status_t replace_elements(emitter_t *emit, hlo_instr_t *fusion) {
+  hlo_builder_t *builder = &emit->graph->rewrite->builder;
+  const hlo_instr_t *root = emit->roots.data[0];
+  const hlo_computation_t *computation = emit->graph->rewrite->computation;
+  for (uint32_t i = root->id + 1; i < emit->graph->count; i++) {
+    hlo_instr_t *instr = computation->instrs.data[i];
+    int place = 0;
+    if (instr->op != HLO_GET_TUPLE_ELEMENT || instr->operands[0] != root) continue;
+    for (int64_t e = 0; e < hlo_attr_int(instr, HLO_ATTR_INDEX); e++) place += emit->used[e];
+    bool is_alone = emit->results.count == 1;
+    hlo_instr_t *result = is_alone || !fusion ? fusion : hlo_build_element(builder, fusion, place);
+    HR_TRY(pass_replace(emit->graph->rewrite, instr, result));
+  }
+  return NULL;
+}
+
 static hr_status_t replace_roots(emitter_t *emit) {
   int first = 0;
   hlo_instr_t *fusion = fusion_of(emit), *result = NULL;
   if (fusion && !has_form(emit, fusion)) return NULL;
+  if (emit->used) return replace_elements(emit, fusion);
   for (size_t r = 0; r < emit->roots.count; r++) {
     hlo_instr_t *root = emit->roots.data[r];
     if (fusion) HR_TRY(result_at(emit, fusion, root, first, &result));

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "passes/pass_match.h"
+
 order_t order_of_dims(int rank, const int64_t *dims) {
   order_t order = {.rank = rank};
   for (int d = 0; d < rank; d++) order.dims[d] = (int8_t)dims[d];
@@ -180,9 +182,17 @@ static bool keeps_windows(const hlo_window_t *window, const order_t *order) {
   return true;
 }
 
+/* Ops that combine elements by a function that might not be commutative keep their order. */
+static bool keeps_elements(const hlo_instr_t *instr, const order_t *order) {
+  hlo_opcode_t op;
+  if (instr->op == HLO_SELECT_AND_SCATTER) return keeps_windows(hlo_attr_window(instr), order);
+  if (instr->op != HLO_REDUCE_WINDOW || pass_body_is_binary(instr->called[0], &op)) return true;
+  return keeps_windows(hlo_attr_window(instr), order);
+}
+
 bool order_fits(const hlo_instr_t *instr, const order_t *order) {
   order_t operand;
-  if (instr->op == HLO_SELECT_AND_SCATTER && !keeps_windows(hlo_attr_window(instr), order)) return false;
+  if (!keeps_elements(instr, order)) return false;
   for (int k = ORDER_RESULT; k < instr->operand_count; k++)
     if (!order_below(instr, k, order, &operand)) return false;
   return true;
@@ -213,6 +223,12 @@ static bool has_elements(const hlo_shape_t *shape) {
   return true;
 }
 
+/* In another order of dimensions a reduction combines its elements in another order. */
+static bool is_commutative_reduce(const hlo_instr_t *instr) {
+  hlo_opcode_t op;
+  return instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op);
+}
+
 bool order_is_carried(const hlo_instr_t *instr) {
   if (!all_static(instr) || (instr->extra && instr->extra->control_count)) return false;
   switch (instr->op) {
@@ -225,7 +241,7 @@ bool order_is_carried(const hlo_instr_t *instr) {
     case HLO_BROADCAST: return !order_is_free(instr);
     case HLO_DYNAMIC_SLICE: return are_scalars(instr, 1);
     case HLO_DYNAMIC_UPDATE_SLICE: return are_scalars(instr, 2);
-    case HLO_REDUCE: return instr->operand_count == 2;
+    case HLO_REDUCE: return is_commutative_reduce(instr);
     case HLO_REDUCE_WINDOW: return instr->operand_count == 2 && hlo_attr_window(instr);
     case HLO_SELECT_AND_SCATTER: return hlo_attr_window(instr);
     default: return hlo_op_is(instr->op, OP_ELEMENTWISE);

@@ -113,10 +113,47 @@ static bool layouts_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
   return hlo_layout_equal(a->layout, b->layout);
 }
 
+/* Is a dimension or leaf static in `shape` that is dynamic in `other`? Both are compatible. */
+static bool says_more(const hlo_shape_t *shape, const hlo_shape_t *other) {
+  for (int d = 0; d < shape->rank; d++) {
+    bool is_dynamic = shape->dynamic && shape->dynamic[d];
+    if (!is_dynamic && other->dynamic && other->dynamic[d]) return true;
+  }
+  for (int i = 0; i < shape->element_count; i++)
+    if (says_more(shape->elements[i], other->elements[i])) return true;
+  return false;
+}
+
+/* A value as one of a shape that is more dynamic: copies are as large as their operands. */
+static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value, const hlo_shape_t *shape) {
+  hlo_builder_t *builder = &rewrite->builder;
+  if (!value || hlo_shape_equal(value->shape, shape)) return value;
+  if (!hlo_shape_is_tuple(shape))
+    return hlo_build(builder, HLO_COPY, shape, 1, &value, 0, NULL, 0, NULL);
+  hlo_instr_t **elements;
+  hr_status_t st = HR_NEW_ARRAY(&rewrite->scratch, shape->element_count, &elements);
+  for (int i = 0; i < shape->element_count && !st && !builder->status; i++)
+    elements[i] =
+        declared_as(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
+  if (st) builder->status = st;
+  return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
+}
+
+/* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes NULL where it would be
+ * less known than what it replaces, or where a copy is such a bridge already: both stay as they are. */
+static hr_status_t keep_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
+  if (hlo_shape_equal(old->shape, (*by)->shape)) return NULL;
+  if (!hlo_shape_compatible(old->shape, (*by)->shape))
+    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, old, NULL,
+                          "a pass replaced it by another shape");
+  bool stays = old->op == HLO_COPY || says_more(old->shape, (*by)->shape);
+  *by = stays ? NULL : declared_as(rewrite, *by, old->shape);
+  if (*by || stays) return note_new(rewrite);
+  return hlo_builder_finish(&rewrite->builder);
+}
+
 /* Layouts matter to bitcasts and custom calls, so a use keeps the one it sees. */
 static hr_status_t keep_layout(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
-  if (!hlo_shape_equal(old->shape, (*by)->shape))
-    return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, old, NULL, "a pass replaced it by another shape");
   if (layouts_equal(old->shape, (*by)->shape)) return NULL;
   *by = hlo_build(&rewrite->builder, HLO_COPY, old->shape, 1, by, 0, NULL, 0, NULL);
   HR_TRY(hlo_builder_finish(&rewrite->builder));
@@ -138,6 +175,8 @@ hr_status_t pass_replace(pass_rewrite_t *rewrite, hlo_instr_t *old, hlo_instr_t 
   HR_TRY(note_new(rewrite));
   by = pass_resolve(rewrite, by);
   if (by == old) return NULL;
+  HR_TRY(keep_sizes(rewrite, old, &by));
+  if (!by) return NULL;
   HR_TRY(keep_layout(rewrite, old, &by));
   HR_TRY(inherit(rewrite, old, by));
   pass_note_t *notes = rewrite->notes.data;
