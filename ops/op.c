@@ -32,8 +32,13 @@ const op_verify_fn op_verifiers[HLO_OPCODE_COUNT] = {
 #undef OP
 };
 
+/* The offered array has the declared sizes; a step that found out others takes new memory. */
+static bool takes_offer(const op_env_t *env, const op_step_t *step) {
+  return env->into && env->into_instr == step->instr && hlo_value_fits(env->into, step->out_shape);
+}
+
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value) {
-  if (env->into && env->into_instr == step->instr) {
+  if (takes_offer(env, step)) {
     *out_value = env->into;
     env->into = NULL;
     return NULL;

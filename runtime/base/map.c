@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/mem.h"
 
-/* Multiply-and-fold over 8-byte words, after the idea of wyhash: good spread for tables, not for enemies. */
+/* Multiply-and-fold over 8-byte words, after the idea of wyhash: good spread, but easy to steer. */
 uint64_t hr_hash_bytes(const void *bytes, size_t size, uint64_t seed) {
   const unsigned char *at = bytes;
   uint64_t hash = seed ^ (size * UINT64_C(0x9E3779B97F4A7C15));
@@ -42,7 +43,7 @@ static hr_map_slot_t *find_slot(const hr_map_t *map, hr_str_t key, uint64_t hash
 
 void *hr_map_get(const hr_map_t *map, hr_str_t key) {
   if (!map->count) return NULL;
-  return find_slot(map, key, hr_hash_bytes(key.data, key.size, 0))->value;
+  return find_slot(map, key, hr_hash_secret(key.data, key.size))->value;
 }
 
 static hr_status_t grow(hr_map_t *map) {
@@ -59,7 +60,7 @@ static hr_status_t grow(hr_map_t *map) {
 
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old) {
   if (map->count * 4 >= map->capacity * 3) HR_TRY(grow(map));
-  uint64_t hash = hr_hash_bytes(key.data, key.size, 0);
+  uint64_t hash = hr_hash_secret(key.data, key.size);
   hr_map_slot_t *slot = find_slot(map, key, hash);
   if (out_old) *out_old = slot->value;
   if (slot->value) return NULL;

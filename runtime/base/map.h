@@ -1,4 +1,5 @@
-/* A hash map from byte strings to pointers. Keys are borrowed: they must outlive the map.
+/* A hash map from byte strings to pointers. Keys are borrowed: they must outlive the map. They are hashed under a secret
+ * of the process, so that no choice of names makes it slow.
  * Thread: one at a time. */
 #ifndef HR_BASE_MAP_H
 #define HR_BASE_MAP_H
@@ -24,6 +25,7 @@ void *hr_map_get(const hr_map_t *map, hr_str_t key); /* NULL if absent */
 hr_status_t hr_map_put(hr_map_t *map, hr_str_t key, void *value, void **out_old);
 void hr_map_clear(hr_map_t *map); /* keeps the capacity */
 
+/* The same number in every process. Whoever chooses the bytes can choose the hash: equal hashes say nothing. */
 uint64_t hr_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
 #endif

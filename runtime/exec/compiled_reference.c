@@ -95,6 +95,7 @@ static void take_views_back(const run_step_t *step, uint64_t lent) {
     if (lent >> k & 1) hlo_value_retain(step->views[k]);
 }
 
+/* The reference machine has compared the value with the declared shape, by which the addresses were laid out. */
 static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step, hlo_value_t *value) {
   if (step->flat->out_slot >= 0) {
     hlo_value_release(machine->slots[step->flat->out_slot]);
@@ -103,6 +104,7 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
   }
   for (int i = 0; i < step->flat->out_count; i++) {
     const hlo_value_t *leaf = hlo_value_leaf(value, i);
+    hr_assert(hlo_value_fits(leaf, hlo_shape_leaf(step->flat->source->op.instr->shape, i)));
     if (step->out[i] && leaf->data != step->out[i]) memmove(step->out[i], leaf->data, hlo_value_bytes(leaf));
   }
   hlo_value_release(value);

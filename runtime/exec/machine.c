@@ -123,12 +123,13 @@ static hr_status_t find_probed(op_env_t *env, hr_str_t id, int64_t n, hlo_value_
 
 /* --- steps --- */
 
-/* A value of dynamic sizes may turn out not to be what its user was declared for: kernels of static sizes rely on
- * it. */
-static hr_status_t check_fits(const exec_machine_t *machine, const hlo_instr_t *instr, const hlo_value_t *value) {
-  char text[HLO_SHAPE_TEXT];
-  if (!machine->plan->has_dynamic_sizes || hlo_value_fits(value, instr->shape)) return NULL;
-  return hlo_error(instr, NULL, "its value does not have the declared shape %s", hlo_shape_text(instr->shape, text));
+/* Operations that take sizes from values may make others than were declared, dynamically or not: kernels and addresses
+ * of static sizes rely on what is declared. So every value is compared, whatever made it. */
+static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value) {
+  char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
+  if (hlo_value_fits(value, instr->shape)) return NULL;
+  return hlo_error(instr, NULL, "its value does not have the declared shape: it is %s, want %s",
+                   hlo_value_shape_text(value, found), hlo_shape_text(instr->shape, declared));
 }
 
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
@@ -142,8 +143,14 @@ static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, 
   }
   op_step_t actual = step->op;
   if (step->dynamic) HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
-  HR_TRY(step->kernel->run(&machine->env, &actual, in, out_value));
-  return check_fits(machine, instr, *out_value);
+  hlo_value_t *value = NULL;
+  HR_TRY(step->kernel->run(&machine->env, &actual, in, &value));
+  hr_status_t st = check_fits(instr, value);
+  if (st)
+    hlo_value_release(value);
+  else
+    *out_value = value;
+  return st;
 }
 
 /* Empties the slots of values that die here. A kernel may have moved an operand out of `in` (op_take). */
@@ -221,7 +228,7 @@ static hr_status_t run_body(exec_machine_t *machine, const plan_body_t *body, hl
   }
   for (int p = 0; p < body->param_count; p++) slots[p] = args[p];
   for (int p = 0; p < body->param_count && !st; p++)
-    st = check_fits(machine, body->computation->params.data[p], args[p]);
+    st = check_fits(body->computation->params.data[p], args[p]);
   for (int i = 0; i < body->unused_count; i++) {
     hlo_value_release(slots[body->unused_slots[i]]);
     slots[body->unused_slots[i]] = NULL;

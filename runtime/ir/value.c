@@ -1,8 +1,10 @@
 #include "ir/value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* One allocation: the value, then its dimensions or its elements. */
 static hr_status_t new_value(hr_dtype_t dtype, int rank, int element_count, hlo_value_t **out_value) {
@@ -116,6 +118,30 @@ bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
   for (int i = 0; i < value->element_count; i++)
     if (!hlo_value_fits(value->elements[i], shape->elements[i])) return false;
   return true;
+}
+
+static void print_shape(hr_text_t *text, const hlo_value_t *value) {
+  if (value->dtype != HR_TUPLE) {
+    hlo_shape_t shape = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims};
+    hlo_shape_print(text, &shape, false);
+    return;
+  }
+  hr_text_printf(text, "(");
+  for (int i = 0; i < value->element_count && text->size < HLO_SHAPE_TEXT; i++) {
+    if (i) hr_text_printf(text, ", ");
+    print_shape(text, value->elements[i]);
+  }
+  hr_text_printf(text, ")");
+}
+
+const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]) {
+  hr_text_t text;
+  hr_text_init(&text);
+  print_shape(&text, value);
+  int size = snprintf(into, HLO_SHAPE_TEXT, "%s", text.data ? text.data : "?");
+  if (size >= HLO_SHAPE_TEXT) strcpy(into + HLO_SHAPE_TEXT - 4, "...");
+  hr_text_deinit(&text);
+  return into;
 }
 
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b) {

@@ -48,6 +48,8 @@ bool hlo_value_is_exclusive(const hlo_value_t *value);
 size_t hlo_value_bytes(const hlo_value_t *value); /* of an array */
 /* Does the value have this shape? Dynamic dimensions accept any size within the bound. */
 bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape);
+/* Its type and sizes as text, cut with "..." if it is long; returns `into`. */
+const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]);
 bool hlo_value_equal(const hlo_value_t *a, const hlo_value_t *b); /* same type, sizes and bits */
 int hlo_value_leaf_count(const hlo_value_t *value);
 hlo_value_t *hlo_value_leaf(const hlo_value_t *value, int index); /* borrowed */

@@ -44,15 +44,15 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 
 /* --- requests -------------------------------------------------------------------------------------------------- */
 
-static hr_status_t new_kernel(jit_t *jit, const jit_key_t *key, const hlo_computation_t *body,
+static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
                               const fusion_form_t *form, int part, const op_native_grid_t *behind,
                               const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
-  kernel->key = *key;
+  kernel->key = key;
   if (behind) kernel->behind = *behind;
-  HR_TRY(hr_map_put(&jit->kernels, (hr_str_t){(const char *)&kernel->key, sizeof kernel->key}, kernel, NULL));
+  HR_TRY(hr_map_put(&jit->kernels, key, kernel, NULL));
   hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
   if (st) kernel->is_declined = true;
   HR_TRY(st);
@@ -65,11 +65,14 @@ hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *
                         int part, const op_native_grid_t *behind, jit_kernel_t **out_kernel,
                         jit_buffer_list_t *out_buffers) {
   jit_key_t key;
-  HR_TRY(jit_kernel_key(arena, jit_target_host(), body, form, part, behind, &key, out_buffers));
+  hr_arena_mark_t before = hr_arena_mark(&jit->arena);
+  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, behind, &key, out_buffers));
   jit->counts.requests++;
-  *out_kernel = hr_map_get(&jit->kernels, (hr_str_t){(const char *)&key, sizeof key});
-  bool is_gone = *out_kernel && (*out_kernel)->is_gone;
-  if (!*out_kernel || is_gone) HR_TRY(new_kernel(jit, &key, body, form, part, behind, out_buffers, out_kernel));
+  *out_kernel = hr_map_get(&jit->kernels, key);
+  if (*out_kernel && !(*out_kernel)->is_gone)
+    hr_arena_rewind(&jit->arena, before);
+  else
+    HR_TRY(new_kernel(jit, key, body, form, part, behind, out_buffers, out_kernel));
   (*out_kernel)->uses++;
   return NULL;
 }
@@ -112,19 +115,19 @@ static hr_status_t divide_modules(build_t *build, hr_arena_t *arena) {
 }
 
 /* A module is known by its kernels in their order, which are named by their places in it. */
-static void name_module(build_t *build, int m) {
+static hr_status_t name_module(build_t *build, hr_arena_t *arena, int m) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
   for (int i = build->first[m]; i < build->first[m + 1]; i++) {
     jit_kernel_t *kernel = build->kernels[i];
-    jit_key_add(&state, &kernel->key, sizeof kernel->key);
+    jit_key_add(&state, kernel->key.data, kernel->key.size);
     snprintf(kernel->name, sizeof kernel->name, "kernel%d", i - build->first[m]);
   }
-  build->keys[m] = jit_key_end(&state);
+  return jit_key_end(&state, arena, &build->keys[m]);
 }
 
-static hr_status_t find_cached(build_t *build) {
-  for (int m = 0; m < build->module_count; m++) name_module(build, m);
+static hr_status_t find_cached(build_t *build, hr_arena_t *arena) {
+  for (int m = 0; m < build->module_count; m++) HR_TRY(name_module(build, arena, m));
   HR_TRY(jit_cache_find(build->jit->options.cache, build->keys, build->module_count, build->objects));
   for (int m = 0; m < build->module_count; m++)
     if (!build->objects[m]) build->missing[build->missing_count++] = m;
@@ -161,9 +164,9 @@ static bool is_quick(void *context, int index) {
 
 static void dump_module(void *context, int index, const char *ir) {
   build_t *build = context;
-  char path[4096];
-  jit_key_t key = build->keys[build->missing[index]];
-  snprintf(path, sizeof path, "%s/code_%016llx.ll", build->jit->options.dump_to, (unsigned long long)key.high);
+  char path[4096], name[HR_DIGEST_TEXT];
+  jit_key_name(build->keys[build->missing[index]], name);
+  snprintf(path, sizeof path, "%s/code_%.16s.ll", build->jit->options.dump_to, name);
   hr_status_release(hr_file_write_all(path, ir, strlen(ir)));
 }
 
@@ -213,7 +216,7 @@ static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
 static hr_status_t make_code(build_t *build, hr_arena_t *arena) {
   HR_TRY(choose_kernels(build, arena));
   HR_TRY(divide_modules(build, arena));
-  hr_status_t st = find_cached(build);
+  hr_status_t st = find_cached(build, arena);
   if (!st) st = compile_missing(build, arena);
   store_missing(build);
   HR_TRY(st);

@@ -11,7 +11,7 @@
 struct jit {
   jit_options_t options;
   hr_arena_t arena; /* kernels */
-  hr_map_t kernels; /* by the bytes of their keys */
+  hr_map_t kernels; /* by their keys */
   HR_VEC(jit_kernel_t *) pending;
   HR_VEC(jit_object_t *) objects;
   jit_counts_t counts;

@@ -57,7 +57,7 @@ typedef struct jit_kernel jit_kernel_t;
 struct jit_kernel {
   hr_arena_t arena; /* the formula's; freed once the code is made */
   const jit_target_t *target;
-  jit_key_t key;
+  jit_key_t key; /* in the jit's arena */
   char name[40]; /* of its functions, which end in the phase's number; in its module */
   const hlo_computation_t *body;
   fusion_form_t form;
@@ -103,11 +103,11 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel);
 /* Writes its functions, one a phase, into the module. */
 hr_status_t jit_kernel_write(jit_kernel_t *kernel, jit_code_t *code);
 
-/* What names a part: everything that decides its code; and the arrays that it may read, in an order that is the same in
- * equal parts. */
-hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                           const fusion_form_t *form, int part, const op_native_grid_t *behind, jit_key_t *out_key,
-                           jit_buffer_list_t *out_buffers);
+/* The key of a part, in key_arena: everything that decides its code; and, in `arena`, the arrays that it may read, in an
+ * order that is the same in equal parts. */
+hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
+                           const hlo_computation_t *body, const fusion_form_t *form, int part,
+                           const op_native_grid_t *behind, jit_key_t *out_key, jit_buffer_list_t *out_buffers);
 
 /* --- for the files of this part only --------------------------------------------------------------------------- */
 

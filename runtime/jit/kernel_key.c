@@ -1,5 +1,6 @@
-/* What names a part of a fusion: its instructions in the order in which they are reached from its roots, with
- * everything about them that decides code. Names, and where parameters come from, do not. */
+/* The key of a part of a fusion: its instructions in the order in which they are reached from its roots, with
+ * everything about them that decides code. Names, and where parameters come from, do not. Lists begin with their
+ * lengths, so that different parts never have one key. */
 #include <string.h>
 
 #include "base/vec.h"
@@ -22,6 +23,7 @@ static hr_status_t add_shape(key_text_t *key, const hlo_shape_t *shape) {
   HR_TRY(add(key, shape->dtype));
   HR_TRY(add(key, shape->rank));
   for (int d = 0; d < shape->rank; d++) HR_TRY(add(key, shape->dims[d]));
+  HR_TRY(add(key, shape->element_count));
   for (int k = 0; k < shape->element_count; k++) HR_TRY(add_shape(key, shape->elements[k]));
   return NULL;
 }
@@ -51,12 +53,14 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
       for (int64_t i = 0; i < attr->ints.count; i++) HR_TRY(add(key, attr->ints.data[i]));
       return NULL;
     case HLO_ATTR_SLICE:
+      HR_TRY(add(key, attr->slice->rank));
       for (int d = 0; d < attr->slice->rank; d++) {
         HR_TRY(add(key, attr->slice->dims[d].start));
         HR_TRY(add(key, attr->slice->dims[d].stride));
       }
       return NULL;
     case HLO_ATTR_PADDING:
+      HR_TRY(add(key, attr->padding->rank));
       for (int d = 0; d < attr->padding->rank; d++) {
         HR_TRY(add(key, attr->padding->dims[d].low));
         HR_TRY(add(key, attr->padding->dims[d].interior));
@@ -72,12 +76,16 @@ static hr_status_t add_attr(key_text_t *key, const hlo_attr_t *attr) {
 static hr_status_t add_plain(key_text_t *key, const hlo_instr_t *instr) {
   HR_TRY(add(key, instr->op));
   HR_TRY(add_shape(key, instr->shape));
+  HR_TRY(add(key, instr->operand_count));
+  HR_TRY(add(key, instr->called_count));
+  HR_TRY(add(key, instr->attr_count));
   for (int k = 0; k < instr->attr_count; k++) HR_TRY(add_attr(key, &instr->attrs[k]));
   return instr->op == HLO_CONSTANT ? add_literal(key, instr->literal) : NULL;
 }
 
 /* A computation as it is written. */
 static hr_status_t add_computation(key_text_t *key, const hlo_computation_t *computation) {
+  HR_TRY(add(key, (int64_t)computation->instrs.count));
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     HR_TRY(add_plain(key, instr));
@@ -116,15 +124,29 @@ static hr_status_t add_grid(key_text_t *key, const op_native_grid_t *grid) {
   return add(key, grid->unit);
 }
 
-static void finish(const key_text_t *key, jit_key_t *out_key) {
-  size_t bytes = key->words.count * sizeof *key->words.data;
-  out_key->high = hr_hash_bytes(key->words.data, bytes, 0x6a09e667f3bcc908u);
-  out_key->low = hr_hash_bytes(key->words.data, bytes, 0xbb67ae8584caa73bu);
+/* A word as it is in a key: seven bits a byte, the lowest first, the sign lowest of all; most words are small. */
+static size_t write_word(int64_t word, char to[10]) {
+  uint64_t left = (uint64_t)word << 1 ^ (uint64_t)(word >> 63);
+  size_t size = 0;
+  for (; left >= 128; left >>= 7) to[size++] = (char)(left | 128);
+  to[size++] = (char)left;
+  return size;
 }
 
-hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const hlo_computation_t *body,
-                           const fusion_form_t *form, int part, const op_native_grid_t *behind, jit_key_t *out_key,
-                           jit_buffer_list_t *out_buffers) {
+static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *out_key) {
+  hr_text_t text;
+  char bytes[10];
+  hr_text_init(&text);
+  for (size_t i = 0; i < key->words.count; i++) hr_text_add(&text, bytes, write_word(key->words.data[i], bytes));
+  hr_status_t st = hr_text_finish(&text);
+  if (!st) st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, out_key);
+  hr_text_deinit(&text);
+  return st;
+}
+
+hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
+                           const hlo_computation_t *body, const fusion_form_t *form, int part,
+                           const op_native_grid_t *behind, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
   out_buffers->count = 0;
@@ -133,8 +155,9 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, const jit_target_t *target, const 
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
   if (!st) st = add_part(&key, form, part);
+  if (!st) st = add(&key, behind != NULL);
   if (!st && behind) st = add_grid(&key, behind);
-  if (!st) finish(&key, out_key);
+  if (!st) st = finish(&key, key_arena, out_key);
   HR_VEC_FREE(&key.words);
   hr_free(memory);
   return st;

@@ -17,17 +17,17 @@
 #define LIMIT_BYTES ((uint64_t)512 << 20)
 #define WAIT_MS 30000
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
+#define NAME_BYTES 48
 #define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */
 
-/* A file: this, then the object. */
+/* A file: this, then the key, then the object. */
 typedef struct entry_header {
   char magic[8];
-  jit_key_t key;
-  uint64_t size_bytes;
-  jit_key_t checksum; /* of the object */
+  uint64_t key_bytes, size_bytes;
+  hr_digest_t checksum; /* of the object */
 } entry_header_t;
 
-static const char magic[8] = "HLORUN1";
+static const char magic[8] = "HLORUN2";
 
 struct jit_cache {
   int folder;
@@ -35,21 +35,15 @@ struct jit_cache {
   uint64_t limit_bytes;
   uint32_t wait_ms;
   int lock; /* held while something is compiled; -1 */
-  char lock_name[48];
+  char lock_name[NAME_BYTES];
   bool stored;
   jit_cache_counts_t counts;
 };
 
-static jit_key_t checksum(const void *bytes, size_t size) {
-  jit_key_state_t state = {{1, 2}};
-  jit_key_add(&state, bytes, size);
-  return jit_key_end(&state);
-}
-
-static bool equal_keys(jit_key_t a, jit_key_t b) { return a.high == b.high && a.low == b.low; }
-
-static void name_entry(jit_key_t key, const char *ending, char name[48]) {
-  snprintf(name, 48, "%016" PRIx64 "%016" PRIx64 "%s", key.high, key.low, ending);
+static void name_entry(jit_key_t key, const char *ending, char name[NAME_BYTES]) {
+  char digest[HR_DIGEST_TEXT];
+  jit_key_name(key, digest);
+  snprintf(name, NAME_BYTES, "%s%s", digest, ending);
 }
 
 hr_status_t jit_cache_open(const jit_cache_options_t *options, jit_cache_t **out_cache) {
@@ -100,22 +94,43 @@ static bool read_whole(int file, void *bytes, size_t size) {
   return true;
 }
 
-static bool is_plausible(const entry_header_t *header, jit_key_t key, uint64_t file_bytes) {
-  return memcmp(header->magic, magic, sizeof magic) == 0 && equal_keys(header->key, key) &&
-         header->size_bytes <= OBJECT_BYTES_MAX && file_bytes == sizeof *header + header->size_bytes;
+static bool is_plausible(const entry_header_t *header, uint64_t file_bytes) {
+  uint64_t rest = file_bytes - sizeof *header;
+  return memcmp(header->magic, magic, sizeof magic) == 0 && header->size_bytes <= OBJECT_BYTES_MAX &&
+         header->key_bytes <= rest && rest - header->key_bytes == header->size_bytes;
 }
 
-/* *out_object stays NULL if the file is damaged. */
-static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes, hr_buffer_t **out_object) {
+typedef enum entry_state { ENTRY_GOOD, ENTRY_DAMAGED, ENTRY_OF_ANOTHER_KEY } entry_state_t;
+
+/* Is the key that comes next in the file this one? */
+static bool has_key(int file, const entry_header_t *header, jit_key_t key) {
+  char part[1024];
+  if (header->key_bytes != key.size) return false;
+  for (size_t at = 0, size; at < key.size; at += size) {
+    size = key.size - at < sizeof part ? key.size - at : sizeof part;
+    if (!read_whole(file, part, size) || memcmp(part, key.data + at, size) != 0) return false;
+  }
+  return true;
+}
+
+/* *out_object stays NULL unless the entry is good. */
+static hr_status_t read_entry(int file, jit_key_t key, uint64_t file_bytes, entry_state_t *out_state,
+                              hr_buffer_t **out_object) {
   entry_header_t header;
   hr_buffer_t *object;
-  if (!read_whole(file, &header, sizeof header) || !is_plausible(&header, key, file_bytes)) return NULL;
+  *out_state = ENTRY_DAMAGED;
+  if (!read_whole(file, &header, sizeof header) || !is_plausible(&header, file_bytes)) return NULL;
+  *out_state = ENTRY_OF_ANOTHER_KEY;
+  if (!has_key(file, &header, key)) return NULL;
+  *out_state = ENTRY_DAMAGED;
   HR_TRY(hr_buffer_create(header.size_bytes, &object));
   if (read_whole(file, hr_buffer_data(object), header.size_bytes) &&
-      equal_keys(checksum(hr_buffer_data(object), header.size_bytes), header.checksum))
+      hr_digest_equal(hr_digest_of(hr_buffer_data(object), header.size_bytes), header.checksum)) {
+    *out_state = ENTRY_GOOD;
     *out_object = object;
-  else
+  } else {
     hr_buffer_release(object);
+  }
   return NULL;
 }
 
@@ -125,17 +140,18 @@ static void note_use(int file, const struct stat *info) {
 
 static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit_key_t key, hr_buffer_t **out_object) {
   struct stat info;
+  entry_state_t state;
   if (fstat(file, &info) || !S_ISREG(info.st_mode) || !cache_is_private(&info)) {
     hr_log(HR_LOG_JIT, HR_LOG_WARN, "%s/%s is not used: it belongs to another user, or others may write to it",
            cache->path, name);
     return NULL;
   }
-  HR_TRY(read_entry(file, key, (uint64_t)info.st_size, out_object));
-  if (*out_object) {
+  HR_TRY(read_entry(file, key, (uint64_t)info.st_size, &state, out_object));
+  if (state == ENTRY_GOOD) {
     cache->counts.found++;
     note_use(file, &info);
-    return NULL;
   }
+  if (state != ENTRY_DAMAGED) return NULL; /* one of another key is replaced when this key's is stored */
   cache->counts.damaged++;
   hr_log(HR_LOG_JIT, HR_LOG_INFO, "%s/%s is damaged and will be made again", cache->path, name);
   unlinkat(cache->folder, name, 0);
@@ -143,7 +159,7 @@ static hr_status_t look_into(jit_cache_t *cache, int file, const char *name, jit
 }
 
 static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_object) {
-  char name[48];
+  char name[NAME_BYTES];
   name_entry(key, ".o", name);
   int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return NULL;
@@ -155,11 +171,17 @@ static hr_status_t look_up(jit_cache_t *cache, jit_key_t key, hr_buffer_t **out_
 /* --- waiting for others ---------------------------------------------------------------------------------------- */
 
 /* Those who lack the same entries meet at a lock of this name, and hold no other, so that nobody waits in a circle. */
-static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects, char name[48]) {
-  jit_key_state_t state = {{3, 4}};
-  for (int i = 0; i < count; i++)
-    if (!objects[i]) jit_key_add(&state, &keys[i], sizeof keys[i]);
-  name_entry(jit_key_end(&state), ".lock", name);
+static void name_lock(const jit_key_t *keys, int count, hr_buffer_t *const *objects, char name[NAME_BYTES]) {
+  hr_digest_state_t state;
+  char digest[HR_DIGEST_TEXT];
+  hr_digest_start(&state);
+  for (int i = 0; i < count; i++) {
+    if (objects[i]) continue;
+    hr_digest_t one = hr_digest_of(keys[i].data, keys[i].size);
+    hr_digest_add(&state, &one, sizeof one);
+  }
+  hr_digest_text(hr_digest_end(&state), digest);
+  snprintf(name, NAME_BYTES, "%s.lock", digest);
 }
 
 static void sleep_ms(uint32_t ms) {
@@ -242,14 +264,15 @@ static bool write_whole(int file, const void *bytes, size_t size) {
 
 /* What a crash of the machine may leave of a file after its rename, the checksum finds. */
 static bool write_entry(int file, jit_key_t key, const void *bytes, size_t size) {
-  entry_header_t header = {.key = key, .size_bytes = size, .checksum = checksum(bytes, size)};
+  entry_header_t header = {.key_bytes = key.size, .size_bytes = size, .checksum = hr_digest_of(bytes, size)};
   memcpy(header.magic, magic, sizeof magic);
-  bool done = write_whole(file, &header, sizeof header) && write_whole(file, bytes, size);
+  bool done = write_whole(file, &header, sizeof header) && write_whole(file, key.data, key.size) &&
+              write_whole(file, bytes, size);
   return !close(file) && done;
 }
 
 void jit_cache_store(jit_cache_t *cache, jit_key_t key, const void *bytes, size_t size_bytes) {
-  char name[48], temporary[48], ending[16];
+  char name[NAME_BYTES], temporary[NAME_BYTES], ending[16];
   if (!cache || size_bytes > OBJECT_BYTES_MAX || size_bytes > cache->limit_bytes) return;
   snprintf(ending, sizeof ending, ".%x", (unsigned)getpid());
   name_entry(key, ".o", name);

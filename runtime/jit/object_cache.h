@@ -3,7 +3,7 @@
  * Folder:   `--cache DIR`, else HLORUN_CACHE, else $XDG_CACHE_HOME/hlorun, else ~/.cache/hlorun; "none": no cache. It
  *           must belong to this user and be writable by nobody else; else there is no cache, and a warning in the
  *           log. The same goes for each file.
- * Entries:  one file each, named by its key, ending in a checksum; written under a temporary name and renamed, so that
+ * Entries:  one file each, named by a digest of its key, with the key itself and a checksum; written under a temporary name and renamed, so that
  *           half a file is never read; a damaged one is removed and compiled again.
  * Bound:    the files together hold at most `limit_bytes`; those whose last use is longest ago go first.
  * Ranks:    of several processes that want the same missing entry one compiles while the others wait for it.
@@ -12,21 +12,23 @@
 #define JIT_OBJECT_CACHE_H
 
 #include "base/buffer.h"
+#include "base/digest.h"
+#include "base/text.h"
 
-/* 128 bits that name an entry. */
-typedef struct jit_key {
-  uint64_t high, low;
-} jit_key_t;
+/* Everything that decides the code of an entry, as bytes. Keys are compared whole: a digest of them only names files. */
+typedef hr_str_t jit_key_t;
 
-/* Hashes everything that decides the code: jit_key_start, then jit_key_add for each piece (where one ends and the next
- * begins counts), then jit_key_end. The host as jit_target_t has it and this build of hlorun are in it from the
- * start. */
+/* A key under construction: jit_key_start, then jit_key_add for each piece (where one ends and the next begins counts),
+ * then jit_key_end, always. The host as jit_target_t has it and this build of hlorun are in it from the start. */
 typedef struct jit_key_state {
-  uint64_t lanes[2];
+  hr_text_t bytes;
 } jit_key_state_t;
 void jit_key_start(jit_key_state_t *state, const char *host);
 void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes);
-jit_key_t jit_key_end(const jit_key_state_t *state);
+/* The key, in `arena`. Errors: NO_MEMORY. */
+hr_status_t jit_key_end(jit_key_state_t *state, hr_arena_t *arena, jit_key_t *out_key);
+/* What its files are called. */
+void jit_key_name(jit_key_t key, char name[HR_DIGEST_TEXT]);
 
 typedef struct jit_cache jit_cache_t;
 

@@ -144,9 +144,10 @@ static void add_refs(jit_key_state_t *state, const jit_region_t *region, const f
 }
 
 static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
+  add_words(state, plan->call_count, plan->copy_count, 0);
   for (int c = 0; c < plan->call_count; c++) {
     const jit_call_t *call = &plan->calls[c];
-    jit_key_add(state, &call->kernel->key, sizeof call->kernel->key);
+    jit_key_add(state, call->kernel->key.data, call->kernel->key.size);
     jit_key_add(state, call->in, (size_t)call->kernel->buffer_count * sizeof *call->in);
     jit_key_add(state, call->out, (size_t)call->kernel->root_count * sizeof *call->out);
     add_words(state, (int64_t)call->shared_at, (int64_t)call->own_at, call->kernel->phase_count);
@@ -159,6 +160,7 @@ static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) 
   const flat_step_t *step = region_step(region, s);
   add_words(state, step->kind, s, step->end);
   add_words(state, step->turns, (int64_t)step->copy_bytes, step->start_count);
+  add_words(state, step->in_count, step->out_count, region->is_written_out[s - region->step]);
   for (int i = 0; i < step->start_count; i++) add_words(state, step->starts[i], 0, 0);
   add_refs(state, region, step->in, step->in_count);
   add_refs(state, region, step->out, step->out_count);
@@ -167,16 +169,17 @@ static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) 
   if (region->is_written_out[s - region->step]) add_calls(state, step->plan);
 }
 
-static jit_key_t key_of(const jit_region_t *region) {
+static hr_status_t make_key(const jit_region_t *region, hr_arena_t *arena, jit_key_t *out_key) {
   jit_key_state_t state;
   jit_key_start(&state, jit_target_host()->host);
+  add_words(&state, region->buffer_count, region->step, region->end);
   for (int b = 0; b < region->buffer_count; b++) {
     const flat_buffer_t *buffer = &region->flat->buffers[region->buffers[b].buffer];
     add_words(&state, region->buffers[b].is_register, buffer->start < region->step, (int64_t)buffer->size_bytes);
     add_words(&state, buffer->start, buffer->end, 0);
   }
   for (int s = region->step; s < region->end; s++) add_step(&state, region, s);
-  return jit_key_end(&state);
+  return jit_key_end(&state, arena, out_key);
 }
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
@@ -203,7 +206,7 @@ static hr_status_t new_region(jit_t *jit, const flat_plan_t *flat, int step, jit
   *kernel->region = (jit_region_t){.flat = flat, .step = step, .end = flat->steps[step].end, .loop = flat->steps[step]};
   kernel->target = jit_target_host(), kernel->uses = 1, kernel->phase_count = 1;
   HR_TRY(look(kernel->region, &kernel->arena));
-  kernel->key = key_of(kernel->region);
+  HR_TRY(make_key(kernel->region, &jit->arena, &kernel->key));
   take_kernels(kernel->region, kernel);
   jit->counts.requests++;
   *out_kernel = kernel;

@@ -17,8 +17,10 @@
 #include "unit.h"
 
 static char folder[64];
+static hr_arena_t keys; /* of a test: make_folder begins it, remove_folder ends it */
 
 static void make_folder(void) {
+  hr_arena_init(&keys);
   strcpy(folder, "/tmp/hlorun-cache-XXXXXX");
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
 }
@@ -44,6 +46,7 @@ static void remove_file(const char *path) { CU_ASSERT_EQUAL(unlink(path), 0); }
 static void remove_folder(void) {
   each_file(remove_file);
   CU_ASSERT_EQUAL(rmdir(folder), 0);
+  hr_arena_deinit(&keys);
 }
 
 static jit_cache_t *open_cache(uint64_t limit_bytes) {
@@ -52,11 +55,17 @@ static jit_cache_t *open_cache(uint64_t limit_bytes) {
   return cache;
 }
 
+static jit_key_t end_key(jit_key_state_t *state) {
+  jit_key_t key = {0};
+  CHECK_OK(jit_key_end(state, &keys, &key));
+  return key;
+}
+
 static jit_key_t key_of(int number) {
   jit_key_state_t state;
   jit_key_start(&state, "host");
   jit_key_add(&state, &number, sizeof number);
-  return jit_key_end(&state);
+  return end_key(&state);
 }
 
 static void store(jit_cache_t *cache, int number, const char *text) {
@@ -75,20 +84,45 @@ static bool finds(jit_cache_t *cache, int number, const char *text) {
 }
 
 static void test_keys(void) {
-  jit_key_state_t a, b;
+  jit_key_state_t a, b, c;
+  char names[2][HR_DIGEST_TEXT];
+  hr_arena_init(&keys);
   jit_key_start(&a, "host");
   jit_key_start(&b, "host");
+  jit_key_start(&c, "other host");
   jit_key_add(&a, "ab", 2);
   jit_key_add(&a, "c", 1);
   jit_key_add(&b, "a", 1);
   jit_key_add(&b, "bc", 2);
-  CU_ASSERT_NOT_EQUAL(jit_key_end(&a).high, jit_key_end(&b).high);
-  CU_ASSERT_NOT_EQUAL(jit_key_end(&a).low, jit_key_end(&b).low);
-  jit_key_start(&b, "other host");
-  jit_key_add(&b, "ab", 2);
-  jit_key_add(&b, "c", 1);
-  CU_ASSERT_NOT_EQUAL(jit_key_end(&a).high, jit_key_end(&b).high);
-  CU_ASSERT_EQUAL(key_of(7).low, key_of(7).low);
+  jit_key_add(&c, "ab", 2);
+  jit_key_add(&c, "c", 1);
+  jit_key_t first = end_key(&a), second = end_key(&b), third = end_key(&c);
+  CU_ASSERT_FALSE(hr_str_equal(first, second));
+  CU_ASSERT_FALSE(hr_str_equal(first, third));
+  CU_ASSERT_TRUE(hr_str_equal(key_of(7), key_of(7)));
+  jit_key_name(first, names[0]);
+  jit_key_name(second, names[1]);
+  CU_ASSERT_STRING_NOT_EQUAL(names[0], names[1]);
+  hr_arena_deinit(&keys);
+}
+
+/* Names are digests; should two keys ever have one name, neither gets the other's code. */
+static void test_names_are_no_keys(void) {
+  char name[HR_DIGEST_TEXT], from[256], to[256];
+  make_folder();
+  jit_cache_t *cache = open_cache(0);
+  store(cache, 1, "one");
+  jit_key_name(key_of(1), name);
+  snprintf(from, sizeof from, "%s/%s.o", folder, name);
+  jit_key_name(key_of(2), name);
+  snprintf(to, sizeof to, "%s/%s.o", folder, name);
+  CU_ASSERT_EQUAL(rename(from, to), 0);
+  CU_ASSERT_TRUE(finds(cache, 2, NULL));
+  CU_ASSERT_EQUAL(jit_cache_counts(cache).damaged, 0);
+  store(cache, 2, "two");
+  CU_ASSERT_TRUE(finds(cache, 2, "two"));
+  jit_cache_close(cache);
+  remove_folder();
 }
 
 static void test_stored_comes_back(void) {
@@ -169,7 +203,6 @@ static void test_folders_of_others_are_not_used(void) {
     CU_ASSERT_EQUAL(chown(folder, 12345, 12345), 0);
     CU_ASSERT_PTR_NULL(open_cache(0));
   }
-  remove_folder();
   jit_cache_t *cache = NULL;
   CHECK_OK(jit_cache_open(&(jit_cache_options_t){.folder = "none"}, &cache));
   CU_ASSERT_PTR_NULL(cache);
@@ -177,6 +210,7 @@ static void test_folders_of_others_are_not_used(void) {
   CU_ASSERT_PTR_NULL(cache);
   CU_ASSERT_TRUE(finds(NULL, 1, NULL));
   store(NULL, 1, "nowhere");
+  remove_folder();
 }
 
 static void test_default_folder(void) {
@@ -208,13 +242,13 @@ static void add_size(const char *path) {
 static void test_bound(void) {
   static char object[1000];
   make_folder();
-  jit_cache_t *cache = open_cache(20000);
+  jit_cache_t *cache = open_cache(26000);
   for (int i = 0; i < 15; i++) {
     jit_cache_store(cache, key_of(i), object, sizeof object);
     char path[256];
-    jit_key_t key = key_of(i);
-    snprintf(path, sizeof path, "%s/%016llx%016llx.o", folder, (unsigned long long)key.high,
-             (unsigned long long)key.low);
+    char name[HR_DIGEST_TEXT];
+    jit_key_name(key_of(i), name);
+    snprintf(path, sizeof path, "%s/%s.o", folder, name);
     struct timespec past[2] = {{.tv_sec = time(NULL) - 100000 + 60 * i}, {.tv_sec = time(NULL) - 100000 + 60 * i}};
     CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, past, 0), 0);
   }
@@ -223,7 +257,7 @@ static void test_bound(void) {
   jit_cache_release(cache);
   folder_bytes = 0;
   each_file(add_size);
-  CU_ASSERT_TRUE(folder_bytes <= 20000 && folder_bytes > 15000);
+  CU_ASSERT_TRUE(folder_bytes <= 26000 && folder_bytes > 19000);
   CU_ASSERT_TRUE(jit_cache_counts(cache).removed > 0);
   CU_ASSERT_FALSE(finds(cache, 0, NULL));
   CU_ASSERT_TRUE(finds(cache, 1, NULL));
@@ -299,6 +333,7 @@ static void test_full_disk(void) {
 
 CU_TestInfo suite_object_cache[] = {
     {"keys", test_keys},
+    {"names are no keys", test_names_are_no_keys},
     {"stored comes back", test_stored_comes_back},
     {"damaged entries are not used", test_damaged_entries_are_not_used},
     {"folders of others are not used", test_folders_of_others_are_not_used},
