@@ -5,7 +5,9 @@
  *   hlorun_buffer_t *buffer;     an array (or token) that programs take and give; refcounted
  *   hlorun_execution_t *run;     one asynchronous execution, to be awaited
  *
- * Every function that can fail returns NULL on success, else a status that the caller releases.
+ * Every function that can fail returns NULL on success, else a status that the caller releases. Arguments that cannot be
+ * meant (NULL, negative, out of range) are USAGE; functions without a status give 0, NULL, false or rank -1 for them.
+ * Objects that were released are not recognised.
  * All objects are refcounted or destroyed by their _release; all releases accept NULL. Functions are safe to call from
  * any thread unless they say otherwise; executions of one client run one after the other, in the order of the calls,
  * which must be the same in all processes of the grid. */
@@ -73,8 +75,8 @@ hlorun_status_t hlorun_clients_create_local(const hlorun_client_options_t *optio
 void hlorun_client_release(hlorun_client_t *client, int exit_code);
 int hlorun_client_rank(const hlorun_client_t *client);
 int hlorun_client_world_size(const hlorun_client_t *client);
-/* Makes executions under way, when the step that they are in ends, and all that start later fail with CANCELLED and this
- * reason (NULL: none is given), and so do waits for other processes. Further calls change nothing until
+/* Makes executions under way, when the step that they are in ends, and all that start later fail with
+ * CANCELLED and this reason, and so do waits for other processes. Further calls change nothing until
  * hlorun_client_resume(). Safe from signal-handling threads. */
 void hlorun_client_cancel(hlorun_client_t *client, const char *reason);
 /* Ends a cancellation: waits until executions that were asked for before are over; those asked for later run. Programs
@@ -167,7 +169,8 @@ void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_
 typedef void (*hlorun_custom_call_fn)(void *out, void **in);
 /* For programs that are loaded afterwards. The names that XLA and JAX use themselves cannot be taken. */
 hlorun_status_t hlorun_register_custom_call(const char *target, hlorun_custom_call_fn fn);
-/* Opens a shared library: its functions can be called by their names, and those that its
+/* Opens a shared library: functions that it defines and exports itself can be called by their names (none of
+ * the libraries that it needs), and those that its
  * `void hlorun_plugin_init(hlorun_status_t (*register_)(const char *, hlorun_custom_call_fn))` registers, by these. */
 hlorun_status_t hlorun_plugin_open(const char *path);
 
@@ -175,7 +178,8 @@ hlorun_status_t hlorun_plugin_open(const char *path);
 typedef void (*hlorun_release_fn)(void *context, void *data, size_t size_bytes);
 /* An array over the caller's bytes: dense, row-major, one element after the other; types below a byte take one byte an
  * element. dtype: "f32", "bf16", ... With `release` the bytes are borrowed until it is called (zero copy), without it
- * they are copied now. */
+ * they are copied now. Errors: USAGE for a rank, a size or an address that no array has; NO_MEMORY for sizes that no
+ * memory has. `release` is not called then. */
 hlorun_status_t hlorun_buffer_create(const char *dtype, int rank, const int64_t *dims, void *data,
                                      hlorun_release_fn release, void *context, hlorun_buffer_t **out_buffer);
 /* Moves an array to memory that other processes of this machine reach, where there is such memory and the array is not

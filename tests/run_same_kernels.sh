@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Equal programs on equal inputs give equal bits in every process: kernels are chosen by the program, the processor, the
-# libraries and the number of threads, never by the time that something took. Convolutions that are left to oneDNN, where
-# there are several ways, run in fresh processes with empty caches, several at a time so that times differ; which way was
-# chosen is in the log.
+# Equal programs on equal inputs give equal bits in every process: kernels are chosen by the program, the
+# processor, the libraries and the number of threads, never by the time that something took. Convolutions
+# that are left to oneDNN, where there are several ways, run in fresh processes with empty caches, several
+# at a time so that times differ; which way was chosen is in the log.
 set -u
 . "$(dirname "$0")/common.sh"
 cd "$work" || exit 99

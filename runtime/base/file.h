@@ -1,8 +1,8 @@
 /* Writing files so that a reader never sees half of one, after a crash of the machine neither: into a temporary file in
  * the target's folder, of a name that cannot be guessed and that was not there, which is brought to the disk and takes
- * the target's place when all is written. A symbolic link of this user or of root leads to the target, as it does for
- * the shell's > ; one of another user, who could choose the file that is overwritten, is replaced itself. Permissions of
- * a file that is replaced are kept.
+ * the target's place when all is written. A symbolic link of this user or of root leads to the target,
+ * as it does for the shell's > ; one of another user, who could choose the file that is overwritten,
+ * is replaced itself. Permissions of a file that is replaced are kept.
  * Targets that are no regular files (pipes, devices) are written directly; "-", /dev/stdout, /dev/fd/N and the like are
  * the descriptors that are open.
  * Errors: UNAVAILABLE with the path and the system's reason.

@@ -8,8 +8,8 @@
 
 void cli_stats_deinit(cli_stats_t *stats) { cli_times_deinit(&stats->executions); }
 
-/* Largest memory of this process since it began to run this executable. getrusage() counts what the process that started
- * it had: Linux keeps ru_maxrss over exec. */
+/* Largest memory of this process since it began to run this executable. getrusage() counts what the
+ * process that started it had: Linux keeps ru_maxrss over exec. */
 static uint64_t peak_rss_bytes(void) {
   FILE *file = fopen("/proc/self/status", "re");
   char line[256];

@@ -15,7 +15,7 @@
 #include "jit/cache_folder.h"
 
 #define LIMIT_BYTES ((uint64_t)512 << 20)
-#define WAIT_MS 30000
+#define WAIT_MS 5000 /* compiling takes less; a process that was stopped may hold a lock for ever */
 #define OBJECT_BYTES_MAX ((uint64_t)1 << 30)
 #define NAME_BYTES 48
 #define TOUCH_SECONDS 600 /* uses within this time count as one, to save writing them down */
@@ -194,7 +194,12 @@ static void take_lock(jit_cache_t *cache) {
   if (cache->lock < 0) return;
   bool waited = false;
   for (uint32_t left = cache->wait_ms, pause = 1; flock(cache->lock, LOCK_EX | LOCK_NB); waited = true) {
-    if (errno != EWOULDBLOCK || !left) break;
+    if (errno != EWOULDBLOCK) break;
+    if (!left) {
+      hr_log(HR_LOG_JIT, HR_LOG_WARN, "another process has held %s for %u s: its code is compiled here, too",
+             cache->lock_name, cache->wait_ms / 1000);
+      break;
+    }
     pause = pause > left ? left : pause;
     sleep_ms(pause);
     left -= pause;
