@@ -30,7 +30,7 @@ static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_fo
   read_zip_writer_t *writer;
   hr_buffer_t *written;
   cli_rank_file(name, checkpoint->rank);
-  HR_TRY(cli_folder_create(folder, name, &file));
+  HR_TRY(cli_folder_create(folder, name, true, &file));
   HR_TRY(read_zip_begin(file, &writer));
   HR_TRY(read_zip_finish(writer, add_arrays(checkpoint, writer, &sum->values_hash)));
   HR_TRY(cli_folder_map(folder, name, &written));
@@ -48,7 +48,7 @@ static hr_status_t write_own(const cli_checkpoint_t *checkpoint, const cli_folde
   int size = snprintf(text, sizeof text, "%" PRIu64 " %" PRIx64 " %" PRIx64 " %s %s\n", sum.size_bytes, sum.hash,
                       sum.values_hash, sum.program.sha256, sum.program.name);
   sum_file(name, checkpoint->rank);
-  return cli_folder_write(folder, name, text, (size_t)size);
+  return cli_folder_write(folder, name, false, text, (size_t)size); /* read once, and removed */
 }
 
 /* --- and rank 0's makes a checkpoint of all parts --- */

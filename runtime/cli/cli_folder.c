@@ -133,13 +133,15 @@ hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buff
   return st;
 }
 
-hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, hr_file_writer_t **out_writer) {
-  return hr_file_create_in(folder->fd, folder->path, name, out_writer);
+hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, bool lasting,
+                              hr_file_writer_t **out_writer) {
+  return hr_file_create_in(folder->fd, folder->path, name, lasting, out_writer);
 }
 
-hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, const void *bytes, size_t size_bytes) {
+hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, bool lasting, const void *bytes,
+                             size_t size_bytes) {
   hr_file_writer_t *writer;
-  HR_TRY(cli_folder_create(folder, name, &writer));
+  HR_TRY(cli_folder_create(folder, name, lasting, &writer));
   return hr_file_finish(writer, hr_file_write(writer, bytes, size_bytes));
 }
 

@@ -30,9 +30,12 @@ hr_status_t cli_folder_flush(const cli_folder_t *folder);
 hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const char ***out_names, int *out_count);
 bool cli_folder_has(const cli_folder_t *folder, const char *name);
 hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buffer_t **out_bytes);
-/* Writes a file, which is there only when it is whole and on the disk. */
-hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, hr_file_writer_t **out_writer);
-hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, const void *bytes, size_t size_bytes);
+/* Writes a file, which is there only when it is whole. A lasting one is on the disk then, and its name after
+ * cli_folder_flush. */
+hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, bool lasting,
+                              hr_file_writer_t **out_writer);
+hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, bool lasting, const void *bytes,
+                             size_t size_bytes);
 hr_status_t cli_folder_rename(const cli_folder_t *folder, const char *from, const char *to);
 /* Removes a file, a link, or a folder with its files; what cannot be removed stays. */
 void cli_folder_remove(const cli_folder_t *folder, const char *name);

@@ -57,7 +57,7 @@ hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t 
   hr_text_init(&text);
   print_manifest(&text, manifest);
   hr_status_t st = hr_text_finish(&text);
-  if (!st) st = cli_folder_write(folder, "manifest", text.data, text.size);
+  if (!st) st = cli_folder_write(folder, "manifest", true, text.data, text.size);
   hr_text_deinit(&text);
   return st;
 }

@@ -29,7 +29,7 @@ static void remove_folder(const char *path, cli_folder_t *folder) {
 static hr_status_t read_text(const cli_folder_t *folder, const char *text, size_t size, uint64_t step) {
   cli_manifest_t manifest;
   hr_arena_t arena;
-  CHECK_OK(cli_folder_write(folder, "manifest", text, size));
+  CHECK_OK(cli_folder_write(folder, "manifest", false, text, size));
   hr_arena_init(&arena);
   hr_status_t st = cli_manifest_read(&arena, folder, step, &manifest);
   hr_arena_deinit(&arena);
@@ -116,7 +116,7 @@ static void test_strange_files(void) {
   hr_buffer_t *bytes;
   make_folder(path, &folder);
   make_folder(outside, &elsewhere);
-  CHECK_OK(cli_folder_write(&elsewhere, "precious", "x", 1));
+  CHECK_OK(cli_folder_write(&elsewhere, "precious", false, "x", 1));
   snprintf(precious, sizeof precious, "%s/precious", outside);
   CU_ASSERT_EQUAL_FATAL(symlinkat(outside, folder.fd, "link"), 0);
   CU_ASSERT_EQUAL_FATAL(symlinkat(precious, folder.fd, "manifest"), 0);
@@ -126,7 +126,7 @@ static void test_strange_files(void) {
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "manifest", &bytes));
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "fifo", &bytes));
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "missing", &bytes));
-  CHECK_OK(cli_folder_write(&folder, "manifest", "y", 1)); /* takes the link's place */
+  CHECK_OK(cli_folder_write(&folder, "manifest", false, "y", 1)); /* takes the link's place */
   cli_folder_remove(&folder, "link");
   CU_ASSERT_FALSE(cli_folder_has(&folder, "link"));
   CHECK_OK(cli_folder_map(&elsewhere, "precious", &bytes));
@@ -143,7 +143,7 @@ static void test_moved_folder(void) {
   make_folder(path, &folder);
   snprintf(moved, sizeof moved, "%s.moved", path);
   CU_ASSERT_EQUAL_FATAL(rename(path, moved), 0);
-  CHECK_OK(cli_folder_write(&folder, "x", "1", 1));
+  CHECK_OK(cli_folder_write(&folder, "x", false, "1", 1));
   CU_ASSERT_TRUE(cli_folder_has(&folder, "x"));
   remove_folder(moved, &folder);
 }
