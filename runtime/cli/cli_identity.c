@@ -18,8 +18,10 @@ static void write_name(hr_str_t name, char *into, size_t size) {
   if (!used) snprintf(into, size, "%%");
 }
 
-/* Large constants count by their bytes, and become a number in the text, which would be several times as long. */
-static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *computation, hr_sha256_t *sha) {
+/* Large constants count by their bytes, and become a number in the text, which would be several
+ * times as long. */
+static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *computation,
+                                  hr_sha256_t *sha) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     hlo_instr_t *instr = computation->instrs.data[i];
     hlo_value_t *scalar;
