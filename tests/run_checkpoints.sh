@@ -211,6 +211,25 @@ if grep -q warning "$work/out"; then fail "the same program is no other one" "$w
 expect_exit "another program" 0 "${go[@]}" 45 --resume other.hlo
 expect_text "another program" "warning: the checkpoint of step 40 is of program train (sha256"
 expect_text "another program" "this one is other ("
+# Metadata is none of the program; the values of a large constant are.
+large() { # LAST ELEMENT, LINE
+  cat <<EOF
+HloModule large
+
+ENTRY main {
+  x = f32[2000] parameter(0)
+  many = f32[2000] constant({$(seq -s, 1999), $1}), metadata={op_name="f" source_file="train.py" source_line=$2}
+  ROOT next = f32[2000] add(x, many)
+}
+EOF
+}
+large 1 10 >large.hlo && large 1 20 >moved.hlo && large 2 10 >changed.hlo
+added=(--carry 0:0 --random-inputs --checkpoint large --every 5)
+expect_exit "a large constant" 0 "$hlorun" "${added[@]}" --steps 5 large.hlo
+expect_exit "other lines" 0 "$hlorun" "${added[@]}" --steps 6 --resume moved.hlo
+if grep -q warning "$work/out"; then fail "other lines are the same program" "$work/out"; else pass; fi
+expect_exit "another constant" 0 "$hlorun" "${added[@]}" --steps 6 --resume changed.hlo
+expect_text "another constant" "is of program large (sha256"
 expect_exit "fewer are carried" 0 "$hlorun" --steps 45 --carry 0:0 "${carry[@]:2}" --checkpoint kept --resume calm.hlo
 expect_text "fewer are carried" "has in1, which --carry does not name"
 

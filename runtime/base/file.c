@@ -22,6 +22,7 @@ struct hr_file_writer {
   char *path;         /* of the target, symbolic links resolved */
   const char *name;   /* of the target in its folder: the end of `path` */
   char temporary[32]; /* name in the folder; "": not created */
+  bool syncs_file, syncs_folder;
   uint64_t offset;
   size_t pending;     /* bytes in the buffer */
   char buffer[BUFFER_BYTES];
@@ -174,6 +175,7 @@ static hr_status_t new_writer(hr_file_writer_t **out_writer) {
   HR_TRY(hr_alloc_zeroed(sizeof(hr_file_writer_t), &memory));
   *out_writer = memory;
   (*out_writer)->fd = (*out_writer)->folder = -1;
+  (*out_writer)->syncs_file = (*out_writer)->syncs_folder = true;
   return NULL;
 }
 
@@ -203,9 +205,12 @@ static hr_status_t open_target_in(hr_file_writer_t *writer, int folder, const ch
   return create_temporary(writer);
 }
 
-hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, hr_file_writer_t **out_writer) {
+hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, bool lasting,
+                              hr_file_writer_t **out_writer) {
   hr_file_writer_t *writer;
   HR_TRY(new_writer(&writer));
+  writer->syncs_file = lasting;
+  writer->syncs_folder = false;
   return begin(writer, open_target_in(writer, folder, folder_path, name), out_writer);
 }
 
@@ -247,7 +252,7 @@ static bool synchronise(int fd) {
 
 static hr_status_t close_written(hr_file_writer_t *writer) {
   hr_status_t st = NULL;
-  if (writer->temporary[0] && !synchronise(writer->fd)) st = file_error(writer);
+  if (writer->temporary[0] && writer->syncs_file && !synchronise(writer->fd)) st = file_error(writer);
   int failed = close(writer->fd); /* network file systems report a full disk here */
   writer->fd = -1;
   return failed && !st ? file_error(writer) : st;
@@ -262,7 +267,7 @@ static hr_status_t put_in_place(hr_file_writer_t *writer) {
   if (!writer->temporary[0]) return NULL;
   if (renameat(writer->folder, writer->temporary, writer->folder, writer->name)) return file_error(writer);
   writer->temporary[0] = 0;
-  return synchronise(writer->folder) ? NULL : file_error(writer);
+  return !writer->syncs_folder || synchronise(writer->folder) ? NULL : file_error(writer);
 }
 
 hr_status_t hr_file_finish(hr_file_writer_t *writer, hr_status_t status) {

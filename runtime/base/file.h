@@ -10,6 +10,7 @@
 #ifndef HR_BASE_FILE_H
 #define HR_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -17,8 +18,10 @@
 typedef struct hr_file_writer hr_file_writer_t;
 
 hr_status_t hr_file_create(const char *path, hr_file_writer_t **out_writer);
-/* The file `name` of an open folder, whatever has become of the folder's path. `folder_path` is for messages. */
-hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, hr_file_writer_t **out_writer);
+/* The file `name` of an open folder, whatever has become of the folder's path, which is for messages. Its bytes are
+ * brought to the disk if it is `lasting`; its name is when the caller synchronises the folder. */
+hr_status_t hr_file_create_in(int folder, const char *folder_path, const char *name, bool lasting,
+                              hr_file_writer_t **out_writer);
 hr_status_t hr_file_write(hr_file_writer_t *writer, const void *bytes, size_t size_bytes);
 uint64_t hr_file_offset(const hr_file_writer_t *writer); /* bytes written so far */
 /* Puts the file in its place if `status` is NULL, else removes what was written; frees the writer. Returns `status`, or

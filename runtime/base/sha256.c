@@ -38,9 +38,10 @@ static void compress(uint32_t state[8], const unsigned char *block) {
   expand(block, words);
   memcpy(s, state, sizeof s);
   for (int t = 0; t < ROUNDS; t++) {
-    uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]), majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-    uint32_t first = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + choice + round_constants[t] +
-                     words[t];
+    uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+    uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+    uint32_t first = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + choice +
+                     round_constants[t] + words[t];
     uint32_t second = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
     memmove(s + 1, s, 7 * sizeof *s);
     s[4] += first;

@@ -13,15 +13,17 @@
 #include "base/mem.h"
 #include "cli/cli_checkpoint_parts.h"
 
-#define EVERY 100      /* steps, unless --every says so */
-#define KEEP 2         /* checkpoints, unless --keep says so */
-#define LOCK_TRIES 100 /* times 0.1 s: what is left of a run that was killed may take a moment to end */
+#define EVERY 100 /* steps, unless --every says so */
+#define KEEP 2    /* checkpoints, unless --keep says so */
+/* times 0.1 s: what is left of a run that was killed may take a moment to end */
+#define LOCK_TRIES 100
 
 /* On a worker thread. */
 static void write_behind(void *context) {
   cli_checkpoint_t *checkpoint = context;
-  checkpoint->status = hr_status_note(cli_checkpoint_write(checkpoint), "while writing the checkpoint of step %" PRIu64,
-                                      checkpoint->step);
+  checkpoint->status =
+      hr_status_note(cli_checkpoint_write(checkpoint),
+                     "while writing the checkpoint of step %" PRIu64, checkpoint->step);
 }
 
 /* --- steps --- */
@@ -45,7 +47,8 @@ hr_status_t cli_checkpoint_finish(cli_checkpoint_t *checkpoint) {
   return st;
 }
 
-hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_done, hlo_value_t *const *results) {
+hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_done,
+                                hlo_value_t *const *results) {
   if (!checkpoint || steps_done % checkpoint->every) return NULL;
   HR_TRY(cli_checkpoint_finish(checkpoint));
   HR_TRY(hlorun_program_save_state(checkpoint->from.program, &checkpoint->state));
@@ -61,28 +64,36 @@ hr_status_t cli_checkpoint_step(cli_checkpoint_t *checkpoint, uint64_t steps_don
 static hr_status_t lock_folder(cli_checkpoint_t *checkpoint) {
   const char *path = checkpoint->folder.path;
   struct stat info;
-  checkpoint->lock =
-      openat(checkpoint->folder.fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-  if (checkpoint->lock < 0) return hr_error(HR_UNAVAILABLE, "%s/lock: cannot be made: %s", path, strerror(errno));
+  checkpoint->lock = openat(checkpoint->folder.fd, "lock",
+                            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (checkpoint->lock < 0)
+    return hr_error(HR_UNAVAILABLE, "%s/lock: cannot be made: %s", path, strerror(errno));
   if (fstat(checkpoint->lock, &info) || !S_ISREG(info.st_mode))
     return hr_error(HR_UNAVAILABLE, "%s/lock is no regular file", path);
   for (int tries = 0; flock(checkpoint->lock, LOCK_EX | LOCK_NB); tries++) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
-      fprintf(stderr, "warning: %s cannot be locked (%s): no second run may use it\n", path, strerror(errno));
+      fprintf(stderr, "warning: %s cannot be locked (%s): no second run may use it\n", path,
+              strerror(errno));
       return NULL;
     }
-    if (tries == LOCK_TRIES) return hr_error(HR_UNAVAILABLE, "another run writes its checkpoints to %s", path);
+    if (tries == LOCK_TRIES)
+      return hr_error(HR_UNAVAILABLE, "another run writes its checkpoints to %s", path);
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
   }
   return NULL;
 }
 
-static bool has_prefix(const char *name, const char *prefix) { return !strncmp(name, prefix, strlen(prefix)); }
+static bool has_prefix(const char *name, const char *prefix) {
+  return !strncmp(name, prefix, strlen(prefix));
+}
 
-bool cli_checkpoint_is_aside(const char *name) { return has_prefix(name, CLI_TORN) || has_prefix(name, CLI_REPLACED); }
+bool cli_checkpoint_is_aside(const char *name) {
+  return has_prefix(name, CLI_TORN) || has_prefix(name, CLI_REPLACED);
+}
 
 /* Neither goes on with another training than the caller means, nor takes it away. */
-static hr_status_t check_empty(const cli_checkpoint_t *checkpoint, const char *const *names, int count) {
+static hr_status_t check_empty(const cli_checkpoint_t *checkpoint, const char *const *names,
+                               int count) {
   const char *newest = NULL;
   uint64_t step, newest_step = 0;
   for (int i = 0; i < count; i++) {
@@ -92,8 +103,11 @@ static hr_status_t check_empty(const cli_checkpoint_t *checkpoint, const char *c
     if (is_step) newest_step = step;
   }
   if (!newest) return NULL;
-  return hr_error(HR_USAGE, "%s has checkpoints, such as %s: go on after the newest with --resume, or begin anew with "
-                  "--overwrite, which removes them once there is a new one", checkpoint->folder.path, newest);
+  return hr_error(
+      HR_USAGE,
+      "%s has checkpoints, such as %s: go on after the newest with --resume, or begin anew with "
+      "--overwrite, which removes them once there is a new one",
+      checkpoint->folder.path, newest);
 }
 
 /* What a run that was killed has left half written, or half removed. */
@@ -105,7 +119,8 @@ static void remove_halves(const cli_checkpoint_t *checkpoint, const char *const 
 
 static hr_status_t clean_folder(const cli_checkpoint_t *checkpoint) {
   const hr_options_t *options = checkpoint->from.options;
-  bool anew = !hr_option_is_given(options, HR_OPTION_RESUME) && !hr_option_is_given(options, HR_OPTION_OVERWRITE);
+  bool anew = !hr_option_is_given(options, HR_OPTION_RESUME) &&
+              !hr_option_is_given(options, HR_OPTION_OVERWRITE);
   const char **names;
   int count;
   hr_arena_t arena;
@@ -134,7 +149,8 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
   void *values;
   HR_TRY(check_usage(&checkpoint->from));
   HR_TRY(cli_identity_of(checkpoint->from.program_path, &checkpoint->program));
-  HR_TRY(cli_folder_open(hr_option_text(checkpoint->from.options, HR_OPTION_CHECKPOINT), &checkpoint->folder));
+  HR_TRY(cli_folder_open(hr_option_text(checkpoint->from.options, HR_OPTION_CHECKPOINT),
+                         &checkpoint->folder));
   if (checkpoint->rank == 0) HR_TRY(lock_folder(checkpoint));
   if (checkpoint->rank == 0) HR_TRY(clean_folder(checkpoint));
   HR_TRY(hr_alloc_zeroed(checkpoint->from.carry->count * sizeof(hlo_value_t *), &values));
@@ -144,7 +160,8 @@ static hr_status_t set_up(cli_checkpoint_t *checkpoint) {
 
 /* Options that say nothing without --checkpoint. */
 static hr_status_t check_unused(const hr_options_t *options) {
-  static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_OVERWRITE, HR_OPTION_EVERY, HR_OPTION_KEEP};
+  static const hr_option_id_t ids[] = {HR_OPTION_RESUME, HR_OPTION_OVERWRITE, HR_OPTION_EVERY,
+                                       HR_OPTION_KEEP};
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     if (hr_option_is_given(options, ids[i]))
       return hr_error(HR_USAGE, "--%s is about checkpoints: say with --checkpoint where they are",
@@ -152,9 +169,11 @@ static hr_status_t check_unused(const hr_options_t *options) {
   return NULL;
 }
 
-hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options, cli_checkpoint_t **out_checkpoint) {
+hr_status_t cli_checkpoint_create(const cli_checkpoint_options_t *options,
+                                  cli_checkpoint_t **out_checkpoint) {
   *out_checkpoint = NULL;
-  if (!hr_option_is_given(options->options, HR_OPTION_CHECKPOINT)) return check_unused(options->options);
+  if (!hr_option_is_given(options->options, HR_OPTION_CHECKPOINT))
+    return check_unused(options->options);
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(cli_checkpoint_t), &memory));
   cli_checkpoint_t *checkpoint = memory;

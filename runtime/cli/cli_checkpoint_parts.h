@@ -5,9 +5,10 @@
  *   writing-000000000300-RUN  one that is being written
  *   gone-...                  one that is being removed
  *   torn-step-...             one that is not whole, or was not used for another reason
- *   replaced-step-...         one of an earlier training, of the step of a new one, until it is removed
+ *   replaced-step-...         one of an earlier training, of a new one's step, until it is removed
  *
- * The first three are all that an orderly run leaves; halves (writing-, gone-) are removed when a run starts. */
+ * The first three are all that an orderly run leaves; halves (writing-, gone-) are removed when a
+ * run starts. */
 #ifndef CLI_CHECKPOINT_PARTS_H
 #define CLI_CHECKPOINT_PARTS_H
 
@@ -33,10 +34,10 @@ struct cli_checkpoint {
   uint64_t every, keep;
   int rank, world, num_replicas, num_partitions;
   cli_identity_t program;
-  int lock;         /* rank 0's: the folder is this run's; -1: none */
-  uint64_t run;     /* a number that no other run has */
+  int lock;     /* rank 0's: the folder is this run's; -1: none */
+  uint64_t run; /* a number that no other run has */
   tp_loop_t *loop;
-  tp_work_t *work;  /* the writing under way */
+  tp_work_t *work; /* the writing under way */
   atomic_bool stop;
   /* Rank 0's: what is in the folder. Its worker's while it writes. */
   uint64_t began;          /* cli_manifest_t.began */
@@ -49,13 +50,14 @@ struct cli_checkpoint {
   hr_status_t status;
 };
 
-/* Can the checkpoint not be used, whatever this process tries? Else the failure is of this process. */
+/* Can the checkpoint not be used, whatever this process tries? Else the failure is of this process.
+ */
 bool cli_checkpoint_is_damage(hr_status_t status);
 bool cli_checkpoint_is_aside(const char *name); /* torn- or replaced- */
-typedef char cli_name_t[256]; /* of something in the folder */
+typedef char cli_name_t[256];                   /* of something in the folder */
 /* Renames what is in the folder to `prefix` and its name, and a number if that is taken. */
-hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name, const char *prefix,
-                                     cli_name_t out_aside);
+hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
+                                     const char *prefix, cli_name_t out_aside);
 /* The same to torn-, and says so. `why` is released; NULL: said before. */
 void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why);
 

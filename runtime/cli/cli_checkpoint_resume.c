@@ -1,5 +1,6 @@
-/* How a run goes on from a checkpoint: all processes look for the newest one that is whole for all of them. Rank 0 lists
- * what is there; each process compares its share of the files, and those it will read, with the manifest. */
+/* How a run goes on from a checkpoint: all processes look for the newest one that is whole for all
+ * of them. Rank 0 lists what is there; each process compares its share of the files, and those it
+ * will read, with the manifest. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +25,21 @@ typedef struct resume {
   hr_buffer_t *bytes;      /* of the file in it that this process reads */
 } resume_t;
 
-static hlorun_client_t *client_of(const resume_t *resume) { return resume->checkpoint->from.client; }
+static hlorun_client_t *client_of(const resume_t *resume) {
+  return resume->checkpoint->from.client;
+}
 
 /* Rank 0 tells the others. */
 static hr_status_t share(const cli_checkpoint_t *checkpoint, uint64_t *value) {
   hlorun_client_t *client = checkpoint->from.client;
   if (checkpoint->rank) return hlorun_client_recv(client, 0, value, sizeof *value);
-  for (int r = 1; r < checkpoint->world; r++) HR_TRY(hlorun_client_send(client, r, value, sizeof *value));
+  for (int r = 1; r < checkpoint->world; r++)
+    HR_TRY(hlorun_client_send(client, r, value, sizeof *value));
   return NULL;
 }
 
-/* A failure that has been agreed upon is said here: the next who agrees may take another process's word. */
+/* A failure that has been agreed upon is said here: the next who agrees may take another process's
+ * word. */
 static hr_status_t say(hr_status_t status) {
   bool said = !status || cli_is_reported(status) || hr_status_code(status) == HR_CANCELLED;
   return said ? status : cli_report_now(status);
@@ -55,7 +60,8 @@ static int oldest_first(const void *a, const void *b) {
 static void warn(const resume_t *resume, uint64_t step, hr_status_t why) {
   char name[CLI_STEP_NAME];
   cli_step_name(name, step);
-  fprintf(stderr, "warning: %s/%s is not used: %s\n", resume->checkpoint->folder.path, name, hr_status_message(why));
+  fprintf(stderr, "warning: %s/%s is not used: %s\n", resume->checkpoint->folder.path, name,
+          hr_status_message(why));
 }
 
 static hr_status_t read_manifest(const resume_t *resume, uint64_t step, cli_manifest_t *manifest) {
@@ -90,25 +96,30 @@ static hr_status_t list_candidates(resume_t *resume) {
     if (cli_step_parse(names[i], &step)) HR_TRY(add_candidate(resume, step));
     resume->aside += cli_checkpoint_is_aside(names[i]);
   }
-  if (resume->count) qsort(resume->candidates, (size_t)resume->count, sizeof *resume->candidates, oldest_first);
+  if (resume->count)
+    qsort(resume->candidates, (size_t)resume->count, sizeof *resume->candidates, oldest_first);
   return NULL;
 }
 
 /* --- which of them is whole --- */
 
 /* The rank of the old grid whose values this process takes. */
-static hr_status_t find_old_rank(const cli_checkpoint_t *checkpoint, const cli_manifest_t *manifest, int *out_rank) {
+static hr_status_t find_old_rank(const cli_checkpoint_t *checkpoint, const cli_manifest_t *manifest,
+                                 int *out_rank) {
   int partitions = checkpoint->num_partitions, replica = checkpoint->rank / partitions;
   int partition = checkpoint->rank % partitions;
   if (manifest->num_partitions != partitions)
-    return hr_error(HR_USAGE, "the checkpoint is of %d partitions, the program has %d", manifest->num_partitions,
-                    partitions);
+    return hr_error(HR_USAGE, "the checkpoint is of %d partitions, the program has %d",
+                    manifest->num_partitions, partitions);
   bool same = true;
   for (int r = 1; r < manifest->num_replicas; r++)
-    same = same && manifest->sums[r * partitions + partition].values_hash == manifest->sums[partition].values_hash;
+    same = same && manifest->sums[r * partitions + partition].values_hash ==
+                       manifest->sums[partition].values_hash;
   if (manifest->num_replicas != checkpoint->num_replicas && !same)
-    return hr_error(HR_USAGE, "the replicas of the checkpoint hold different values: go on with %d of them, not %d",
-                    manifest->num_replicas, checkpoint->num_replicas);
+    return hr_error(
+        HR_USAGE,
+        "the replicas of the checkpoint hold different values: go on with %d of them, not %d",
+        manifest->num_replicas, checkpoint->num_replicas);
   *out_rank = replica % manifest->num_replicas * partitions + partition;
   return NULL;
 }
@@ -125,7 +136,8 @@ static hr_status_t check_share(resume_t *resume, uint64_t step) {
   char name[CLI_STEP_NAME];
   cli_folder_t folder;
   HR_TRY(read_manifest(resume, step, &resume->manifest));
-  int files = resume->manifest.num_replicas * resume->manifest.num_partitions, own = own_file(resume);
+  int files = resume->manifest.num_replicas * resume->manifest.num_partitions,
+      own = own_file(resume);
   cli_step_name(name, step);
   HR_TRY(cli_folder_enter(&checkpoint->folder, name, &folder));
   hr_status_t st = NULL;
@@ -179,15 +191,18 @@ static hr_status_t find_newest(resume_t *resume, bool *out_found) {
 
 /* --- its values --- */
 
-static hr_status_t find_array(const read_npz_t *npz, const char *path, const char *name, read_npy_t *out_npy) {
+static hr_status_t find_array(const read_npz_t *npz, const char *path, const char *name,
+                              read_npy_t *out_npy) {
   bool found;
   HR_TRY(read_npz_find(npz, name, &found, out_npy));
-  return found ? NULL : hr_error(HR_INVALID, "%s has no array %s: it is of another program, or of another --carry",
-                                 path, name);
+  return found ? NULL
+               : hr_error(HR_INVALID,
+                          "%s has no array %s: it is of another program, or of another --carry",
+                          path, name);
 }
 
-static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const read_npz_t *npz, const char *path, int param,
-                              hlo_value_t **values) {
+static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
+                              const char *path, int param, hlo_value_t **values) {
   char name[32];
   read_npy_t npy;
   hlo_value_t *value;
@@ -202,12 +217,14 @@ static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const read_npz
   return NULL;
 }
 
-static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const read_npz_t *npz, const char *path) {
+static hr_status_t read_state(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
+                              const char *path) {
   read_npy_t npy;
   hlo_value_t *state = NULL;
   HR_TRY(find_array(npz, path, "state", &npy));
-  hr_status_t st = read_npy_is(&npy, HR_U8) ? read_npy_value(&npy, HR_U8, &state)
-                                            : hr_error(HR_INVALID, "%s: the state is no list of bytes", path);
+  hr_status_t st = read_npy_is(&npy, HR_U8)
+                       ? read_npy_value(&npy, HR_U8, &state)
+                       : hr_error(HR_INVALID, "%s: the state is no list of bytes", path);
   read_npy_deinit(&npy);
   if (!st) st = hlorun_program_load_state(checkpoint->from.program, state);
   hlo_value_release(state);
@@ -224,11 +241,13 @@ static bool is_carried(const cli_checkpoint_t *checkpoint, hr_str_t name) {
 }
 
 /* What was carried once and is not now begins anew, from --input. */
-static void warn_of_unused(const cli_checkpoint_t *checkpoint, const read_npz_t *npz, const char *path) {
+static void warn_of_unused(const cli_checkpoint_t *checkpoint, const read_npz_t *npz,
+                           const char *path) {
   for (size_t i = 0; i < read_npz_count(npz) && checkpoint->rank == 0; i++) {
     hr_str_t name = read_npz_name(npz, i);
     if (!is_carried(checkpoint, name))
-      fprintf(stderr, "warning: %s has %.*s, which --carry does not name: it is not used\n", path, HR_STR_ARGS(name));
+      fprintf(stderr, "warning: %s has %.*s, which --carry does not name: it is not used\n", path,
+              HR_STR_ARGS(name));
   }
 }
 
@@ -265,12 +284,15 @@ static bool is_equal(const cli_identity_t *a, const cli_identity_t *b) {
 static void warn_of_changes(const resume_t *resume, const program_of_rank_t *ranks) {
   const cli_identity_t *said_old = NULL, *said_new = NULL;
   for (int r = 0; r < resume->checkpoint->world; r++) {
-    const cli_identity_t *old = &resume->manifest.sums[ranks[r].old_rank].program, *now = &ranks[r].now;
+    const cli_identity_t *old = &resume->manifest.sums[ranks[r].old_rank].program,
+                         *now = &ranks[r].now;
     if (!old->sha256[0] || !strcmp(old->sha256, now->sha256)) continue;
     if (said_old && is_equal(said_old, old) && is_equal(said_new, now)) continue;
-    fprintf(stderr, "warning: the checkpoint of step %" PRIu64 " is of program %s (sha256 %.*s), this one is %s (%.*s)\n",
-            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->sha256, now->name, CLI_IDENTITY_SHOWN,
-            now->sha256);
+    fprintf(stderr,
+            "warning: the checkpoint of step %" PRIu64
+            " is of program %s (sha256 %.*s), this one is %s (%.*s)\n",
+            resume->manifest.step, old->name, CLI_IDENTITY_SHOWN, old->sha256, now->name,
+            CLI_IDENTITY_SHOWN, now->sha256);
     said_old = old;
     said_new = now;
   }
@@ -298,7 +320,8 @@ static hr_status_t settle(resume_t *resume) {
     if (candidate->torn)
       cli_checkpoint_put_torn(checkpoint, name, NULL);
     else
-      HR_VEC_PUSH(&checkpoint->kept, (cli_kept_t){candidate->step, candidate->step == resume->manifest.step});
+      HR_VEC_PUSH(&checkpoint->kept,
+                  (cli_kept_t){candidate->step, candidate->step == resume->manifest.step});
   }
   checkpoint->began = resume->manifest.began;
   return NULL;
@@ -306,8 +329,11 @@ static hr_status_t settle(resume_t *resume) {
 
 static hr_status_t none_is_whole(const resume_t *resume) {
   if (!resume->count && !resume->aside) return NULL;
-  return hr_error(HR_UNAVAILABLE, "none of the %d checkpoints in %s is whole: nothing to go on from; --overwrite begins "
-                  "anew", resume->count + resume->aside, resume->checkpoint->folder.path);
+  return hr_error(
+      HR_UNAVAILABLE,
+      "none of the %d checkpoints in %s is whole: nothing to go on from; --overwrite begins "
+      "anew",
+      resume->count + resume->aside, resume->checkpoint->folder.path);
 }
 
 static hr_status_t go_on(resume_t *resume, hlo_value_t **values, uint64_t *out_step) {
@@ -333,11 +359,13 @@ static hr_status_t begin_after_all(resume_t *resume) {
   cli_checkpoint_t *checkpoint = resume->checkpoint;
   if (checkpoint->replaces) HR_TRY(list_candidates(resume));
   for (int i = 0; i < resume->count; i++)
-    if (resume->candidates[i].began >= checkpoint->began) checkpoint->began = resume->candidates[i].began + 1;
+    if (resume->candidates[i].began >= checkpoint->began)
+      checkpoint->began = resume->candidates[i].began + 1;
   return NULL;
 }
 
-hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **values, uint64_t *out_step) {
+hr_status_t cli_checkpoint_resume(cli_checkpoint_t *checkpoint, hlo_value_t **values,
+                                  uint64_t *out_step) {
   *out_step = 0;
   if (!checkpoint) return NULL;
   hr_arena_t arena;

@@ -11,26 +11,30 @@
 
 /* --- a worker writes this process's part --- */
 
-static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_writer_t *writer, uint64_t *out_hash) {
+static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_writer_t *writer,
+                              uint64_t *out_hash) {
   char name[32];
   *out_hash = 0;
   for (size_t i = 0; i < checkpoint->from.carry->count; i++) {
     const hlo_value_t *value = checkpoint->values[i];
     snprintf(name, sizeof name, "in%d", checkpoint->from.carry->data[i].in);
     *out_hash = hr_hash_bytes(value->data, hlo_value_bytes(value), *out_hash + 1);
-    HR_TRY(read_npz_add(writer, name, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value)));
+    HR_TRY(read_npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
+                        hlo_value_bytes(value)));
   }
   const hlo_value_t *state = checkpoint->state;
-  return read_npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data, hlo_value_bytes(state));
+  return read_npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data,
+                      hlo_value_bytes(state));
 }
 
-static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder, cli_sum_t *sum) {
+static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
+                                cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
   hr_file_writer_t *file;
   read_zip_writer_t *writer;
   hr_buffer_t *written;
   cli_rank_file(name, checkpoint->rank);
-  HR_TRY(cli_folder_create(folder, name, &file));
+  HR_TRY(cli_folder_create(folder, name, true, &file));
   HR_TRY(read_zip_begin(file, &writer));
   HR_TRY(read_zip_finish(writer, add_arrays(checkpoint, writer, &sum->values_hash)));
   HR_TRY(cli_folder_map(folder, name, &written));
@@ -39,16 +43,19 @@ static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_fo
   return NULL;
 }
 
-static void sum_file(char into[CLI_STEP_NAME], int rank) { snprintf(into, CLI_STEP_NAME, "rank%d.sum", rank); }
+static void sum_file(char into[CLI_STEP_NAME], int rank) {
+  snprintf(into, CLI_STEP_NAME, "rank%d.sum", rank);
+}
 
 static hr_status_t write_own(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder) {
   char name[CLI_STEP_NAME], text[256];
   cli_sum_t sum = {.program = checkpoint->program};
   HR_TRY(write_arrays(checkpoint, folder, &sum));
-  int size = snprintf(text, sizeof text, "%" PRIu64 " %" PRIx64 " %" PRIx64 " %s %s\n", sum.size_bytes, sum.hash,
-                      sum.values_hash, sum.program.sha256, sum.program.name);
+  int size =
+      snprintf(text, sizeof text, "%" PRIu64 " %" PRIx64 " %" PRIx64 " %s %s\n", sum.size_bytes,
+               sum.hash, sum.values_hash, sum.program.sha256, sum.program.name);
   sum_file(name, checkpoint->rank);
-  return cli_folder_write(folder, name, text, (size_t)size);
+  return cli_folder_write(folder, name, false, text, (size_t)size); /* read once, and removed */
 }
 
 /* --- and rank 0's makes a checkpoint of all parts --- */
@@ -74,14 +81,16 @@ static bool read_sum(const cli_folder_t *folder, const char *name, cli_sum_t *su
   return whole;
 }
 
-static hr_status_t await_sum(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder, int rank,
-                             cli_sum_t *sum) {
+static hr_status_t await_sum(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
+                             int rank, cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
   sum_file(name, rank);
   for (int tries = 0; !read_sum(folder, name, sum); tries++) {
-    if (atomic_load(&checkpoint->stop)) return hr_error(HR_CANCELLED, "the checkpoint was given up");
+    if (atomic_load(&checkpoint->stop))
+      return hr_error(HR_CANCELLED, "the checkpoint was given up");
     if (tries > PATIENCE_S * 500)
-      return hr_error(HR_UNAVAILABLE, "%s/%s does not appear: do all processes see the folder of --checkpoint?",
+      return hr_error(HR_UNAVAILABLE,
+                      "%s/%s does not appear: do all processes see the folder of --checkpoint?",
                       folder->path, name);
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
   }
@@ -96,15 +105,16 @@ bool cli_checkpoint_is_damage(hr_status_t status) {
   return code == HR_INVALID || code == HR_UNAVAILABLE;
 }
 
-hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name, const char *prefix,
-                                     cli_name_t out_aside) {
+hr_status_t cli_checkpoint_put_aside(const cli_checkpoint_t *checkpoint, const char *name,
+                                     const char *prefix, cli_name_t out_aside) {
   snprintf(out_aside, sizeof(cli_name_t), "%s%.200s", prefix, name);
   if (cli_folder_has(&checkpoint->folder, out_aside))
     snprintf(out_aside, sizeof(cli_name_t), "%s%.200s-%016" PRIx64, prefix, name, checkpoint->run);
   return cli_folder_rename(&checkpoint->folder, name, out_aside);
 }
 
-void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name, hr_status_t why) {
+void cli_checkpoint_put_torn(const cli_checkpoint_t *checkpoint, const char *name,
+                             hr_status_t why) {
   const char *path = checkpoint->folder.path;
   cli_name_t aside;
   if (why) fprintf(stderr, "warning: %s/%s is not used: %s\n", path, name, hr_status_message(why));
@@ -126,12 +136,13 @@ static void discard(const cli_checkpoint_t *checkpoint, const char *name) {
   hr_status_release(st); /* room that is not won back now is won back later */
 }
 
-static hr_status_t check_files(const cli_checkpoint_t *checkpoint, hr_arena_t *arena, const cli_folder_t *folder,
-                               uint64_t step) {
+static hr_status_t check_files(const cli_checkpoint_t *checkpoint, hr_arena_t *arena,
+                               const cli_folder_t *folder, uint64_t step) {
   cli_manifest_t manifest;
   HR_TRY(cli_manifest_read(arena, folder, step, &manifest));
   for (int r = 0; r < manifest.num_replicas * manifest.num_partitions; r++) {
-    if (atomic_load(&checkpoint->stop)) return hr_error(HR_CANCELLED, "the checkpoint was given up");
+    if (atomic_load(&checkpoint->stop))
+      return hr_error(HR_CANCELLED, "the checkpoint was given up");
     HR_TRY(cli_manifest_check(folder, &manifest, r, NULL));
   }
   return NULL;
@@ -148,8 +159,8 @@ static hr_status_t check_step(const cli_checkpoint_t *checkpoint, const char *na
   return st;
 }
 
-/* An earlier run's checkpoint is read when it has to be known whether it counts: at most once. Its step becomes 0 when
- * it is put aside. */
+/* An earlier run's checkpoint is read when it has to be known whether it counts: at most once. Its
+ * step becomes 0 when it is put aside. */
 static bool is_whole(const cli_checkpoint_t *checkpoint, cli_kept_t *kept) {
   char name[CLI_STEP_NAME];
   if (kept->whole) return true;
@@ -196,22 +207,26 @@ static hr_status_t remove_replaced(cli_checkpoint_t *checkpoint, hr_arena_t *are
 
 /* --- all together --- */
 
-static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t *folder, const char *writing) {
+static hr_status_t put_in_place(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
+                                const char *writing) {
   char name[CLI_STEP_NAME];
   cli_name_t aside;
   HR_TRY(cli_folder_flush(folder));
   HR_TRY(HR_VEC_RESERVE(&checkpoint->kept, checkpoint->kept.count + 1));
   cli_step_name(name, checkpoint->step);
-  if (cli_folder_has(&checkpoint->folder, name)) HR_TRY(cli_checkpoint_put_aside(checkpoint, name, CLI_REPLACED, aside));
+  if (cli_folder_has(&checkpoint->folder, name))
+    HR_TRY(cli_checkpoint_put_aside(checkpoint, name, CLI_REPLACED, aside));
   HR_TRY(cli_folder_rename(&checkpoint->folder, writing, name));
   checkpoint->kept.data[checkpoint->kept.count++] = (cli_kept_t){checkpoint->step, true};
   return cli_folder_flush(&checkpoint->folder);
 }
 
-static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *folder, const char *writing,
-                           hr_arena_t *arena) {
-  cli_manifest_t manifest = {.step = checkpoint->step, .began = checkpoint->began,
-                             .num_replicas = checkpoint->num_replicas, .num_partitions = checkpoint->num_partitions};
+static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
+                           const char *writing, hr_arena_t *arena) {
+  cli_manifest_t manifest = {.step = checkpoint->step,
+                             .began = checkpoint->began,
+                             .num_replicas = checkpoint->num_replicas,
+                             .num_partitions = checkpoint->num_partitions};
   int ranks = manifest.num_replicas * manifest.num_partitions;
   HR_TRY(HR_NEW_ARRAY(arena, ranks, &manifest.sums));
   for (int r = 0; r < ranks; r++) HR_TRY(await_sum(checkpoint, folder, r, &manifest.sums[r]));
@@ -222,7 +237,8 @@ static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *fol
   return NULL;
 }
 
-static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t *folder, const char *writing) {
+static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
+                               const char *writing) {
   hr_arena_t arena;
   HR_TRY(write_own(checkpoint, folder));
   if (checkpoint->rank) return NULL;
@@ -235,7 +251,8 @@ static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t 
 static hr_status_t write_all(cli_checkpoint_t *checkpoint) {
   cli_name_t writing;
   cli_folder_t folder;
-  snprintf(writing, sizeof writing, "writing-%012" PRIu64 "-%016" PRIx64, checkpoint->step, checkpoint->run);
+  snprintf(writing, sizeof writing, "writing-%012" PRIu64 "-%016" PRIx64, checkpoint->step,
+           checkpoint->run);
   HR_TRY(cli_folder_make(&checkpoint->folder, writing, &folder));
   hr_status_t st = write_parts(checkpoint, &folder, writing);
   cli_folder_close(&folder);

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 static hr_code_t code_of(int error) {
@@ -40,19 +39,23 @@ hr_status_t cli_folder_open(const char *path, cli_folder_t *out_folder) {
   if (!made && errno != EEXIST)
     return hr_error(HR_UNAVAILABLE, "cannot make the folder %s: %s", path, strerror(errno));
   out_folder->fd = open(path, FOLDER_FLAGS);
-  if (out_folder->fd < 0) return hr_error(HR_UNAVAILABLE, "cannot open the folder %s: %s", path, strerror(errno));
+  if (out_folder->fd < 0)
+    return hr_error(HR_UNAVAILABLE, "cannot open the folder %s: %s", path, strerror(errno));
   if (made) flush_parent(out_folder);
   return NULL;
 }
 
-hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder) {
+hr_status_t cli_folder_enter(const cli_folder_t *parent, const char *name,
+                             cli_folder_t *out_folder) {
   HR_TRY(set_path(out_folder, parent->path, name));
   out_folder->fd = openat(parent->fd, name, FOLDER_FLAGS | O_NOFOLLOW);
   return out_folder->fd < 0 ? failed(parent, name, "cannot be opened as a folder") : NULL;
 }
 
-hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name, cli_folder_t *out_folder) {
-  if (mkdirat(parent->fd, name, 0777) && errno != EEXIST) return failed(parent, name, "cannot be made");
+hr_status_t cli_folder_make(const cli_folder_t *parent, const char *name,
+                            cli_folder_t *out_folder) {
+  if (mkdirat(parent->fd, name, 0777) && errno != EEXIST)
+    return failed(parent, name, "cannot be made");
   return cli_folder_enter(parent, name, out_folder);
 }
 
@@ -68,7 +71,8 @@ hr_status_t cli_folder_flush(const cli_folder_t *folder) {
 
 /* --- names --- */
 
-static hr_status_t add_name(hr_arena_t *arena, const char *name, const char ***names, size_t *capacity, int *count) {
+static hr_status_t add_name(hr_arena_t *arena, const char *name, const char ***names,
+                            size_t *capacity, int *count) {
   if ((size_t)*count == *capacity) {
     const char **grown;
     size_t wanted = *capacity ? *capacity * 2 : 16;
@@ -90,7 +94,8 @@ static DIR *open_list(int fd) {
 
 static bool is_dots(const char *name) { return !strcmp(name, ".") || !strcmp(name, ".."); }
 
-hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const char ***out_names, int *out_count) {
+hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const char ***out_names,
+                            int *out_count) {
   size_t capacity = 0;
   *out_names = NULL;
   *out_count = 0;
@@ -99,7 +104,8 @@ hr_status_t cli_folder_list(const cli_folder_t *folder, hr_arena_t *arena, const
   hr_status_t st = NULL;
   errno = 0;
   for (struct dirent *entry; !st && (entry = readdir(list)); errno = 0)
-    if (!is_dots(entry->d_name)) st = add_name(arena, entry->d_name, out_names, &capacity, out_count);
+    if (!is_dots(entry->d_name))
+      st = add_name(arena, entry->d_name, out_names, &capacity, out_count);
   if (!st && errno) st = failed(folder, ".", "cannot be read");
   closedir(list);
   return st;
@@ -111,7 +117,8 @@ bool cli_folder_has(const cli_folder_t *folder, const char *name) {
 }
 
 hr_status_t cli_folder_rename(const cli_folder_t *folder, const char *from, const char *to) {
-  return renameat(folder->fd, from, folder->fd, to) ? failed(folder, from, "cannot be renamed") : NULL;
+  return renameat(folder->fd, from, folder->fd, to) ? failed(folder, from, "cannot be renamed")
+                                                    : NULL;
 }
 
 /* --- files --- */
@@ -133,13 +140,15 @@ hr_status_t cli_folder_map(const cli_folder_t *folder, const char *name, hr_buff
   return st;
 }
 
-hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, hr_file_writer_t **out_writer) {
-  return hr_file_create_in(folder->fd, folder->path, name, out_writer);
+hr_status_t cli_folder_create(const cli_folder_t *folder, const char *name, bool lasting,
+                              hr_file_writer_t **out_writer) {
+  return hr_file_create_in(folder->fd, folder->path, name, lasting, out_writer);
 }
 
-hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, const void *bytes, size_t size_bytes) {
+hr_status_t cli_folder_write(const cli_folder_t *folder, const char *name, bool lasting,
+                             const void *bytes, size_t size_bytes) {
   hr_file_writer_t *writer;
-  HR_TRY(cli_folder_create(folder, name, &writer));
+  HR_TRY(cli_folder_create(folder, name, lasting, &writer));
   return hr_file_finish(writer, hr_file_write(writer, bytes, size_bytes));
 }
 
@@ -147,7 +156,8 @@ static void remove_files(int fd) {
   DIR *list = fdopendir(fd);
   if (!list) close(fd);
   for (struct dirent *entry; list && (entry = readdir(list));)
-    if (!is_dots(entry->d_name) && unlinkat(fd, entry->d_name, 0)) unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+    if (!is_dots(entry->d_name) && unlinkat(fd, entry->d_name, 0))
+      unlinkat(fd, entry->d_name, AT_REMOVEDIR);
   if (list) closedir(list);
 }
 

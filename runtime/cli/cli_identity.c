@@ -6,6 +6,8 @@
 #include "ir/print.h"
 #include "read/read.h"
 
+#define LARGE 1024 /* elements */
+
 static void write_name(hr_str_t name, char *into, size_t size) {
   size_t used = 0;
   for (size_t i = 0; i < name.size && used + 4 < size; i++) {
@@ -16,14 +18,33 @@ static void write_name(hr_str_t name, char *into, size_t size) {
   if (!used) snprintf(into, size, "%%");
 }
 
-static hr_status_t identify(const hlo_module_t *module, cli_identity_t *identity) {
+/* Large constants count by their bytes, and become a number in the text, which would be several
+ * times as long. */
+static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *computation,
+                                  hr_sha256_t *sha) {
+  for (size_t i = 0; i < computation->instrs.count; i++) {
+    hlo_instr_t *instr = computation->instrs.data[i];
+    hlo_value_t *scalar;
+    if (!instr->literal || !instr->literal->data || instr->literal->count < LARGE) continue;
+    hr_sha256_add(sha, instr->literal->data, hlo_value_bytes(instr->literal));
+    HR_TRY(hlo_value_array(instr->literal->dtype, 0, NULL, &scalar));
+    memset(scalar->data, 0, hlo_value_bytes(scalar));
+    HR_TRY(hlo_module_own_value(module, scalar));
+    instr->literal = scalar;
+  }
+  return NULL;
+}
+
+static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
   hr_sha256_t sha;
   hr_text_t text;
+  hr_sha256_init(&sha);
+  for (size_t c = 0; c < module->computations.count; c++)
+    HR_TRY(take_constants(module, module->computations.data[c], &sha));
   hr_text_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_SHORT);
   hr_status_t st = hr_text_finish(&text);
   if (!st) {
-    hr_sha256_init(&sha);
     hr_sha256_add(&sha, text.data, text.size);
     hr_sha256_text(&sha, identity->sha256);
     write_name(module->name, identity->name, sizeof identity->name);

@@ -22,7 +22,9 @@ bool cli_step_parse(const char *name, uint64_t *out_step) {
   return strcmp(name, again) == 0;
 }
 
-void cli_rank_file(char into[CLI_STEP_NAME], int rank) { snprintf(into, CLI_STEP_NAME, "rank%d.npz", rank); }
+void cli_rank_file(char into[CLI_STEP_NAME], int rank) {
+  snprintf(into, CLI_STEP_NAME, "rank%d.npz", rank);
+}
 
 void cli_sum_of(const hr_buffer_t *bytes, cli_sum_t *sum) {
   sum->size_bytes = hr_buffer_size(bytes);
@@ -40,12 +42,13 @@ static void digest_of(const char *text, size_t size, char into[HR_SHA256_TEXT]) 
 
 static void print_manifest(hr_text_t *text, const cli_manifest_t *manifest) {
   char digest[HR_SHA256_TEXT];
-  hr_text_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n", manifest->step,
-                 manifest->began, manifest->num_replicas, manifest->num_partitions);
+  hr_text_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
+                 manifest->step, manifest->began, manifest->num_replicas, manifest->num_partitions);
   for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++) {
     const cli_sum_t *sum = &manifest->sums[r];
-    hr_text_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r, sum->size_bytes, sum->hash,
-                   sum->values_hash, sum->program.sha256, sum->program.name);
+    hr_text_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r,
+                   sum->size_bytes, sum->hash, sum->values_hash, sum->program.sha256,
+                   sum->program.name);
   }
   if (text->failed) return;
   digest_of(text->data, text->size, digest);
@@ -57,7 +60,7 @@ hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t 
   hr_text_init(&text);
   print_manifest(&text, manifest);
   hr_status_t st = hr_text_finish(&text);
-  if (!st) st = cli_folder_write(folder, "manifest", text.data, text.size);
+  if (!st) st = cli_folder_write(folder, "manifest", true, text.data, text.size);
   hr_text_deinit(&text);
   return st;
 }
@@ -73,7 +76,8 @@ typedef struct parser {
 } parser_t;
 
 static hr_status_t torn(const parser_t *parser, const char *what) {
-  return hr_error(HR_INVALID, "%s/manifest is torn, or no manifest: %s", parser->folder->path, what);
+  return hr_error(HR_INVALID, "%s/manifest is torn, or no manifest: %s", parser->folder->path,
+                  what);
 }
 
 /* The last line is the digest of all before it. */
@@ -89,16 +93,20 @@ static hr_status_t check_digest(const parser_t *parser) {
 
 static hr_status_t parse_head(parser_t *parser, cli_manifest_t *manifest) {
   int used = 0, begin = 0;
-  if (sscanf(parser->text, FIRST_LINE "%d\nstep %" SCNu64 "\n%n", &parser->version, &manifest->step, &used) != 2 ||
+  if (sscanf(parser->text, FIRST_LINE "%d\nstep %" SCNu64 "\n%n", &parser->version, &manifest->step,
+             &used) != 2 ||
       !used || parser->version < 1 || parser->version > 2)
     return torn(parser, "it does not begin as one of version 1 or 2");
   parser->at = parser->text + used;
   manifest->began = 0;
-  if (parser->version == 2 && (sscanf(parser->at, "began %" SCNu64 "\n%n", &manifest->began, &begin) != 1 || !begin))
+  if (parser->version == 2 &&
+      (sscanf(parser->at, "began %" SCNu64 "\n%n", &manifest->began, &begin) != 1 || !begin))
     return torn(parser, "it does not say when the training began");
   parser->at += begin;
   used = 0;
-  if (sscanf(parser->at, "grid %d %d\n%n", &manifest->num_replicas, &manifest->num_partitions, &used) != 2 || !used)
+  if (sscanf(parser->at, "grid %d %d\n%n", &manifest->num_replicas, &manifest->num_partitions,
+             &used) != 2 ||
+      !used)
     return torn(parser, "it has no grid");
   parser->at += used;
   return NULL;
@@ -106,12 +114,14 @@ static hr_status_t parse_head(parser_t *parser, cli_manifest_t *manifest) {
 
 static hr_status_t parse_rank(parser_t *parser, int want_rank, cli_sum_t *sum) {
   int rank, used = 0;
-  if (sscanf(parser->at, "rank%d.npz %" SCNu64 " %" SCNx64 " %" SCNx64 "%n", &rank, &sum->size_bytes, &sum->hash,
-             &sum->values_hash, &used) != 4 || rank != want_rank || !used)
+  if (sscanf(parser->at, "rank%d.npz %" SCNu64 " %" SCNx64 " %" SCNx64 "%n", &rank,
+             &sum->size_bytes, &sum->hash, &sum->values_hash, &used) != 4 ||
+      rank != want_rank || !used)
     return torn(parser, "the line of a process is missing");
   parser->at += used;
   used = 0;
-  if (parser->version == 2 && sscanf(parser->at, " %64s %63s%n", sum->program.sha256, sum->program.name, &used) != 2)
+  if (parser->version == 2 &&
+      sscanf(parser->at, " %64s %63s%n", sum->program.sha256, sum->program.name, &used) != 2)
     return torn(parser, "it does not say which program a process ran");
   parser->at += used;
   return *parser->at++ == '\n' ? NULL : torn(parser, "the line of a process has no end");
@@ -124,7 +134,8 @@ static hr_status_t parse_ranks(parser_t *parser, cli_manifest_t *manifest) {
     return torn(parser, "it has no such grid");
   HR_TRY(HR_NEW_ARRAY(parser->arena, ranks, &manifest->sums));
   for (int r = 0; r < (int)ranks; r++) HR_TRY(parse_rank(parser, r, &manifest->sums[r]));
-  bool ends = parser->version == 1 ? !strcmp(parser->at, "end\n") : !strncmp(parser->at, "sha256 ", 7);
+  bool ends =
+      parser->version == 1 ? !strcmp(parser->at, "end\n") : !strncmp(parser->at, "sha256 ", 7);
   return ends ? NULL : torn(parser, "it has no end");
 }
 
@@ -146,7 +157,8 @@ hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uin
   parser_t parser = {.arena = arena, .folder = folder};
   HR_TRY(cli_folder_map(folder, "manifest", &bytes));
   parser.size = hr_buffer_size(bytes);
-  hr_status_t st = hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
+  hr_status_t st =
+      hr_arena_cstr(arena, (hr_str_t){hr_buffer_data(bytes), parser.size}, &parser.text);
   hr_buffer_release(bytes);
   return st ? st : parse(&parser, step, out_manifest);
 }
@@ -162,7 +174,8 @@ hr_status_t cli_manifest_check(const cli_folder_t *folder, const cli_manifest_t 
   cli_sum_of(bytes, &found);
   hr_status_t st = NULL;
   if (found.size_bytes != want->size_bytes || found.hash != want->hash)
-    st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs", folder->path, name);
+    st = hr_error(HR_INVALID, "%s/%s is not what was written: its check sum differs", folder->path,
+                  name);
   if (st || !out_bytes)
     hr_buffer_release(bytes);
   else

@@ -4,29 +4,31 @@
  *   step 300
  *   began 1764000000000000000          when the training began; those of one training have the same
  *   grid 4 2                           replicas, partitions
- *   rank0.npz 16640 9f.. 03.. 5a.. m   size, hash, hash of the carried values; SHA-256 and name of the program
- *   ...
+ *   rank0.npz 16640 9f.. 03.. 5a.. m   size, hash, hash of the carried values; SHA-256
+ *   ...                                and name of the program
  *   sha256 e3b0..                      of all bytes before this line
  *
- * Manifests of the first version, without the lines `began` and `sha256` and without programs, and with "end" as their
- * last line, are read too: they say nothing about the program, and count as the oldest. */
+ * Manifests of the first version, without the lines `began` and `sha256` and without programs, and
+ * with "end" as their last line, are read too: they say nothing about the program, and count as the
+ * oldest. */
 #ifndef CLI_MANIFEST_H
 #define CLI_MANIFEST_H
 
 #include "cli/cli_folder.h"
 #include "cli/cli_identity.h"
 
-typedef struct cli_sum { /* of a file */
+typedef struct cli_sum {                  /* of a file */
   uint64_t size_bytes, hash, values_hash; /* the last: of what may be compared between replicas */
   cli_identity_t program; /* that wrote it; its sha256 is empty in manifests of the first version */
 } cli_sum_t;
 
 typedef struct cli_manifest {
   uint64_t step;
-  uint64_t began; /* ns since 1970, or later than all that it replaced; 0 in manifests of the first version */
+  uint64_t began; /* ns since 1970, or later than all that it replaced; 0 in those of the first
+                     version */
   int num_replicas, num_partitions;
-  cli_sum_t *sums;     /* by rank */
-  uint64_t text_hash;  /* of the manifest: equal in all processes that see the same one */
+  cli_sum_t *sums;    /* by rank */
+  uint64_t text_hash; /* of the manifest: equal in all processes that see the same one */
 } cli_manifest_t;
 
 #define CLI_STEP_NAME 32
@@ -42,7 +44,8 @@ void cli_rank_file(char into[CLI_STEP_NAME], int rank);
 
 /* Writes FOLDER/manifest. */
 hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t *manifest);
-/* Reads the manifest of a checkpoint of that step; in `arena`. Errors: INVALID with what is wrong, UNAVAILABLE. */
+/* Reads the manifest of a checkpoint of that step; in `arena`. Errors: INVALID with what is wrong,
+ * UNAVAILABLE. */
 hr_status_t cli_manifest_read(hr_arena_t *arena, const cli_folder_t *folder, uint64_t step,
                               cli_manifest_t *out_manifest);
 /* Reads a rank's file and compares it with the manifest. `out_bytes` may be NULL. */

@@ -6,15 +6,16 @@
 
 #include "base/mem.h"
 
-/* A bucket takes the durations whose exponents, and first bits of significands, are the same: it is as wide as 2^-7 of
- * its lower bound, and its middle is off by at most 2^-8 of what it took. */
+/* A bucket takes the durations whose exponents, and first bits of significands, are the same: it is
+ * as wide as 2^-7 of its lower bound, and its middle is off by at most 2^-8 of what it took. */
 #define SIGNIFICAND_BITS 7
 #define LOWEST_EXPONENT (-32) /* 2^-32 s: less than a nanosecond */
 #define HIGHEST_EXPONENT 32
 #define BUCKETS ((HIGHEST_EXPONENT - LOWEST_EXPONENT) << SIGNIFICAND_BITS)
 
 static double lower_bound(size_t bucket) {
-  double significand = 1 + (double)(bucket & ((1u << SIGNIFICAND_BITS) - 1)) / (1 << SIGNIFICAND_BITS);
+  double significand =
+      1 + (double)(bucket & ((1u << SIGNIFICAND_BITS) - 1)) / (1 << SIGNIFICAND_BITS);
   return ldexp(significand, (int)(bucket >> SIGNIFICAND_BITS) + LOWEST_EXPONENT);
 }
 

@@ -26,10 +26,11 @@ static void remove_folder(const char *path, cli_folder_t *folder) {
   CU_ASSERT_EQUAL(rmdir(path), 0);
 }
 
-static hr_status_t read_text(const cli_folder_t *folder, const char *text, size_t size, uint64_t step) {
+static hr_status_t read_text(const cli_folder_t *folder, const char *text, size_t size,
+                             uint64_t step) {
   cli_manifest_t manifest;
   hr_arena_t arena;
-  CHECK_OK(cli_folder_write(folder, "manifest", text, size));
+  CHECK_OK(cli_folder_write(folder, "manifest", false, text, size));
   hr_arena_init(&arena);
   hr_status_t st = cli_manifest_read(&arena, folder, step, &manifest);
   hr_arena_deinit(&arena);
@@ -37,12 +38,21 @@ static hr_status_t read_text(const cli_folder_t *folder, const char *text, size_
 }
 
 static void test_step_names(void) {
-  static const char *const wrong[] = {"step-1", "step-", "step-000000000000", "step-99999999999999999999",
-                                      "step-000000000040x", "step- 00000000040", "step-+00000000040", "Step-000000000040",
-                                      "torn-step-000000000040", "step--00000000040", "step-0000000000040"};
+  static const char *const wrong[] = {"step-1",
+                                      "step-",
+                                      "step-000000000000",
+                                      "step-99999999999999999999",
+                                      "step-000000000040x",
+                                      "step- 00000000040",
+                                      "step-+00000000040",
+                                      "Step-000000000040",
+                                      "torn-step-000000000040",
+                                      "step--00000000040",
+                                      "step-0000000000040"};
   char name[CLI_STEP_NAME];
   uint64_t step;
-  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CU_ASSERT_FALSE(cli_step_parse(wrong[i], &step));
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    CU_ASSERT_FALSE(cli_step_parse(wrong[i], &step));
   static const uint64_t steps[] = {1, 40, 999999999999, 1000000000000, UINT64_MAX};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     cli_step_name(name, steps[i]);
@@ -54,7 +64,12 @@ static void test_step_names(void) {
 static hr_buffer_t *write_manifest(const cli_folder_t *folder) {
   cli_sum_t sums[2] = {{100, 1, 2, {"train", ""}}, {200, 3, 4, {"train", ""}}};
   for (int r = 0; r < 2; r++) memset(sums[r].program.sha256, '0' + r, 64);
-  cli_manifest_t manifest = {.step = 60, .began = 17, .num_replicas = 2, .num_partitions = 1, .sums = sums}, read;
+  cli_manifest_t manifest = {.step = 60,
+                             .began = 17,
+                             .num_replicas = 2,
+                             .num_partitions = 1,
+                             .sums = sums},
+                 read;
   hr_buffer_t *bytes;
   hr_arena_t arena;
   hr_arena_init(&arena);
@@ -94,13 +109,15 @@ static void test_every_bit_counts(void) {
 
 /* Manifests of the first version are read, and their step is compared with the folder's, too. */
 static void test_first_version(void) {
-  static const char text[] = "hlorun checkpoint 1\nstep 60\ngrid 1 2\nrank0.npz 16640 1f 2f\nrank1.npz 16640 3f 4f\nend\n";
+  static const char text[] =
+      "hlorun checkpoint 1\nstep 60\ngrid 1 2\nrank0.npz 16640 1f 2f\nrank1.npz 16640 3f 4f\nend\n";
   char path[64], other[sizeof text];
   cli_folder_t folder;
   make_folder(path, &folder);
   CHECK_OK(read_text(&folder, text, sizeof text - 1, 60));
   CHECK_FAILS(HR_INVALID, read_text(&folder, text, sizeof text - 1, 68));
-  for (size_t size = 0; size < sizeof text - 1; size++) CHECK_FAILS(HR_INVALID, read_text(&folder, text, size, 60));
+  for (size_t size = 0; size < sizeof text - 1; size++)
+    CHECK_FAILS(HR_INVALID, read_text(&folder, text, size, 60));
   memcpy(other, text, sizeof text);
   *strstr(other, "1 2") = '9';
   CHECK_FAILS(HR_INVALID, read_text(&folder, other, sizeof text - 1, 60));
@@ -116,7 +133,7 @@ static void test_strange_files(void) {
   hr_buffer_t *bytes;
   make_folder(path, &folder);
   make_folder(outside, &elsewhere);
-  CHECK_OK(cli_folder_write(&elsewhere, "precious", "x", 1));
+  CHECK_OK(cli_folder_write(&elsewhere, "precious", false, "x", 1));
   snprintf(precious, sizeof precious, "%s/precious", outside);
   CU_ASSERT_EQUAL_FATAL(symlinkat(outside, folder.fd, "link"), 0);
   CU_ASSERT_EQUAL_FATAL(symlinkat(precious, folder.fd, "manifest"), 0);
@@ -126,7 +143,7 @@ static void test_strange_files(void) {
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "manifest", &bytes));
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "fifo", &bytes));
   CHECK_FAILS(HR_INVALID, cli_folder_map(&folder, "missing", &bytes));
-  CHECK_OK(cli_folder_write(&folder, "manifest", "y", 1)); /* takes the link's place */
+  CHECK_OK(cli_folder_write(&folder, "manifest", false, "y", 1)); /* takes the link's place */
   cli_folder_remove(&folder, "link");
   CU_ASSERT_FALSE(cli_folder_has(&folder, "link"));
   CHECK_OK(cli_folder_map(&elsewhere, "precious", &bytes));
@@ -143,14 +160,12 @@ static void test_moved_folder(void) {
   make_folder(path, &folder);
   snprintf(moved, sizeof moved, "%s.moved", path);
   CU_ASSERT_EQUAL_FATAL(rename(path, moved), 0);
-  CHECK_OK(cli_folder_write(&folder, "x", "1", 1));
+  CHECK_OK(cli_folder_write(&folder, "x", false, "1", 1));
   CU_ASSERT_TRUE(cli_folder_has(&folder, "x"));
   remove_folder(moved, &folder);
 }
 
-CU_TestInfo suite_manifest[] = {{"step names", test_step_names},
-                                {"every bit counts", test_every_bit_counts},
-                                {"first version", test_first_version},
-                                {"strange files", test_strange_files},
-                                {"moved folder", test_moved_folder},
-                                CU_TEST_INFO_NULL};
+CU_TestInfo suite_manifest[] = {
+    {"step names", test_step_names},       {"every bit counts", test_every_bit_counts},
+    {"first version", test_first_version}, {"strange files", test_strange_files},
+    {"moved folder", test_moved_folder},   CU_TEST_INFO_NULL};

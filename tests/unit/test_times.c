@@ -43,7 +43,8 @@ static void check_median(size_t count, double tolerance) {
 }
 
 static void test_medians(void) {
-  static const size_t few[] = {1, 2, 3, 10, 4095, 4096}, many[] = {4097, 4098, 5000, 100001, 1000000};
+  static const size_t few[] = {1, 2, 3, 10, 4095, 4096},
+                      many[] = {4097, 4098, 5000, 100001, 1000000};
   size_t live = hr_mem_live_blocks();
   for (size_t i = 0; i < sizeof few / sizeof *few; i++) check_median(few[i], 0);
   for (size_t i = 0; i < sizeof many / sizeof *many; i++) check_median(many[i], CLI_TIMES_ERROR);
