@@ -5,6 +5,7 @@
 #include "ops/constraint.h"
 #include "ops/custom_call.h"
 #include "ops/indices.h"
+#include "ops/reshape_groups.h"
 
 hr_status_t infer_none(hr_arena_t *, const hlo_instr_t *, const hlo_shape_t *const *, const hlo_shape_t **);
 
@@ -43,6 +44,26 @@ static int source_dim(const hlo_instr_t *instr, const hlo_shape_t *in, const hlo
   return alike ? d : -1;
 }
 
+/* Several open dimensions of a reshape: each has what is left over of the dimensions that become its group, if it is the
+ * only one there. */
+static void fill_by_groups(const hlo_shape_t *bounds, const hlo_shape_t *in, const hlo_shape_t *declared,
+                           int64_t *dims) {
+  for (op_reshape_group_t group = {{0, 0}, {0, 0}}; op_reshape_next(bounds, declared, &group);) {
+    int64_t count = 1, known = 1;
+    int open = -1, open_count = 0;
+    for (int d = group.from[0]; d < group.from[1]; d++) count *= in->dims[d];
+    for (int d = group.to[0]; d < group.to[1]; d++) {
+      if (!is_open(declared, d)) {
+        known *= dims[d];
+        continue;
+      }
+      open = d;
+      open_count++;
+    }
+    if (open_count == 1 && known) dims[open] = count / known;
+  }
+}
+
 /* A dynamic dimension has the operand's size where the op keeps dimensions, what the number of elements leaves over
  * where it reshapes, and its bound otherwise. */
 static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step, const hlo_shape_t *declared,
@@ -63,6 +84,7 @@ static hr_status_t declared_array(hr_arena_t *arena, const op_step_t *step, cons
     }
   }
   if (instr->op == HLO_RESHAPE && open_count == 1 && known && !hlo_shape_count(in, &count)) dims[open] = count / known;
+  if (instr->op == HLO_RESHAPE && open_count > 1) fill_by_groups(instr->operands[0]->shape, in, declared, dims);
   for (int d = 0; d < declared->rank; d++)
     if (dims[d] < 0) return hlo_unsupported(instr, "the size of dimension %d does not follow from the operands", d);
   return hlo_shape_array(arena, declared->dtype, declared->rank, dims, out_shape);

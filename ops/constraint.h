@@ -119,4 +119,8 @@ hr_status_t op_contraction_dtype(const hlo_instr_t *instr, const char *rule, hr_
  * also be a multiple of *out_factor (groups of replicas, each with all its partitions); 1 if nothing is known. */
 void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_factor);
 
+/* Size of a gather's slices along dimension d of an operand that is `operand` now: as is said, or all of a dimension
+ * whose bound is said. */
+int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *operand, int64_t d);
+
 #endif

@@ -1,6 +1,7 @@
 /* Gather and scatter. Both walk the places of an index array; each place names, by a vector of start indices, a window
  * of the operand. Gather copies the windows out; scatter combines updates into them. */
 #include "ops/accumulate.h"
+#include "ops/constraint.h"
 #include "ops/indices.h"
 #include "ops/outputs.h"
 #include "ops/promote.h"
@@ -17,10 +18,10 @@ static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, cons
   window_dims_t dims = window_gather_dims(step->instr);
   int bytes = (int)hr_dtype_bytes(out->dtype);
   gather_plan_t *plan;
+  int64_t slice[HLO_MAX_RANK], sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
   HR_TRY(HR_NEW(arena, &plan));
-  window_places_init(&plan->places, &dims, operand, step->in_shapes[1], out,
-                     hlo_attr_ints(step->instr, HLO_ATTR_SLICE_SIZES).data);
-  int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
+  for (int d = 0; d < operand->rank; d++) slice[d] = op_gather_slice_size(step->instr, operand, d);
+  window_places_init(&plan->places, &dims, operand, step->in_shapes[1], out, slice);
   int rank = window_own_strides(&dims, operand, out, sizes, from, to);
   for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes;
   loop_copy_init(&plan->copy, bytes, rank, sizes, to, from);

@@ -140,6 +140,17 @@ static hr_status_t check_slice_sizes(const hlo_instr_t *instr, const tie_t *t, h
   return NULL;
 }
 
+/* Is the slice all of a dynamic dimension of the operand as it is declared? */
+static bool takes_all(const hlo_instr_t *gather, int64_t d) {
+  const hlo_shape_t *declared = gather->operands[0]->shape;
+  hr_ints_t sizes = hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES);
+  return d < declared->rank && op_is_dynamic(declared, d) && sizes.data[d] == declared->dims[d];
+}
+
+int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *operand, int64_t d) {
+  return takes_all(gather, d) ? operand->dims[d] : hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES).data[d];
+}
+
 hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   tie_t tie = gather_tie(instr, in);
@@ -147,6 +158,11 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   uint64_t windows = 0;
   op_dims_t dims = {.rank = 0};
   HR_TRY(check_tie(instr, &gather_rules, &tie));
+  int64_t actual[HLO_MAX_RANK];
+  if (sizes.count == in[0]->rank) {
+    for (int64_t d = 0; d < sizes.count; d++) actual[d] = op_gather_slice_size(instr, in[0], d);
+    sizes.data = actual;
+  }
   HR_TRY(check_slice_sizes(instr, &tie, sizes));
   int64_t rank = windows_rank(&tie), batch = 0;
   OP_WANT(instr, rank <= HLO_MAX_RANK, NULL, "the result has %ld dimensions, want at most %d", (long)rank,
@@ -157,7 +173,8 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   for (int64_t d = 0, from = 0; d < rank; d++) {
     if (windows >> d & 1) {
       while (without >> from & 1) from++;
-      HR_TRY(op_dims_push(instr, &dims, sizes.data[from++], false));
+      HR_TRY(op_dims_push(instr, &dims, sizes.data[from], takes_all(instr, from) && op_is_dynamic(in[0], from)));
+      from++;
     } else {
       HR_TRY(op_dims_push_from(instr, &dims, tie.indices, index_dim(&tie, batch++)));
     }

@@ -6,6 +6,7 @@
 #include "exec/parallel.h"
 #include "exec/probes.h"
 #include "exec/step_trace.h"
+#include "ops/match_sizes.h"
 #include "ops/placement.h"
 #include "ops/transfers.h"
 
@@ -132,6 +133,28 @@ static hr_status_t check_fits(const hlo_instr_t *instr, const hlo_value_t *value
                    hlo_value_shape_text(value, found), hlo_shape_text(instr->shape, declared));
 }
 
+static hr_status_t run_sized(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
+                             hlo_value_t **out_value) {
+  op_step_t actual;
+  HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
+  return step->kernel->run(&machine->env, &actual, in, out_value);
+}
+
+/* With operands of sizes that have to be matched first: the kernel gets copies. */
+static hr_status_t run_dynamic(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
+                               hlo_value_t **out_value) {
+  hlo_value_t **matched, **used;
+  bool needed;
+  HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &matched));
+  HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &used));
+  HR_TRY(op_match_sizes(step->op.instr, in, matched, &needed));
+  if (!needed) return run_sized(machine, step, in, out_value);
+  for (int k = 0; k < step->in_count; k++) used[k] = matched[k] ? matched[k] : hlo_value_retain(in[k]);
+  hr_status_t st = run_sized(machine, step, used, out_value);
+  for (int k = 0; k < step->in_count; k++) hlo_value_release(used[k]);
+  return st;
+}
+
 static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                               hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->op.instr;
@@ -141,10 +164,9 @@ static hr_status_t run_kernel(exec_machine_t *machine, const plan_step_t *step, 
     *out_value = hlo_value_retain(instr->literal);
     return NULL;
   }
-  op_step_t actual = step->op;
-  if (step->dynamic) HR_TRY(plan_specialise(&machine->scratch, step, in, &actual));
   hlo_value_t *value = NULL;
-  HR_TRY(step->kernel->run(&machine->env, &actual, in, &value));
+  HR_TRY(step->dynamic ? run_dynamic(machine, step, in, &value)
+                       : step->kernel->run(&machine->env, &step->op, in, &value));
   hr_status_t st = check_fits(instr, value);
   if (st)
     hlo_value_release(value);

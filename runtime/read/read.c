@@ -6,6 +6,7 @@
 #include "mlir/mlir_parser.h"
 #include "proto/hlo_proto.h"
 #include "read/hlo_reader.h"
+#include "read/open_sizes.h"
 #include "stablehlo/stablehlo.h"
 
 /* What the text starts with once blanks and "//" comments are skipped. */
@@ -70,6 +71,12 @@ static hr_status_t read_mlir(hlo_module_t *module, hr_status_t (*read)(mlir_modu
   return st;
 }
 
+/* HLO, which may declare sizes static that vary. */
+static hr_status_t read_hlo(hlo_module_t *module, hr_str_t text) {
+  HR_TRY(hlo_proto_is(text) ? read_hlo_proto(module) : read_hlo_text(module));
+  return read_open_sizes(module);
+}
+
 hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out_module) {
   hlo_module_t *module;
   const char *kept_path;
@@ -81,10 +88,10 @@ hr_status_t read_module(const char *path, hr_buffer_t *bytes, hlo_module_t **out
     hr_str_t text = {module->source.text, module->source.size_bytes};
     if (mlir_is_bytecode(text.data, text.size))
       st = read_mlir(module, mlir_read_bytecode);
-    else if (hlo_proto_is(text))
-      st = read_hlo_proto(module);
+    else if (!hlo_proto_is(text) && is_mlir_text(text))
+      st = read_mlir(module, mlir_parse_module);
     else
-      st = is_mlir_text(text) ? read_mlir(module, mlir_parse_module) : read_hlo_text(module);
+      st = read_hlo(module, text);
   }
   if (st)
     hlo_module_destroy(module);
