@@ -8,13 +8,14 @@
  * lanes that take their elements in ascending order, each from the initial value on, and are joined by `choose` in any
  * order give what the reducer gives from left to right, if `choose` is commutative, associative and idempotent and no
  * index is less than that of the initial value. Associativity is about three pairs: three values and three indices, with
- * NaN and both zeros, show all orders that three pairs can have. Selections that need no `choose` take any index. */
+ * NaN and both zeros, show all orders that three pairs can have. Selections that need no `choose` take any index. Many
+ * leave NaN out where they begin with a number: then no accumulator is NaN, and only elements are. */
 #include "jit/reducer_order.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_INSTRS = 32, INDICES = 3 };
+enum { MOST_INSTRS = 32, INDICES = 3, VALUES = 5 };
 
 /* --- one op -------------------------------------------------------------------------------------------------------- */
 
@@ -53,6 +54,7 @@ typedef struct selection {
   const hlo_computation_t *reducer;
   bool value_is_used; /* or only the index */
   bool by_index;      /* the pair with the smaller index is the left operand */
+  bool has_nan;       /* among accumulators, too */
 } selection_t;
 
 static bool is_pred(const hlo_instr_t *instr) { return instr->shape->dtype == HR_PRED; }
@@ -145,21 +147,35 @@ static bool is_same(const selection_t *selection, pair_t a, pair_t b) {
   return a.value == b.value && (!selection->value_is_used || signbit(a.value) == signbit(b.value));
 }
 
-/* All pairs of the values that the type has; their count. */
-static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
-  static const double values[] = {-0.0, NAN, 0, 1, 2};
+/* The values that the type has; their count. */
+static int list_values(const selection_t *selection, bool has_nan, double *out_values) {
   bool is_float = hr_dtype_is_float(selection->reducer->params.data[0]->shape->dtype);
-  int first = 0, count = 0;
-  if (!selection->value_is_used) first = 1;
-  if (!is_float) first = 2;
-  for (int v = first; v < 5; v++)
+  int count = 0;
+  if (is_float && has_nan) out_values[count++] = NAN;
+  if (is_float && selection->value_is_used) out_values[count++] = -0.0;
+  for (int v = 0; v < 3; v++) out_values[count++] = v;
+  return count;
+}
+
+/* All pairs of accumulators; their count. */
+static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
+  double values[VALUES];
+  int many = list_values(selection, selection->has_nan, values), count = 0;
+  for (int v = 0; v < many; v++)
     for (int i = 0; i < INDICES; i++) out_pairs[count++] = (pair_t){values[v], i};
   return count;
+}
+
+/* May two accumulators be these? Where indices rise only that of the initial value, which is the identity of `choose`
+ * (begins_anywhere), comes twice. */
+static bool are_together(const selection_t *selection, pair_t a, pair_t b) {
+  return !selection->by_index || a.index != b.index || memcmp(&a, &b, sizeof a) == 0;
 }
 
 static bool is_associative(const selection_t *selection, const pair_t *pairs, int count, pair_t a, pair_t b) {
   pair_t ab = choose(selection, a, b);
   for (int c = 0; c < count; c++) {
+    if (!are_together(selection, a, pairs[c]) || !are_together(selection, b, pairs[c])) continue;
     pair_t bc = choose(selection, b, pairs[c]);
     if (!is_same(selection, choose(selection, ab, pairs[c]), choose(selection, a, bc))) return false;
   }
@@ -167,15 +183,50 @@ static bool is_associative(const selection_t *selection, const pair_t *pairs, in
 }
 
 static bool may_be_joined(const selection_t *selection) {
-  pair_t pairs[5 * INDICES];
+  pair_t pairs[VALUES * INDICES];
   int count = list_pairs(selection, pairs);
   for (int a = 0; a < count; a++)
     for (int b = 0; b < count; b++) {
       pair_t ab = choose(selection, pairs[a], pairs[b]);
+      if (!are_together(selection, pairs[a], pairs[b])) continue;
       if (!is_same(selection, ab, choose(selection, pairs[b], pairs[a]))) return false;
       if (a == b && !is_same(selection, ab, pairs[a])) return false;
       if (!is_associative(selection, pairs, count, pairs[a], pairs[b])) return false;
     }
+  return true;
+}
+
+/* Elements x that come to an accumulator, which `init` began: does it stay a number if it must, and is it the choice
+ * between what it was and an accumulator that has x alone? */
+static bool goes_on(const selection_t *selection, pair_t init, pair_t acc, int index) {
+  double values[VALUES];
+  int count = list_values(selection, true, values);
+  if (!is_same(selection, choose(selection, init, acc), acc)) return false;
+  if (!is_same(selection, choose(selection, acc, init), acc)) return false;
+  for (int v = 0; v < count; v++) {
+    pair_t x = {values[v], index}, next = apply(selection, acc, x);
+    if (isnan(next.value) && !selection->has_nan) return false;
+    if (!is_same(selection, next, choose(selection, acc, apply(selection, init, x)))) return false;
+  }
+  return true;
+}
+
+/* The same for all accumulators of up to two elements, from all initial values. The first element may have the index of
+ * the initial value. */
+static bool begins_anywhere(const selection_t *selection) {
+  double inits[VALUES], values[VALUES];
+  int init_count = list_values(selection, selection->has_nan, inits);
+  int count = list_values(selection, true, values);
+  for (int z = 0; z < init_count; z++) {
+    pair_t init = {inits[z], 0};
+    if (!goes_on(selection, init, init, 0) || !goes_on(selection, init, init, 1)) return false;
+    for (int a = 0; a < 2 * count; a++) {
+      pair_t one = apply(selection, init, (pair_t){values[a / 2], a % 2});
+      if (!goes_on(selection, init, one, 2)) return false;
+      for (int b = 0; b < count; b++)
+        if (!goes_on(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3)) return false;
+    }
+  }
   return true;
 }
 
@@ -197,6 +248,16 @@ static bool index_rises(const hlo_instr_t *reduce) {
     if (is_reduced(reduce, d) && d != along && iota->shape->dims[d] != 1) return false;
   int bits = hr_dtype_table[iota->shape->dtype].bits;
   return is_reduced(reduce, along) && (bits >= 32 || iota->shape->dims[along] <= (int64_t)1 << (bits - 1));
+}
+
+/* Is the initial value a constant number? */
+static bool value_starts_as_number(const hlo_instr_t *reduce) {
+  const hlo_instr_t *init = reduce->operands[2];
+  hr_dtype_t dtype = init->shape->dtype;
+  uint64_t bits = 0;
+  if (init->op != HLO_CONSTANT || !init->literal || !hr_dtype_is_float(dtype)) return false;
+  memcpy(&bits, init->literal->data, hr_dtype_bytes(dtype));
+  return !isnan(hr_float_decode(dtype, bits));
 }
 
 /* Is the index of the initial value a constant 0? */
@@ -226,9 +287,12 @@ jit_order_t jit_reducer_order(const hlo_instr_t *reduce) {
   while (plain < count && jit_reducer_component_op(reducer, plain, count, &op)) plain++;
   if (plain == count) return JIT_ORDER_ANY;
   if (count != 2 || !is_selection(reducer)) return JIT_ORDER_ASCENDING;
-  selection_t selection = {.reducer = reducer, .value_is_used = uses_value(reduce)};
+  selection_t selection = {.reducer = reducer, .value_is_used = uses_value(reduce), .has_nan = true};
   if (may_be_joined(&selection)) return JIT_ORDER_SELECTION;
   if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return JIT_ORDER_ASCENDING;
   selection.by_index = true;
-  return may_be_joined(&selection) ? JIT_ORDER_BY_INDEX : JIT_ORDER_ASCENDING;
+  if (begins_anywhere(&selection) && may_be_joined(&selection)) return JIT_ORDER_BY_INDEX;
+  selection.has_nan = !value_starts_as_number(reduce);
+  if (selection.has_nan || !begins_anywhere(&selection) || !may_be_joined(&selection)) return JIT_ORDER_ASCENDING;
+  return JIT_ORDER_BY_INDEX;
 }
