@@ -32,4 +32,13 @@ for seed in ${WILD_SEEDS:-1 2}; do
   grep -Evf "$work/differs" "$work/failed" >"$work/wrong"
   grep -Ff "$work/wrong" "$work/out" | sed "s/^/seed $seed: /"
 done
+
+# Programs that have no arrays beside them.
+for program in "$source_dir"/tests/corpora/wild/*.hlo; do
+  for seed in 1 2 3 4; do
+    name="wild inputs $seed of $(basename "$program")"
+    expect_exit "$name, reference" 0 "$hlorun" --engine reference --wild-inputs=$seed -o "$work/want.npz" "$program"
+    expect_exit "$name" 0 "$hlorun" --wild-inputs=$seed --expect "$work/want.npz" "$program"
+  done
+done
 finish
