@@ -33,11 +33,11 @@ void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueR
  * NULL: never. */
 void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first, LLVMValueRef *accs,
                       LLVMValueRef *x);
-/* Elements in ascending order, in the lanes of 1 or 4 vectors, to one that is in all lanes of x[0]. `mask`: which lanes
- * of the only vector there are, the first ones and at least one; NULL: all. Lanes are a power of two. */
+/* Elements in ascending order, in the lanes of 1 or 4 vectors, to one that is in lane 0 of x[0]. `mask`: which lanes of
+ * the only vector there are, the first ones and at least one; NULL: all. */
 void jit_reducer_tree(jit_code_t *code, const jit_reducer_t *reducer, int vectors, LLVMValueRef (*x)[JIT_MAX_RESULTS],
                       LLVMValueRef mask);
-/* Accumulators over lanes to scalars; equal ones where the order is ascending. */
+/* Accumulators over lanes to scalars; where the order is ascending only lane 0 counts. */
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs);
 /* Scalars or vectors: the initial values come in where accumulators began with an identity, then rounding. */
 void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs);
