@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Both engines on wild inputs: NaN, infinities, zeros of both signs, denormal and huge numbers, ends of integers, indices
-# out of range. Programs are those of tests/corpora/ops and tests/cases; what need not agree is listed with its reason in
-# tests/corpora/wild.list. WILD_SEEDS lists the seeds.
+# Both engines on wild inputs: NaN, infinities, zeros of both signs, denormal and huge numbers, ends
+# of integers, indices out of range. Programs are those of tests/corpora/ops and tests/cases; what need
+# not agree is in tests/corpora/wild.list with its reason. WILD_SEEDS lists the seeds.
 set -u
 . "$(dirname "$0")/common.sh"
 

@@ -1,15 +1,17 @@
-/* Commutative and associative are: one op for each result, decided by its opcode; and selections such as argmax, whose
- * index operand is an iota along the reduced dimension. The latter only compare values with values and indices with
- * indices, so that what they return depends on the order of their arguments alone: whether it follows from a finite
- * number of cases is decided by going through all of them (a model check). With
+/* Commutative and associative are: one op for each result, decided by its opcode; and selections
+ * such as argmax, whose index operand is an iota along the reduced dimension. The latter only
+ * compare values with values and indices with indices, so that what they return depends on the
+ * order of their arguments alone: whether it follows from a finite number of cases is decided by
+ * going through all of them (a model check). With
  *
  *   choose(a, b) = b.index < a.index ? reducer(b, a) : reducer(a, b)
  *
- * lanes that take their elements in ascending order, each from the initial value on, and are joined by `choose` in any
- * order give what the reducer gives from left to right, if `choose` is commutative, associative and idempotent and no
- * index is less than that of the initial value. Associativity is about three pairs: three values and three indices, with
- * NaN and both zeros, show all orders that three pairs can have. Selections that need no `choose` take any index. Many
- * leave NaN out where they begin with a number: then no accumulator is NaN, and only elements are. */
+ * lanes that take their elements in ascending order, each from the initial value on, and are joined
+ * by `choose` in any order give what the reducer gives from left to right, if `choose` is
+ * commutative, associative and idempotent and no index is less than that of the initial value.
+ * Associativity is about three pairs: three values and three indices, with NaN and both zeros, show
+ * all orders that three pairs can have. Selections that need no `choose` take any index. Many leave
+ * NaN out where they begin with a number: then no accumulator is NaN, and only elements are. */
 #include "jit/reducer_order.h"
 
 #include <math.h>
@@ -17,12 +19,19 @@
 
 enum { MOST_INSTRS = 32, INDICES = 3, VALUES = 5 };
 
-/* --- one op -------------------------------------------------------------------------------------------------------- */
+/* --- one op
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static bool has_identity(hlo_opcode_t op) {
   switch (op) {
-    case HLO_ADD: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_AND: case HLO_OR: case HLO_XOR:
-      return true;
+    case HLO_ADD:
+    case HLO_MULTIPLY:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR: return true;
     default: return false;
   }
 }
@@ -31,19 +40,26 @@ static bool is_parameter(const hlo_instr_t *instr, int number) {
   return instr->op == HLO_PARAMETER && hlo_parameter_number(instr) == number;
 }
 
-bool jit_reducer_component_op(const hlo_computation_t *reducer, int k, int count, hlo_opcode_t *out_op) {
+bool jit_reducer_component_op(const hlo_computation_t *reducer, int k, int count,
+                              hlo_opcode_t *out_op) {
   const hlo_instr_t *root = reducer->root;
-  if (root->op == HLO_TUPLE) root = root->operands[k];
-  else if (count > 1) return false;
-  if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape)) return false;
+  if (root->op == HLO_TUPLE)
+    root = root->operands[k];
+  else if (count > 1)
+    return false;
+  if (!has_identity(root->op) || root->operand_count != 2 || hlo_shape_is_tuple(root->shape))
+    return false;
   if (hr_dtype_is_complex(root->shape->dtype) && root->op != HLO_ADD)
     return false; /* 1 is no identity where parts are infinite */
   const hlo_instr_t *a = root->operands[0], *b = root->operands[1];
   *out_op = root->op;
-  return (is_parameter(a, k) && is_parameter(b, count + k)) || (is_parameter(a, count + k) && is_parameter(b, k));
+  return (is_parameter(a, k) && is_parameter(b, count + k)) ||
+         (is_parameter(a, count + k) && is_parameter(b, k));
 }
 
-/* --- selections ---------------------------------------------------------------------------------------------------- */
+/* --- selections
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 /* An argument of a selection. Values are small integers, -0 or NaN: their order stands for any. */
 typedef struct pair {
@@ -65,7 +81,8 @@ static bool is_order_of_numbers(const hlo_instr_t *compare) {
   return !is_float || (order != HLO_COMPARISON_TOTALORDER && order != HLO_COMPARISON_WEAKORDER);
 }
 
-/* Which component an instruction's result comes from: 0 values, 1 indices, 2 truth values; -1: it is no such op. */
+/* Which component an instruction's result comes from: 0 values, 1 indices, 2 truth values; -1: it
+ * is no such op. */
 static int kind_of(const hlo_instr_t *instr, const int *kinds) {
   const int *k = (int[]){instr->operand_count > 0 ? kinds[instr->operands[0]->id] : -1,
                          instr->operand_count > 1 ? kinds[instr->operands[1]->id] : -1,
@@ -73,16 +90,20 @@ static int kind_of(const hlo_instr_t *instr, const int *kinds) {
   switch (instr->op) {
     case HLO_PARAMETER: return (int)(hlo_parameter_number(instr) % 2);
     case HLO_CONSTANT: return is_pred(instr) && instr->literal ? 2 : -1;
-    case HLO_COMPARE: return k[0] == k[1] && k[0] >= 0 && k[0] < 2 && is_order_of_numbers(instr) ? 2 : -1;
+    case HLO_COMPARE:
+      return k[0] == k[1] && k[0] >= 0 && k[0] < 2 && is_order_of_numbers(instr) ? 2 : -1;
     case HLO_SELECT: return k[0] == 2 && k[1] == k[2] ? k[1] : -1;
     case HLO_NOT: return k[0] == 2 ? 2 : -1;
-    case HLO_AND: case HLO_OR: case HLO_XOR: return k[0] == 2 && k[1] == 2 ? 2 : -1;
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR: return k[0] == 2 && k[1] == 2 ? 2 : -1;
     default: return -1;
   }
 }
 
 static bool has_selection_types(const hlo_computation_t *reducer) {
-  hr_dtype_t value = reducer->params.data[0]->shape->dtype, index = reducer->params.data[1]->shape->dtype;
+  hr_dtype_t value = reducer->params.data[0]->shape->dtype,
+             index = reducer->params.data[1]->shape->dtype;
   bool is_number = hr_dtype_is_float(value) || (hr_dtype_is_integer(value) && value != HR_PRED);
   return is_number && hr_dtype_is_integer(index) && index != HR_PRED;
 }
@@ -90,7 +111,8 @@ static bool has_selection_types(const hlo_computation_t *reducer) {
 static bool is_selection(const hlo_computation_t *reducer) {
   int kinds[MOST_INSTRS];
   const hlo_instr_t *root = reducer->root;
-  if (reducer->params.count != 4 || reducer->instrs.count > MOST_INSTRS || root->op != HLO_TUPLE) return false;
+  if (reducer->params.count != 4 || reducer->instrs.count > MOST_INSTRS || root->op != HLO_TUPLE)
+    return false;
   if (root->operand_count != 2 || !has_selection_types(reducer)) return false;
   for (size_t i = 0; i < reducer->instrs.count; i++) {
     const hlo_instr_t *instr = reducer->instrs.data[i];
@@ -166,18 +188,20 @@ static int list_pairs(const selection_t *selection, pair_t *out_pairs) {
   return count;
 }
 
-/* May two accumulators be these? Where indices rise only that of the initial value, which is the identity of `choose`
- * (begins_anywhere), comes twice. */
+/* May two accumulators be these? Where indices rise only that of the initial value, which is the
+ * identity of `choose` (begins_anywhere), comes twice. */
 static bool are_together(const selection_t *selection, pair_t a, pair_t b) {
   return !selection->by_index || a.index != b.index || memcmp(&a, &b, sizeof a) == 0;
 }
 
-static bool is_associative(const selection_t *selection, const pair_t *pairs, int count, pair_t a, pair_t b) {
+static bool is_associative(const selection_t *selection, const pair_t *pairs, int count, pair_t a,
+                           pair_t b) {
   pair_t ab = choose(selection, a, b);
   for (int c = 0; c < count; c++) {
     if (!are_together(selection, a, pairs[c]) || !are_together(selection, b, pairs[c])) continue;
     pair_t bc = choose(selection, b, pairs[c]);
-    if (!is_same(selection, choose(selection, ab, pairs[c]), choose(selection, a, bc))) return false;
+    if (!is_same(selection, choose(selection, ab, pairs[c]), choose(selection, a, bc)))
+      return false;
   }
   return true;
 }
@@ -196,8 +220,8 @@ static bool may_be_joined(const selection_t *selection) {
   return true;
 }
 
-/* Elements x that come to an accumulator, which `init` began: does it stay a number if it must, and is it the choice
- * between what it was and an accumulator that has x alone? */
+/* Elements x that come to an accumulator, which `init` began: does it stay a number if it must, and
+ * is it the choice between what it was and an accumulator that has x alone? */
 static bool goes_on(const selection_t *selection, pair_t init, pair_t acc, int index) {
   double values[VALUES];
   int count = list_values(selection, true, values);
@@ -211,8 +235,8 @@ static bool goes_on(const selection_t *selection, pair_t init, pair_t acc, int i
   return true;
 }
 
-/* The same for all accumulators of up to two elements, from all initial values. The first element may have the index of
- * the initial value. */
+/* The same for all accumulators of up to two elements, from all initial values. The first element
+ * may have the index of the initial value. */
 static bool begins_anywhere(const selection_t *selection) {
   double inits[VALUES], values[VALUES];
   int init_count = list_values(selection, selection->has_nan, inits);
@@ -224,13 +248,16 @@ static bool begins_anywhere(const selection_t *selection) {
       pair_t one = apply(selection, init, (pair_t){values[a / 2], a % 2});
       if (!goes_on(selection, init, one, 2)) return false;
       for (int b = 0; b < count; b++)
-        if (!goes_on(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3)) return false;
+        if (!goes_on(selection, init, apply(selection, one, (pair_t){values[b], 2}), 3))
+          return false;
     }
   }
   return true;
 }
 
-/* --- operands ------------------------------------------------------------------------------------------------------ */
+/* --- operands
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_reduced(const hlo_instr_t *reduce, int64_t d) {
   hr_ints_t dims = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
@@ -247,7 +274,8 @@ static bool index_rises(const hlo_instr_t *reduce) {
   for (int d = 0; d < iota->shape->rank; d++)
     if (is_reduced(reduce, d) && d != along && iota->shape->dims[d] != 1) return false;
   int bits = hr_dtype_table[iota->shape->dtype].bits;
-  return is_reduced(reduce, along) && (bits >= 32 || iota->shape->dims[along] <= (int64_t)1 << (bits - 1));
+  return is_reduced(reduce, along) &&
+         (bits >= 32 || iota->shape->dims[along] <= (int64_t)1 << (bits - 1));
 }
 
 /* Is the initial value a constant number? */
@@ -287,12 +315,14 @@ jit_order_t jit_reducer_order(const hlo_instr_t *reduce) {
   while (plain < count && jit_reducer_component_op(reducer, plain, count, &op)) plain++;
   if (plain == count) return JIT_ORDER_ANY;
   if (count != 2 || !is_selection(reducer)) return JIT_ORDER_ASCENDING;
-  selection_t selection = {.reducer = reducer, .value_is_used = uses_value(reduce), .has_nan = true};
+  selection_t selection = {
+      .reducer = reducer, .value_is_used = uses_value(reduce), .has_nan = true};
   if (may_be_joined(&selection)) return JIT_ORDER_SELECTION;
   if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return JIT_ORDER_ASCENDING;
   selection.by_index = true;
   if (begins_anywhere(&selection) && may_be_joined(&selection)) return JIT_ORDER_BY_INDEX;
   selection.has_nan = !value_starts_as_number(reduce);
-  if (selection.has_nan || !begins_anywhere(&selection) || !may_be_joined(&selection)) return JIT_ORDER_ASCENDING;
+  if (selection.has_nan || !begins_anywhere(&selection) || !may_be_joined(&selection))
+    return JIT_ORDER_ASCENDING;
   return JIT_ORDER_BY_INDEX;
 }

@@ -1,6 +1,6 @@
-/* Elements in lanes, combined in ascending order by a binary tree: of each pair of vectors, then of the last one alone,
- * lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last lane goes up as it is. What is behind the
- * lanes in use does not matter. */
+/* Elements in lanes, combined in ascending order by a binary tree: of each pair of vectors, then of
+ * the last one alone, lanes 2i and 2i + 1 become lane i, until lane 0 is the result. An odd last
+ * lane goes up as it is. What is behind the lanes in use does not matter. */
 #include "jit/element.h"
 #include "jit/reducer.h"
 
@@ -25,8 +25,8 @@ static LLVMValueRef first_lanes(jit_code_t *code, int lanes, int count) {
   return llvm()->ConstVector(bits, (unsigned)lanes);
 }
 
-/* Which pairs have a right element. `left` lanes are in use; 0: those of two vectors. `valid` (NULL: all are) is not 0 in
- * the first lanes, which there are. NULL: all pairs that matter. */
+/* Which pairs have a right element. `left` lanes are in use; 0: those of two vectors. `valid`
+ * (NULL: all are) is not 0 in the first lanes, which there are. NULL: all pairs that matter. */
 static LLVMValueRef whole_pairs(jit_code_t *code, int lanes, int left, LLVMValueRef valid) {
   LLVMValueRef known = left % 2 ? first_lanes(code, lanes, left / 2) : NULL;
   if (!valid) return known;
