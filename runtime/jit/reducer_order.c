@@ -68,6 +68,7 @@ typedef struct pair {
 
 typedef struct selection {
   const hlo_computation_t *reducer;
+  int directions[MOST_INSTRS]; /* of comparisons, by instruction */
   bool value_is_used; /* or only the index */
   bool by_index;      /* the pair with the smaller index is the left operand */
   bool has_nan;       /* among accumulators, too */
@@ -134,13 +135,14 @@ static bool compared(int direction, double a, double b) {
   }
 }
 
-static double evaluate_instr(const hlo_instr_t *instr, const double *args, const double *results) {
+static double evaluate_instr(const selection_t *selection, const hlo_instr_t *instr,
+                             const double *args, const double *results) {
   double x[3] = {0};
   for (int k = 0; k < instr->operand_count; k++) x[k] = results[instr->operands[k]->id];
   switch (instr->op) {
     case HLO_PARAMETER: return args[hlo_parameter_number(instr)];
     case HLO_CONSTANT: return *(const uint8_t *)instr->literal->data != 0;
-    case HLO_COMPARE: return compared(hlo_attr_enum(instr, HLO_ATTR_DIRECTION), x[0], x[1]);
+    case HLO_COMPARE: return compared(selection->directions[instr->id], x[0], x[1]);
     case HLO_SELECT: return x[0] != 0 ? x[1] : x[2];
     case HLO_NOT: return x[0] == 0;
     case HLO_AND: return x[0] != 0 && x[1] != 0;
@@ -149,12 +151,20 @@ static double evaluate_instr(const hlo_instr_t *instr, const double *args, const
   }
 }
 
+static void note_directions(selection_t *selection) {
+  for (size_t i = 0; i < selection->reducer->instrs.count; i++) {
+    const hlo_instr_t *instr = selection->reducer->instrs.data[i];
+    if (instr->op == HLO_COMPARE)
+      selection->directions[i] = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
+  }
+}
+
 static pair_t apply(const selection_t *selection, pair_t a, pair_t b) {
   const hlo_computation_t *reducer = selection->reducer;
   double args[] = {a.value, a.index, b.value, b.index}, results[MOST_INSTRS];
   for (size_t i = 0; i < reducer->instrs.count; i++)
     if (reducer->instrs.data[i] != reducer->root)
-      results[i] = evaluate_instr(reducer->instrs.data[i], args, results);
+      results[i] = evaluate_instr(selection, reducer->instrs.data[i], args, results);
   return (pair_t){results[reducer->root->operands[0]->id], results[reducer->root->operands[1]->id]};
 }
 
@@ -317,6 +327,7 @@ jit_order_t jit_reducer_order(const hlo_instr_t *reduce) {
   if (count != 2 || !is_selection(reducer)) return JIT_ORDER_ASCENDING;
   selection_t selection = {
       .reducer = reducer, .value_is_used = uses_value(reduce), .has_nan = true};
+  note_directions(&selection);
   if (may_be_joined(&selection)) return JIT_ORDER_SELECTION;
   if (!index_rises(reduce) || !index_starts_at_zero(reduce)) return JIT_ORDER_ASCENDING;
   selection.by_index = true;
