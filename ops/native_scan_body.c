@@ -47,8 +47,9 @@ size_t native_body_scan_scratch_bytes(const native_body_scan_t *scan) {
 }
 
 /* result = body(left, right), `count` of them; steps in elements. */
-static void apply_body(const native_body_scan_t *scan, int64_t count, char *const *left, int64_t left_step,
-                       char *const *right, int64_t right_step, char *const *result) {
+static void apply_body(const native_body_scan_t *scan, int64_t count, char *const *left,
+                       int64_t left_step, char *const *right, int64_t right_step,
+                       char *const *result) {
   const void *ins[2 * NATIVE_SCAN_MAX_ARRAYS];
   int64_t steps[2 * NATIVE_SCAN_MAX_ARRAYS];
   void *outs[NATIVE_SCAN_MAX_ARRAYS];
@@ -63,10 +64,10 @@ static void apply_body(const native_body_scan_t *scan, int64_t count, char *cons
   hr_status_release(st); /* bodies in lanes cannot fail */
 }
 
-/* The same for `a` as what the scan has passed: a body need not be commutative, so that it is the right operand where the
- * scan runs backwards. */
-static void apply(const native_body_scan_t *scan, int64_t count, char *const *a, int64_t a_step, char *const *b,
-                  int64_t b_step, char *const *result) {
+/* The same for `a` as what the scan has passed: a body need not be commutative, so that it is the
+ * right operand where the scan runs backwards. */
+static void apply(const native_body_scan_t *scan, int64_t count, char *const *a, int64_t a_step,
+                  char *const *b, int64_t b_step, char *const *result) {
   if (scan->reverse)
     apply_body(scan, count, b, b_step, a, a_step, result);
   else
@@ -79,9 +80,11 @@ static void elements_at(const native_body_scan_t *scan, void *const *arrays, int
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
-/* The initial values are the left operand of every result. Where lines are in pieces they are part of what lies before
- * each piece; backward scans combine them with each result at the end. */
-static bool begins_with_init(const native_body_scan_t *scan) { return scan->pieces == 1 && !scan->reverse; }
+/* The initial values are the left operand of every result. Where lines are in pieces they are part
+ * of what lies before each piece; backward scans combine them with each result at the end. */
+static bool begins_with_init(const native_body_scan_t *scan) {
+  return scan->pieces == 1 && !scan->reverse;
+}
 
 static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *const *carries) {
   const native_body_scan_t *scan = job->scan;
@@ -96,7 +99,8 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
       apply(scan, lanes->lanes, init, 0, from, lanes->lane_step, carries);
     for (int k = 0; k < scan->arrays; k++) {
       int64_t bytes = scan->bytes[k], apart = lanes->lane_step * bytes;
-      if (i == 0 && !begins_with_init(scan)) loop_copy_row(carries[k], from[k], lanes->lanes, bytes, apart, (int)bytes);
+      if (i == 0 && !begins_with_init(scan))
+        loop_copy_row(carries[k], from[k], lanes->lanes, bytes, apart, (int)bytes);
       loop_copy_row(to[k], carries[k], lanes->lanes, apart, bytes, (int)bytes);
     }
   }
@@ -141,7 +145,9 @@ static int64_t element_of(const native_body_scan_t *scan, int64_t line, int64_t 
   return line * scan->count + (scan->reverse ? scan->count - 1 - i : i);
 }
 
-static bool has_offset(const native_body_scan_t *scan, int64_t piece) { return piece > 0 || !scan->reverse; }
+static bool has_offset(const native_body_scan_t *scan, int64_t piece) {
+  return piece > 0 || !scan->reverse;
+}
 
 static void find_offsets(const scan_job_t *job) {
   const native_body_scan_t *scan = job->scan;
@@ -194,11 +200,12 @@ static void finish_lines(const scan_job_t *job) {
 static void scan_pieces(const scan_job_t *job, hr_workers_t *workers) {
   const native_body_scan_t *scan = job->scan;
   find_offsets(job);
-  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, add_offsets, (void *)job);
+  hr_workers_for(workers, scan->outer * scan->pieces, GRAIN / scan->length + 1, add_offsets,
+                 (void *)job);
   finish_lines(job);
 }
 
-/* --- backward scans ---------------------------------------------------------------------------- */
+/* --- backward scans ------------------------------------------------------------ */
 
 static void add_inits(void *context, int64_t begin, int64_t end, int worker) {
   const scan_job_t *job = context;
@@ -220,5 +227,6 @@ void native_body_scan_run(const native_body_scan_t *scan, hr_workers_t *workers,
   job.units = job.per_group * (scan->inner == 1 && scan->pieces == 1 ? 1 : scan->outer);
   hr_workers_for(workers, job.units, GRAIN / (scan->length * LANES) + 1, scan_units, &job);
   if (scan->pieces > 1) scan_pieces(&job, workers);
-  if (scan->reverse) hr_workers_for(workers, scan->outer * scan->count * scan->inner, GRAIN, add_inits, &job);
+  if (scan->reverse)
+    hr_workers_for(workers, scan->outer * scan->count * scan->inner, GRAIN, add_inits, &job);
 }

@@ -29,8 +29,8 @@ typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
 cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
                            hr_text_t *text, bool *out_of_step);
 
-/* Runs a case of one process in both engines on wild inputs (cli_random.h), and compares; CLI_SKIPPED if it has no
- * parameters. Both may fail, with the same code. */
+/* Runs a case of one process in both engines on wild inputs (cli_random.h), and compares;
+ * CLI_SKIPPED if it has no parameters. Both may fail, with the same code. */
 cli_verdict_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
                                 const hlo_tolerance_t *tolerance, uint64_t seed, hr_text_t *text);
 

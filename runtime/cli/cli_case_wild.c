@@ -25,7 +25,8 @@ static hr_status_t load(const hlorun_client_options_t *options, hlorun_engine_t 
   hlorun_program_options_init(&program_options);
   program_options.num_replicas = one->replicas;
   program_options.num_partitions = one->partitions;
-  HR_TRY(cli_load_program(run->client, one->program, &program_options, &run->program, &out_of_step));
+  HR_TRY(
+      cli_load_program(run->client, one->program, &program_options, &run->program, &out_of_step));
   return cli_interface_init(&run->interface, run->program);
 }
 

@@ -58,8 +58,8 @@ static void write_all(int fd, const char *bytes, size_t size) {
   }
 }
 
-static cli_verdict_t run_plain(const cli_pool_options_t *options, const cli_case_t *one, hr_text_t *text,
-                               hlorun_client_t **out_client) {
+static cli_verdict_t run_plain(const cli_pool_options_t *options, const cli_case_t *one,
+                               hr_text_t *text, hlorun_client_t **out_client) {
   hlorun_client_options_t client_options = options->client;
   client_options.world = HLORUN_WORLD_SINGLE;
   hr_status_t st = hlorun_client_create(&client_options, out_client);
@@ -76,7 +76,8 @@ static _Noreturn void run_child(const cli_pool_options_t *options, const cli_cas
   cli_verdict_t verdict;
   hlorun_client_t *client = NULL;
   if (options->is_wild)
-    verdict = cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, &text);
+    verdict =
+        cli_case_run_wild(&options->client, one, &options->tolerance, options->wild_seed, &text);
   else
     verdict = run_plain(options, one, &text, &client);
   char byte = (char)verdict;

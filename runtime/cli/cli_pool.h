@@ -12,7 +12,7 @@ typedef struct cli_pool_options {
   double timeout_s; /* of each case */
   hlorun_client_options_t client;
   hlo_tolerance_t tolerance;
-  bool is_wild;       /* cli_case_run_wild with this seed */
+  bool is_wild; /* cli_case_run_wild with this seed */
   uint64_t wild_seed;
 } cli_pool_options_t;
 

@@ -47,12 +47,15 @@ static void store_float(hr_dtype_t dtype, void *at, int64_t i, double value) {
   }
 }
 
-/* --- wild values --------------------------------------------------------------------------------------------- */
+/* --- wild values
+ * --------------------------------------------------------------------------------------------- */
 
 typedef enum wildness { TAME, FEW_SPECIAL, FEW_WILD, MANY_WILD, WILDNESS_COUNT } wildness_t;
 
-/* NaN, infinities, zeros, units, numbers of no round size; any bits that the type has: huge and denormal numbers. */
-static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits, wildness_t wildness) {
+/* NaN, infinities, zeros, units, numbers of no round size; any bits that the type has: huge and
+ * denormal numbers. */
+static void store_wild_float(hr_dtype_t part, void *at, int64_t i, uint64_t bits,
+                             wildness_t wildness) {
   static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 1, -1, 0.5, -2, 88.8};
   size_t count = sizeof specials / sizeof *specials;
   uint64_t which = below(bits << 8, wildness == FEW_SPECIAL ? count : 2 * count);
@@ -83,7 +86,8 @@ static bool is_wild(wildness_t wildness, uint64_t bits) {
 static void fill_wild(hlo_value_t *value, uint64_t seed, int k) {
   hr_dtype_t part = hr_dtype_real(value->dtype);
   int64_t count = value->count * (hr_dtype_is_complex(value->dtype) ? 2 : 1);
-  wildness_t wildness = (wildness_t)below(cli_random_bits(seed, (uint64_t)k, UINT32_MAX), WILDNESS_COUNT);
+  wildness_t wildness =
+      (wildness_t)below(cli_random_bits(seed, (uint64_t)k, UINT32_MAX), WILDNESS_COUNT);
   for (int64_t i = 0; i < count && part != HR_PRED; i++) {
     uint64_t bits = cli_random_bits(seed + 1, (uint64_t)k, (uint64_t)i);
     if (!is_wild(wildness, bits)) continue;
@@ -121,7 +125,8 @@ hr_status_t cli_random_value(const hlo_shape_t *shape, uint64_t seed, int k, int
   return NULL;
 }
 
-hr_status_t cli_wild_value(const hlo_shape_t *shape, uint64_t seed, int k, hlo_value_t **out_value) {
+hr_status_t cli_wild_value(const hlo_shape_t *shape, uint64_t seed, int k,
+                           hlo_value_t **out_value) {
   HR_TRY(cli_random_value(shape, seed, k, CLI_NO_BOUND, out_value));
   fill_wild(*out_value, seed, k);
   return NULL;

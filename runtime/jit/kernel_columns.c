@@ -138,9 +138,10 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
   }
 }
 
-/* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the initial values stand
- * before them all. */
-static LLVMValueRef is_first_of_block(jit_emit_t *emit, const columns_t *columns, const jit_reducer_t *reducer) {
+/* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the
+ * initial values stand before them all. */
+static LLVMValueRef is_first_of_block(jit_emit_t *emit, const columns_t *columns,
+                                      const jit_reducer_t *reducer) {
   LLVMBuilderRef b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
@@ -148,7 +149,8 @@ static LLVMValueRef is_first_of_block(jit_emit_t *emit, const columns_t *columns
   LLVMValueRef is_first = llvm()->BuildICmp(b, LLVMIntNE, columns->block, zero, "");
   for (int w = 0; w < kernel->within.rank; w++) {
     LLVMValueRef from = w ? zero : llvm()->BuildMul(b, columns->block, size, "");
-    LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
+    LLVMValueRef here =
+        llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
     is_first = llvm()->BuildAnd(b, is_first, here, "");
   }
   return is_first;
@@ -162,8 +164,8 @@ static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef ac
     LLVMValueRef x[JIT_MAX_RESULTS];
     for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
     jit_emit_at(emit, emit->level);
-    jit_reducer_take(emit->code, &reduction->reducer, is_first_of_block(emit, columns, &reduction->reducer), accs[i],
-                     x);
+    jit_reducer_take(emit->code, &reduction->reducer,
+                     is_first_of_block(emit, columns, &reduction->reducer), accs[i], x);
   }
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];

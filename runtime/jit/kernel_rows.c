@@ -25,9 +25,11 @@ typedef struct rows {
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
   LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
-  LLVMValueRef block_from;             /* where the block begins in the dimension that is cut; NULL: rows are whole */
-  LLVMValueRef is_first;               /* is the iteration the first of its block? NULL: rows are whole */
-  LLVMValueRef held[JIT_MAX_REDUCTIONS][UNROLL_MOST][JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
+  LLVMValueRef
+      block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  LLVMValueRef is_first; /* is the iteration the first of its block? NULL: rows are whole */
+  LLVMValueRef held[JIT_MAX_REDUCTIONS][UNROLL_MOST]
+                   [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
@@ -103,14 +105,15 @@ static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
   LLVMValueRef is_first = NULL;
   for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
     LLVMValueRef from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
-    LLVMValueRef here = llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
+    LLVMValueRef here =
+        llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
     is_first = is_first ? llvm()->BuildAnd(b, is_first, here, "") : here;
   }
   return is_first;
 }
 
-/* Elements in ascending order wait for the others of the iteration, and go into one accumulator with them. Blocks begin
- * with their first elements: the initial values stand before them all. */
+/* Elements in ascending order wait for the others of the iteration, and go into one accumulator
+ * with them. Blocks begin with their first elements: the initial values stand before them all. */
 static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, LLVMValueRef *x) {
   const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
   int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
@@ -124,7 +127,8 @@ static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy,
   for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
 }
 
-static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy, LLVMValueRef *x) {
+static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy,
+                             LLVMValueRef *x) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   LLVMValueRef accs[JIT_MAX_RESULTS];
   int first = rows->first_carry[i], count = reduction->reducer.count;
@@ -140,7 +144,8 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
 static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   LLVMValueRef x[JIT_MAX_RESULTS];
-  for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
+  for (int k = 0; k < reduction->reducer.count; k++)
+    x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
   jit_emit_at(emit, emit->level);
   if (reduction->reducer.order == JIT_ORDER_ASCENDING)
     accumulate_in_order(emit, rows, i, copy, x);
@@ -242,7 +247,10 @@ static int choose_unroll(const rows_t *rows, int pass) {
   for (int i = 0; i < reduce->reduction_count; i++)
     for (int k = 0; reduce->reductions[i].pass == pass && k < reduce->reductions[i].reducer.count; k++)
       spend(rows->kernel, reduce->reductions[i].inputs[k], pass, &left);
-  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 && inner >= 8 * rows->kernel->lanes ? UNROLL_MOST : 1;
+  return carries && carries <= 2 && left >= 0 && rows->kernel->lanes > 1 &&
+                 inner >= 8 * rows->kernel->lanes
+             ? UNROLL_MOST
+             : 1;
 }
 
 /* What a block is of the dimension that is cut. */
@@ -272,8 +280,13 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
     jit_loop_end(emit, &loop, to, 1);
     return;
   }
-  jit_lanes_t how = {.var = var, .lanes = rows->kernel->lanes, .count = size, .unroll = rows->unroll,
-                     .is_whole = rows->kernel->lanes == 1, .body = write_elements, .context = rows};
+  jit_lanes_t how = {.var = var,
+                     .lanes = rows->kernel->lanes,
+                     .count = size,
+                     .unroll = rows->unroll,
+                     .is_whole = rows->kernel->lanes == 1,
+                     .body = write_elements,
+                     .context = rows};
   if (is_cut) how.count = size % rows->reduce->block ? -1 : rows->reduce->block;
   jit_loop_lanes(emit, &how, from, to);
 }

@@ -67,8 +67,8 @@ static bool is_ascending(const jit_reduce_t *reduce) {
   return false;
 }
 
-/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest; the outermost one where
- * blocks must be neighbours in ascending order. */
+/* The dimension of rows that is cut: the outermost one of enough blocks, else the longest; the
+ * outermost one where blocks must be neighbours in ascending order. */
 static int cut_of(const jit_kernel_t *kernel) {
   const jit_nest_t *within = &kernel->within;
   int cut = 0;
@@ -137,7 +137,8 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype);
-    root->streams = root->is_full && bytes >= 4 && kernel->lanes > 1 && inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
+    root->streams = root->is_full && bytes >= 4 && kernel->lanes > 1 &&
+                    inner % (16 * kernel->lanes) == 0 && count * bytes >= STREAM_BYTES;
   }
 }
 

@@ -72,7 +72,8 @@ static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
 
 void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *out_starts) {
   for (int k = 0; k < reducer->count; k++)
-    out_starts[k] = reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
+    out_starts[k] =
+        reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
 }
 
 /* --- applying -------------------------------------------------------------------------------------------------- */
@@ -94,8 +95,8 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
   return jit_element_emit(code, &op, args);
 }
 
-static LLVMValueRef apply_plain(jit_code_t *code, const jit_reducer_t *reducer, int k, LLVMValueRef acc,
-                                LLVMValueRef x) {
+static LLVMValueRef apply_plain(jit_code_t *code, const jit_reducer_t *reducer, int k,
+                                LLVMValueRef acc, LLVMValueRef x) {
   hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[k]].compute;
   LLVMValueRef nothing = identity(code, reducer->ops[k], reducer->dtypes[k]);
   if (acc == jit_element_splat(code, dtype, jit_element_lanes(dtype, x), nothing)) return x;
@@ -120,8 +121,11 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 }
 
 /* Pairs: the one with the smaller index becomes the left operand. */
-static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
-  jit_element_op_t less = {.op = HLO_COMPARE, .from = reducer->dtypes[1], .to = HR_PRED,
+static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs,
+                           LLVMValueRef *x) {
+  jit_element_op_t less = {.op = HLO_COMPARE,
+                           .from = reducer->dtypes[1],
+                           .to = HR_PRED,
                            .detail = JIT_COMPARE_DETAIL(HLO_DIRECTION_LT, HLO_COMPARISON_DEFAULT)};
   LLVMValueRef is_less = jit_element_emit(code, &less, (LLVMValueRef[]){x[1], accs[1]});
   for (int k = 0; k < reducer->count; k++) {
@@ -131,13 +135,14 @@ static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, LLVMV
   }
 }
 
-void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs,
+                      LLVMValueRef *x) {
   if (reducer->order == JIT_ORDER_BY_INDEX) order_by_index(code, reducer, accs, x);
   jit_reducer_apply(code, reducer, accs, x);
 }
 
-void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first, LLVMValueRef *accs,
-                      LLVMValueRef *x) {
+void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first,
+                      LLVMValueRef *accs, LLVMValueRef *x) {
   jit_reducer_apply(code, reducer, accs, x);
   for (int k = 0; k < reducer->count && is_first; k++)
     accs[k] = jit_element_choose(code, reducer->dtypes[k], is_first, x[k], accs[k]);
@@ -212,7 +217,8 @@ static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes
 /* Is it the larger or smaller one of floats? */
 static bool is_extreme(const jit_reducer_t *reducer) {
   bool is_one = reducer->ops[0] == HLO_MAXIMUM || reducer->ops[0] == HLO_MINIMUM;
-  return reducer->is_plain && reducer->count == 1 && is_one && hr_dtype_is_float(reducer->dtypes[0]);
+  return reducer->is_plain && reducer->count == 1 && is_one &&
+         hr_dtype_is_float(reducer->dtypes[0]);
 }
 
 /* What is not a number is looked for once, so that each step is about numbers only. */
@@ -222,7 +228,8 @@ static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lan
   LLVMValueRef is_none = llvm()->BuildFCmp(code->builder, LLVMRealUNO, acc, acc, "");
   is_none = jit_intrinsic(code, "llvm.vector.reduce.or", llvm()->TypeOf(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
-    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by), reducer->ops[0] == HLO_MAXIMUM);
+    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by),
+                                  reducer->ops[0] == HLO_MAXIMUM);
   accs[0] = llvm()->BuildSelect(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc), "");
 }
 

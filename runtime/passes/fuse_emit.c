@@ -17,7 +17,8 @@ typedef struct emitter {
   HR_VEC(hlo_instr_t *) inputs;
   HR_VEC(hlo_instr_t *) roots;
   HR_VEC(hlo_instr_t *) results; /* in the body: arrays */
-  bool *used; /* the elements of the only root that are results; NULL: all, or there are other roots */
+  bool *used; /* the elements of the only root that are results; NULL: all, or there are other roots
+               */
 } emitter_t;
 
 /* --- what is in it --- */

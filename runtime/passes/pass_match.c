@@ -95,7 +95,8 @@ bool pass_never_minus_zero(const hlo_instr_t *instr) { return never_minus_zero(i
 
 bool pass_body_is_binary(const hlo_computation_t *body, hlo_opcode_t *out_op) {
   const hlo_instr_t *root = body->root;
-  if (body->params.count != 2 || root->operand_count != 2 || !hlo_op_is(root->op, OP_COMMUTATIVE | OP_ASSOCIATIVE))
+  if (body->params.count != 2 || root->operand_count != 2 ||
+      !hlo_op_is(root->op, OP_COMMUTATIVE | OP_ASSOCIATIVE))
     return false;
   const hlo_instr_t *a = root->operands[0], *b = root->operands[1];
   if (a->op != HLO_PARAMETER || b->op != HLO_PARAMETER || a == b) return false;

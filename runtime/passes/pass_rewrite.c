@@ -125,7 +125,8 @@ static bool says_more(const hlo_shape_t *shape, const hlo_shape_t *other) {
 }
 
 /* A value as one of a shape that is more dynamic: copies are as large as their operands. */
-static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value, const hlo_shape_t *shape) {
+static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value,
+                                const hlo_shape_t *shape) {
   hlo_builder_t *builder = &rewrite->builder;
   if (!value || hlo_shape_equal(value->shape, shape)) return value;
   if (!hlo_shape_is_tuple(shape))
@@ -133,14 +134,14 @@ static hlo_instr_t *declared_as(pass_rewrite_t *rewrite, hlo_instr_t *value, con
   hlo_instr_t **elements;
   hr_status_t st = HR_NEW_ARRAY(&rewrite->scratch, shape->element_count, &elements);
   for (int i = 0; i < shape->element_count && !st && !builder->status; i++)
-    elements[i] =
-        declared_as(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
+    elements[i] = declared_as(rewrite, hlo_build_element(builder, value, i), shape->elements[i]);
   if (st) builder->status = st;
   return builder->status ? NULL : hlo_build_tuple(builder, shape->element_count, elements);
 }
 
-/* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes NULL where it would be
- * less known than what it replaces, or where a copy is such a bridge already: both stay as they are. */
+/* Sizes that were declared open stay so, for what uses the value was checked with them; *by becomes
+ * NULL where it would be less known than what it replaces, or where a copy is such a bridge
+ * already: both stay as they are. */
 static hr_status_t keep_sizes(pass_rewrite_t *rewrite, const hlo_instr_t *old, hlo_instr_t **by) {
   if (hlo_shape_equal(old->shape, (*by)->shape)) return NULL;
   if (!hlo_shape_compatible(old->shape, (*by)->shape))

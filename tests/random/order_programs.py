@@ -1,5 +1,6 @@
-"""Reductions whose functions are associative, but not commutative: first, last, argmax with ties, products of matrices,
-compositions. Also sums of several arrays from initial values that are no identity."""
+"""Reductions whose functions are associative, but not commutative: first, last, argmax with ties,
+products of matrices, compositions. Also sums of several arrays from initial values that are no
+identity."""
 from computation import Program, braces, product, shape_text
 from plain_programs import PlainComputation
 
@@ -27,11 +28,13 @@ class Reducer:
 
 
 def first_good(t):
-    return Reducer(f"first_good_{t}", [t], ["c = pred[] compare(p0, p0), direction=NE", f"s = {t}[] select(c, p1, p0)"], ["s"])
+    lines = ["c = pred[] compare(p0, p0), direction=NE", f"s = {t}[] select(c, p1, p0)"]
+    return Reducer(f"first_good_{t}", [t], lines, ["s"])
 
 
 def last_other(t):
-    lines = [f"z = {t}[] constant(0)", "c = pred[] compare(p1, z), direction=NE", f"s = {t}[] select(c, p1, p0)"]
+    lines = [f"z = {t}[] constant(0)", "c = pred[] compare(p1, z), direction=NE",
+             f"s = {t}[] select(c, p1, p0)"]
     return Reducer(f"last_other_{t}", [t], lines, ["s"])
 
 

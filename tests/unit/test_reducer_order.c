@@ -1,0 +1,78 @@
+/* Which orders of elements reductions allow. */
+#include "jit/reducer_order.h"
+
+#include <stdio.h>
+
+#include "read_text.h"
+#include "unit.h"
+
+/* The order of a reduction of (value, index) pairs whose reducer has these lines, from these
+ * initial values. `index` is the index operand; `root` is of the entry computation. */
+static jit_order_t order_of(const char *type, const char *lines, const char *init,
+                            const char *index, const char *root) {
+  char text[2000];
+  hlo_module_t *module;
+  snprintf(text, sizeof text,
+           "HloModule t\n"
+           "f { p0 = %s[] parameter(0)\n p1 = s32[] parameter(1)\n"
+           " p2 = %s[] parameter(2)\n p3 = s32[] parameter(3)\n %s\n"
+           " ROOT r = (%s[], s32[]) tuple(v, i) }\n"
+           "ENTRY e { x = %s[5,9] parameter(0)\n given = s32[5,9] parameter(1)\n"
+           " index = s32[5,9] %s\n z = %s[] constant(%s)\n zero = s32[] constant(0)\n"
+           " pairs = (%s[5], s32[5]) reduce(x, index, z, zero), dimensions={1}, to_apply=f\n"
+           " ROOT out = %s }\n",
+           type, type, lines, type, type, index, type, init, type, root);
+  module = read_valid(text);
+  const hlo_instr_t *reduce = module->entry->root->operands[0];
+  CU_ASSERT_EQUAL_FATAL(reduce->op, HLO_REDUCE);
+  jit_order_t order = jit_reducer_order(reduce);
+  hlo_module_destroy(module);
+  return order;
+}
+
+#define IOTA "iota(), iota_dimension=1"
+#define ONLY_INDEX "s32[5] get-tuple-element(pairs), index=1"
+#define GREATEST                                                              \
+  "c = pred[] compare(p2, p0), direction=GT\n v = f32[] select(c, p2, p0)\n " \
+  "i = s32[] select(c, p3, p1)"
+#define ARGMAX(T)                                                                          \
+  "g = pred[] compare(p0, p2), direction=GT\n n = pred[] compare(p0, p0), direction=NE\n " \
+  "c = pred[] or(g, n)\n e = pred[] compare(p0, p2), direction=EQ\n "                      \
+  "l = pred[] compare(p1, p3), direction=LT\n t = pred[] and(e, l)\n "                     \
+  "d = pred[] or(c, t)\n v = " T "[] select(c, p0, p2)\n i = s32[] select(d, p1, p3)"
+
+static void selections(void) {
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "nan", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "-inf", IOTA, ONLY_INDEX), JIT_ORDER_BY_INDEX);
+  CU_ASSERT_EQUAL(order_of("s32", ARGMAX("s32"), "-9", "add(given, given)", ONLY_INDEX),
+                  JIT_ORDER_SELECTION);
+}
+
+/* What a selection needs: of the two NaN of two lanes, or two places of ties, an index must say
+ * which is first; which of two zeros is the value depends on the order; from NaN on the greatest is
+ * not associative. */
+static void others(void) {
+  const char *value = "f32[5] get-tuple-element(pairs), index=0";
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", "add(given, given)", ONLY_INDEX),
+                  JIT_ORDER_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "-inf", "iota(), iota_dimension=0", ONLY_INDEX),
+                  JIT_ORDER_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("f32", ARGMAX("f32"), "-inf", IOTA, value), JIT_ORDER_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("f32", GREATEST, "nan", IOTA, ONLY_INDEX), JIT_ORDER_ASCENDING);
+}
+
+static void sums(void) {
+  const char *plain = "v = f32[] add(p2, p0)\n i = s32[] maximum(p1, p3)";
+  const char *crossed = "v = f32[] add(p2, p0)\n i = s32[] maximum(p1, p1)";
+  const char *composed =
+      "v = f32[] multiply(p2, p0)\n w = s32[] multiply(p1, p3)\n i = s32[] add(w, p3)";
+  CU_ASSERT_EQUAL(order_of("f32", plain, "7", "add(given, given)", ONLY_INDEX), JIT_ORDER_ANY);
+  CU_ASSERT_EQUAL(order_of("f32", crossed, "7", "add(given, given)", ONLY_INDEX),
+                  JIT_ORDER_ASCENDING);
+  CU_ASSERT_EQUAL(order_of("f32", composed, "1", "add(given, given)", ONLY_INDEX),
+                  JIT_ORDER_ASCENDING);
+}
+
+CU_TestInfo suite_reducer_order[] = {
+    {"selections", selections}, {"other pairs", others}, {"sums", sums}, CU_TEST_INFO_NULL};
