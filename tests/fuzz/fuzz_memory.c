@@ -64,6 +64,7 @@ static void fill(const program_param_t *param, uint64_t *random, unsigned char *
   size_t size = bytes_of(param->dtype);
   for (int64_t i = 0; i < count; i++) {
     uint64_t bits = param->is_index ? index_bits(random, size) : program_random(random);
+    if (i < param->honest_count) bits = (uint64_t)param->honest[i];
     if (*param->dtype == 'p') bits &= 1;
     memcpy(to + (size_t)i * size, &bits, size);
   }
@@ -103,8 +104,7 @@ static bool is_equal(const hlorun_buffer_t *a, const hlorun_buffer_t *b) {
 }
 
 static bool are_equal(const outcome_t *a, const outcome_t *b, bool of_integers) {
-  if (a->code != b->code) return false;
-  for (int r = 0; r < a->count; r++) {
+  for (int r = 0; r < a->count && r < b->count; r++) {
     const char *dtype = hlorun_buffer_dtype(a->results[r]);
     bool counts = !of_integers || *dtype == 's' || *dtype == 'u' || *dtype == 'p';
     if (counts && !is_equal(a->results[r], b->results[r])) return false;
@@ -141,7 +141,7 @@ static bool run_twice(hlorun_program_t *loaded, const program_t *program, uint64
   if (program->has_feeds) return true; /* the feed goes on: other values */
   hr_fence_repaint();
   bool is_fine = run_once(loaded, program, seed, engine, true, &again);
-  if (is_fine && !are_equal(out, &again, false))
+  if (is_fine && (out->code != again.code || !are_equal(out, &again, false)))
     is_fine = fail(seed, engine, "other results with other bytes beside the arrays, or with arguments given away", NULL);
   release_outcome(&again);
   return is_fine;
@@ -166,6 +166,14 @@ static bool load(hlorun_client_t *client, const program_t *program, uint64_t see
   return is_fine;
 }
 
+/* The compiled engine does not compute what no result needs: sizes that lie there end the reference engine alone. */
+static bool compare_engines(const outcome_t *reference, const outcome_t *compiled, uint64_t seed, bool is_exact) {
+  if (reference->code != compiled->code && (compiled->code || reference->code != 3))
+    return fail(seed, "both", "other exit codes", NULL);
+  if (is_exact && !are_equal(reference, compiled, true)) return fail(seed, "both", "other results", NULL);
+  return true;
+}
+
 static const char *const engine_names[ENGINES] = {"reference", "compiled"};
 
 static bool run_program(hlorun_client_t **clients, uint64_t seed) {
@@ -181,8 +189,7 @@ static bool run_program(hlorun_client_t **clients, uint64_t seed) {
     if (loaded) is_fine = is_fine && run_twice(loaded, &program, seed, engine_names[e], &outcomes[e]);
     hlorun_program_release(loaded);
   }
-  if (is_fine && both && program.is_exact && !are_equal(&outcomes[0], &outcomes[1], true))
-    is_fine = fail(seed, "both", outcomes[0].code == outcomes[1].code ? "other results" : "other exit codes", NULL);
+  if (is_fine && both) is_fine = compare_engines(&outcomes[0], &outcomes[1], seed, program.is_exact);
   counts->ran += both && !outcomes[0].code;
   counts->stopped += both && outcomes[0].code;
   for (int e = 0; e < ENGINES; e++) release_outcome(&outcomes[e]);

@@ -103,6 +103,26 @@ static array_t size_list(maker_t *maker, int64_t count) {
   return add_param(maker, chance(maker, 4) ? "s64" : "s32", 1, &count, true);
 }
 
+/* The parameter made last has these values, more often than not. */
+static void be_honest(maker_t *maker, const int64_t *values, int count) {
+  program_param_t *param = &maker->program->params[maker->program->param_count - 1];
+  if (chance(maker, 4)) return;
+  param->honest_count = count;
+  for (int i = 0; i < count; i++) param->honest[i] = values[i];
+}
+
+static array_t honest_list(maker_t *maker, const int64_t *values, int count) {
+  array_t list = size_list(maker, count);
+  be_honest(maker, values, count);
+  return list;
+}
+
+static int honest_size(maker_t *maker, int64_t value) {
+  int id = add_param(maker, "s32", 0, NULL, true).id;
+  be_honest(maker, &value, 1);
+  return id;
+}
+
 static array_t random_param(maker_t *maker) {
   int64_t dims[PROGRAM_MOST_RANK];
   int rank = (int)within(maker, 0, 3);
@@ -368,7 +388,7 @@ static void make_dynamic_slice(maker_t *maker) {
 
 static void make_dynamic_update(maker_t *maker) {
   array_t x = pick_lines(maker), block;
-  int64_t dims[PROGRAM_MOST_RANK];
+  int64_t dims[PROGRAM_MOST_RANK] = {0};
   int ids[PROGRAM_MOST_RANK];
   if (!has_room(maker, x.rank + 1)) return;
   for (int d = 0; d < x.rank; d++) dims[d] = within(maker, 0, x.dims[d]);
@@ -383,7 +403,7 @@ static void make_dynamic_update(maker_t *maker) {
 /* Slices along dimension 0, which is collapsed or kept. */
 static void make_gather(maker_t *maker) {
   array_t x = pick_lines(maker), out = {.dtype = x.dtype, .rank = 1};
-  int64_t dims[2] = {pick_size(maker), 1}, sizes[PROGRAM_MOST_RANK], offsets[PROGRAM_MOST_RANK];
+  int64_t dims[2] = {pick_size(maker), 1}, sizes[PROGRAM_MOST_RANK], offsets[PROGRAM_MOST_RANK] = {0};
   bool is_kept = chance(maker, 2);
   int offset_count = 0;
   if (!has_room(maker, 1) || x.rank + is_kept > PROGRAM_MOST_RANK || !x.dims[0]) return;
@@ -404,7 +424,7 @@ static void make_gather(maker_t *maker) {
 
 static void make_scatter(maker_t *maker) {
   array_t x = pick_lines(maker);
-  int64_t dims[2] = {pick_size(maker), 1}, update[PROGRAM_MOST_RANK], windows[PROGRAM_MOST_RANK];
+  int64_t dims[2] = {pick_size(maker), 1}, update[PROGRAM_MOST_RANK], windows[PROGRAM_MOST_RANK] = {0};
   if (!has_room(maker, 2)) return;
   int indices = add_param(maker, chance(maker, 3) ? "s64" : "s32", 2, dims, true).id;
   update[0] = dims[0];
@@ -465,8 +485,8 @@ static void make_slice_to_dynamic(maker_t *maker) {
   array_t x = pick_lines(maker), out = x;
   int ids[PROGRAM_MOST_RANK];
   if (!has_room(maker, x.rank)) return;
-  for (int d = 0; d < x.rank; d++) ids[d] = add_param(maker, "s32", 0, NULL, true).id;
   for (int d = 0; d < x.rank; d++) out.dims[d] = within(maker, 0, x.dims[d]);
+  for (int d = 0; d < x.rank; d++) ids[d] = honest_size(maker, out.dims[d]);
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "custom-call(v%d", x.id);
   print_indices(maker, ids, x.rank);
@@ -475,9 +495,13 @@ static void make_slice_to_dynamic(maker_t *maker) {
 
 static void make_dynamic_pad(maker_t *maker) {
   array_t x = pick_lines(maker), out = x, lists[3];
+  int64_t sizes[3][PROGRAM_MOST_RANK] = {{0}};
   if (!has_room(maker, 3)) return;
-  for (int i = 0; i < 3; i++) lists[i] = size_list(maker, x.rank);
-  for (int d = 0; d < x.rank; d++) out.dims[d] = x.dims[d] + within(maker, 0, 2);
+  for (int d = 0; d < x.rank; d++) {
+    sizes[0][d] = within(maker, -1, 2), sizes[1][d] = within(maker, 0, 2);
+    out.dims[d] = x.dims[d] + sizes[0][d] + sizes[1][d] < 0 ? 0 : x.dims[d] + sizes[0][d] + sizes[1][d];
+  }
+  for (int i = 0; i < 3; i++) lists[i] = honest_list(maker, sizes[i], x.rank);
   int zero = zero_of(maker, x.dtype);
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "dynamic-pad(v%d, v%d, v%d, v%d, v%d)\n", x.id, zero, lists[0].id, lists[1].id,
@@ -486,9 +510,13 @@ static void make_dynamic_pad(maker_t *maker) {
 
 static void make_real_slice(maker_t *maker) {
   array_t x = pick_lines(maker), out = x, lists[3];
+  int64_t sizes[3][PROGRAM_MOST_RANK];
   if (!has_room(maker, 3)) return;
-  for (int i = 0; i < 3; i++) lists[i] = size_list(maker, x.rank);
-  for (int d = 0; d < x.rank; d++) out.dims[d] = within(maker, 0, x.dims[d]);
+  for (int d = 0; d < x.rank; d++) {
+    sizes[0][d] = within(maker, 0, x.dims[d]), sizes[1][d] = within(maker, sizes[0][d], x.dims[d]), sizes[2][d] = 1;
+    out.dims[d] = sizes[1][d] - sizes[0][d];
+  }
+  for (int i = 0; i < 3; i++) lists[i] = honest_list(maker, sizes[i], x.rank);
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "real-dynamic-slice(v%d, v%d, v%d, v%d)\n", x.id, lists[0].id, lists[1].id, lists[2].id);
 }
@@ -497,18 +525,21 @@ static void make_dynamic_reshape(maker_t *maker) {
   array_t x = pick(maker), out = {.dtype = x.dtype, .rank = 1, .dims = {1}};
   for (int d = 0; d < x.rank; d++) out.dims[0] *= x.dims[d];
   if (!has_room(maker, 1)) return;
-  int size = add_param(maker, "s32", 0, NULL, true).id;
+  int size = honest_size(maker, out.dims[0]);
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "dynamic-reshape(v%d, v%d)\n", x.id, size);
 }
 
 static void make_dynamic_gather(maker_t *maker) {
   array_t x = pick_lines(maker), out = {.dtype = x.dtype, .rank = x.rank};
-  int64_t dims[2] = {pick_size(maker), 1}, offsets[PROGRAM_MOST_RANK];
+  int64_t dims[2] = {pick_size(maker), 1}, offsets[PROGRAM_MOST_RANK] = {0};
   if (!has_room(maker, 2) || !x.dims[0]) return;
-  int indices = add_param(maker, "s32", 2, dims, true).id, sizes = size_list(maker, x.rank).id;
+  int indices = add_param(maker, "s32", 2, dims, true).id;
   out.dims[0] = dims[0];
   for (int d = 1; d < x.rank; d++) out.dims[d] = within(maker, 0, x.dims[d]), offsets[d - 1] = d;
+  int64_t wanted[PROGRAM_MOST_RANK] = {1};
+  for (int d = 1; d < x.rank; d++) wanted[d] = out.dims[d];
+  int sizes = honest_list(maker, wanted, x.rank).id;
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "dynamic-gather(v%d, v%d, v%d), ", x.id, indices, sizes);
   print_list(maker, "offset_dims={", offsets, x.rank - 1, "}, ");
@@ -519,8 +550,8 @@ static void make_dynamic_top_k(maker_t *maker) {
   array_t x = pick_lines(maker), out = x;
   char values[96], places[96];
   if (!has_room(maker, 1) || *x.dtype == 'c' || strcmp(x.dtype, "pred") == 0) return;
-  int count = add_param(maker, "s32", 0, NULL, true).id, pair = maker->next++;
   out.dims[x.rank - 1] = within(maker, 0, x.dims[x.rank - 1]);
+  int count = honest_size(maker, out.dims[x.rank - 1]), pair = maker->next++;
   array_t where = out;
   where.dtype = "s32";
   shape_text(&out, values), shape_text(&where, places);
@@ -538,7 +569,8 @@ static void make_dynamic_bits(maker_t *maker) {
   int64_t two = 2;
   char bits[96];
   if (!has_room(maker, 2)) return;
-  int state = add_param(maker, "u64", 1, &two, false).id, sizes = size_list(maker, 1).id, pair = maker->next++;
+  int state = add_param(maker, "u64", 1, &two, false).id, sizes = honest_list(maker, out.dims, 1).id;
+  int pair = maker->next++;
   hr_text_printf(&maker->body,
                  "  v%d = (u64[2], %s) custom-call(v%d, v%d), custom_call_target=\"stablehlo.dynamic_rng_bit_generator\"\n",
                  pair, shape_text(&out, bits), state, sizes);
@@ -550,9 +582,14 @@ static void make_dynamic_window(maker_t *maker) {
   array_t x = pick_lines(maker), out = x, lists[5];
   int64_t pads[2] = {x.rank, 2};
   if (!has_room(maker, 5)) return;
-  for (int i = 0; i < 4; i++) lists[i] = size_list(maker, x.rank);
+  int64_t sizes[4][PROGRAM_MOST_RANK], padding[PROGRAM_MOST_RANK] = {0};
+  for (int d = 0; d < x.rank; d++) {
+    sizes[0][d] = within(maker, 1, 3), sizes[1][d] = within(maker, 1, 2), sizes[2][d] = sizes[3][d] = 1;
+    out.dims[d] = x.dims[d] < sizes[0][d] ? 0 : (x.dims[d] - sizes[0][d]) / sizes[1][d] + 1;
+  }
+  for (int i = 0; i < 4; i++) lists[i] = honest_list(maker, sizes[i], x.rank);
   lists[4] = add_param(maker, "s32", 2, pads, true);
-  for (int d = 0; d < x.rank; d++) out.dims[d] = within(maker, 0, x.dims[d] + 1);
+  if (x.rank <= 2) be_honest(maker, padding, 2 * x.rank);
   int zero = zero_of(maker, x.dtype), function = add_function(maker, x.dtype);
   begin_array(maker, &out);
   hr_text_printf(&maker->body, "custom-call(v%d, v%d", x.id, zero);

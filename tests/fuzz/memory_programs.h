@@ -16,6 +16,8 @@ typedef struct program_param {
   int rank;
   int64_t dims[PROGRAM_MOST_RANK];
   bool is_index; /* few small numbers, and the ends of the type; else any bits */
+  int honest_count; /* these instead, if any: sizes that are those declared */
+  int64_t honest[PROGRAM_MOST_RANK];
 } program_param_t;
 
 typedef struct program {
