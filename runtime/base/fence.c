@@ -39,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic hr_fence_mode_t current_mode;
 static hr_fence_t *live, *unused[CLASSES];
+static char damage[256]; /* the first that was found and not yet told */
 static unsigned char current_pattern = 0xa5;
 static fence_place_t place; /* of the step that runs; steps of several engines in one process share it */
 
@@ -138,13 +139,13 @@ static hr_status_t map_pages(size_t count, unsigned char **out_pages) {
   return NULL;
 }
 
+/* Not of base/mem.h, whose live blocks are counted: what is unused is kept for ever. */
 static hr_status_t new_block(size_t count, hr_fence_t **out_fence) {
-  void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(hr_fence_t), &memory));
-  hr_fence_t *fence = memory;
+  hr_fence_t *fence = calloc(1, sizeof *fence);
+  if (!fence) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", sizeof *fence);
   hr_status_t st = map_pages(count, &fence->pages);
   if (st) {
-    hr_free(fence);
+    free(fence);
     return st;
   }
   fence->page_count = count;
@@ -227,9 +228,29 @@ void hr_fence_seal(hr_fence_t *fence, bool is_sealed) {
   pthread_mutex_unlock(&lock);
 }
 
+static const unsigned char *first_change(const unsigned char *at, size_t size, unsigned char pattern) {
+  if (!size || (*at == pattern && !memcmp(at, at + 1, size - 1))) return NULL;
+  while (*at == pattern) at++;
+  return at;
+}
+
+/* The first byte of the pattern that was written; NULL: none. */
+static const unsigned char *find_change(const hr_fence_t *fence) {
+  size_t before = bytes_before(fence);
+  const unsigned char *change = first_change(fence->data - before, before, fence->pattern);
+  return change ? change : first_change(fence->data + fence->size_bytes, bytes_behind(fence), fence->pattern);
+}
+
+/* What a step wrote beside a block that it gives back is told after the step. */
+static void note_damage(const hr_fence_t *fence) {
+  const unsigned char *change = find_change(fence);
+  if (change && !*damage) print_distance(damage, sizeof damage, fence, (uintptr_t)change);
+}
+
 void hr_fence_destroy(hr_fence_t *fence) {
   if (!fence) return;
   pthread_mutex_lock(&lock);
+  note_damage(fence);
   unlink_block(fence);
   set_sealed(fence, false);
   bool is_kept = fence->page_count < CLASSES;
@@ -240,7 +261,7 @@ void hr_fence_destroy(hr_fence_t *fence) {
   pthread_mutex_unlock(&lock);
   if (is_kept) return;
   munmap(fence->pages - PAGE, (fence->page_count + 2) * PAGE);
-  hr_free(fence);
+  free(fence);
 }
 
 void *hr_fence_data(const hr_fence_t *fence) { return fence->data; }
@@ -272,28 +293,15 @@ void hr_fence_note(const char *op, const char *instruction, const char *computat
   place = (fence_place_t){op, instruction, computation, *pos};
 }
 
-static const unsigned char *first_change(const unsigned char *at, size_t size, unsigned char pattern) {
-  if (!size || (*at == pattern && !memcmp(at, at + 1, size - 1))) return NULL;
-  while (*at == pattern) at++;
-  return at;
-}
-
-/* The first byte of the pattern that was written; NULL: none. */
-static const unsigned char *find_change(const hr_fence_t *fence) {
-  size_t before = bytes_before(fence);
-  const unsigned char *change = first_change(fence->data - before, before, fence->pattern);
-  return change ? change : first_change(fence->data + fence->size_bytes, bytes_behind(fence), fence->pattern);
-}
-
 hr_status_t hr_fence_check(void) {
-  char what[256] = "", where[1024];
+  char what[sizeof damage], where[1024];
   pthread_mutex_lock(&lock);
-  for (hr_fence_t *fence = live; fence && !*what; fence = fence->next) {
-    const unsigned char *change = find_change(fence);
-    if (!change) continue;
-    print_distance(what, sizeof what, fence, (uintptr_t)change);
-    write_pattern(fence);
+  for (hr_fence_t *fence = live; fence && !*damage; fence = fence->next) {
+    note_damage(fence);
+    if (*damage) write_pattern(fence);
   }
+  memcpy(what, damage, sizeof what);
+  *damage = 0;
   pthread_mutex_unlock(&lock);
   if (!*what) return NULL;
   print_place(where, sizeof where);

@@ -74,6 +74,7 @@ static hlorun_status_t make_argument(const program_param_t *param, uint64_t *ran
   static _Alignas(64) unsigned char bytes[1 << 20];
   int64_t count = 1;
   for (int d = 0; d < param->rank; d++) count *= param->dims[d];
+  if ((size_t)count * 16 > sizeof bytes) return hr_error(HR_INTERNAL, "the generator made a parameter too large");
   fill(param, random, bytes, count);
   return hlorun_buffer_create(param->dtype, param->rank, param->dims, bytes, NULL, NULL, out);
 }

@@ -11,7 +11,8 @@ typedef struct array {
   int uses;
 } array_t;
 
-enum { MOST_ARRAYS = 64, MOST_RESULTS = 5, ASKED_PARAMS = 24 /* a few more are made without asking */ };
+enum { MOST_ARRAYS = 64, MOST_RESULTS = 5, ASKED_PARAMS = 24 /* a few more are made without asking */,
+       MOST_ELEMENTS = 4096 };
 
 typedef struct maker {
   uint64_t random;
@@ -124,9 +125,12 @@ static int honest_size(maker_t *maker, int64_t value) {
 }
 
 static array_t random_param(maker_t *maker) {
-  int64_t dims[PROGRAM_MOST_RANK];
+  int64_t dims[PROGRAM_MOST_RANK], count = 1;
   int rank = (int)within(maker, 0, 3);
-  for (int d = 0; d < rank; d++) dims[d] = pick_size(maker);
+  for (int d = 0; d < rank; d++) {
+    dims[d] = count > MOST_ELEMENTS / 70 ? within(maker, 0, 2) : pick_size(maker);
+    count *= dims[d];
+  }
   return add_param(maker, pick_dtype(maker), rank, dims, false);
 }
 
@@ -653,7 +657,7 @@ static const make_fn hostile_ops[] = {make_dynamic_slice,    make_dynamic_update
 static bool is_large(const array_t *array) {
   int64_t count = 1;
   for (int d = 0; d < array->rank; d++) count *= array->dims[d];
-  return count > 4096;
+  return count > MOST_ELEMENTS;
 }
 
 /* One operation. An array that became too large is not worked on any more. */
