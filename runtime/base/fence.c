@@ -15,7 +15,7 @@
 #include "base/mem.h"
 
 #define PAGE ((size_t)4096)
-#define FAULT_EXIT_CODE 5 /* of INTERNAL */
+#define FAULT_EXIT_CODE 5           /* of INTERNAL */
 #define PATTERN_BYTES ((size_t)256) /* on each side, at most */
 #define CLASSES 17                  /* blocks of up to so many pages are used again */
 #define FILLED_BYTES ((size_t)4096) /* undefined contents that are made visible */
@@ -41,14 +41,16 @@ static _Atomic hr_fence_mode_t current_mode;
 static hr_fence_t *live, *unused[CLASSES];
 static char damage[256]; /* the first that was found and not yet told */
 static unsigned char current_pattern = 0xa5;
-static fence_place_t place; /* of the step that runs; steps of several engines in one process share it */
+static fence_place_t
+    place; /* of the step that runs; steps of several engines in one process share it */
 
 /* --- what a step touches that is not its own --- */
 
 /* The live block that an address is in or beside. */
 static const hr_fence_t *find_block(uintptr_t address) {
   for (const hr_fence_t *fence = live; fence; fence = fence->next) {
-    uintptr_t first = (uintptr_t)fence->pages - PAGE, end = (uintptr_t)fence->pages + (fence->page_count + 1) * PAGE;
+    uintptr_t first = (uintptr_t)fence->pages - PAGE,
+              end = (uintptr_t)fence->pages + (fence->page_count + 1) * PAGE;
     if (address >= first && address < end) return fence;
   }
   return NULL;
@@ -59,7 +61,8 @@ static int print_place(char *text, size_t size) {
   int length = snprintf(text, size, "%s of %%%s of computation %s", place.op, place.instruction,
                         place.computation ? place.computation : "?");
   if (place.pos.source && place.pos.line && length < (int)size)
-    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", place.pos.source->path, place.pos.line);
+    length += snprintf(text + length, size - (size_t)length, " (%s:%u)", place.pos.source->path,
+                       place.pos.line);
   return length;
 }
 
@@ -67,7 +70,9 @@ static int print_distance(char *text, size_t size, const hr_fence_t *fence, uint
   uintptr_t data = (uintptr_t)fence->data, end = data + fence->size_bytes;
   if (address >= data && address < end)
     return snprintf(text, size, "an array of %zu bytes that is only to be read", fence->size_bytes);
-  if (address < data) return snprintf(text, size, "%zu bytes before an array of %zu", data - address, fence->size_bytes);
+  if (address < data)
+    return snprintf(text, size, "%zu bytes before an array of %zu", data - address,
+                    fence->size_bytes);
   return snprintf(text, size, "%zu bytes behind an array of %zu", address - end, fence->size_bytes);
 }
 
@@ -89,8 +94,11 @@ static void report_fault(int number, siginfo_t *info, void *context) {
     print_distance(what, sizeof what, fence, (uintptr_t)info->si_addr);
   else
     snprintf(what, sizeof what, "address %p, where there is no array", info->si_addr);
-  int size = snprintf(line, sizeof line, "error: memory: %s %s %s\n", where, is_write(context) ? "writes" : "reads", what);
-  if (size > 0) size = (int)write(STDERR_FILENO, line, (size_t)size < sizeof line ? (size_t)size : sizeof line - 1);
+  int size = snprintf(line, sizeof line, "error: memory: %s %s %s\n", where,
+                      is_write(context) ? "writes" : "reads", what);
+  if (size > 0)
+    size = (int)write(STDERR_FILENO, line,
+                      (size_t)size < sizeof line ? (size_t)size : sizeof line - 1);
   if (fence) _exit(FAULT_EXIT_CODE);
   signal(number, SIG_DFL);
 }
@@ -129,8 +137,10 @@ void hr_fence_set_mode(hr_fence_mode_t mode) {
 
 static hr_status_t map_pages(size_t count, unsigned char **out_pages) {
   size_t bytes = (count + 2) * PAGE;
-  unsigned char *all = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return hr_error(HR_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
+  unsigned char *all =
+      mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED)
+    return hr_error(HR_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
   if (mprotect(all + PAGE, count * PAGE, PROT_READ | PROT_WRITE)) {
     munmap(all, bytes);
     return hr_error(HR_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
@@ -166,7 +176,8 @@ static size_t bytes_before(const hr_fence_t *fence) {
 }
 
 static size_t bytes_behind(const hr_fence_t *fence) {
-  size_t bytes = (size_t)(fence->pages + fence->page_count * PAGE - fence->data) - fence->size_bytes;
+  size_t bytes =
+      (size_t)(fence->pages + fence->page_count * PAGE - fence->data) - fence->size_bytes;
   return bytes < PATTERN_BYTES ? bytes : PATTERN_BYTES;
 }
 
@@ -201,7 +212,8 @@ static void unlink_block(hr_fence_t *fence) {
 }
 
 hr_status_t hr_fence_create(size_t size_bytes, hr_fence_t **out_fence) {
-  if (size_bytes > SIZE_MAX / 2) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
+  if (size_bytes > SIZE_MAX / 2)
+    return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   size_t count = (size_bytes + PAGE - 1) / PAGE;
   if (!count) count = 1;
   pthread_mutex_lock(&lock);
@@ -228,7 +240,8 @@ void hr_fence_seal(hr_fence_t *fence, bool is_sealed) {
   pthread_mutex_unlock(&lock);
 }
 
-static const unsigned char *first_change(const unsigned char *at, size_t size, unsigned char pattern) {
+static const unsigned char *first_change(const unsigned char *at, size_t size,
+                                         unsigned char pattern) {
   if (!size || (*at == pattern && !memcmp(at, at + 1, size - 1))) return NULL;
   while (*at == pattern) at++;
   return at;
@@ -238,7 +251,9 @@ static const unsigned char *first_change(const unsigned char *at, size_t size, u
 static const unsigned char *find_change(const hr_fence_t *fence) {
   size_t before = bytes_before(fence);
   const unsigned char *change = first_change(fence->data - before, before, fence->pattern);
-  return change ? change : first_change(fence->data + fence->size_bytes, bytes_behind(fence), fence->pattern);
+  return change
+             ? change
+             : first_change(fence->data + fence->size_bytes, bytes_behind(fence), fence->pattern);
 }
 
 /* What a step wrote beside a block that it gives back is told after the step. */
@@ -289,7 +304,8 @@ void hr_fence_repaint(void) {
 
 /* --- after steps --- */
 
-void hr_fence_note(const char *op, const char *instruction, const char *computation, const hr_pos_t *pos) {
+void hr_fence_note(const char *op, const char *instruction, const char *computation,
+                   const hr_pos_t *pos) {
   place = (fence_place_t){op, instruction, computation, *pos};
 }
 

@@ -1,10 +1,11 @@
-/* Memory that shows where a step leaves it (HLORUN_CHECK=memory): each block has pages of its own between two pages that
- * nobody may touch, and ends at the second one, as far as HR_ALIGNMENT allows (memory:start: begins at the first one).
- * The bytes that are left over hold a pattern, which is compared after each step. What a step does beyond its blocks ends
- * the process with exit code 5 (reads and writes that reach a page) or fails (writes that stay in what is left over),
+/* Memory that shows where a step leaves it (HLORUN_CHECK=memory): each block has pages of its own
+ * between two pages that nobody may touch, and ends at the second one, as far as HR_ALIGNMENT
+ * allows (memory:start: begins at the first one). The bytes that are left over hold a pattern,
+ * which is compared after each step. What a step does beyond its blocks ends the process with exit
+ * code 5 (reads and writes that reach a page) or fails (writes that stay in what is left over),
  * with the instruction that ran.
- * Blocks that were given back are used again for others of as many pages: late accesses are not found.
- * Thread: any. */
+ * Blocks that were given back are used again for others of as many pages: late accesses are not
+ * found. Thread: any. */
 #ifndef HR_BASE_FENCE_H
 #define HR_BASE_FENCE_H
 
@@ -32,11 +33,13 @@ void hr_fence_seal(hr_fence_t *fence, bool is_sealed);
 /* Is this address in a block? */
 bool hr_fence_owns(const void *address);
 
-/* Another pattern, of all blocks and of those to come: what reads it by mistake gives another result than before. */
+/* Another pattern, of all blocks and of those to come: what reads it by mistake gives another
+ * result than before. */
 void hr_fence_repaint(void);
 
 /* Says what runs now. The strings outlive it. */
-void hr_fence_note(const char *op, const char *instruction, const char *computation, const hr_pos_t *pos);
+void hr_fence_note(const char *op, const char *instruction, const char *computation,
+                   const hr_pos_t *pos);
 /* Errors: INTERNAL if a pattern beside some block was written, which it then is no more. */
 hr_status_t hr_fence_check(void);
 

@@ -1,5 +1,5 @@
-/* HLORUN_CHECK=memory: buffers of the flat plan as blocks between fences instead of parts of one arena. Arrays that share
- * a buffer are not kept apart from each other. */
+/* HLORUN_CHECK=memory: buffers of the flat plan as blocks between fences instead of parts of one
+ * arena. Arrays that share a buffer are not kept apart from each other. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,12 +26,14 @@ hr_status_t exec_fences_create(exec_compiled_t *machine) {
 }
 
 void exec_fences_destroy(exec_compiled_t *machine) {
-  for (int b = 0; machine->fences && b < machine->flat->buffer_count; b++) hr_fence_destroy(machine->fences[b]);
+  for (int b = 0; machine->fences && b < machine->flat->buffer_count; b++)
+    hr_fence_destroy(machine->fences[b]);
   for (int p = 0; machine->argument_fences && p < machine->flat->param_count; p++)
     hr_fence_destroy(machine->argument_fences[p]);
 }
 
-hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg, void **out_address) {
+hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
+                                      void **out_address) {
   hr_fence_t **fence = &machine->argument_fences[p];
   hr_fence_destroy(*fence);
   *fence = NULL;

@@ -1,11 +1,12 @@
-/* Runs random programs (memory_programs.h) in both engines with their arrays between fences (HLORUN_CHECK=memory), each
- * twice with other bytes beside the arrays, the second time with some arguments given away. Found are: accesses beyond
- * arrays, bytes beside arrays that were written, results that depend on what is beside arrays, crashes, internal errors,
- * programs that take longer than 20 s, and results of integers that are not those of the other engine.
+/* Runs random programs (memory_programs.h) in both engines with their arrays between fences
+ * (HLORUN_CHECK=memory), each twice with other bytes beside the arrays, the second time with some
+ * arguments given away. Found are: accesses beyond arrays, bytes beside arrays that were written,
+ * results that depend on what is beside arrays, crashes, internal errors, programs that take longer
+ * than 20 s, and results of integers that are not those of the other engine.
  *
- *   fuzz_memory FIRST_SEED COUNT [SECONDS]     "N programs, N failed, ..." as the last line; exit code 1 if any failed
- *   fuzz_memory --print SEED                   the program
- *   fuzz_memory --one SEED                     runs it in this process
+ *   fuzz_memory FIRST_SEED COUNT [SECONDS]     "N programs, N failed, ..." as the last line; exit
+ * code 1 if any failed fuzz_memory --print SEED                   the program fuzz_memory --one
+ * SEED                     runs it in this process
  *
  * Batches of programs run in a child: where one ends it, the next begins with the seed behind. */
 #include <fcntl.h>
@@ -25,8 +26,9 @@
 enum { BATCH = 5000, LONGEST_SECONDS = 20, ENGINES = 2, MOST_RESULTS = 8 };
 
 typedef struct counts {
-  uint64_t seed;  /* of the program that runs */
-  uint64_t done, failed, refused, stopped, ran; /* stopped: with a status that a program may end with */
+  uint64_t seed; /* of the program that runs */
+  uint64_t done, failed, refused, stopped,
+      ran; /* stopped: with a status that a program may end with */
 } counts_t;
 
 static counts_t *counts; /* shared with children */
@@ -50,12 +52,13 @@ static size_t bytes_of(const char *dtype) {
 
 /* Small numbers, and the ends of the type. */
 static uint64_t index_bits(uint64_t *random, size_t size) {
-  static const int64_t numbers[] = {0, 0, 1, 1, 2, 2, 3, 4, 5, 6, -1, -2, 7, 64, 1000, -1000, 1 << 20};
+  static const int64_t numbers[] = {0, 0,  1,  1, 2,  2,    3,     4,      5,
+                                    6, -1, -2, 7, 64, 1000, -1000, 1 << 20};
   uint64_t n = program_random(random) % 22;
   int bits = 8 * (int)size;
   if (n < sizeof numbers / sizeof *numbers) return (uint64_t)numbers[n];
-  if (n == 18) return UINT64_MAX >> (65 - bits);           /* the largest */
-  if (n == 19) return (uint64_t)1 << (bits - 1);           /* the smallest */
+  if (n == 18) return UINT64_MAX >> (65 - bits); /* the largest */
+  if (n == 19) return (uint64_t)1 << (bits - 1); /* the smallest */
   if (n == 20) return UINT64_MAX >> (65 - bits) & ~(uint64_t)7;
   return program_random(random);
 }
@@ -70,19 +73,23 @@ static void fill(const program_param_t *param, uint64_t *random, unsigned char *
   }
 }
 
-static hlorun_status_t make_argument(const program_param_t *param, uint64_t *random, hlorun_buffer_t **out) {
+static hlorun_status_t make_argument(const program_param_t *param, uint64_t *random,
+                                     hlorun_buffer_t **out) {
   static _Alignas(64) unsigned char bytes[1 << 20];
   int64_t count = 1;
   for (int d = 0; d < param->rank; d++) count *= param->dims[d];
-  if ((size_t)count * 16 > sizeof bytes) return hr_error(HR_INTERNAL, "the generator made a parameter too large");
+  if ((size_t)count * 16 > sizeof bytes)
+    return hr_error(HR_INTERNAL, "the generator made a parameter too large");
   fill(param, random, bytes, count);
   return hlorun_buffer_create(param->dtype, param->rank, param->dims, bytes, NULL, NULL, out);
 }
 
-static hlorun_status_t make_arguments(const program_t *program, uint64_t seed, hlorun_buffer_t **args) {
+static hlorun_status_t make_arguments(const program_t *program, uint64_t seed,
+                                      hlorun_buffer_t **args) {
   uint64_t random = ~seed;
   for (int p = 0; p < program->param_count; p++) args[p] = NULL;
-  for (int p = 0; p < program->param_count; p++) HR_TRY(make_argument(&program->params[p], &random, &args[p]));
+  for (int p = 0; p < program->param_count; p++)
+    HR_TRY(make_argument(&program->params[p], &random, &args[p]));
   return NULL;
 }
 
@@ -101,7 +108,8 @@ typedef struct outcome {
 
 static bool is_equal(const hlorun_buffer_t *a, const hlorun_buffer_t *b) {
   size_t size = hlorun_buffer_size_bytes(a);
-  return size == hlorun_buffer_size_bytes(b) && (!size || !memcmp(hlorun_buffer_data(a), hlorun_buffer_data(b), size));
+  return size == hlorun_buffer_size_bytes(b) &&
+         (!size || !memcmp(hlorun_buffer_data(a), hlorun_buffer_data(b), size));
 }
 
 static bool are_equal(const outcome_t *a, const outcome_t *b, bool of_integers) {
@@ -118,8 +126,8 @@ static void release_outcome(outcome_t *outcome) { release_all(outcome->results, 
 /* A status that the values may lead to: sizes that are not those declared. */
 static bool is_expected(hlorun_status_t status) { return hr_status_code(status) != HR_INTERNAL; }
 
-static bool run_once(hlorun_program_t *loaded, const program_t *program, uint64_t seed, const char *engine, bool donates,
-                     outcome_t *out) {
+static bool run_once(hlorun_program_t *loaded, const program_t *program, uint64_t seed,
+                     const char *engine, bool donates, outcome_t *out) {
   hlorun_buffer_t *args[PROGRAM_MOST_PARAMS];
   bool donate[PROGRAM_MOST_PARAMS] = {false};
   hlorun_status_t status = make_arguments(program, seed, args);
@@ -135,21 +143,23 @@ static bool run_once(hlorun_program_t *loaded, const program_t *program, uint64_
   return is_fine;
 }
 
-static bool run_twice(hlorun_program_t *loaded, const program_t *program, uint64_t seed, const char *engine,
-                      outcome_t *out) {
+static bool run_twice(hlorun_program_t *loaded, const program_t *program, uint64_t seed,
+                      const char *engine, outcome_t *out) {
   outcome_t again;
   if (!run_once(loaded, program, seed, engine, false, out)) return false;
   if (program->has_feeds) return true; /* the feed goes on: other values */
   hr_fence_repaint();
   bool is_fine = run_once(loaded, program, seed, engine, true, &again);
   if (is_fine && (out->code != again.code || !are_equal(out, &again, false)))
-    is_fine = fail(seed, engine, "other results with other bytes beside the arrays, or with arguments given away", NULL);
+    is_fine = fail(seed, engine,
+                   "other results with other bytes beside the arrays, or with arguments given away",
+                   NULL);
   release_outcome(&again);
   return is_fine;
 }
 
-static bool load(hlorun_client_t *client, const program_t *program, uint64_t seed, const char *engine,
-                 hlorun_program_t **out_program) {
+static bool load(hlorun_client_t *client, const program_t *program, uint64_t seed,
+                 const char *engine, hlorun_program_t **out_program) {
   hlorun_program_options_t options;
   char infeed[64];
   hlorun_program_options_init(&options);
@@ -157,8 +167,8 @@ static bool load(hlorun_client_t *client, const program_t *program, uint64_t see
   options.infeed = program->has_feeds ? infeed : NULL;
   options.outfeed = program->has_feeds ? "file:/dev/null" : NULL;
   *out_program = NULL;
-  hlorun_status_t status =
-      hlorun_program_load_bytes(client, "fuzz.hlo", program->text.data, program->text.size, &options, out_program);
+  hlorun_status_t status = hlorun_program_load_bytes(client, "fuzz.hlo", program->text.data,
+                                                     program->text.size, &options, out_program);
   if (!status) return true;
   counts->refused++;
   if (getenv("FUZZ_SHOW_REFUSED")) fail(seed, engine, "refused", status);
@@ -167,11 +177,14 @@ static bool load(hlorun_client_t *client, const program_t *program, uint64_t see
   return is_fine;
 }
 
-/* The compiled engine does not compute what no result needs: sizes that lie there end the reference engine alone. */
-static bool compare_engines(const outcome_t *reference, const outcome_t *compiled, uint64_t seed, bool is_exact) {
+/* The compiled engine does not compute what no result needs: sizes that lie there end the reference
+ * engine alone. */
+static bool compare_engines(const outcome_t *reference, const outcome_t *compiled, uint64_t seed,
+                            bool is_exact) {
   if (reference->code != compiled->code && (compiled->code || reference->code != 3))
     return fail(seed, "both", "other exit codes", NULL);
-  if (is_exact && !are_equal(reference, compiled, true)) return fail(seed, "both", "other results", NULL);
+  if (is_exact && !are_equal(reference, compiled, true))
+    return fail(seed, "both", "other results", NULL);
   return true;
 }
 
@@ -187,10 +200,12 @@ static bool run_program(hlorun_client_t **clients, uint64_t seed) {
     hlorun_program_t *loaded;
     is_fine = load(clients[e], &program, seed, engine_names[e], &loaded);
     both = both && loaded;
-    if (loaded) is_fine = is_fine && run_twice(loaded, &program, seed, engine_names[e], &outcomes[e]);
+    if (loaded)
+      is_fine = is_fine && run_twice(loaded, &program, seed, engine_names[e], &outcomes[e]);
     hlorun_program_release(loaded);
   }
-  if (is_fine && both) is_fine = compare_engines(&outcomes[0], &outcomes[1], seed, program.is_exact);
+  if (is_fine && both)
+    is_fine = compare_engines(&outcomes[0], &outcomes[1], seed, program.is_exact);
   counts->ran += both && !outcomes[0].code;
   counts->stopped += both && outcomes[0].code;
   for (int e = 0; e < ENGINES; e++) release_outcome(&outcomes[e]);
@@ -201,7 +216,8 @@ static bool run_program(hlorun_client_t **clients, uint64_t seed) {
 /* --- the world --- */
 
 static void increment(void *out, void **in) {
-  for (int i = 0; i < PROGRAM_CUSTOM_COUNT; i++) ((uint32_t *)out)[i] = ((const uint32_t *)in[0])[i] + 1;
+  for (int i = 0; i < PROGRAM_CUSTOM_COUNT; i++)
+    ((uint32_t *)out)[i] = ((const uint32_t *)in[0])[i] + 1;
 }
 
 /* Values of an infeed of s32[4]. */
@@ -268,7 +284,8 @@ static uint64_t run_child(uint64_t first, uint64_t end) {
   }
   if (child < 0 || waitpid(child, &how, 0) != child) exit(2);
   if (WIFEXITED(how) && WEXITSTATUS(how) == 0) return end;
-  printf("FAILED: seed %lu: %s %d\n", (unsigned long)counts->seed, WIFSIGNALED(how) ? "signal" : "exit code",
+  printf("FAILED: seed %lu: %s %d\n", (unsigned long)counts->seed,
+         WIFSIGNALED(how) ? "signal" : "exit code",
          WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
   counts->failed++;
   counts->done++;
@@ -285,9 +302,11 @@ static void run_range(uint64_t first, uint64_t count, double seconds) {
   double begin = now_s();
   for (uint64_t seed = first; seed < first + count && (!seconds || now_s() - begin < seconds);)
     seed = run_child(seed, first + count - seed > BATCH ? seed + BATCH : first + count);
-  printf("%lu programs from %lu on, %lu failed; %lu ran, %lu ended with a status, %lu refusals; %.0f programs/s\n",
-         (unsigned long)counts->done, (unsigned long)first, (unsigned long)counts->failed, (unsigned long)counts->ran,
-         (unsigned long)counts->stopped, (unsigned long)counts->refused, (double)counts->done / (now_s() - begin));
+  printf("%lu programs from %lu on, %lu failed; %lu ran, %lu ended with a status, %lu refusals; "
+         "%.0f programs/s\n",
+         (unsigned long)counts->done, (unsigned long)first, (unsigned long)counts->failed,
+         (unsigned long)counts->ran, (unsigned long)counts->stopped, (unsigned long)counts->refused,
+         (double)counts->done / (now_s() - begin));
 }
 
 static int print_program(uint64_t seed) {
@@ -309,7 +328,8 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "--one") == 0)
     run_batch(strtoull(argv[2], NULL, 10), strtoull(argv[2], NULL, 10) + 1);
   else
-    run_range(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10), argc > 3 ? atof(argv[3]) : 0);
+    run_range(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10),
+              argc > 3 ? atof(argv[3]) : 0);
   char path[64];
   snprintf(path, sizeof path, "%s/in.hlf", folder);
   unlink(path);

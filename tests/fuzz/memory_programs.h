@@ -1,5 +1,6 @@
-/* Random programs whose values try to lead the engines out of their arrays: sizes known at run time that are not those
- * declared, indices far outside, aliases, loops, feeds, custom calls. One seed, one program, on any machine. */
+/* Random programs whose values try to lead the engines out of their arrays: sizes known at run time
+ * that are not those declared, indices far outside, aliases, loops, feeds, custom calls. One seed,
+ * one program, on any machine. */
 #ifndef FUZZ_MEMORY_PROGRAMS_H
 #define FUZZ_MEMORY_PROGRAMS_H
 
@@ -15,7 +16,7 @@ typedef struct program_param {
   const char *dtype;
   int rank;
   int64_t dims[PROGRAM_MOST_RANK];
-  bool is_index; /* few small numbers, and the ends of the type; else any bits */
+  bool is_index;    /* few small numbers, and the ends of the type; else any bits */
   int honest_count; /* these instead, if any: sizes that are those declared */
   int64_t honest[PROGRAM_MOST_RANK];
 } program_param_t;
@@ -28,8 +29,8 @@ typedef struct program {
   bool has_feeds; /* an infeed of s32[4], an outfeed */
 } program_t;
 
-/* Name of the custom call that programs use: it takes u32[PROGRAM_CUSTOM_COUNT] and makes another, each element one
- * more. */
+/* Name of the custom call that programs use: it takes u32[PROGRAM_CUSTOM_COUNT] and makes another,
+ * each element one more. */
 #define PROGRAM_CUSTOM_CALL "fuzz_increment"
 enum { PROGRAM_CUSTOM_COUNT = 5 };
 

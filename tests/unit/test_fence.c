@@ -1,4 +1,5 @@
-/* Fences find what a step does beyond its arrays, and name it: in a child, where that ends the process. */
+/* Fences find what a step does beyond its arrays, and name it: in a child, where that ends the
+ * process. */
 #include "base/fence.h"
 
 #include <fcntl.h>
@@ -23,7 +24,8 @@ static int run_child(void (*run)(void), char *text, size_t size) {
   }
   close(ends[1]);
   size_t at = 0;
-  for (ssize_t got; at + 1 < size && (got = read(ends[0], text + at, size - 1 - at)) > 0;) at += (size_t)got;
+  for (ssize_t got; at + 1 < size && (got = read(ends[0], text + at, size - 1 - at)) > 0;)
+    at += (size_t)got;
   text[at] = 0;
   close(ends[0]);
   CU_ASSERT_EQUAL(waitpid(child, &how, 0), child);
@@ -128,7 +130,8 @@ static char *run_program(hlorun_engine_t engine) {
   hlorun_program_options_init(&how);
   options.world = HLORUN_WORLD_SINGLE, options.engine = engine, options.threads = 1;
   CHECK_OK(hlorun_client_create(&options, &client));
-  CHECK_OK(hlorun_program_load_bytes(client, "stray.hlo", program_text, strlen(program_text), &how, &program));
+  CHECK_OK(hlorun_program_load_bytes(client, "stray.hlo", program_text, strlen(program_text), &how,
+                                     &program));
   CHECK_OK(hlorun_buffer_create("s32", 1, dims, values, NULL, NULL, &arg));
   hlorun_status_t status = hlorun_execute(program, &arg, NULL, &result);
   char *said = status ? hlorun_status_format(status) : NULL;
