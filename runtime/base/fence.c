@@ -257,9 +257,10 @@ static const unsigned char *find_change(const hr_fence_t *fence) {
 }
 
 /* What a step wrote beside a block that it gives back is told after the step. */
-static void note_damage(const hr_fence_t *fence) {
+static bool note_damage(const hr_fence_t *fence) {
   const unsigned char *change = find_change(fence);
   if (change && !*damage) print_distance(damage, sizeof damage, fence, (uintptr_t)change);
+  return change != NULL;
 }
 
 void hr_fence_destroy(hr_fence_t *fence) {
@@ -312,10 +313,8 @@ void hr_fence_note(const char *op, const char *instruction, const char *computat
 hr_status_t hr_fence_check(void) {
   char what[sizeof damage], where[1024];
   pthread_mutex_lock(&lock);
-  for (hr_fence_t *fence = live; fence && !*damage; fence = fence->next) {
-    note_damage(fence);
-    if (*damage) write_pattern(fence);
-  }
+  for (hr_fence_t *fence = live; fence; fence = fence->next)
+    if (note_damage(fence)) write_pattern(fence);
   memcpy(what, damage, sizeof what);
   *damage = 0;
   pthread_mutex_unlock(&lock);
