@@ -140,7 +140,8 @@ hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, in
 
 /* The operands as the first element of a start's value has them. */
 static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
-  if (hlo_shape_is_tuple(step->out_shape->elements[0]) && in[0]->dtype != HR_TUPLE)
+  bool is_bare = !hlo_shape_is_tuple(step->out_shape->elements[0]) || in[0]->dtype == HR_TUPLE;
+  if (step->instr->operand_count > 1 || !is_bare)
     return hlo_value_tuple(step->instr->operand_count, in, out_value);
   *out_value = hlo_value_retain(in[0]);
   return NULL;

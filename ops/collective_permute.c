@@ -31,18 +31,36 @@ static hr_status_t move_one(op_env_t *env, partners_t partners, const hlo_value_
   return coll_permute(env, partners.stream, partners.to, &send, partners.from, &recv, out_request);
 }
 
-static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
-                               op_transfer_t *transfer) {
-  coll_operands_t operands = coll_operands_of(step, in);
+/* Operands may be tuples of arrays, of any depth, and so are the results: array by array. */
+static hr_status_t create_arrays(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int count,
+                                 hlo_value_t **outs) {
+  for (int k = 0; k < count; k++) HR_TRY(coll_result(env, transfer, hlo_shape_leaf(shape, k), k, &outs[k]));
+  return NULL;
+}
+
+static hr_status_t permute_arrays(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t *const *outs,
+                                  op_transfer_t *transfer) {
   partners_t partners = partners_of(env, step);
-  hlo_value_t **outs;
-  HR_TRY(coll_create(env, transfer, shape, operands.count, &outs));
-  for (int k = 0; k < operands.count; k++) {
-    op_request_t **request;
-    HR_TRY(op_transfer_room(env, transfer, &request));
-    HR_TRY(move_one(env, partners, operands.values[k], outs[k], request));
+  for (int k = 0, made = 0; k < step->instr->operand_count; k++) {
+    int leaves = hlo_value_leaf_count(in[k]);
+    for (int leaf = 0; leaf < leaves; leaf++, made++) {
+      op_request_t **request;
+      HR_TRY(op_transfer_room(env, transfer, &request));
+      HR_TRY(move_one(env, partners, hlo_value_leaf(in[k], leaf), outs[made], request));
+    }
   }
   return NULL;
+}
+
+static hr_status_t permute_all(op_env_t *env, const op_step_t *step, const hlo_shape_t *shape, hlo_value_t *const *in,
+                               op_transfer_t *transfer) {
+  int count = hlo_shape_leaf_count(shape);
+  hlo_value_t **outs;
+  HR_TRY(HR_NEW_ARRAY(transfer->arena, count, &outs));
+  hr_status_t st = create_arrays(env, transfer, shape, count, outs);
+  if (!st) st = hlo_value_unflatten(shape, outs, &transfer->value);
+  for (int k = 0; k < count; k++) hlo_value_release(outs[k]); /* transfer->value holds them */
+  return st ? st : permute_arrays(env, step, in, outs, transfer);
 }
 
 /* --- in place: (input, output, input offsets, output offsets) ---

@@ -151,6 +151,18 @@ int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *opera
   return takes_all(gather, d) ? operand->dims[d] : hlo_attr_ints(gather, HLO_ATTR_SLICE_SIZES).data[d];
 }
 
+/* A window of no elements has none to give: its start would be clamped to the end of the operand. */
+static hr_status_t check_window_has_elements(const hlo_instr_t *instr, const tie_t *t, hr_ints_t sizes,
+                                             const hlo_shape_t *result) {
+  for (int d = 0; d < result->rank; d++)
+    if (!result->dims[d]) return NULL;
+  for (int64_t i = 0; i < t->no_window_dims.count; i++)
+    OP_WANT(instr, sizes.data[t->no_window_dims.data[i]] == 1, "C9",
+            "slice size 0 in the collapsed dimension %ld of a result that has elements, want 1",
+            (long)t->no_window_dims.data[i]);
+  return NULL;
+}
+
 hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_shape_t *const *in,
                          const hlo_shape_t **out_shape) {
   tie_t tie = gather_tie(instr, in);
@@ -179,7 +191,8 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
       HR_TRY(op_dims_push_from(instr, &dims, tie.indices, index_dim(&tie, batch++)));
     }
   }
-  return op_dims_shape(arena, in[0]->dtype, &dims, out_shape);
+  HR_TRY(op_dims_shape(arena, in[0]->dtype, &dims, out_shape));
+  return check_window_has_elements(instr, &tie, sizes, *out_shape);
 }
 
 /* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions. */

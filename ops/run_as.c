@@ -15,7 +15,8 @@ static bool is_within(const hlo_shape_t *actual, const hlo_shape_t *declared) {
   return true;
 }
 
-/* Before anything is allocated by sizes that operands say, these are compared with what the program declares. */
+/* Before anything is allocated by sizes that operands say, these are compared with what the program
+ * declares. */
 static hr_status_t check_declared(const hlo_instr_t *instr, const hlo_shape_t *actual) {
   char declared[HLO_SHAPE_TEXT], found[HLO_SHAPE_TEXT];
   if (is_within(actual, instr->shape)) return NULL;
@@ -33,8 +34,8 @@ static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_static
   return op_verifiers[instr->op](instr);
 }
 
-hr_status_t op_run_as(op_env_t *env, const op_step_t *step, const op_static_form_t *form, hlo_value_t *const *in,
-                      hlo_value_t **out_value) {
+hr_status_t op_run_as(op_env_t *env, const op_step_t *step, const op_static_form_t *form,
+                      hlo_value_t *const *in, hlo_value_t **out_value) {
   const op_kernel_t *kernel = op_kernels[form->op];
   hlo_instr_t *instr;
   op_step_t inner = *step;

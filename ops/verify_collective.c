@@ -326,8 +326,19 @@ static hr_status_t check_pairs(const hlo_instr_t *instr) {
 /* With slice_sizes: (input, output, input offsets, output offsets); slices of the one go into the other, in place. */
 static hr_status_t check_in_place_permute(const hlo_instr_t *instr, const hlo_shape_t *results) {
   OP_WANT(instr, instr->operand_count == 4, NULL, "%d operands with slice_sizes, want 4", instr->operand_count);
+  OP_WANT(instr, op_operand_shape(instr, 0)->dtype == op_operand_shape(instr, 1)->dtype, NULL,
+          "slices of %s go into %s, want equal element types", OP_TEXT(op_operand_shape(instr, 0)),
+          OP_TEXT(op_operand_shape(instr, 1)));
   OP_WANT(instr, hlo_shape_compatible(results, op_operand_shape(instr, 1)), NULL, "the result is %s, want %s",
           OP_TEXT(results), OP_TEXT(op_operand_shape(instr, 1)));
+  return NULL;
+}
+
+static hr_status_t want_arrays(const hlo_instr_t *instr, int k) {
+  const hlo_shape_t *operand = op_operand_shape(instr, k);
+  for (int leaf = 0; leaf < hlo_shape_leaf_count(operand); leaf++)
+    OP_WANT(instr, hlo_shape_is_array(hlo_shape_leaf(operand, leaf)), "I1", "operand %d is %s, want arrays", k,
+            OP_TEXT(operand));
   return NULL;
 }
 
@@ -342,8 +353,10 @@ hr_status_t verify_collective_permute(const hlo_instr_t *instr) {
     results = results->elements[1];
   }
   if (in_place) return check_in_place_permute(instr, results);
-  for (int k = 0; k < instr->operand_count; k++)
+  for (int k = 0; k < instr->operand_count; k++) {
+    HR_TRY(want_arrays(instr, k));
     HR_TRY(want_like_operand(instr, "C5", result_of(results, instr->operand_count, k), k));
+  }
   return NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "compiler.h"
 #include "passes/localise.h"
@@ -11,7 +12,8 @@
 #define ALL_BYTES_MAX (32u << 20)    /* of all different ones */
 
 typedef struct program_digest {
-  uint64_t hash, size_bytes;
+  hr_digest_t text;
+  uint64_t size_bytes;
 } program_digest_t;
 
 typedef struct prover {
@@ -31,7 +33,7 @@ static hr_str_t own_text(const prover_t *prover) {
 
 static hr_status_t compare_digests(prover_t *prover, bool *out_short_enough) {
   hr_str_t text = own_text(prover);
-  program_digest_t mine = {hr_hash_bytes(text.data, text.size, 0), text.size};
+  program_digest_t mine = {hr_digest_of(text.data, text.size), text.size};
   uint64_t all_bytes = 0;
   HR_TRY(HR_NEW_ARRAY(&prover->arena, prover->world, &prover->digests));
   HR_TRY(HR_NEW_ARRAY(&prover->arena, prover->world, &prover->first));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fence.h"
 #include "base/mem.h"
 
 #define FIRST_BLOCK_BYTES ((size_t)16 << 10)
@@ -10,18 +11,26 @@
 
 struct hr_arena_block {
   hr_arena_block_t *next;
-  size_t size_bytes; /* of bytes[] */
+  size_t size_bytes; /* of bytes[], or behind the fence */
+  hr_fence_t *fence; /* of an arena that is fenced: the memory of its only allocation; else NULL */
   _Alignas(HR_ALIGNMENT) unsigned char bytes[];
 };
 
 void hr_arena_init(hr_arena_t *arena) { *arena = (hr_arena_t){0}; }
 
+void hr_arena_init_fenced(hr_arena_t *arena) { *arena = (hr_arena_t){.is_fenced = hr_fence_is_on()}; }
+
+static void free_block(hr_arena_block_t *block) {
+  if (block) hr_fence_destroy(block->fence);
+  hr_free(block);
+}
+
 void hr_arena_deinit(hr_arena_t *arena) {
   for (hr_arena_block_t *block = arena->head, *next; block; block = next) {
     next = block->next;
-    hr_free(block);
+    free_block(block);
   }
-  hr_arena_init(arena);
+  *arena = (hr_arena_t){.is_fenced = arena->is_fenced};
 }
 
 void hr_arena_reset(hr_arena_t *arena) {
@@ -33,10 +42,12 @@ void hr_arena_reset(hr_arena_t *arena) {
       loser = largest;
       largest = block;
     }
-    hr_free(loser);
+    free_block(loser);
   }
   if (largest) largest->next = NULL;
-  *arena = (hr_arena_t){.head = largest, .total_bytes = largest ? largest->size_bytes : 0};
+  arena->head = largest;
+  arena->used_bytes = 0;
+  arena->total_bytes = largest ? largest->size_bytes : 0;
 }
 
 /* The first block is kept even if the mark is older, so that a loop of marks and rewinds allocates once. */
@@ -44,7 +55,7 @@ void hr_arena_rewind(hr_arena_t *arena, hr_arena_mark_t mark) {
   while (arena->head != mark.block && arena->head->next) {
     hr_arena_block_t *next = arena->head->next;
     arena->total_bytes -= arena->head->size_bytes;
-    hr_free(arena->head);
+    free_block(arena->head);
     arena->head = next;
   }
   arena->used_bytes = mark.block ? mark.used_bytes : 0;
@@ -60,13 +71,35 @@ static hr_status_t add_block(hr_arena_t *arena, size_t at_least) {
   hr_arena_block_t *block = memory;
   block->next = arena->head;
   block->size_bytes = size;
+  block->fence = NULL;
   arena->head = block;
   arena->used_bytes = 0;
   arena->total_bytes += size;
   return NULL;
 }
 
+/* A block of its own, which nothing is added to. */
+static hr_status_t alloc_fenced(hr_arena_t *arena, size_t size_bytes, void **out_memory) {
+  hr_fence_t *fence;
+  void *memory;
+  HR_TRY(hr_fence_create(size_bytes, &fence));
+  hr_status_t st = hr_alloc(sizeof(hr_arena_block_t), &memory);
+  if (st) {
+    hr_fence_destroy(fence);
+    return st;
+  }
+  hr_arena_block_t *block = memory;
+  block->next = arena->head;
+  block->size_bytes = size_bytes;
+  block->fence = fence;
+  arena->head = block;
+  arena->total_bytes += size_bytes;
+  *out_memory = hr_fence_data(fence);
+  return NULL;
+}
+
 hr_status_t hr_arena_alloc(hr_arena_t *arena, size_t size_bytes, void **out_memory) {
+  if (arena->is_fenced) return alloc_fenced(arena, size_bytes, out_memory);
   size_t align = size_bytes >= HR_ALIGNMENT ? HR_ALIGNMENT : 16;
   size_t start = (arena->used_bytes + align - 1) & ~(align - 1);
   if (!arena->head || start > arena->head->size_bytes || size_bytes > arena->head->size_bytes - start) {

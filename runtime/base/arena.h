@@ -3,6 +3,7 @@
 #ifndef HR_BASE_ARENA_H
 #define HR_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ typedef struct hr_arena {
   hr_arena_block_t *head; /* blocks, the one in use first */
   size_t used_bytes;      /* of the head block */
   size_t total_bytes;     /* of all blocks */
+  bool is_fenced;         /* each allocation is a block between fences (base/fence.h) */
 } hr_arena_t;
 
 /* A byte string; not NUL-terminated unless it came from hr_arena_str*. */
@@ -31,6 +33,7 @@ typedef struct hr_ints {
 } hr_ints_t;
 
 void hr_arena_init(hr_arena_t *arena);   /* empty: allocates nothing */
+void hr_arena_init_fenced(hr_arena_t *arena); /* the same, fenced if fences are on */
 void hr_arena_deinit(hr_arena_t *arena); /* frees everything */
 void hr_arena_reset(hr_arena_t *arena);  /* forgets everything but keeps the largest block for reuse */
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fence.h"
 #include "base/mem.h"
 
 struct hr_buffer {
@@ -29,8 +30,22 @@ static hr_status_t new_buffer(hr_buffer_t **out_buffer) {
   return NULL;
 }
 
+static void free_fenced(void *context, void *data, size_t size_bytes) {
+  (void)data, (void)size_bytes;
+  hr_fence_destroy(context);
+}
+
+static hr_status_t create_fenced(size_t size_bytes, hr_buffer_t **out_buffer) {
+  hr_fence_t *fence;
+  HR_TRY(hr_fence_create(size_bytes, &fence));
+  hr_status_t st = hr_buffer_wrap(hr_fence_data(fence), size_bytes, true, free_fenced, fence, out_buffer);
+  if (st) hr_fence_destroy(fence);
+  return st;
+}
+
 /* Header and data in one allocation: the data starts at the next alignment boundary. */
 hr_status_t hr_buffer_create(size_t size_bytes, hr_buffer_t **out_buffer) {
+  if (hr_fence_is_on()) return create_fenced(size_bytes, out_buffer);
   size_t header = (sizeof(hr_buffer_t) + HR_ALIGNMENT - 1) & ~(size_t)(HR_ALIGNMENT - 1);
   if (size_bytes + header < size_bytes) return hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes", size_bytes);
   void *memory;

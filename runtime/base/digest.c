@@ -15,13 +15,19 @@ static const uint64_t initial[8] = {
     0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u,
 };
 
-/* The order in which a round takes the words of a block; rounds 10 and 11 are rounds 0 and 1 again. */
+/* The order in which a round takes the words of a block; rounds 10 and 11 are rounds 0 and 1 again.
+ */
 static const uint8_t schedule[10][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
-    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4}, {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
-    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13}, {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
-    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
-    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+    {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
+    {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
+    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13},
+    {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
+    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
+    {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
+    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
+    {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
 };
 
 static uint64_t rotate_right(uint64_t x, int by) { return x >> by | x << (64 - by); }
@@ -49,7 +55,8 @@ static void compress(hr_digest_state_t *state, const unsigned char *block, bool 
     const uint8_t *s = schedule[round % 10];
     for (int i = 0; i < 4; i++) mix(v, i, 4 + i, 8 + i, 12 + i, m[s[2 * i]], m[s[2 * i + 1]]);
     for (int i = 0; i < 4; i++)
-      mix(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]], m[s[9 + 2 * i]]);
+      mix(v, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[s[8 + 2 * i]],
+          m[s[9 + 2 * i]]);
   }
   for (int i = 0; i < 8; i++) state->chain[i] ^= v[i] ^ v[8 + i];
 }
@@ -106,7 +113,8 @@ static void make_secret(void) {
   struct timespec now;
   if (getrandom(secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret) return;
   clock_gettime(CLOCK_REALTIME, &now);
-  uint64_t guess[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(), (uintptr_t)&now};
+  uint64_t guess[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(),
+                      (uintptr_t)&now};
   memcpy(secret, hr_digest_of(guess, sizeof guess).words, sizeof secret);
 }
 
@@ -115,7 +123,7 @@ uint64_t hr_hash_seed(void) {
   return secret[0] ^ rotate_left(secret[1], 32);
 }
 
-static void sip_round(uint64_t v[4]) {
+static inline void sip_round(uint64_t v[4]) {
   v[0] += v[1];
   v[2] += v[3];
   v[1] = rotate_left(v[1], 13) ^ v[0];
@@ -128,7 +136,7 @@ static void sip_round(uint64_t v[4]) {
   v[2] = rotate_left(v[2], 32);
 }
 
-static void sip_word(uint64_t v[4], uint64_t word) {
+static inline void sip_word(uint64_t v[4], uint64_t word) {
   v[3] ^= word;
   sip_round(v);
   v[0] ^= word;

@@ -1,7 +1,7 @@
 #include "cli/cli_load.h"
 
 #include "base/buffer.h"
-#include "base/map.h"
+#include "base/digest.h"
 #include "cli/cli_agree.h"
 
 /* Do all processes read the same bytes? */
@@ -10,7 +10,7 @@ static hr_status_t compare_files(hlorun_client_t *client, const char *path, bool
   if (hlorun_client_world_size(client) == 1) return NULL;
   hr_buffer_t *bytes = NULL;
   HR_TRY(cli_agree(client, hr_buffer_map_file(path, &bytes)));
-  hr_status_t st = cli_agree_same(client, hr_hash_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), 0), out_same);
+  hr_status_t st = cli_agree_same(client, hr_digest_of(hr_buffer_data(bytes), hr_buffer_size(bytes)).words[0], out_same);
   hr_buffer_release(bytes);
   return st;
 }

@@ -2,44 +2,48 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/mem.h"
 
-typedef struct digest {
-  uint64_t hash;
+/* What all lines of a process are told apart by. */
+typedef struct summary {
+  hr_digest_t lines;
   int64_t count;
-} digest_t;
+} summary_t;
 
-static uint64_t line_hash(const char *text) { return hr_hash_bytes(text, strlen(text), 0); }
+static hr_digest_t digest_of_line(const char *text) { return hr_digest_of(text, strlen(text)); }
 
-static digest_t digest_of(const char *const *texts, int count) {
-  digest_t digest = {.count = count};
+static summary_t summary_of(const char *const *texts, int count) {
+  hr_digest_state_t state;
+  hr_digest_start(&state);
   for (int i = 0; i < count; i++) {
-    uint64_t mixed[] = {digest.hash, line_hash(texts[i])};
-    digest.hash = hr_hash_bytes(mixed, sizeof mixed, 0);
+    hr_digest_t line = digest_of_line(texts[i]);
+    hr_digest_add(&state, &line, sizeof line);
   }
-  return digest;
+  return (summary_t){hr_digest_end(&state), count};
 }
 
-/* First line whose hash is not rank 0's; `count` lines if there are as many and all are equal: -1. */
-static int64_t first_difference(const char *const *texts, int64_t count, const uint64_t *theirs, int64_t their_count) {
+/* First line whose digest is not rank 0's; `count` lines if there are as many and all are equal: -1. */
+static int64_t first_difference(const char *const *texts, int64_t count, const hr_digest_t *theirs,
+                                int64_t their_count) {
   int64_t common = count < their_count ? count : their_count;
   for (int64_t i = 0; i < common; i++)
-    if (line_hash(texts[i]) != theirs[i]) return i;
+    if (!hr_digest_equal(digest_of_line(texts[i]), theirs[i])) return i;
   return count == their_count ? -1 : common;
 }
 
-/* Tells everybody rank 0's line hashes; *out_line is where this rank differs, or -1. */
+/* Tells everybody the digests of rank 0's lines; *out_line is where this rank differs, or -1. */
 static hr_status_t compare_with_first(exec_comm_t *comm, const char *const *texts, int count, int64_t first_count,
                                       int64_t *out_line) {
   void *memory;
   size_t bytes;
-  HR_TRY(hr_size_product((size_t)first_count, sizeof(uint64_t), &bytes));
+  HR_TRY(hr_size_product((size_t)first_count, sizeof(hr_digest_t), &bytes));
   HR_TRY(hr_alloc(bytes, &memory));
-  uint64_t *hashes = memory;
+  hr_digest_t *digests = memory;
   if (comm->groups->endpoint->rank == 0)
-    for (int i = 0; i < count; i++) hashes[i] = line_hash(texts[i]);
-  hr_status_t st = exec_comm_broadcast(comm, 0, hashes, bytes);
-  if (!st) *out_line = first_difference(texts, count, hashes, first_count);
+    for (int i = 0; i < count; i++) digests[i] = digest_of_line(texts[i]);
+  hr_status_t st = exec_comm_broadcast(comm, 0, digests, bytes);
+  if (!st) *out_line = first_difference(texts, count, digests, first_count);
   hr_free(memory);
   return st;
 }
@@ -89,7 +93,7 @@ static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int coun
 
 hr_status_t exec_agree(exec_comm_t *comm, const char *const *texts, int count) {
   hr_arena_t arena;
-  digest_t mine = digest_of(texts, count), *all;
+  summary_t mine = summary_of(texts, count), *all;
   int world_size = comm->groups->endpoint->world_size;
   hr_arena_init(&arena);
   hr_status_t st = HR_NEW_ARRAY(&arena, world_size, &all);

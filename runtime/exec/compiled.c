@@ -99,11 +99,20 @@ static inline __attribute__((always_inline)) hr_status_t run_one(exec_compiled_t
   return NULL;
 }
 
-static __attribute__((noinline)) hr_status_t run_traced(exec_compiled_t *machine, run_step_t *step) {
+static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine, run_step_t *step) {
+  const hlo_instr_t *instr = step->flat->source->op.instr;
+  exec_fence_note(instr);
+  HR_TRY(run_one(machine, step));
+  exec_fence_note(instr);
+  return hr_fence_check();
+}
+
+static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machine, run_step_t *step) {
+  if (!machine->subjects) return run_fenced(machine, step);
   hr_trace_t *trace = machine->options.machine.trace;
   hr_trace_subject_t *subject = &machine->subjects[step - machine->steps];
   uint64_t begin = hr_trace_begin(trace, subject);
-  hr_status_t st = run_one(machine, step);
+  hr_status_t st = machine->fences ? run_fenced(machine, step) : run_one(machine, step);
   hr_trace_add(trace, subject, begin);
   return st;
 }
@@ -117,16 +126,16 @@ static hr_status_t look_at_steps(exec_compiled_t *machine) {
   return look_around(machine);
 }
 
-/* Made once with a trace and once without, so that it is not asked for at every step. */
+/* Made once with a trace or fences and once without, so that they are not asked for at every step. */
 static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_t *machine, int begin, int end,
-                                                                  bool is_traced) {
+                                                                  bool is_watched) {
   op_env_t *env = machine->native.env;
   run_step_t *step = machine->steps + begin, *stop = machine->steps + end;
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
     if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
     if (made % LOOK_EVERY == 0) HR_TRY(look_at_steps(machine));
-    HR_TRY(is_traced ? run_traced(machine, step) : run_one(machine, step));
+    HR_TRY(is_watched ? run_watched(machine, step) : run_one(machine, step));
     if (env->under_way) look_at_transfers(env);
   }
   return NULL;
@@ -138,11 +147,12 @@ hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, in
   if (native->env->under_way) look_at_transfers(native->env);
   if (rounds) return look_at_rounds(machine, step, rounds);
   machine->where.at = step;
-  return run_one(machine, step);
+  return machine->fences ? run_fenced(machine, step) : run_one(machine, step);
 }
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
-  return machine->subjects ? run_each(machine, begin, end, true) : run_each(machine, begin, end, false);
+  bool is_watched = machine->subjects || machine->fences;
+  return is_watched ? run_each(machine, begin, end, true) : run_each(machine, begin, end, false);
 }
 
 /* --- arguments and results --- */
@@ -155,6 +165,14 @@ static void bind_address(exec_compiled_t *machine, int external, void *address) 
 }
 
 static bool is_given_away(const bool *donate, int param) { return donate && donate[param]; }
+
+static hr_status_t bind_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg, const bool *donate) {
+  void *address = arg ? arg->data : NULL;
+  if (machine->fences && address && !is_given_away(donate, p))
+    HR_TRY(exec_fences_copy_argument(machine, p, arg, &address));
+  bind_address(machine, p, address);
+  return NULL;
+}
 
 /* While something is given away, the rest is held, so that an array which is both is seen to have two holders. */
 static void hold_arguments(const exec_compiled_t *machine, hlo_value_t *const *args, const bool *donate) {
@@ -230,7 +248,7 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
   for (int r = 0; r < flat->result_count; r++) results[r] = NULL;
   for (int p = 0; p < flat->param_count; p++) machine->moved[p] = false;
   hold_arguments(machine, args, donate);
-  for (int p = 0; p < flat->param_count; p++) bind_address(machine, p, args[p] ? args[p]->data : NULL);
+  for (int p = 0; p < flat->param_count && !st; p++) st = bind_argument(machine, p, args[p], donate);
   for (int r = 0; r < flat->result_count && !st; r++) st = open_result(machine, r, args, donate, &results[r]);
   if (!st) st = op_transfers_end(exec_machine_env(machine->reference), run_steps(machine));
   for (int r = 0; r < flat->result_count && !st; r++) st = close_result(machine, r, args, &results[r]);

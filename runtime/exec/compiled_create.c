@@ -19,6 +19,7 @@ static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
 static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
   if (!buffer || external_of(machine->flat, buffer) >= 0) return NULL;
+  if (machine->fences) return (char *)hr_fence_data(machine->fences[buffer - machine->flat->buffers]) + ref.offset_bytes;
   char *base = buffer->place == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes : buffer->literal->data;
   return base + ref.offset_bytes;
 }
@@ -134,6 +135,7 @@ static hr_status_t make_arena(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
   size_t size_bytes = machine->flat->arena_bytes;
   machine->has_peers = has_peers(machine->flat);
+  if (hr_fence_is_on()) return exec_fences_create(machine);
   if (!size_bytes) return NULL;
   if (machine->has_peers && env->shared_memory) HR_TRY(env->shared_memory(env, size_bytes, &machine->shared));
   if (!machine->shared) return hr_alloc(size_bytes, &machine->arena);
@@ -221,6 +223,7 @@ void exec_compiled_destroy(exec_compiled_t *machine) {
   exec_result_cache_close(machine->cache);
   hlo_value_release(machine->token);
   exec_machine_destroy(machine->reference);
+  exec_fences_destroy(machine);
   if (!machine->shared) hr_free(machine->arena);
   hr_buffer_release(machine->shared);
   hr_arena_deinit(&machine->kept);

@@ -2,6 +2,7 @@
 #ifndef EXEC_COMPILED_PARTS_H
 #define EXEC_COMPILED_PARTS_H
 
+#include "base/fence.h"
 #include "exec/compiled.h"
 #include "exec/result_cache.h"
 
@@ -36,7 +37,10 @@ struct exec_compiled {
   exec_cancel_t *cancel; /* the caller's, or one that is never raised */
   exec_machine_t *reference;
   hr_arena_t kept; /* lists */
-  void *arena;
+  void *arena; /* NULL: fences */
+  /* HLORUN_CHECK=memory: blocks of buffers that lie in the arena, of literals, and of the arguments of this run, by their
+   * numbers; where it is NULL, there is none. */
+  hr_fence_t **fences, **argument_fences;
   hr_buffer_t *shared; /* has the arena, where peers reach it; NULL: the arena is the machine's own */
   bool has_peers;      /* a step is a collective, or an end of a channel */
   run_step_t *steps;
@@ -64,5 +68,11 @@ hr_status_t exec_compiled_check(exec_compiled_t *machine, run_step_t *step);
 /* A step's operands as values of their own, one an operand; after a failure the rest of `in` is untouched. */
 hr_status_t exec_compiled_copy_operands(exec_compiled_t *machine, const run_step_t *step, hlo_value_t **in);
 void exec_compiled_release_views(exec_compiled_t *machine);
+
+/* compiled_fences.c */
+hr_status_t exec_fences_create(exec_compiled_t *machine);
+void exec_fences_destroy(exec_compiled_t *machine); /* also if there are none */
+/* A block for argument p that may only be read, with its bytes; until the next call. */
+hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg, void **out_address);
 
 #endif

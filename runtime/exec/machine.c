@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/fence.h"
 #include "base/mem.h"
 #include "exec/parallel.h"
 #include "exec/probes.h"
@@ -31,6 +32,7 @@ struct exec_machine {
   hr_trace_subject_t **subjects; /* per computation and step; NULL: steps are not traced */
   hr_trace_subject_t *waiting;
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
+  bool is_fenced; /* HLORUN_CHECK=memory */
   bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every element */
 };
 
@@ -197,6 +199,20 @@ static hr_status_t run_noted(exec_machine_t *machine, const plan_step_t *step, h
   return st;
 }
 
+void exec_fence_note(const hlo_instr_t *instr) {
+  hr_pos_t pos = hlo_instr_pos(instr);
+  hr_fence_note(hlo_op_name(instr->op), instr->name.data, instr->parent->name.data, &pos);
+}
+
+/* HLORUN_CHECK=memory. What a computation that the step calls has written is told of its own steps. */
+static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
+                              hlo_value_t **out_value) {
+  exec_fence_note(step->op.instr);
+  HR_TRY(run_noted(machine, step, in, out_value));
+  exec_fence_note(step->op.instr);
+  return hr_fence_check();
+}
+
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
   HR_TRY(exec_look_around(&machine->options));
   exec_machine_note(machine, step->op.instr);
@@ -204,7 +220,8 @@ static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hl
   hlo_value_t *few[FEW_OPERANDS], **in = few;
   if (step->in_count > FEW_OPERANDS) HR_TRY(HR_NEW_ARRAY(&machine->scratch, step->in_count, &in));
   for (int k = 0; k < step->in_count; k++) in[k] = slots[step->in_slots[k]];
-  hr_status_t st = run_noted(machine, step, in, &slots[step->out_slot]);
+  hr_status_t st = machine->is_fenced ? run_fenced(machine, step, in, &slots[step->out_slot])
+                                      : run_noted(machine, step, in, &slots[step->out_slot]);
   free_dead_values(step, in, slots);
   hr_arena_rewind(&machine->scratch, mark);
   return st;
@@ -286,8 +303,22 @@ static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, 
   return st;
 }
 
+/* Arguments from elsewhere, such as mapped files, get blocks between fences. What cannot be copied stays. */
+static void fence_arguments(const plan_body_t *entry, hlo_value_t **args) {
+  for (int p = 0; p < entry->param_count; p++) {
+    hlo_value_t *copy;
+    if (!args[p]->data || hr_fence_owns(args[p]->data)) continue;
+    hr_status_t st = hlo_value_copy(args[p], &copy);
+    hr_status_release(st);
+    if (st) continue;
+    hlo_value_release(args[p]);
+    args[p] = copy;
+  }
+}
+
 hr_status_t exec_machine_run(exec_machine_t *machine, hlo_value_t **args, hlo_value_t **out_value) {
   exec_probes_clear(&machine->probes);
+  if (machine->is_fenced) fence_arguments(machine->plan->entry, args);
   HR_TRY(run_to_end(machine, machine->plan->entry, args, out_value));
   hr_status_t st = exec_cancel_check(machine->options.cancel); /* raised in the last step */
   if (st) hlo_value_release(*out_value);
@@ -368,7 +399,8 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
   exec_machine_t *machine = memory;
   machine->plan = plan;
   machine->options = *options;
-  hr_arena_init(&machine->scratch);
+  machine->is_fenced = hr_fence_is_on();
+  hr_arena_init_fenced(&machine->scratch);
   hr_arena_init(&machine->kept);
   hr_status_t st = set_up(machine);
   if (st)

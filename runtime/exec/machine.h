@@ -62,6 +62,8 @@ hr_status_t exec_machine_step(exec_machine_t *machine, const plan_step_t *step, 
                               hlo_value_t **out_value);
 /* Says that this instruction runs now. */
 void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
+/* The same for what fences find (base/fence.h). */
+void exec_fence_note(const hlo_instr_t *instr);
 /* Is this run to end? Asks the outside, too, in loops a hundred times a second. */
 hr_status_t exec_look_around(const exec_machine_options_t *options);
 op_env_t *exec_machine_env(exec_machine_t *machine);

@@ -271,10 +271,10 @@ static bool is_never(jit_guard_t guard) {
          (guard.lanes && llvm()->IsConstant(guard.lanes) && llvm()->IsNull(guard.lanes));
 }
 
-/* One element for all lanes may be wanted in some only: it is read if any wants it. */
+/* One element for all lanes may be wanted in some only: it is read if any that exists wants it. */
 static LLVMValueRef load_one(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef pointer, jit_guard_t guard,
                              unsigned align, int depth) {
-  LLVMValueRef any = guard.lanes;
+  LLVMValueRef any = guard.lanes ? jit_emit_both(emit, emit->mask, guard.lanes) : NULL;
   if (any) any = jit_intrinsic(emit->code, "llvm.vector.reduce.or", llvm()->TypeOf(any), &any, 1);
   return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
 }

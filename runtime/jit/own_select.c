@@ -155,7 +155,7 @@ static void select_return(own_code_t *code, own_value_t *instr) {
     own_move_vector(code, 0, own_vector(code, instr->args[0], OWN_SCRATCH_VECTOR));
   else if (instr->arg_count)
     x86_mov(&code->x, X86_AX, own_general(code, instr->args[0], X86_AX));
-  leave(code, kind != OWN_VECTORS);
+  leave(code, !own_keeps_vectors(code->function));
 }
 
 static void select_one(own_code_t *code, own_value_t *instr) {

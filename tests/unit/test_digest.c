@@ -1,4 +1,5 @@
-/* Digests, against those that another implementation made of the same bytes; hashes that a program's text cannot steer. */
+/* Digests, against those that another implementation made of the same bytes; hashes that a
+ * program's text cannot steer. */
 #include "base/digest.h"
 
 #include <stdlib.h>
@@ -43,10 +44,12 @@ static void test_pieces(void) {
 
 #define NAMES 64
 
-/* Names whose second word is the state that the first one leaves behind: hr_hash_bytes forgets both. */
+/* Names whose second word is the state that the first one leaves behind: hr_hash_bytes forgets
+ * both. */
 static void make_names(uint64_t names[NAMES][3]) {
   for (uint64_t i = 0; i < NAMES; i++) {
-    __uint128_t product = (__uint128_t)(sizeof names[0] * UINT64_C(0x9E3779B97F4A7C15) ^ i) * UINT64_C(0xA0761D6478BD642F);
+    __uint128_t product = (__uint128_t)(sizeof names[0] * UINT64_C(0x9E3779B97F4A7C15) ^ i) *
+                          UINT64_C(0xA0761D6478BD642F);
     names[i][0] = i;
     names[i][1] = (uint64_t)product ^ (uint64_t)(product >> 64);
     names[i][2] = 0;
@@ -58,7 +61,8 @@ static void test_names_of_equal_hash(void) {
   int equal = 0;
   make_names(names);
   for (int i = 1; i < NAMES; i++) {
-    steered += hr_hash_bytes(names[i], sizeof names[i], 0) == hr_hash_bytes(names[0], sizeof names[0], 0);
+    steered +=
+        hr_hash_bytes(names[i], sizeof names[i], 0) == hr_hash_bytes(names[0], sizeof names[0], 0);
     equal += hr_hash_secret(names[i], sizeof names[i]) == hr_hash_secret(names[0], sizeof names[0]);
   }
   CU_ASSERT_EQUAL(steered, NAMES - 1);

@@ -109,7 +109,8 @@ static void test_variables(void) {
   check_variable("HLORUN_COMBINE", "much", "want BYTES");
   check_variable("HLORUN_COMBINE", "0", NULL);
   check_variable("HLORUN_CACHE", "anything", NULL);
-  check_variable("HLORUN_CHECK", "yes", NULL);
+  check_variable("HLORUN_CHECK", "memory", NULL);
+  check_variable("HLORUN_CHECK", "memroy", "want 1|memory|memory:start");
   check_variable("HLORUN_LAUNCHER", "", NULL);
 }
 

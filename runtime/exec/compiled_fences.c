@@ -1,0 +1,45 @@
+/* HLORUN_CHECK=memory: buffers of the flat plan as blocks between fences instead of parts of one
+ * arena. Arrays that share a buffer are not kept apart from each other. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "exec/compiled_parts.h"
+
+static hr_status_t make_block(const flat_buffer_t *buffer, hr_fence_t **out_fence) {
+  HR_TRY(hr_fence_create(buffer->size_bytes, out_fence));
+  if (buffer->place != FLAT_LITERAL) return NULL;
+  memcpy(hr_fence_data(*out_fence), buffer->literal->data, buffer->size_bytes);
+  hr_fence_seal(*out_fence, true);
+  return NULL;
+}
+
+hr_status_t exec_fences_create(exec_compiled_t *machine) {
+  const flat_plan_t *flat = machine->flat;
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->buffer_count, &machine->fences));
+  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->argument_fences));
+  for (int b = 0; b < flat->buffer_count; b++) {
+    const flat_buffer_t *buffer = &flat->buffers[b];
+    bool is_known = buffer->place == FLAT_ARENA || buffer->place == FLAT_LITERAL;
+    if (is_known && buffer->merged_into < 0) HR_TRY(make_block(buffer, &machine->fences[b]));
+  }
+  return NULL;
+}
+
+void exec_fences_destroy(exec_compiled_t *machine) {
+  for (int b = 0; machine->fences && b < machine->flat->buffer_count; b++)
+    hr_fence_destroy(machine->fences[b]);
+  for (int p = 0; machine->argument_fences && p < machine->flat->param_count; p++)
+    hr_fence_destroy(machine->argument_fences[p]);
+}
+
+hr_status_t exec_fences_copy_argument(exec_compiled_t *machine, int p, const hlo_value_t *arg,
+                                      void **out_address) {
+  hr_fence_t **fence = &machine->argument_fences[p];
+  hr_fence_destroy(*fence);
+  *fence = NULL;
+  HR_TRY(hr_fence_create(hlo_value_bytes(arg), fence));
+  *out_address = hr_fence_data(*fence);
+  memcpy(*out_address, arg->data, hlo_value_bytes(arg));
+  hr_fence_seal(*fence, true);
+  return NULL;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# No program reaches beyond its arrays: sizes that are not those declared are refused (cases/lying), kernels of other
+# sizes are told apart, and all cases and some random programs (fuzz/fuzz_memory.c) run with their arrays between pages
+# that nobody may touch. FUZZ_MEMORY_COUNT programs, from FUZZ_MEMORY_SEED on; a long run is
+#   nice tests/fuzz_memory FIRST_SEED COUNT
+set -u
+. "$(dirname "$0")/common.sh"
+export HLORUN_CACHE=none
+
+# In the first lines of a program: "// HONEST: K=VALUE ..." runs, each "// LYING: K=VALUE ..." must be refused.
+run_lying() {
+  local program=$1 engine=$2 name what inputs
+  name="$(basename "$program"), $engine"
+  while read -r what inputs; do
+    local options=()
+    for input in $inputs; do options+=(--input "$input"); done
+    case "$what" in
+      HONEST:) expect_exit "$name: $inputs" 0 "$hlorun" --engine "$engine" --random-inputs "${options[@]}" "$program" ;;
+      LYING:) expect_exit "$name: $inputs" 3 "$hlorun" --engine "$engine" --random-inputs "${options[@]}" "$program" ;;
+    esac
+  done < <(sed -n 's|^// \([A-Z]*: \)|\1|p' "$program")
+}
+
+for program in "$source_dir"/tests/cases/lying/*; do
+  run_lying "$program" reference
+  run_lying "$program" compiled
+done
+
+# Two reductions that an earlier, forgetful hash could not tell apart: rows, and two numbers of their functions.
+write_keys() {
+  local file=$1 row=0 functions= body= shapes= names=
+  shift
+  while [ $# -gt 0 ]; do
+    functions+="f$row {
+  a = s64[] parameter(0)
+  b = s64[] parameter(1)
+  r = s64[] constant($2)
+  c = s64[] constant($3)
+  d = s64[] and(b, r)
+  e = s64[] xor(d, c)
+  ROOT f = s64[] add(a, e)
+}
+"
+    body+="  x$row = s64[$1,8] parameter($row)
+  i$row = s64[] constant(0)
+  y$row = s64[$1] reduce(x$row, i$row), dimensions={1}, to_apply=f$row
+"
+    shapes+="${shapes:+, }s64[$1]" names+="${names:+, }y$row"
+    row=$((row + 1))
+    shift 3
+  done
+  printf 'HloModule keys\n%sENTRY main {\n%s  ROOT t = (%s) tuple(%s)\n}\n' "$functions" "$body" "$shapes" "$names" >"$file"
+}
+
+first="4194304 4185630284415790737 -3318162265346561394" second="4096 -3772438724678573178 1119265558277729764"
+# shellcheck disable=SC2086 # three words each
+{
+  write_keys "$work/both.hlo" $first $second
+  write_keys "$work/first.hlo" $first
+  write_keys "$work/second.hlo" $second
+}
+export HLORUN_VECTOR=64
+expect_exit "two kernels in one program" 0 "$hlorun" --random-inputs --output "$work/both.npz" "$work/both.hlo"
+expect_exit "one leaves its code" 0 "$hlorun" --cache "$work/cache" --random-inputs --output "$work/f.npz" "$work/first.hlo"
+expect_exit "the other, by the reference engine" 0 "$hlorun" --engine reference --random-inputs --output "$work/want.npz" \
+  "$work/second.hlo"
+expect_exit "the other runs its own" 0 "$hlorun" --cache "$work/cache" --random-inputs --expect "$work/want.npz" \
+  "$work/second.hlo"
+unset HLORUN_VECTOR
+
+for check in memory memory:start; do
+  for engine in reference compiled; do
+    HLORUN_CHECK=$check timeout -k 5 300 "$hlorun" test --engine $engine "$source_dir/tests/cases" >"$work/out" 2>&1 </dev/null
+    add_counts "$work/out" || fail "HLORUN_CHECK=$check, $engine" "$work/out"
+    [ "$failed" -eq 0 ] || cat "$work/out"
+  done
+done
+
+expect_exit "random programs" 0 "$build_dir/tests/fuzz_memory" "${FUZZ_MEMORY_SEED:-1}" "${FUZZ_MEMORY_COUNT:-2000}" 60
+tail -n 1 "$work/out"
+finish
