@@ -14,4 +14,7 @@ hr_status_t op_actual_shape(hr_arena_t *arena, const op_step_t *step, hlo_value_
  * (indices_of_shape_operands); all of them if none do. */
 int op_shape_operands_start(const hlo_instr_t *instr);
 
+/* The value with another size along dimension d: what is added is zero. */
+hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size, hlo_value_t **out_value);
+
 #endif

@@ -123,4 +123,7 @@ void op_group_size(const hlo_instr_t *instr, int64_t *out_exact, int64_t *out_fa
  * whose bound is said. */
 int64_t op_gather_slice_size(const hlo_instr_t *gather, const hlo_shape_t *operand, int64_t d);
 
+/* Dimension numbers of a gather whose slice sizes are not known yet, and its declared result. */
+hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t *const *in, const hlo_shape_t *result);
+
 #endif

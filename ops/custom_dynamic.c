@@ -1,6 +1,8 @@
-/* Custom calls by which JAX spells ops whose sizes are operands: stablehlo.dynamic_*. */
+/* Custom calls by which JAX spells ops whose sizes are operands, stablehlo.dynamic_*, and TensorFlow a convolution of
+ * dynamic sizes. */
 #include <string.h>
 
+#include "ops/actual_sizes.h"
 #include "ops/custom_call.h"
 #include "ops/indices.h"
 #include "ops/run_as.h"
@@ -115,3 +117,102 @@ static hr_status_t run_dynamic_approx_top_k(op_env_t *env, const op_step_t *step
   return custom_approx_top_k.run(env, &inner, in, out_value);
 }
 const op_kernel_t custom_dynamic_approx_top_k = {NULL, run_dynamic_approx_top_k};
+
+/* DynamicConvolutionForward: input, kernel. The padding goes by the sizes that the input has, and features that it does
+ * not have are zeros. */
+static bool names_dims(const hlo_dim_labels_t *labels) {
+  bool names = labels->lhs_feature >= 0 && labels->lhs_feature < labels->lhs_rank && labels->rhs_input_feature >= 0 &&
+               labels->rhs_input_feature < labels->rhs_rank;
+  for (int s = 0; s < labels->spatial_rank; s++)
+    names &= labels->lhs_spatial[s] >= 0 && labels->lhs_spatial[s] < labels->lhs_rank && labels->rhs_spatial[s] >= 0 &&
+             labels->rhs_spatial[s] < labels->rhs_rank;
+  return names;
+}
+
+static bool has_positive_steps(const hlo_window_t *window) {
+  for (int s = 0; s < window->rank; s++) {
+    const hlo_window_dim_t *w = &window->dims[s];
+    if (w->stride < 1 || w->base_dilation < 1 || w->window_dilation < 1 || w->stride > INT32_MAX ||
+        w->base_dilation > INT32_MAX || w->window_dilation > INT32_MAX)
+      return false;
+  }
+  return true;
+}
+
+static hr_status_t check_convolution(const op_step_t *step, hlo_value_t *const *in) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
+  const hlo_window_t *window = hlo_attr_window(step->instr);
+  bool arrays = step->instr->operand_count == 2 && in[0]->dtype != HR_TUPLE && in[1]->dtype != HR_TUPLE;
+  bool fits = arrays && labels && window && window->rank == labels->spatial_rank && in[0]->rank == labels->lhs_rank &&
+              in[1]->rank == labels->rhs_rank && names_dims(labels) && has_positive_steps(window);
+  return fits ? NULL
+              : hlo_error(step->instr, NULL,
+                          "want an input and a kernel, dim_labels of their ranks, and a window of positive strides");
+}
+
+/* Half of what a result of ceil(size / stride) elements takes, the larger half behind. */
+static void pad_same(hlo_window_dim_t *window, int64_t size) {
+  int64_t dilated = size ? (size - 1) * window->base_dilation + 1 : 0;
+  int64_t covered = (window->size - 1) * window->window_dilation + 1;
+  int64_t results = (dilated + window->stride - 1) / window->stride;
+  int64_t total = (results - 1) * window->stride + covered - dilated;
+  if (total < 0) total = 0;
+  window->pad_low = total / 2;
+  window->pad_high = total - window->pad_low;
+}
+
+static void pad_window(const hlo_instr_t *instr, hlo_value_t *const *in, hlo_window_dim_t *dims) {
+  const hlo_dim_labels_t *labels = hlo_attr_labels(instr);
+  const hlo_window_t *window = hlo_attr_window(instr);
+  int type = hlo_attr_enum(instr, HLO_ATTR_PADDING_TYPE);
+  for (int s = 0; s < window->rank; s++) {
+    dims[s] = window->dims[s];
+    dims[s].size = in[1]->dims[labels->rhs_spatial[s]];
+    if (type == HLO_PADDING_TYPE_VALID) dims[s].pad_low = dims[s].pad_high = 0;
+    if (type == HLO_PADDING_TYPE_SAME) pad_same(&dims[s], in[0]->dims[labels->lhs_spatial[s]]);
+  }
+}
+
+/* The input with as many features as the kernel takes; *out_filled is NULL if it has them. */
+static hr_status_t fill_features(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, int64_t features,
+                                 op_step_t *inner, hlo_value_t **out_filled) {
+  const hlo_shape_t **shapes;
+  int feature = (int)hlo_attr_labels(step->instr)->lhs_feature;
+  *inner = *step;
+  *out_filled = NULL;
+  if (in[0]->dims[feature] >= features) return NULL;
+  HR_TRY(HR_NEW_ARRAY(env->scratch, 2, &shapes));
+  HR_TRY(op_resize_dimension(in[0], feature, features, out_filled));
+  hr_status_t st = hlo_shape_array(env->scratch, in[0]->dtype, in[0]->rank, (*out_filled)->dims, &shapes[0]);
+  shapes[1] = step->in_shapes[1];
+  inner->in_shapes = shapes;
+  if (st) hlo_value_release(*out_filled);
+  return st;
+}
+
+static hr_status_t run_dynamic_convolution_forward(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+                                                   hlo_value_t **out_value) {
+  hlo_window_dim_t dims[HLO_MAX_RANK];
+  hlo_value_t *operands[2], *filled;
+  op_step_t inner;
+  HR_TRY(check_convolution(step, in));
+  const hlo_dim_labels_t *labels = hlo_attr_labels(step->instr);
+  hlo_window_t window = {labels->spatial_rank, dims};
+  int64_t groups = hlo_attr_int(step->instr, HLO_ATTR_FEATURE_GROUP_COUNT);
+  int64_t features;
+  if (groups < 1 || __builtin_mul_overflow(in[1]->dims[labels->rhs_input_feature], groups, &features))
+    return hlo_error(step->instr, NULL, "feature_group_count %ld, want 1 or more", (long)groups);
+  pad_window(step->instr, in, dims);
+  HR_TRY(fill_features(env, step, in, features, &inner, &filled));
+  operands[0] = filled ? filled : in[0];
+  operands[1] = in[1];
+  const hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = &window},
+                              {.key = HLO_ATTR_DIM_LABELS, .labels = labels},
+                              {.key = HLO_ATTR_FEATURE_GROUP_COUNT, .integer = groups},
+                              {.key = HLO_ATTR_BATCH_GROUP_COUNT,
+                               .integer = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT)}};
+  hr_status_t st = op_run_as(env, &inner, &(op_static_form_t){HLO_CONVOLUTION, 2, 4, attrs, NULL}, operands, out_value);
+  hlo_value_release(filled);
+  return st;
+}
+const op_kernel_t custom_dynamic_convolution_forward = {NULL, run_dynamic_convolution_forward};

@@ -1,6 +1,7 @@
 /* Ops whose places or sizes come from values: dynamic slices, sizes of dimensions, reshapes to computed sizes. */
 #include <string.h>
 
+#include "ops/actual_sizes.h"
 #include "ops/indices.h"
 #include "ops/loops.h"
 #include "ops/op.h"
@@ -103,8 +104,7 @@ static hr_status_t run_get_dimension_size(op_env_t *env, const op_step_t *step, 
 }
 const op_kernel_t kernel_get_dimension_size = {NULL, run_get_dimension_size};
 
-/* The part that the operand and the result have in common is copied, the rest is zero. */
-static hr_status_t resize_dimension(hlo_value_t *value, int64_t d, int64_t size, hlo_value_t **out_value) {
+hr_status_t op_resize_dimension(const hlo_value_t *value, int64_t d, int64_t size, hlo_value_t **out_value) {
   int bytes = (int)hr_dtype_bytes(value->dtype);
   int64_t dims[HLO_MAX_RANK], common[HLO_MAX_RANK], to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   for (int i = 0; i < value->rank; i++) dims[i] = common[i] = value->dims[i];
@@ -128,7 +128,7 @@ static hr_status_t run_set_dimension_size(op_env_t *env, const op_step_t *step, 
   if (size < 0 || (bound != HLO_UNBOUNDED && size > bound))
     return hlo_error(step->instr, NULL, "size %ld of dimension %ld, want 0 to its bound %ld", (long)size, (long)d,
                      (long)bound);
-  if (size != in[0]->dims[d]) return resize_dimension(in[0], d, size, out_value);
+  if (size != in[0]->dims[d]) return op_resize_dimension(in[0], d, size, out_value);
   *out_value = hlo_value_retain(in[0]);
   return NULL;
 }

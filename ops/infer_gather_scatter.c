@@ -195,6 +195,25 @@ hr_status_t infer_gather(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_
   return check_window_has_elements(instr, &tie, sizes, *out_shape);
 }
 
+hr_status_t op_check_gather_result(const hlo_instr_t *gather, const hlo_shape_t *const *in,
+                                   const hlo_shape_t *result) {
+  tie_t tie = gather_tie(gather, in);
+  uint64_t windows = 0;
+  HR_TRY(check_tie(gather, &gather_rules, &tie));
+  int64_t rank = windows_rank(&tie), batch = 0;
+  OP_WANT(gather, result->rank == rank, "C22", "declared as %s, want %ld dimensions", OP_TEXT(result), (long)rank);
+  HR_TRY(op_check_range(gather, "C5", "offset_dims", tie.window_dims, rank));
+  HR_TRY(op_check_unique(gather, "C4", "offset_dims", tie.window_dims, &windows));
+  for (int64_t d = 0; d < rank; d++) {
+    if (windows >> d & 1) continue;
+    int64_t i = index_dim(&tie, batch++);
+    OP_WANT(gather, op_dims_agree(result, d, tie.indices, i), "C22",
+            "dimension %ld of the result %s, want the size of dimension %ld of the indices %s", (long)d,
+            OP_TEXT(result), (long)i, OP_TEXT(tie.indices));
+  }
+  return NULL;
+}
+
 /* Updates agree with the indices in scatter dimensions, and fit the operand in window dimensions. */
 static hr_status_t check_updates(const hlo_instr_t *instr, const tie_t *t, const hlo_shape_t *updates) {
   uint64_t windows = 0, without = op_dims_mask(t->no_window_dims) | op_dims_mask(t->batch_dims);

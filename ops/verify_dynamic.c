@@ -59,7 +59,8 @@ hr_status_t verify_dynamic_gather(const hlo_instr_t *instr) {
   HR_TRY(op_want_array(instr, x, 0, "I1"));
   OP_WANT(instr, hr_dtype_is_integer(indices->dtype), "I2", "the indices are %s, want integers", OP_TEXT(indices));
   HR_TRY(want_list(instr, "C20", 2, x->rank));
-  return want_type(instr, "C23", x->dtype);
+  HR_TRY(want_type(instr, "C23", x->dtype));
+  return op_check_gather_result(instr, (const hlo_shape_t *const[]){x, indices}, instr->shape);
 }
 
 hr_status_t verify_dynamic_convolution(const hlo_instr_t *instr) {

@@ -58,7 +58,11 @@ static uint32_t orders_of(hr_dtype_t dtype) {
 
 hr_status_t verify_compare(const hlo_instr_t *instr) {
   hr_dtype_t dtype = op_operand_shape(instr, 0)->dtype;
-  int order = hlo_attr_enum(instr, HLO_ATTR_TYPE);
+  int order = hlo_attr_enum(instr, HLO_ATTR_TYPE), direction = hlo_attr_enum(instr, HLO_ATTR_DIRECTION);
+  bool is_order = direction != HLO_DIRECTION_EQ && direction != HLO_DIRECTION_NE;
+  OP_WANT(instr, !is_order || !hr_dtype_is_complex(dtype), NULL,
+          "direction %s for elements of type %s, which have no order; want EQ or NE",
+          hlo_enum_table[HLO_ENUM_DIRECTION].texts[direction], hr_dtype_name(dtype));
   OP_WANT(instr, order == HLO_COMPARISON_DEFAULT || (orders_of(dtype) >> order & 1), "C3",
           "type %s for elements of type %s, want %s", hlo_enum_table[HLO_ENUM_COMPARISON].texts[order],
           hr_dtype_name(dtype),
