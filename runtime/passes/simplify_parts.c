@@ -7,16 +7,21 @@
 
 static bool takes_all(const hlo_instr_t *instr) { return hlo_shape_same_dims(instr->shape, instr->operands[0]->shape); }
 
+/* Where a slice of no elements starts may lie behind the operand of the inner one; strides of one element mean nothing. */
+static hlo_slice_dim_t compose(const hlo_slice_dim_t *inner, const hlo_slice_dim_t *outer, int64_t size) {
+  hlo_slice_dim_t dim = {0, 0, 1};
+  if (!size) return dim;
+  dim.start = inner->start + outer->start * inner->stride;
+  if (size > 1) dim.stride = inner->stride * outer->stride;
+  dim.limit = dim.start + (size - 1) * dim.stride + 1;
+  return dim;
+}
+
 static hlo_instr_t *slice_of_slice(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   const hlo_slice_t *outer = hlo_attr_slice(instr), *inner = hlo_attr_slice(instr->operands[0]);
   hlo_slice_dim_t dims[HLO_MAX_RANK];
-  for (int d = 0; d < outer->rank; d++) {
-    const hlo_slice_dim_t *o = &outer->dims[d], *i = &inner->dims[d];
-    dims[d].start = i->start + o->start * i->stride;
-    dims[d].stride = i->stride * o->stride;
-    dims[d].limit = instr->shape->dims[d] ? dims[d].start + (instr->shape->dims[d] - 1) * dims[d].stride + 1
-                                          : dims[d].start;
-  }
+  for (int d = 0; d < outer->rank; d++)
+    dims[d] = compose(&inner->dims[d], &outer->dims[d], instr->shape->dims[d]);
   return pass_build_slice(rewrite, instr->operands[0]->operands[0], dims);
 }
 

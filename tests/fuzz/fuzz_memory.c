@@ -193,13 +193,14 @@ static const char *const engine_names[ENGINES] = {"reference", "compiled"};
 static bool run_program(hlorun_client_t **clients, uint64_t seed) {
   program_t program;
   outcome_t outcomes[ENGINES] = {{0}};
-  bool is_fine = true, both = true;
+  bool is_fine = true, both = true, was_loaded = false;
   program_make(seed, &program);
   hr_fence_set_mode(seed % 2 ? HR_FENCE_END : HR_FENCE_START);
   for (int e = 0; e < ENGINES && is_fine; e++) {
     hlorun_program_t *loaded;
     is_fine = load(clients[e], &program, seed, engine_names[e], &loaded);
     both = both && loaded;
+    was_loaded = was_loaded || loaded;
     if (loaded)
       is_fine = is_fine && run_twice(loaded, &program, seed, engine_names[e], &outcomes[e]);
     hlorun_program_release(loaded);
