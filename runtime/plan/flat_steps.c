@@ -123,7 +123,9 @@ static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *fr
   if (instr->op == HLO_WHILE) return NULL;
   const op_native_t *emitter = op_can_emit(instr) ? builder->options->emitter : NULL;
   if (is_small_turn(builder, instr)) HR_TRY(ask(builder, emitter, step));
-  if (!op_has_few_terms(&step->source->op)) HR_TRY(ask(builder, op_natives[instr->op], step));
+  /* In loops the cost of a step counts more than the order of its roundings. */
+  bool is_ordered = !builder->loops && op_has_few_terms(&step->source->op);
+  if (!is_ordered) HR_TRY(ask(builder, op_natives[instr->op], step));
   return ask(builder, emitter, step);
 }
 
