@@ -145,7 +145,7 @@ expect_exit "no such input" 5 "$hlorun" --input nothing.npz twice.hlo
 expect_exit "output cannot be written" 5 "$hlorun" --input '0=f32[3]{1,2,3}' --output /nonexistent/x.npz twice.hlo
 
 # --- without LLVM the reference kernels do the work ---
-expect_exit "without LLVM" 0 env HLORUN_OWN_CODE=0 HLORUN_LLVM=/nonexistent "$hlorun" --cache none --input '0=f32[3]{1,2,3}' twice.hlo
+expect_exit "without LLVM" 0 env HLORUN_X64=0 HLORUN_LLVM=/nonexistent "$hlorun" --cache none --input '0=f32[3]{1,2,3}' twice.hlo
 expect_text "without LLVM" "out0 = f32[3] {2, 4, 6}"
 expect_text "without LLVM, a warning" "no code can be generated"
 [ "$(grep -c "no code can be generated" "$work/out")" = 1 ] && pass \

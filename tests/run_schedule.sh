@@ -33,7 +33,8 @@ check_pattern zero-bubble 3
 check_pattern ring-all-reduce 2
 check_pattern ring-allreduce 7
 check_pattern halo 3
-check_pattern halo 6 --turns 5
+check_pattern halo 6 --iterations 5
+check_pattern halo 6 --turns 5 # the old name
 check_pattern all-to-all 8
 
 # --- by hand ---

@@ -66,6 +66,34 @@ static const struct variable_info {
 };
 #define VARIABLE_COUNT (sizeof variables / sizeof *variables)
 
+/* Old names that are still accepted. */
+static const struct option_alias {
+  const char *old_name;
+  hr_option_id_t id;
+} option_aliases[] = {
+#define OPTION(id, ...)
+#define OPTION_GROUP(title)
+#define VARIABLE(name, value, help)
+#define OPTION_ALIAS(old_name, id) {old_name, HR_OPTION_##id},
+#include "base/options.def"
+#undef OPTION
+#undef OPTION_GROUP
+#undef VARIABLE
+  {NULL, HR_OPTION_COUNT}};
+
+static const struct variable_alias {
+  const char *old_name, *name;
+} variable_aliases[] = {
+#define OPTION(id, ...)
+#define OPTION_GROUP(title)
+#define VARIABLE(name, value, help)
+#define VARIABLE_ALIAS(old_name, name) {old_name, name},
+#include "base/options.def"
+#undef OPTION
+#undef OPTION_GROUP
+#undef VARIABLE
+  {NULL, NULL}};
+
 static const char *const command_names[] = {"run", "check", "test", "convert", "schedule"}; /* by bit */
 #define COMMAND_COUNT (sizeof command_names / sizeof *command_names)
 
@@ -188,16 +216,26 @@ static hr_status_t unknown_option(hr_command_t command, const char *word) {
                   *help ? " " : "");
 }
 
+static bool is_name(const char *name, const char *word, size_t size) {
+  return strlen(name) == size && memcmp(name, word, size) == 0;
+}
+
+/* The option of this name, or of this old name; HR_OPTION_COUNT: there is none. */
+static hr_option_id_t id_of_name(const char *word, size_t size) {
+  for (int id = 0; id < HR_OPTION_COUNT; id++)
+    if (is_name(infos[id].name, word, size)) return (hr_option_id_t)id;
+  for (const struct option_alias *alias = option_aliases; alias->old_name; alias++)
+    if (is_name(alias->old_name, word, size)) return alias->id;
+  return HR_OPTION_COUNT;
+}
+
 static hr_status_t find_long(hr_command_t command, const char *word, hr_option_id_t *out_id) {
-  size_t size = strcspn(word, "=");
-  for (int id = 0; id < HR_OPTION_COUNT; id++) {
-    if (strlen(infos[id].name) != size || memcmp(infos[id].name, word, size)) continue;
-    if (!(infos[id].commands & command))
-      return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name, command_names[__builtin_ctz(command)]);
-    *out_id = (hr_option_id_t)id;
-    return NULL;
-  }
-  return unknown_option(command, word);
+  hr_option_id_t id = id_of_name(word, strcspn(word, "="));
+  if (id == HR_OPTION_COUNT) return unknown_option(command, word);
+  if (!(infos[id].commands & command))
+    return hr_error(HR_USAGE, "--%s is not an option of %s", infos[id].name, command_names[__builtin_ctz(command)]);
+  *out_id = id;
+  return NULL;
 }
 
 static hr_status_t find_letter(hr_command_t command, char letter, hr_option_id_t *out_id) {
@@ -376,8 +414,17 @@ void hr_options_list(hr_text_t *text) {
 /* -1: there is none of this name. */
 static int find_variable(const char *name, size_t size) {
   for (size_t i = 0; i < VARIABLE_COUNT; i++)
-    if (strlen(variables[i].name) == size && memcmp(variables[i].name, name, size) == 0) return (int)i;
+    if (is_name(variables[i].name, name, size)) return (int)i;
   return -1;
+}
+
+void hr_options_apply_aliases(void) {
+  for (const struct variable_alias *alias = variable_aliases; alias->old_name; alias++) {
+    const char *value = getenv(alias->old_name);
+    if (!value) continue;
+    setenv(alias->name, value, 0);
+    unsetenv(alias->old_name);
+  }
 }
 
 /* Does a value suit one alternative of a row's `value`: a number N or BYTES, any text for another name in capitals, or

@@ -103,7 +103,7 @@ static hr_status_t generate(const hr_options_t *options) {
   schedule_gen_options_t wanted = {.ranks = ranks,
                                    .microbatches = (int)hr_option_int(options, HR_OPTION_MICROBATCHES, 8),
                                    .chunks = (int)hr_option_int(options, HR_OPTION_CHUNKS, 2),
-                                   .steps = (int)hr_option_int(options, HR_OPTION_TURNS, 4)};
+                                   .steps = (int)hr_option_int(options, HR_OPTION_ITERATIONS, 4)};
   schedule_t schedule;
   schedule_results_t expected;
   if (options->operands.count != 2) return hr_error(HR_USAGE, "want the name of a pattern: hlorun schedule gen 1f1b");

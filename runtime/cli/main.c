@@ -109,6 +109,7 @@ static hr_status_t read_environment(void) {
   int world = tp_launcher_world_size(), rank = world > 0 ? tp_launcher_rank() : 0;
   char host[256] = "";
   gethostname(host, sizeof host - 1);
+  hr_options_apply_aliases();
   if (rank <= 0) hr_options_check_environment(stderr);
   HR_TRY(hr_log_configure(getenv("HLORUN_LOG")));
   HR_TRY(hr_log_open(secure_getenv("HLORUN_LOG_FILE"), rank, world, host));

@@ -96,7 +96,7 @@ static hr_status_t compile_with_llvm(compile_job_t *job, int index, int worker) 
 }
 
 static bool may_be_own(const jit_compile_options_t *options) {
-  const char *wanted = getenv("HLORUN_OWN_CODE");
+  const char *wanted = getenv("HLORUN_X64");
   return !options->dump && own_is_able(options->target) && !(wanted && *wanted == '0');
 }
 

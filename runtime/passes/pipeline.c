@@ -24,6 +24,15 @@ static const struct pass {
 };
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
+static const struct pass_alias {
+  const char *old_name, *name;
+} aliases[] = {
+#define PASS(id, name, when)
+#define PASS_ALIAS(old_name, name) {old_name, name},
+#include "passes/passes.def"
+#undef PASS
+  {NULL, NULL}};
+
 typedef struct pipeline {
   hlo_module_t *module;
   const pass_options_t *options;
@@ -31,7 +40,15 @@ typedef struct pipeline {
   bool verify, stopped;
 } pipeline_t;
 
+/* The present name of a pass. */
+static const char *present_name(const char *name) {
+  for (const struct pass_alias *alias = aliases; alias->old_name; alias++)
+    if (!strcmp(alias->old_name, name)) return alias->name;
+  return name;
+}
+
 bool pass_exists(const char *name) {
+  name = present_name(name);
   for (int i = 0; i < PASS_COUNT; i++)
     if (!strcmp(passes[i].name, name)) return true;
   return false;
@@ -79,7 +96,7 @@ static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool 
   HR_TRY(verify(pipeline, pass));
   if (changed) HR_TRY(dump(pipeline, pass->name));
   const char *stop = pipeline->options->stop_after;
-  pipeline->stopped = stop && !strcmp(stop, pass->name);
+  pipeline->stopped = stop && !strcmp(present_name(stop), pass->name);
   *out_changed |= changed;
   return NULL;
 }

@@ -14,8 +14,8 @@ from generate import KINDS, TO_THE_BIT, program
 from shrink import shrink
 
 # What the compiled engine is told: settings, threads.
-WAYS = [({}, 2), ({"HLORUN_VECTOR": "16"}, 1), ({"HLORUN_VECTOR": "32"}, 3), ({"HLORUN_OWN_CODE": "0"}, 2), ({}, 8),
-        ({"HLORUN_VECTOR": "16", "HLORUN_OWN_CODE": "0"}, 2), ({"HLORUN_VECTOR": "32", "HLORUN_OWN_CODE": "0"}, 1),
+WAYS = [({}, 2), ({"HLORUN_VECTOR": "16"}, 1), ({"HLORUN_VECTOR": "32"}, 3), ({"HLORUN_X64": "0"}, 2), ({}, 8),
+        ({"HLORUN_VECTOR": "16", "HLORUN_X64": "0"}, 2), ({"HLORUN_VECTOR": "32", "HLORUN_X64": "0"}, 1),
         ({"HLORUN_VECTOR": "64"}, 1)]
 
 RTOL = {"bf16": "3e-2", "f16": "4e-3", "f32": "2e-4", "f64": "1e-9"}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/arith.h"
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -163,9 +164,20 @@ static void test_sha256(void) {
   CU_ASSERT_STRING_EQUAL(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+static void test_arithmetic(void) {
+  CU_ASSERT_EQUAL(hr_min(-3, 2), -3);
+  CU_ASSERT_EQUAL(hr_max(-3, 2), 2);
+  CU_ASSERT_EQUAL(hr_div_ceil(0, 8), 0);
+  CU_ASSERT_EQUAL(hr_div_ceil(16, 8), 2);
+  CU_ASSERT_EQUAL(hr_div_ceil(17, 8), 3);
+  CU_ASSERT_EQUAL(hr_round_up(16, 8), 16);
+  CU_ASSERT_EQUAL(hr_round_up(17, 8), 24);
+}
+
 CU_TestInfo suite_base[] = {{"arena rewinds to a mark", test_arena_rewind},
                             {"arena aligns", test_arena_alignment},
                             {"sizes are checked", test_sizes_are_checked},
+                            {"minimum, maximum and divisions", test_arithmetic},
                             {"an injected fault is reported", test_injected_fault},
                             {"map finds what was put", test_map},
                             {"vec grows", test_vec},

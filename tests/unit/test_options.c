@@ -114,6 +114,24 @@ static void test_variables(void) {
   check_variable("HLORUN_LAUNCHER", "", NULL);
 }
 
+static void test_old_names(void) {
+  hr_options_t options;
+  CHECK_OK(PARSE(HR_COMMAND_SCHEDULE, &options, "--turns", "7"));
+  CU_ASSERT_EQUAL(hr_option_int(&options, HR_OPTION_ITERATIONS, 0), 7);
+  hr_options_deinit(&options);
+  REFUSE(HR_COMMAND_RUN, "--iterations is not an option of run", "--turns=7");
+  setenv("HLORUN_OWN_CODE", "0", 1);
+  unsetenv("HLORUN_X64");
+  hr_options_apply_aliases();
+  CU_ASSERT_PTR_NULL(getenv("HLORUN_OWN_CODE"));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(getenv("HLORUN_X64"));
+  CU_ASSERT_STRING_EQUAL(getenv("HLORUN_X64"), "0");
+  setenv("HLORUN_OWN_CODE", "1", 1); /* the new name wins */
+  hr_options_apply_aliases();
+  CU_ASSERT_STRING_EQUAL(getenv("HLORUN_X64"), "0");
+  unsetenv("HLORUN_X64");
+}
+
 static void test_log_levels(void) {
   CHECK_OK(hr_log_configure("info,coll:trace"));
   CU_ASSERT_TRUE(hr_log_wants(HR_LOG_COLL, HR_LOG_TRACE));
@@ -130,4 +148,5 @@ CU_TestInfo suite_options[] = {
     {"forms", test_forms_of_options},     {"optional arguments and choices", test_optional_arguments_and_choices},
     {"refused", test_what_is_refused},    {"nearest names", test_nearest_names},
     {"help", test_help_names_everything}, {"variables", test_variables},
-    {"log levels", test_log_levels},      CU_TEST_INFO_NULL};
+    {"old names", test_old_names},        {"log levels", test_log_levels},
+    CU_TEST_INFO_NULL};
