@@ -159,12 +159,13 @@ static bool is_quick(void *context, int index) {
   return true;
 }
 
-static void dump_module(void *context, int index, const char *ir) {
+static void dump_module(void *context, int index, const char *ending, const char *text) {
   build_t *build = context;
   char path[4096];
   jit_key_t key = build->keys[build->missing[index]];
-  snprintf(path, sizeof path, "%s/code_%016llx.ll", build->jit->options.dump_to, (unsigned long long)key.high);
-  hr_status_release(hr_file_write_all(path, ir, strlen(ir)));
+  snprintf(path, sizeof path, "%s/code_%016llx.%s", build->jit->options.dump_to,
+           (unsigned long long)key.high, ending);
+  hr_status_release(hr_file_write_all(path, text, strlen(text)));
 }
 
 static hr_status_t compile_missing(build_t *build, hr_arena_t *arena) {
