@@ -179,7 +179,8 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   if (!options->compiled) return NULL;
   if (!jit.dump_to) HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
   bool is_large = options->start_workers && is_worth_workers(program->module);
-  if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache)) llvm_preload_begin(program->module, &preload);
+  if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache))
+    llvm_preload_begin(program->module, &preload);
   if (is_large) st = options->start_workers(options->workers_context, &workers);
   jit.workers = workers;
   if (!st) st = jit_create(&jit, &program->jit);

@@ -15,7 +15,8 @@ bool math_op_is_binary(hlo_opcode_t op) {
   }
 }
 
-static kir_value_t *element_at(jit_code_t *code, kir_type_t *type, kir_value_t *array, kir_value_t *i) {
+static kir_value_t *element_at(jit_code_t *code, kir_type_t *type, kir_value_t *array,
+                               kir_value_t *i) {
   return kir_inbounds_gep(code->builder, type, array, i);
 }
 
@@ -26,9 +27,10 @@ static kir_value_t *load(jit_code_t *code, kir_type_t *type, kir_value_t *array,
   return value;
 }
 
-static void write_step(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function, kir_value_t *i) {
-  kir_type_t *element = kernel->is_f64 ? kir_double_type(code->module)
-                                       : kir_float_type(code->module);
+static void write_step(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function,
+                       kir_value_t *i) {
+  kir_type_t *element =
+      kernel->is_f64 ? kir_double_type(code->module) : kir_float_type(code->module);
   kir_type_t *type = jit_vector_type(element, kernel->lanes);
   kir_value_t *x = load(code, type, kir_param(function, 0), i), *y = NULL;
   if (math_op_is_binary(kernel->op)) y = load(code, type, kir_param(function, 1), i);

@@ -62,11 +62,13 @@ kir_value_t *jit_splat(jit_code_t *code, kir_type_t *type, kir_value_t *scalar) 
   return kir_shuffle(code->builder, first, none, zeros);
 }
 
-kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type, kir_value_t *const *arguments, int count) {
+kir_value_t *jit_intrinsic(jit_code_t *code, kir_op_t op, kir_type_t *type,
+                           kir_value_t *const *arguments, int count) {
   return kir_intrinsic(code->builder, op, type, arguments, count);
 }
 
-kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature, jit_code_t *out_inner) {
+kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *signature,
+                                jit_code_t *out_inner) {
   kir_value_t *function = kir_add_function(code->module, name, signature);
   kir_add_attributes(function, KIR_INTERNAL | KIR_NOUNWIND | KIR_NOINLINE);
   *out_inner = *code;
@@ -75,7 +77,7 @@ kir_value_t *jit_inner_function(jit_code_t *code, const char *name, kir_type_t *
   return function;
 }
 
-/* --- vectors that registers have ------------------------------------------------------------------------------- */
+/* --- vectors that registers have -------------------------------------------------------------- */
 
 static unsigned power_above(unsigned count) {
   unsigned power = 1;
@@ -88,7 +90,8 @@ static kir_value_t *lanes_from(jit_code_t *code, kir_value_t *x, unsigned first,
   kir_type_t *i32 = kir_int_type(code->module, 32), *type = kir_type_of(x);
   unsigned all = type->lanes;
   kir_value_t *order[LANES_MAX];
-  for (unsigned i = 0; i < lanes; i++) order[i] = jit_int(i32, first + i < all ? first + i : all - 1);
+  for (unsigned i = 0; i < lanes; i++)
+    order[i] = jit_int(i32, first + i < all ? first + i : all - 1);
   return kir_shuffle(code->builder, x, kir_poison(type), kir_const_vector(order, lanes));
 }
 
@@ -101,10 +104,12 @@ static kir_value_t *behind(jit_code_t *code, kir_value_t *low, kir_value_t *high
 }
 
 /* A power of two of lanes: by halves, until they fit. */
-static kir_value_t *by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context, kir_value_t **args, int count) {
+static kir_value_t *by_halves(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                              kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
   unsigned lanes = type->lanes;
-  if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes) return emit(code, context, args);
+  if ((int)lanes * jit_element_bits(type) <= 8 * code->target->vector_bytes)
+    return emit(code, context, args);
   kir_value_t *halves[2], *in[OPERANDS_MOST];
   for (unsigned h = 0; h < 2; h++) {
     for (int k = 0; k < count; k++) in[k] = lanes_from(code, args[k], h * lanes / 2, lanes / 2);
@@ -113,12 +118,14 @@ static kir_value_t *by_halves(jit_code_t *code, jit_lanes_fn emit, const void *c
   return behind(code, halves[0], halves[1]);
 }
 
-kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context, kir_value_t **args, int count) {
+kir_value_t *jit_by_vectors(jit_code_t *code, jit_lanes_fn emit, const void *context,
+                            kir_value_t **args, int count) {
   kir_type_t *type = kir_type_of(args[0]);
   if (!kir_is_vector(type)) return emit(code, context, args);
   unsigned lanes = type->lanes, power = power_above(lanes);
   kir_value_t *in[OPERANDS_MOST];
-  for (int k = 0; k < count; k++) in[k] = power == lanes ? args[k] : lanes_from(code, args[k], 0, power);
+  for (int k = 0; k < count; k++)
+    in[k] = power == lanes ? args[k] : lanes_from(code, args[k], 0, power);
   kir_value_t *made = by_halves(code, emit, context, in, count);
   return power == lanes ? made : lanes_from(code, made, 0, lanes);
 }

@@ -126,9 +126,12 @@ static hr_status_t run_job(compile_job_t *job, int count, int workers) {
   return st;
 }
 
-hr_status_t jit_compile_modules(const jit_compile_options_t *options, int count, jit_build_fn build, void *context,
-                                hr_buffer_t **out_objects) {
-  compile_job_t job = {.options = options, .build = build, .context = context, .objects = out_objects,
+hr_status_t jit_compile_modules(const jit_compile_options_t *options, int count, jit_build_fn build,
+                                void *context, hr_buffer_t **out_objects) {
+  compile_job_t job = {.options = options,
+                       .build = build,
+                       .context = context,
+                       .objects = out_objects,
                        .dump_lock = PTHREAD_MUTEX_INITIALIZER};
   if (count > 0) memset(out_objects, 0, (size_t)count * sizeof *out_objects);
   hr_status_t st = run_job(&job, count, hr_workers_count(options->workers));

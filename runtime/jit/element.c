@@ -22,7 +22,8 @@ kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype) {
 
 kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype) {
   if (dtype == HR_PRED) return kir_int_type(code->module, 1);
-  if (hr_dtype_is_complex(dtype)) return kir_vector_type(jit_memory_type(code, hr_dtype_real(dtype)), 2);
+  if (hr_dtype_is_complex(dtype))
+    return kir_vector_type(jit_memory_type(code, hr_dtype_real(dtype)), 2);
   return jit_memory_type(code, hr_dtype_table[dtype].compute);
 }
 
@@ -89,8 +90,9 @@ kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *valu
 
 static kir_value_t *complex_constant(jit_code_t *code, hr_dtype_t dtype, const void *bytes) {
   hr_dtype_t part = hr_dtype_real(dtype);
-  kir_value_t *parts[] = {jit_element_constant(code, part, bytes),
-                          jit_element_constant(code, part, (const char *)bytes + hr_dtype_bytes(part))};
+  kir_value_t *parts[] = {
+      jit_element_constant(code, part, bytes),
+      jit_element_constant(code, part, (const char *)bytes + hr_dtype_bytes(part))};
   return kir_const_vector(parts, 2);
 }
 
@@ -164,12 +166,15 @@ static kir_value_t *weak_order_key(jit_code_t *code, kir_value_t *value) {
   return kir_select(code->builder, is_nan, most, key);
 }
 
-static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                            kir_value_t *b) {
   /* In the order of hlo_enum_DIRECTION_t: EQ NE GE GT LE LT. */
   static const kir_fcmp_t reals[] = {KIR_FCMP_OEQ, KIR_FCMP_UNE, KIR_FCMP_OGE,
-                                            KIR_FCMP_OGT, KIR_FCMP_OLE, KIR_FCMP_OLT};
-  static const kir_icmp_t signeds[] = {KIR_ICMP_EQ, KIR_ICMP_NE, KIR_ICMP_SGE, KIR_ICMP_SGT, KIR_ICMP_SLE, KIR_ICMP_SLT};
-  static const kir_icmp_t unsigneds[] = {KIR_ICMP_EQ, KIR_ICMP_NE, KIR_ICMP_UGE, KIR_ICMP_UGT, KIR_ICMP_ULE, KIR_ICMP_ULT};
+                                     KIR_FCMP_OGT, KIR_FCMP_OLE, KIR_FCMP_OLT};
+  static const kir_icmp_t signeds[] = {KIR_ICMP_EQ,  KIR_ICMP_NE,  KIR_ICMP_SGE,
+                                       KIR_ICMP_SGT, KIR_ICMP_SLE, KIR_ICMP_SLT};
+  static const kir_icmp_t unsigneds[] = {KIR_ICMP_EQ,  KIR_ICMP_NE,  KIR_ICMP_UGE,
+                                         KIR_ICMP_UGT, KIR_ICMP_ULE, KIR_ICMP_ULT};
   hlo_enum_DIRECTION_t direction = JIT_DETAIL_DIRECTION(op->detail);
   hlo_enum_COMPARISON_t order = JIT_DETAIL_ORDER(op->detail);
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
@@ -184,7 +189,8 @@ static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, kir_va
   return kir_icmp(code->builder, (is_signed ? signeds : unsigneds)[direction], a, b);
 }
 
-static kir_value_t *bitcast_convert(jit_code_t *code, const jit_element_op_t *op, kir_value_t *value) {
+static kir_value_t *bitcast_convert(jit_code_t *code, const jit_element_op_t *op,
+                                    kir_value_t *value) {
   kir_value_t *memory = jit_to_memory(code, op->from, value);
   kir_type_t *type = like(jit_memory_type(code, op->to), memory);
   value = jit_from_memory(code, op->to, kir_bitcast(code->builder, memory, type));

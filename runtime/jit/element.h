@@ -31,10 +31,11 @@ int jit_element_lanes(hr_dtype_t dtype, kir_value_t *value);
 /* One element in so many lanes; as it is for one lane. */
 kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, kir_value_t *scalar);
 /* Elements first .. first + lanes - 1 of a vector, as a vector. */
-kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first, int lanes);
+kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
+                              int lanes);
 /* a where the condition holds, else b; the condition is one for all, or one for each lane. */
-kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition, kir_value_t *a,
-                                kir_value_t *b);
+kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition,
+                                kir_value_t *a, kir_value_t *b);
 
 /* Attributes of ops on elements, as one number. */
 #define JIT_COMPARE_DETAIL(direction, order) ((direction) * 8 + (order))

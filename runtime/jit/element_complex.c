@@ -8,7 +8,8 @@ static kir_value_t *number(jit_code_t *code, int value) {
 }
 
 /* The lanes first, first + step, ... of a, followed by b. */
-static kir_value_t *take(jit_code_t *code, kir_value_t *a, kir_value_t *b, int first, int step, int count) {
+static kir_value_t *take(jit_code_t *code, kir_value_t *a, kir_value_t *b, int first, int step,
+                         int count) {
   kir_value_t *order[1024];
   for (int i = 0; i < count; i++) order[i] = number(code, first + i * step);
   return kir_shuffle(code->builder, a, b, kir_const_vector(order, (unsigned)count));
@@ -35,8 +36,7 @@ jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value) {
   kir_builder_t *b = code->builder;
   int lanes = jit_lanes(kir_type_of(value)) / 2;
   if (is_joined_vector(value)) return (jit_pair_t){value->args[0], value->args[1]};
-  if (is_joined_scalar(value))
-    return (jit_pair_t){value->args[0]->args[1], value->args[1]};
+  if (is_joined_scalar(value)) return (jit_pair_t){value->args[0]->args[1], value->args[1]};
   if (lanes == 1)
     return (jit_pair_t){kir_extract(b, value, number(code, 0)),
                         kir_extract(b, value, number(code, 1))};
@@ -72,13 +72,14 @@ kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, ki
   return jit_complex_join(code, (jit_pair_t){jit_splat(code, type, parts.re), jit_splat(code, type, parts.im)});
 }
 
-kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first, int lanes) {
+kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
+                              int lanes) {
   int each = hr_dtype_is_complex(dtype) ? 2 : 1;
   return take(code, value, value, first * each, 1, lanes * each);
 }
 
-kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition, kir_value_t *a,
-                                kir_value_t *b) {
+kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition,
+                                kir_value_t *a, kir_value_t *b) {
   kir_builder_t *builder = code->builder;
   int lanes = jit_lanes(kir_type_of(condition));
   if (!hr_dtype_is_complex(dtype) || lanes == 1) return kir_select(builder, condition, a, b);
@@ -109,7 +110,8 @@ static kir_value_t *both_parts(jit_code_t *code, hlo_opcode_t op, kir_value_t **
   bool joined = is_joined(args[0]) || (count > 1 && is_joined(args[1]));
   if (!joined) return by_parts(code, op, args);
   jit_pair_t x = jit_complex_split(code, args[0]), y = count > 1 ? jit_complex_split(code, args[1]) : x;
-  jit_pair_t result = {by_parts(code, op, (kir_value_t *[]){x.re, y.re}), by_parts(code, op, (kir_value_t *[]){x.im, y.im})};
+  jit_pair_t result = {by_parts(code, op, (kir_value_t *[]){x.re, y.re}),
+                       by_parts(code, op, (kir_value_t *[]){x.im, y.im})};
   return jit_complex_join(code, result);
 }
 
@@ -130,12 +132,15 @@ static kir_value_t *either(jit_code_t *code, kir_value_t *a, kir_value_t *b) {
 static kir_value_t *both(jit_code_t *code, kir_value_t *a, kir_value_t *b) {
   return kir_and(code->builder, a, b);
 }
-static kir_value_t *has_nan(jit_code_t *code, jit_pair_t a) { return test(code, KIR_FCMP_UNO, a.re, a.im); }
+static kir_value_t *has_nan(jit_code_t *code, jit_pair_t a) {
+  return test(code, KIR_FCMP_UNO, a.re, a.im);
+}
 
 /* In the order of real parts, then of imaginary ones; an operand with a NaN wins, the first before the second. */
 static kir_value_t *extreme(jit_code_t *code, hlo_opcode_t op, jit_pair_t a, jit_pair_t b) {
   kir_fcmp_t order = op == HLO_MAXIMUM ? KIR_FCMP_OGT : KIR_FCMP_OLT;
-  kir_value_t *tie = both(code, test(code, KIR_FCMP_OEQ, a.re, b.re), test(code, order, a.im, b.im));
+  kir_value_t *tie =
+      both(code, test(code, KIR_FCMP_OEQ, a.re, b.re), test(code, order, a.im, b.im));
   kir_value_t *first = either(code, test(code, order, a.re, b.re), tie);
   kir_value_t *known = kir_not(code->builder, has_nan(code, b));
   kir_value_t *takes_a = either(code, has_nan(code, a), both(code, known, first));
@@ -144,7 +149,8 @@ static kir_value_t *extreme(jit_code_t *code, hlo_opcode_t op, jit_pair_t a, jit
 }
 
 /* Equal or not: there is no order of them. */
-static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pair_t a, jit_pair_t b) {
+static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pair_t a,
+                            jit_pair_t b) {
   bool equal = JIT_DETAIL_DIRECTION(op->detail) == HLO_DIRECTION_EQ;
   kir_fcmp_t is = equal ? KIR_FCMP_OEQ : KIR_FCMP_UNE;
   kir_value_t *re = test(code, is, a.re, b.re), *im = test(code, is, a.im, b.im);
@@ -153,7 +159,8 @@ static kir_value_t *compare(jit_code_t *code, const jit_element_op_t *op, jit_pa
 
 /* --- conversions ----------------------------------------------------------------------------------------------- */
 
-static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value) {
+static kir_value_t *from_complex(jit_code_t *code, hr_dtype_t from, hr_dtype_t to,
+                                 kir_value_t *value) {
   hr_dtype_t part = hr_dtype_real(from);
   jit_pair_t z = jit_complex_split(code, value);
   if (to == HR_PRED) {

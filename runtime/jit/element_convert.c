@@ -25,13 +25,13 @@ static kir_value_t *f64_to_odd(jit_code_t *code, kir_value_t *x) {
   kir_value_t *outward = kir_fcmp(b, KIR_FCMP_OGT, size, back_size);
   kir_value_t *inexact = kir_fcmp(b, KIR_FCMP_ONE, x, back);
   kir_value_t *step = kir_select(b, outward, jit_int(word, 1), jit_int(word, -1));
-  kir_value_t *odd =
-      kir_icmp(b, KIR_ICMP_NE, kir_and(b, bits, jit_int(word, 1)), jit_int(word, 0));
+  kir_value_t *odd = kir_icmp(b, KIR_ICMP_NE, kir_and(b, bits, jit_int(word, 1)), jit_int(word, 0));
   kir_value_t *moved = kir_select(b, odd, bits, kir_add(b, bits, step));
   return kir_bitcast(b, kir_select(b, inexact, moved, bits), f32);
 }
 
-static kir_value_t *integer_to_float(jit_code_t *code, kir_value_t *x, kir_type_t *type, bool is_signed) {
+static kir_value_t *integer_to_float(jit_code_t *code, kir_value_t *x, kir_type_t *type,
+                                     bool is_signed) {
   return is_signed ? kir_sitofp(code->builder, x, type) : kir_uitofp(code->builder, x, type);
 }
 
@@ -88,7 +88,8 @@ static kir_value_t *limited(jit_code_t *code, kir_value_t *x, double low, double
  * lane. */
 static kir_value_t *float_to_integer(jit_code_t *code, hr_dtype_t to, kir_value_t *x) {
   kir_builder_t *b = code->builder;
-  kir_type_t *type = kir_type_of(x), *result = like(jit_memory_type(code, to), x), *computed = result;
+  kir_type_t *type = kir_type_of(x), *result = like(jit_memory_type(code, to), x),
+             *computed = result;
   bool is_signed = hr_dtype_class(to) == HR_CLASS_SIGNED, is_narrow_integer = hr_dtype_bytes(to) < 4;
   int value_bits = hr_dtype_table[to].bits - is_signed;
   double above, top = largest_within(type, value_bits, &above);
@@ -106,16 +107,16 @@ static kir_value_t *float_to_integer(jit_code_t *code, hr_dtype_t to, kir_value_
   return kir_select(b, is_none, kir_null(result), value);
 }
 
-static kir_value_t *float_to_float(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *x) {
+static kir_value_t *float_to_float(jit_code_t *code, hr_dtype_t from, hr_dtype_t to,
+                                   kir_value_t *x) {
   if (from == HR_F64 && is_narrow(to)) return jit_round(code, to, f64_to_odd(code, x));
-  if (from == HR_F64)
-    return kir_fptrunc(code->builder, x, like(kir_float_type(code->module), x));
-  if (to == HR_F64)
-    return kir_fpext(code->builder, x, like(kir_double_type(code->module), x));
+  if (from == HR_F64) return kir_fptrunc(code->builder, x, like(kir_float_type(code->module), x));
+  if (to == HR_F64) return kir_fpext(code->builder, x, like(kir_double_type(code->module), x));
   return jit_round(code, to, x);
 }
 
-static kir_value_t *integer_to_integer(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *x) {
+static kir_value_t *integer_to_integer(jit_code_t *code, hr_dtype_t from, hr_dtype_t to,
+                                       kir_value_t *x) {
   kir_type_t *type = like(jit_memory_type(code, to), x);
   if (hr_dtype_bytes(to) == hr_dtype_bytes(from)) return jit_round(code, to, x);
   if (hr_dtype_bytes(to) < hr_dtype_bytes(from))
@@ -147,8 +148,9 @@ kir_value_t *jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, 
     return hr_dtype_is_float(to) ? float_to_float(code, from, to, x) : float_to_integer(code, to, x);
   if (is_exact(from, to)) return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);
   if (from == HR_PRED)
-    return jit_round(code, to, hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
-                                                     : kir_zext(code->builder, x, type));
+    return jit_round(code, to,
+                     hr_dtype_is_float(to) ? integer_to_float(code, x, type, false)
+                                           : kir_zext(code->builder, x, type));
   if (!hr_dtype_is_float(to)) return integer_to_integer(code, from, to, x);
   if (is_narrow(to)) return jit_round(code, to, integer_to_odd(code, from, x));
   return integer_to_float(code, x, type, hr_dtype_class(from) == HR_CLASS_SIGNED);

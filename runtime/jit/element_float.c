@@ -29,8 +29,7 @@ static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int expon
   kir_value_t *size = kir_xor(b, whole, sign), *bits = size;
   if (mantissa < M) {
     int64_t unit = (int64_t)1 << (M - mantissa);
-    kir_value_t *odd =
-        kir_and(b, kir_lshr(b, bits, jit_int(word, M - mantissa)), jit_int(word, 1));
+    kir_value_t *odd = kir_and(b, kir_lshr(b, bits, jit_int(word, M - mantissa)), jit_int(word, 1));
     bits = kir_add(b, bits, kir_add(b, odd, jit_int(word, (unit >> 1) - 1)));
     bits = kir_and(b, bits, jit_int(word, ~(unit - 1)));
   }
@@ -49,7 +48,8 @@ static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int expon
 }
 
 /* The denormals of a narrow type are normal in f32: rounded first to the unit that the mantissa leaves them. */
-static kir_value_t *reduce_narrow(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, int exponent, int mantissa) {
+static kir_value_t *reduce_narrow(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, int exponent,
+                                  int mantissa) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(a);
   const hr_float_format_t *format = hr_float_format(dtype);
@@ -131,7 +131,8 @@ static kir_value_t *call(jit_code_t *code, const void *context, kir_value_t **ar
 
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   int count = hlo_op_table[op->op].operands;
-  kir_value_t *result = is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
+  kir_value_t *result =
+      is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
   /* The narrowest types lack some zeros and all that is infinite. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);

@@ -12,21 +12,22 @@ static kir_value_t *is_equal(jit_code_t *code, kir_value_t *a, int64_t b) {
 }
 
 /* Quotients of vectors of up to 32 bits are exact when computed in floats of twice as many bits and cut off. */
-static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *divide_as_floats(jit_code_t *code, bool is_signed, kir_value_t *a,
+                                     kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
-  kir_type_t *real = jit_element_bits(type) > 16 ? kir_double_type(code->module)
-                                                 : kir_float_type(code->module);
+  kir_type_t *real =
+      jit_element_bits(type) > 16 ? kir_double_type(code->module) : kir_float_type(code->module);
   real = jit_type_like(real, type);
   if (!is_signed) {
-    kir_value_t *x = kir_uitofp(code->builder, a, real),
-                 *y = kir_uitofp(code->builder, b, real);
+    kir_value_t *x = kir_uitofp(code->builder, a, real), *y = kir_uitofp(code->builder, b, real);
     return kir_fptoui(code->builder, kir_fdiv(code->builder, x, y), type);
   }
   kir_value_t *x = kir_sitofp(code->builder, a, real), *y = kir_sitofp(code->builder, b, real);
   return kir_fptosi(code->builder, kir_fdiv(code->builder, x, y), type);
 }
 
-static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_constant, kir_value_t *a,
+                                 kir_value_t *b) {
   kir_type_t *type = kir_type_of(a);
   if (!is_constant && jit_lanes(type) > 1 && jit_element_bits(type) <= 32)
     return divide_as_floats(code, is_signed, a, b);
@@ -34,11 +35,13 @@ static kir_value_t *plain_divide(jit_code_t *code, bool is_signed, bool is_const
 }
 
 /* a / b and a % b, where 1 stands in for divisors with a rule of their own. */
-static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *divide(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                           kir_value_t *b) {
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED, remainder = op->op == HLO_REMAINDER;
   kir_builder_t *builder = code->builder;
   kir_type_t *type = kir_type_of(a);
-  kir_value_t *is_zero = is_equal(code, b, 0), *is_minus = is_signed ? is_equal(code, b, -1) : NULL, *safe = b;
+  kir_value_t *is_zero = is_equal(code, b, 0), *is_minus = is_signed ? is_equal(code, b, -1) : NULL,
+              *safe = b;
   if (!op->safe_divisor) {
     kir_value_t *special = is_signed ? kir_or(builder, is_zero, is_minus) : is_zero;
     safe = kir_select(builder, special, jit_int(type, 1), b);
@@ -69,7 +72,8 @@ static kir_value_t *with_sign(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a
   return kir_ashr(code->builder, high, jit_int(type, unused));
 }
 
-static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, kir_value_t *a,
+                          kir_value_t *b) {
   kir_builder_t *builder = code->builder;
   kir_type_t *type = kir_type_of(a);
   int bits = hr_dtype_table[dtype].bits;
@@ -79,12 +83,13 @@ static kir_value_t *shift(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype, k
   kir_value_t *most = jit_int(type, op == HLO_SHIFT_RIGHT_ARITHMETIC ? bits - 1 : 0);
   kir_value_t *amount = kir_select(builder, fits, b, most);
   if (op == HLO_SHIFT_RIGHT_ARITHMETIC) return kir_ashr(builder, a, amount);
-  kir_value_t *moved = op == HLO_SHIFT_LEFT ? kir_shl(builder, a, amount)
-                                            : kir_lshr(builder, a, amount);
+  kir_value_t *moved =
+      op == HLO_SHIFT_LEFT ? kir_shl(builder, a, amount) : kir_lshr(builder, a, amount);
   return kir_select(builder, fits, moved, jit_int(type, 0));
 }
 
-static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a,
+                                  kir_value_t *b) {
   kir_builder_t *builder = code->builder;
   kir_type_t *type = kir_type_of(a);
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
@@ -97,7 +102,8 @@ static kir_value_t *multiply_high(jit_code_t *code, hr_dtype_t dtype, kir_value_
   return kir_trunc(builder, product, type);
 }
 
-static kir_value_t *extreme(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a, kir_value_t *b) {
+static kir_value_t *extreme(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a,
+                            kir_value_t *b) {
   bool is_signed = hr_dtype_class(op->from) == HR_CLASS_SIGNED;
   kir_value_t *less = is_less(code, is_signed, a, b);
   return op->op == HLO_MAXIMUM ? kir_select(code->builder, less, b, a)
@@ -109,7 +115,8 @@ static kir_value_t *sign(jit_code_t *code, bool is_signed, kir_value_t *a) {
   kir_value_t *zero = jit_int(type, 0);
   kir_value_t *is_zero = kir_icmp(code->builder, KIR_ICMP_EQ, a, zero);
   kir_value_t *sized = jit_int(type, 1);
-  if (is_signed) sized = kir_select(code->builder, is_less(code, true, a, zero), jit_int(type, -1), sized);
+  if (is_signed)
+    sized = kir_select(code->builder, is_less(code, true, a, zero), jit_int(type, -1), sized);
   return kir_select(code->builder, is_zero, zero, sized);
 }
 
@@ -137,8 +144,7 @@ static void write_power_loop(jit_code_t *code, kir_value_t *function) {
   kir_position_at_end(b, entry);
   kir_br(b, loop);
   kir_position_at_end(b, loop);
-  kir_value_t *result = kir_phi(b, type), *square = kir_phi(b, type),
-               *left = kir_phi(b, type);
+  kir_value_t *result = kir_phi(b, type), *square = kir_phi(b, type), *left = kir_phi(b, type);
   kir_value_t *one = jit_int(type, 1), *zero = jit_int(type, 0);
   kir_value_t *odd = kir_icmp(b, KIR_ICMP_NE, kir_and(b, left, one), zero);
   kir_value_t *factor = kir_select(b, odd, square, one);
@@ -172,7 +178,8 @@ static kir_value_t *power_function(jit_code_t *code, kir_type_t *type, kir_type_
   return function;
 }
 
-static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base, kir_value_t *exponent) {
+static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base,
+                          kir_value_t *exponent) {
   kir_builder_t *b = code->builder;
   kir_type_t *type = kir_type_of(base), *function_type;
   kir_value_t *function = power_function(code, type, &function_type);
@@ -188,7 +195,8 @@ static kir_value_t *power(jit_code_t *code, bool is_signed, kir_value_t *base, k
 static kir_value_t *leading_zeros(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a) {
   kir_type_t *type = kir_type_of(a);
   kir_value_t *no = kir_const_int(kir_int_type(code->module, 1), 0);
-  kir_value_t *zeros = jit_intrinsic(code, KIR_CTLZ, type, (kir_value_t *[]){low_bits(code, dtype, a), no}, 2);
+  kir_value_t *zeros =
+      jit_intrinsic(code, KIR_CTLZ, type, (kir_value_t *[]){low_bits(code, dtype, a), no}, 2);
   int unused = jit_element_bits(type) - hr_dtype_table[dtype].bits;
   return unused ? kir_sub(code->builder, zeros, jit_int(type, unused)) : zeros;
 }

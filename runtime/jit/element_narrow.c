@@ -41,12 +41,13 @@ static kir_value_t *decode_power(jit_code_t *c, kir_value_t *word) {
 
 /* What the format's largest patterns mean instead of numbers. NaN where there is no -0 is negative: it comes first in the
  * total order. */
-static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest, kir_value_t *word,
-                                    kir_value_t *size, kir_value_t *bits) {
+static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest,
+                                    kir_value_t *word, kir_value_t *size, kir_value_t *bits) {
   uint64_t sign = UINT64_C(1) << (f->bits - 1);
   switch (f->specials) {
     case HR_SPECIALS_IEEE: {
-      kir_value_t *special = kir_or(c->builder, left(c, size, 23 - f->mantissa_bits), number(size, 0x7f800000));
+      kir_value_t *special =
+          kir_or(c->builder, left(c, size, 23 - f->mantissa_bits), number(size, 0x7f800000));
       return choose(c, is_above(c, size, largest), special, bits);
     }
     case HR_SPECIALS_FN: return choose(c, is_above(c, size, largest), number(size, 0x7fc00000), bits);
@@ -64,9 +65,11 @@ static kir_value_t *decode_number(jit_code_t *c, hr_dtype_t dtype, kir_value_t *
   kir_value_t *normal = left(c, size, 23 - f->mantissa_bits);
   normal = kir_add(b, normal, number(word, (uint64_t)(127 - f->bias) << 23));
   kir_value_t *units = kir_sitofp(b, size, f32);
-  kir_value_t *denormal = kir_fmul(b, units, jit_real(f32, ldexp(1, 1 - f->bias - f->mantissa_bits)));
+  kir_value_t *denormal =
+      kir_fmul(b, units, jit_real(f32, ldexp(1, 1 - f->bias - f->mantissa_bits)));
   denormal = kir_bitcast(b, denormal, type);
-  kir_value_t *bits = choose(c, is_above(c, size, (UINT64_C(1) << f->mantissa_bits) - 1), normal, denormal);
+  kir_value_t *bits =
+      choose(c, is_above(c, size, (UINT64_C(1) << f->mantissa_bits) - 1), normal, denormal);
   bits = decode_specials(c, f, hr_float_largest(dtype), word, size, bits);
   return kir_or(b, bits, left(c, bits_and(c, word, sign), 32 - f->bits));
 }
@@ -82,7 +85,8 @@ kir_value_t *jit_narrow_decode(jit_code_t *c, hr_dtype_t dtype, kir_value_t *bit
 
 /* To the nearer power of two; a tie goes up. What has none, zero too, is NaN. */
 static kir_value_t *encode_power(jit_code_t *c, kir_value_t *word) {
-  kir_value_t *half = number(word, 0x400000), *rounded = right(c, kir_add(c->builder, word, half), 23);
+  kir_value_t *half = number(word, 0x400000),
+              *rounded = right(c, kir_add(c->builder, word, half), 23);
   kir_value_t *is_tiny = kir_not(c->builder, is_above(c, word, 0x7fffff));
   kir_value_t *of_tiny = choose(c, is_above(c, word, 0x5fffff), number(word, 1), number(word, 0));
   kir_value_t *result = choose(c, is_tiny, of_tiny, rounded);
@@ -113,7 +117,8 @@ static kir_value_t *encode_number(jit_code_t *c, hr_dtype_t dtype, kir_value_t *
   kir_value_t *size = bits_and(c, word, 0x7fffffff), *bits = encode_size(c, f, size);
   bits = choose(c, is_above(c, bits, hr_float_largest(dtype)), number(bits, hr_float_encode(dtype, INFINITY)), bits);
   bits = choose(c, is_above(c, size, 0x7f800000), number(bits, nan), bits);
-  kir_value_t *sign = bits_and(c, right(c, word, 32 - f->bits), minus), *with_sign = kir_or(c->builder, bits, sign);
+  kir_value_t *sign = bits_and(c, right(c, word, 32 - f->bits), minus),
+              *with_sign = kir_or(c->builder, bits, sign);
   if (f->specials != HR_SPECIALS_FNUZ) return with_sign;
   kir_value_t *has_none = kir_or(c->builder, is_number(c, bits, 0), is_number(c, bits, minus));
   return choose(c, has_none, bits, with_sign);

@@ -19,7 +19,8 @@ static kir_value_t *limited_start(jit_emit_t *emit, const jit_symbol_t *symbol) 
     start = is_signed ? kir_sext(b, start, i64) : kir_zext(b, start, i64);
   kir_value_t *low = jit_emit_i64(emit, symbol->low), *high = jit_emit_i64(emit, symbol->high);
   if (is_signed) start = jit_intrinsic(emit->code, KIR_SMAX, i64, (kir_value_t *[]){start, low}, 2);
-  return jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, i64, (kir_value_t *[]){start, high}, 2);
+  return jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, i64,
+                       (kir_value_t *[]){start, high}, 2);
 }
 
 static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) {
@@ -28,8 +29,7 @@ static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) 
   if (symbol->kind == JIT_SYMBOL_START) return limited_start(emit, symbol);
   kir_value_t *of = jit_emit_expr(emit, symbol->of), *divisor = jit_emit_i64(emit, symbol->divisor);
   jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
-  return symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor)
-                                             : kir_urem(b, of, divisor);
+  return symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
 }
 
 const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth) {
@@ -43,14 +43,16 @@ const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, 
   return rest;
 }
 
-static kir_value_t *sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth, kir_value_t *sum) {
+static kir_value_t *sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int depth,
+                                kir_value_t *sum) {
   kir_builder_t *b = emit->code->builder;
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t symbol = emit->formula->exprs.symbols[expr->terms[i].symbol];
     if (jit_emit_depth(emit, symbol.vars) < depth) continue;
     kir_value_t *term = scalar_symbol(emit, &symbol);
     jit_emit_at(emit, depth);
-    if (expr->terms[i].factor != 1) term = kir_mul(b, term, jit_emit_i64(emit, expr->terms[i].factor));
+    if (expr->terms[i].factor != 1)
+      term = kir_mul(b, term, jit_emit_i64(emit, expr->terms[i].factor));
     sum = sum ? kir_add(b, sum, term) : term;
   }
   return sum;
@@ -90,8 +92,10 @@ static kir_value_t *lane_start(jit_emit_t *emit, const jit_symbol_t *symbol, kir
     start = kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
   kir_type_t *type = kir_type_of(start);
   kir_value_t *low = jit_int(type, symbol->low), *high = jit_int(type, symbol->high);
-  if (is_signed) start = jit_intrinsic(emit->code, KIR_SMAX, type, (kir_value_t *[]){start, low}, 2);
-  start = jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, type, (kir_value_t *[]){start, high}, 2);
+  if (is_signed)
+    start = jit_intrinsic(emit->code, KIR_SMAX, type, (kir_value_t *[]){start, low}, 2);
+  start = jit_intrinsic(emit->code, is_signed ? KIR_SMIN : KIR_UMIN, type,
+                        (kir_value_t *[]){start, high}, 2);
   return kir_int_cast(b, start, kir_vector_type(element, (unsigned)emit->lanes), is_signed);
 }
 
@@ -104,8 +108,8 @@ static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, ki
   kir_value_t *of = lane_expr(emit, symbol->of, of_type);
   kir_value_t *divisor = jit_int(kir_type_of(of), symbol->divisor);
   jit_emit_at(emit, jit_emit_depth(emit, symbol->vars));
-  kir_value_t *result = symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor)
-                                                            : kir_urem(b, of, divisor);
+  kir_value_t *result =
+      symbol->kind == JIT_SYMBOL_QUOTIENT ? kir_udiv(b, of, divisor) : kir_urem(b, of, divisor);
   return kir_int_cast(b, result, type, true);
 }
 

@@ -18,7 +18,7 @@ static void add_function(jit_emit_t *emit, const char *name) {
   jit_code_t *code = emit->code;
   kir_type_t *pointer = pointer_type(emit), *i64 = kir_int_type(code->module, 64);
   kir_type_t *type = kir_function_type(kir_void_type(code->module),
-                                          (kir_type_t *[]){pointer, pointer, pointer, i64, i64}, 5);
+                                       (kir_type_t *[]){pointer, pointer, pointer, i64, i64}, 5);
   emit->function = kir_add_function(code->module, name, type);
   kir_add_attributes(emit->function, KIR_NOUNWIND);
   kir_value_t **arguments[] = {&emit->in, &emit->out, &emit->scratch, &emit->begin, &emit->end};
@@ -116,21 +116,25 @@ static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
   return !bent && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
 }
 
-static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element, kir_value_t *index) {
+static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                    kir_value_t *index) {
   return kir_inbounds_gep(emit->code->builder, element, array, index);
 }
 
 /* What was kept of the element's pointer last; NULL: nothing. */
-static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t * array, const jit_expr_t *index) {
+static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
+                               const jit_expr_t *index) {
   unsigned count = emit->entry_count < JIT_ENTRIES ? emit->entry_count : JIT_ENTRIES;
   for (unsigned i = 0; i < count; i++)
-    if (emit->entries[i].array == array && emit->entries[i].index == index) return &emit->entries[i];
+    if (emit->entries[i].array == array && emit->entries[i].index == index)
+      return &emit->entries[i];
   return NULL;
 }
 
 /* Element `index` of an array, for lane 0: from the level of the outer loops' share on, each level adds its own, once for
  * all indices that have it in common. It may lie outside of the array until the constant is added. */
-static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element, const jit_expr_t *index) {
+static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                  const jit_expr_t *index) {
   jit_exprs_t *exprs = &emit->formula->exprs;
   int depth = jit_emit_depth(emit, index->vars);
   if (!index->count) return array;
@@ -138,7 +142,8 @@ static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
   if (entry && entry->epoch == emit->levels[depth].epoch) return entry->pointer;
   const jit_expr_t *outer = jit_emit_outer_part(emit, index, depth);
   const jit_expr_t *own = jit_expr_add(exprs, index, jit_expr_scale(exprs, outer, -1));
-  kir_value_t *pointer = entry_pointer(emit, array, element, outer), *offset = jit_emit_expr(emit, own);
+  kir_value_t *pointer = entry_pointer(emit, array, element, outer),
+              *offset = jit_emit_expr(emit, own);
   jit_emit_at(emit, depth);
   pointer = kir_gep(emit->code->builder, element, pointer, offset);
   entry = find_entry(emit, array, index);
@@ -154,19 +159,22 @@ static bool is_everywhere(const jit_emit_t *emit, kir_value_t *array) {
 
 /* The address of lane 0. Constants come last, where they are a part of the instruction: elements that lie at fixed
  * distances share the rest. */
-static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element, const jit_expr_t *index) {
+static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
+                                  const jit_expr_t *index) {
   if (!is_everywhere(emit, array)) {
     kir_value_t *offset = jit_emit_expr(emit, index);
     jit_emit_at(emit, emit->level);
     return element_pointer(emit, array, element, offset);
   }
   const jit_expr_t *place = jit_expr_affine(&emit->formula->exprs, index, 1, -index->constant);
-  kir_value_t *pointer = entry_pointer(emit, array, element, place), *distance = jit_emit_i64(emit, index->constant);
+  kir_value_t *pointer = entry_pointer(emit, array, element, place),
+              *distance = jit_emit_i64(emit, index->constant);
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
   return index->constant ? kir_gep(emit->code->builder, element, pointer, distance) : pointer;
 }
 
-kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index) {
+kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                              const jit_expr_t *index) {
   return first_pointer(emit, array, jit_memory_type(emit->code, dtype), index);
 }
 
@@ -203,20 +211,22 @@ static kir_value_t *nowhere(jit_emit_t *emit) {
   return emit->nowhere;
 }
 
-static kir_value_t *readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard, int depth) {
+static kir_value_t *readable(jit_emit_t *emit, kir_value_t *pointer, kir_value_t *guard,
+                             int depth) {
   kir_value_t *instead = guard ? nowhere(emit) : NULL;
   jit_emit_at(emit, depth);
   return guard ? kir_select(emit->code->builder, guard, pointer, instead) : pointer;
 }
 
-static kir_value_t *plain_load(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer, unsigned align) {
+static kir_value_t *plain_load(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
+                               unsigned align) {
   kir_value_t *value = kir_load(emit->code->builder, type, pointer);
   kir_set_align(value, align);
   return value;
 }
 
-static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type, kir_value_t *pointer,
-                                kir_value_t *mask, unsigned align) {
+static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
+                                kir_value_t *pointer, kir_value_t *mask, unsigned align) {
   kir_value_t *alignment = kir_const_int(kir_int_type(emit->code->module, 32), align);
   kir_value_t *arguments[] = {pointer, alignment, mask, kir_null(type)};
   return jit_intrinsic(emit->code, op, type, arguments, 4);
@@ -231,8 +241,8 @@ static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t 
   return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
 }
 
-static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer, kir_value_t *lanes,
-                              unsigned align, int depth) {
+static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointer,
+                              kir_value_t *lanes, unsigned align, int depth) {
   pointer = readable(emit, pointer, in_any_lane(emit, type, lanes), depth);
   kir_value_t *mask = jit_emit_both(emit, emit->mask, lanes);
   return mask ? masked_load(emit, KIR_MASKED_LOAD, type, pointer, mask, align)
@@ -240,8 +250,8 @@ static kir_value_t *load_line(jit_emit_t *emit, kir_type_t *type, kir_value_t *p
 }
 
 /* Memory of several lanes, that lie apart. */
-static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers, jit_guard_t guard,
-                                unsigned align) {
+static kir_value_t *load_spread(jit_emit_t *emit, kir_type_t *type, kir_value_t *pointers,
+                                jit_guard_t guard, unsigned align) {
   kir_type_t *preds = kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes);
   if (guard.all) guard.all = jit_splat(emit->code, preds, guard.all);
   kir_value_t *mask = jit_emit_both(emit, emit->mask, jit_emit_both(emit, guard.all, guard.lanes));
@@ -263,8 +273,8 @@ static bool known_offsets(jit_emit_t *emit, const jit_expr_t *index, jit_guard_t
   return jit_window_fits(emit->lanes, offsets, bytes);
 }
 
-static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer, kir_value_t *guard,
-                                int64_t *offsets, int depth) {
+static kir_value_t *load_window(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
+                                kir_value_t *guard, int64_t *offsets, int depth) {
   int64_t low = offsets[0];
   for (int k = 0; k < emit->lanes; k++) low = offsets[k] < low ? offsets[k] : low;
   for (int k = 0; k < emit->lanes; k++) offsets[k] -= low;
@@ -279,8 +289,8 @@ static bool is_never(jit_guard_t guard) {
 }
 
 /* One element for all lanes may be wanted in some only: it is read if any wants it. */
-static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer, jit_guard_t guard,
-                             unsigned align, int depth) {
+static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t *pointer,
+                             jit_guard_t guard, unsigned align, int depth) {
   kir_value_t *any = guard.lanes;
   if (any) any = jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(any), &any, 1);
   return plain_load(emit, element, readable(emit, pointer, jit_emit_both(emit, guard.all, any), depth), align);
@@ -292,23 +302,24 @@ static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, i
 }
 
 /* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */
-static kir_value_t *load_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index, jit_guard_t guard,
-                               int depth) {
+static kir_value_t *load_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                               jit_guard_t guard, int depth) {
   kir_value_t *re = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 0), guard, depth);
   kir_value_t *im = jit_emit_load(emit, array, HR_F64, part_index(emit, index, 1), guard, depth);
   jit_emit_at(emit, depth);
   return jit_complex_join(emit->code, (jit_pair_t){re, im});
 }
 
-static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index, kir_value_t *value) {
+static void store_parts(jit_emit_t *emit, kir_value_t *array, const jit_expr_t *index,
+                        kir_value_t *value) {
   jit_emit_at(emit, emit->level);
   jit_pair_t parts = jit_complex_split(emit->code, value);
   jit_emit_store(emit, array, HR_F64, part_index(emit, index, 0), parts.re, false);
   jit_emit_store(emit, array, HR_F64, part_index(emit, index, 1), parts.im, false);
 }
 
-kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
-                           jit_guard_t guard, int depth) {
+kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                           const jit_expr_t *index, jit_guard_t guard, int depth) {
   bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && !guard.lanes && emit->lanes > 1;
   if (dtype == HR_C128 && !is_line) return load_parts(emit, array, index, guard, depth);
   kir_type_t *element = jit_memory_type(emit->code, dtype);
@@ -339,14 +350,15 @@ static void stream(kir_value_t *store, size_t bytes) {
   kir_set_align(store, (unsigned)bytes);
 }
 
-static void masked_store(jit_emit_t *emit, kir_op_t op, kir_value_t *value, kir_value_t *pointer, unsigned align) {
+static void masked_store(jit_emit_t *emit, kir_op_t op, kir_value_t *value, kir_value_t *pointer,
+                         unsigned align) {
   kir_value_t *alignment = kir_const_int(kir_int_type(emit->code->module, 32), align);
   kir_value_t *arguments[] = {value, pointer, alignment, emit->mask ? emit->mask : all_lanes(emit)};
   jit_intrinsic(emit->code, op, kir_type_of(value), arguments, 4);
 }
 
-void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index, kir_value_t *value,
-                    bool streams) {
+void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
+                    kir_value_t *value, bool streams) {
   bool is_line = reach_of(emit, index) == REACH_LINE && !emit->mask && emit->lanes > 1;
   if (dtype == HR_C128 && !is_line) {
     store_parts(emit, array, index, value);
@@ -355,8 +367,8 @@ void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, cons
   kir_type_t *element = jit_memory_type(emit->code, dtype);
   unsigned align = (unsigned)hr_dtype_bytes(hr_dtype_real(dtype));
   bool spread = reach_of(emit, index) == REACH_SPREAD;
-  kir_value_t *pointer =
-      spread ? spread_pointers(emit, array, element, index) : first_pointer(emit, array, element, index);
+  kir_value_t *pointer = spread ? spread_pointers(emit, array, element, index)
+                                : first_pointer(emit, array, element, index);
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, dtype, value);
   if (spread) {

@@ -25,8 +25,8 @@ typedef struct jit_register {
 
 /* Where the next kernel is written in a function that has several, one after the other. */
 typedef struct jit_place {
-  kir_value_t *function;   /* whose first block ends already */
-  kir_block_t *block; /* that it goes on in; then the one in which it ended */
+  kir_value_t *function;     /* whose first block ends already */
+  kir_block_t *block;        /* that it goes on in; then the one in which it ended */
   kir_value_t **ins, **outs; /* addresses of its arrays, or where they are in registers: */
   jit_register_t **in_registers, **out_registers; /* else NULL */
   kir_value_t *scratch, *nowhere;
@@ -52,10 +52,10 @@ typedef struct jit_emit {
   jit_code_t *code;
   jit_formula_t *formula;
   kir_value_t *function, *in, *out, *scratch, *begin, *end; /* the kernel's arguments */
-  kir_value_t **buffers, **outs;                        /* pointers to arrays, NULL: not loaded yet */
+  kir_value_t **buffers, **outs; /* pointers to arrays, NULL: not loaded yet */
   jit_place_t *place;                                  /* NULL: the function is the kernel's alone */
-  kir_value_t *nowhere;                                /* memory that may be read in place of what is not there */
-  kir_value_t *variables[JIT_MAX_LOOPS];               /* i64; of the lanes': of lane 0 */
+  kir_value_t *nowhere;                  /* memory that may be read in place of what is not there */
+  kir_value_t *variables[JIT_MAX_LOOPS]; /* i64; of the lanes': of lane 0 */
   int depths[JIT_MAX_LOOPS];                           /* level of each variable */
   jit_level_t levels[JIT_MAX_LOOPS + 1];
   int level;                                           /* the deepest that is open */
@@ -112,16 +112,17 @@ typedef struct jit_guard {
 } jit_guard_t;
 
 /* Reads or writes elements `index` .. of an array in the lanes that exist; reads at level `depth`. */
-kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
-                           jit_guard_t guard, int depth);
-void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index, kir_value_t *value,
-                    bool streams);
+kir_value_t *jit_emit_load(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                           const jit_expr_t *index, jit_guard_t guard, int depth);
+void jit_emit_store(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index,
+                    kir_value_t *value, bool streams);
 
 /* The address of lane 0's element. The builder is left anywhere. */
-kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index);
+kir_value_t *jit_emit_address(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                              const jit_expr_t *index);
 /* Writes elements of root `number`, which may be in registers, as jit_emit_store. */
-void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, kir_value_t *value,
-                   bool streams);
+void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
+                   kir_value_t *value, bool streams);
 /* Elements of buffer `number`, which is in registers, as jit_emit_load reads them: lanes that there is no element for
  * have any value. */
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index);
@@ -156,26 +157,29 @@ bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 bool jit_lane_rises(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 int64_t jit_lane_value(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t at);
 /* low <= expr < high in each lane, as a constant; NULL: it is not known. */
-kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
+kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high);
 /* Is an index on one side of low .. high wherever the variable is in the part from .. to of its loop? On which? */
 bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var, int64_t from, int64_t to, int64_t low,
                       int64_t high, bool *out_inside);
 /* The same of an index that depends on no lane. */
-kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high);
+kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high);
 /* Does the divisor divide expr? As above. */
 kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor);
 /* Does a load at these offsets fit into few enough vectors? */
 bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes);
 /* Reads from an address on, at known offsets of which the least is 0, by whole vectors that are put in order. */
-kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first, const int64_t *offsets);
+kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
+                             const int64_t *offsets);
 
 /* --- lanes that are rows (emit_turn.c) --- */
 
 /* Rows and lanes change places: `count`, a power of two, of both. */
 void jit_emit_turned(jit_code_t *code, kir_value_t **rows, int count);
 /* Writes lane l of values[k] at `index` + count * l + k, in lanes that all exist. At most JIT_MAX_INTERLEAVED. */
-void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index, int count,
-                          kir_value_t **values);
+void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                          const jit_expr_t *index, int count, kir_value_t **values);
 /* Finds loads that read neighbouring elements of each lane's row, where lanes are values of variable `var`: they are read
  * together if that is less. */
 hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes);

@@ -107,13 +107,15 @@ bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
   return *out_inside || last < low || first >= high;
 }
 
-kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
+kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high) {
   bool inside, is_known = jit_part_decides(&emit->formula->exprs, expr, emit->part_var, emit->part_from,
                                            emit->part_to, low, high, &inside);
   return is_known ? kir_const_int(kir_int_type(emit->code->module, 1), inside) : NULL;
 }
 
-kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
+kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high) {
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
   kir_value_t *bits[JIT_MAX_LANES];
   bool inside;
@@ -177,8 +179,8 @@ typedef struct window_lanes {
 } window_lanes_t;
 
 /* Lanes that lie in the piece, which has the elements from `begin` on, come from there. */
-static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *piece, const int64_t *offsets,
-                       int64_t begin, int64_t size) {
+static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *piece,
+                       const int64_t *offsets, int64_t begin, int64_t size) {
   int own[JIT_MAX_LANES] = {0};
   bool fits = !lanes->value || kir_type_of(piece) == kir_type_of(lanes->value);
   int base = lanes->value ? jit_lanes(kir_type_of(lanes->value)) : 0;
@@ -196,7 +198,8 @@ static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *pie
   for (int k = 0; k < emit->lanes; k++) lanes->order[k] = k;
 }
 
-kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first, const int64_t *offsets) {
+kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
+                             const int64_t *offsets) {
   int64_t span = span_of(emit->lanes, offsets), size = piece_of(emit->lanes, span);
   window_lanes_t lanes = {.value = NULL};
   for (int64_t begin = 0; begin < span; begin += size) {

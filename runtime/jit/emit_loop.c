@@ -1,9 +1,7 @@
 /* Loops of kernels. */
 #include "jit/emit_kernel.h"
 
-static kir_block_t *new_block(jit_emit_t *emit) {
-  return kir_append_block(emit->function, "");
-}
+static kir_block_t *new_block(jit_emit_t *emit) { return kir_append_block(emit->function, ""); }
 
 void jit_level_enter(jit_emit_t *emit, int var, kir_value_t *value) {
   kir_block_t *block = emit->levels[emit->level].block;
@@ -46,7 +44,8 @@ void jit_loop_end(jit_emit_t *emit, const jit_loop_t *loop, kir_value_t *to, int
   kir_value_t *more = kir_icmp(b, KIR_ICMP_SLT, next, to);
   kir_cond_br(b, more, loop->header, after);
   kir_add_incoming(loop->variable, &next, &last, 1);
-  for (int c = 0; c < emit->carry_count; c++) kir_add_incoming(loop->carries[c], &emit->carried[c], &last, 1);
+  for (int c = 0; c < emit->carry_count; c++)
+    kir_add_incoming(loop->carries[c], &emit->carried[c], &last, 1);
   emit->level--;
   emit->levels[emit->level].block = after;
 }
@@ -93,7 +92,8 @@ void jit_if_end(jit_emit_t *emit, const jit_if_t *taken) {
 
 /* --- lanes ----------------------------------------------------------------------------------------------------- */
 
-static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask, int copy) {
+static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_value_t *mask,
+                       int copy) {
   emit->lane_var = how->var, emit->lanes = lanes, emit->mask = mask;
   emit->lane_from = how->from, emit->lane_to = how->to;
   emit->lane_period = how->is_phased && !mask && lanes == how->lanes ? lanes * how->unroll : 0;
@@ -103,8 +103,8 @@ static void write_body(jit_emit_t *emit, const jit_lanes_t *how, int lanes, kir_
 }
 
 /* Whole vectors, or one by one. */
-static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to, int lanes,
-                       int unroll, bool is_once) {
+static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
+                       int lanes, int unroll, bool is_once) {
   jit_loop_t loop = {.variable = from};
   if (is_once)
     jit_level_enter(emit, how->var, from);
@@ -113,7 +113,8 @@ static void write_loop(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
   write_body(emit, how, lanes, NULL, 0);
   for (int copy = 1; copy < unroll; copy++) {
     jit_emit_at(emit, emit->level);
-    kir_value_t *next = kir_nsw_add(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes));
+    kir_value_t *next =
+        kir_nsw_add(emit->code->builder, loop.variable, jit_emit_i64(emit, copy * lanes));
     emit->variables[how->var] = next;
     emit->levels[emit->level].epoch = ++emit->last_epoch;
     write_body(emit, how, lanes, NULL, copy);
@@ -130,13 +131,16 @@ static void write_masked(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *
   jit_emit_at(emit, emit->level);
   emit->lanes = how->lanes;
   kir_type_t *type = kir_vector_type(i32, (unsigned)how->lanes);
-  kir_value_t *bound = jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
-  kir_value_t *mask = kir_icmp(emit->code->builder, KIR_ICMP_SLT, jit_emit_lane_numbers(emit, i32), bound);
+  kir_value_t *bound =
+      jit_splat(emit->code, type, kir_int_cast(emit->code->builder, left, i32, true));
+  kir_value_t *mask =
+      kir_icmp(emit->code->builder, KIR_ICMP_SLT, jit_emit_lane_numbers(emit, i32), bound);
   write_body(emit, how, how->lanes, mask, 0);
 }
 
 /* Fewer than unroll * lanes: by whole vectors under a mask that is full but for the last, or one by one. */
-static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to, int64_t left) {
+static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to,
+                       int64_t left) {
   kir_builder_t *b = emit->code->builder;
   jit_loop_t loop = {.variable = from};
   if (!emit->code->target->has_masks && !emit->carry_count) {
@@ -156,7 +160,8 @@ static void write_rest(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *fr
     jit_loop_end(emit, &loop, to, how->lanes);
 }
 
-static void write_known(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
+static void write_known(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                        kir_value_t *to) {
   int64_t step = (int64_t)how->lanes * how->unroll, whole = how->count / step * step;
   jit_emit_at(emit, emit->level);
   kir_value_t *middle = kir_add(emit->code->builder, from, jit_emit_i64(emit, whole));
@@ -164,11 +169,13 @@ static void write_known(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *f
   if (whole < how->count) write_rest(emit, how, middle, to, how->count - whole);
 }
 
-static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
+static void write_unknown(jit_emit_t *emit, const jit_lanes_t *how, kir_value_t *from,
+                          kir_value_t *to) {
   kir_builder_t *b = emit->code->builder;
   jit_if_t taken;
   jit_emit_at(emit, emit->level);
-  kir_value_t *step = jit_emit_i64(emit, (int64_t)how->lanes * how->unroll), *count = kir_sub(b, to, from);
+  kir_value_t *step = jit_emit_i64(emit, (int64_t)how->lanes * how->unroll),
+              *count = kir_sub(b, to, from);
   kir_value_t *whole = kir_sub(b, count, kir_urem(b, count, step));
   kir_value_t *middle = kir_add(b, from, whole);
   kir_value_t *any = kir_icmp(b, KIR_ICMP_SGT, whole, jit_emit_i64(emit, 0));

@@ -56,7 +56,8 @@ static jit_guard_t both_guards(jit_emit_t *emit, jit_node_t *node) {
 static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
   kir_value_t *value = jit_emit_node(emit, node);
   if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){NULL, NULL};
-  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value} : (jit_guard_t){value, NULL};
+  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value}
+                                           : (jit_guard_t){value, NULL};
 }
 
 /* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
@@ -125,8 +126,10 @@ static kir_value_t *range_value(jit_emit_t *emit, const jit_node_t *node) {
   if (known) return known;
   kir_value_t *value = expr_value(emit, node->expr), *above = NULL, *below = NULL;
   kir_type_t *type = kir_type_of(value);
-  if (node->expr->low < node->low) above = kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low));
-  if (node->expr->high >= node->high) below = kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
+  if (node->expr->low < node->low)
+    above = kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low));
+  if (node->expr->high >= node->high)
+    below = kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
   if (above && below) return kir_and(b, above, below);
   return above ? above : below;
 }

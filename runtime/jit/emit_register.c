@@ -26,7 +26,8 @@ static kir_value_t *lane_constant(jit_emit_t *emit, int64_t lane) {
 }
 
 /* One iteration computes all lanes, so that lane k's variable is k. */
-static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg, const jit_expr_t *index) {
+static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
+                                 const jit_expr_t *index) {
   kir_value_t *lanes[JIT_MAX_LANES];
   bool is_same = reg->count == emit->lanes;
   for (int k = 0; k < emit->lanes; k++) {
@@ -41,7 +42,7 @@ static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg, co
   if (reg->count == 1)
     value = kir_insert(emit->code->builder, kir_poison(type), value, lane_constant(emit, 0));
   return kir_shuffle(emit->code->builder, value, kir_poison(kir_type_of(value)),
-                                    kir_const_vector(lanes, (unsigned)emit->lanes));
+                     kir_const_vector(lanes, (unsigned)emit->lanes));
 }
 
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index) {
@@ -60,7 +61,8 @@ kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *i
   return jit_from_memory(emit->code, reg->dtype, value);
 }
 
-static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr_t *index, kir_value_t *value) {
+static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr_t *index,
+                           kir_value_t *value) {
   bool is_element = !jit_emit_in_lanes(emit, index->vars) && reg->count > 1;
   kir_value_t *place = is_element ? jit_emit_expr(emit, index) : NULL;
   jit_emit_at(emit, emit->level);
@@ -68,8 +70,8 @@ static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr
   reg->value = is_element ? kir_insert(emit->code->builder, reg->value, value, place) : value;
 }
 
-void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, kir_value_t *value,
-                   bool streams) {
+void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
+                   kir_value_t *value, bool streams) {
   jit_register_t *reg = emit->place ? emit->place->out_registers[number] : NULL;
   if (reg)
     write_register(emit, reg, index, value);

@@ -9,8 +9,8 @@
 
 /* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers from the count of lanes
  * on are b's. */
-static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, const int *low,
-                 const int *high) {
+static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
+                 const int *low, const int *high) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *lows[JIT_MAX_LANES], *highs[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
@@ -66,7 +66,8 @@ static void turn_packed(jit_code_t *code, kir_value_t **vectors, int width, int 
 /* Shuffles of jit_emit_turned. */
 static int turning_cost(int lanes) { return lanes * (31 - __builtin_clz((unsigned)lanes)); }
 
-static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array, int64_t index) {
+static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
+                               int64_t index) {
   kir_value_t *place = jit_emit_i64(emit, index);
   return kir_inbounds_gep(emit->code->builder, element, array, place);
 }
@@ -87,7 +88,8 @@ static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, co
 }
 
 /* Lane i is lane lane[i] of sources[of[i]]. */
-static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of, const int *lane) {
+static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of,
+                               const int *lane) {
   pick_t pick = {NULL, -1};
   for (int k = 0; k < count; k++) {
     int lanes[JIT_MAX_LANES];
@@ -103,7 +105,8 @@ static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int coun
 }
 
 /* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of rows have. */
-static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_turned, int number) {
+static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_turned,
+                            int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lanes;
   for (int i = 0; i < lanes; i++) {
     int row = (number * lanes + i) / count, column = (number * lanes + i) % count;
@@ -113,10 +116,11 @@ static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, 
   return pick_lanes(emit, sources, is_turned ? (count + lanes - 1) / lanes * lanes : count, of, lane);
 }
 
-void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype, const jit_expr_t *index, int count,
-                          kir_value_t **values) {
+void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                          const jit_expr_t *index, int count, kir_value_t **values) {
   kir_type_t *element = jit_memory_type(emit->code, dtype);
-  kir_value_t *first = jit_emit_address(emit, array, dtype, index), *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
+  kir_value_t *first = jit_emit_address(emit, array, dtype, index),
+              *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
   bool can_turn = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
   bool is_turned = can_turn && count * (count - 1) > (turning_cost(lanes) + lanes) * groups;
@@ -126,7 +130,8 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   for (int g = 0; is_turned && g < groups; g++) jit_emit_turned(emit->code, sources + g * lanes, lanes);
   for (int q = 0; q < count; q++) {
     kir_value_t *line = line_of(emit, sources, count, is_turned, q);
-    kir_value_t *store = kir_store(emit->code->builder, line, element_at(emit, element, first, q * lanes));
+    kir_value_t *store =
+        kir_store(emit->code->builder, line, element_at(emit, element, first, q * lanes));
     kir_set_align(store, (unsigned)hr_dtype_bytes(dtype));
   }
 }
@@ -190,7 +195,8 @@ hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes) {
   return NULL;
 }
 
-static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int64_t at) {
+static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
+                                int64_t at) {
   kir_type_t *element = jit_memory_type(emit->code, band->dtype);
   kir_type_t *vector = kir_vector_type(element, (unsigned)emit->lanes);
   kir_value_t *line = kir_load(emit->code->builder, vector, element_at(emit, element, first, at));
@@ -200,7 +206,8 @@ static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_va
 
 /* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors that would go on end
  * there, and are moved down in their registers. */
-static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from, kir_value_t **rows) {
+static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
+                      kir_value_t **rows) {
   int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
   for (int l = 0; l < emit->lanes; l++) {
     int64_t at = l * band->jump + from, place = at < last ? at : last;
@@ -212,7 +219,8 @@ static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *fir
   jit_emit_turned(emit->code, rows, emit->lanes);
 }
 
-static void load_packed(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, kir_value_t **vectors) {
+static void load_packed(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
+                        kir_value_t **vectors) {
   int width = (int)band->jump;
   for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lanes);
   turn_packed(emit->code, vectors, width, emit->lanes);

@@ -28,11 +28,13 @@ double jit_math_cost(hlo_opcode_t op, bool is_f64) {
   return is_f64 ? math_ops[op].cost_f64 : math_ops[op].cost_f32;
 }
 
-static kir_value_t *emit_body(jit_code_t *code, const math_op_t *op, kir_value_t *x, kir_value_t *y) {
+static kir_value_t *emit_body(jit_code_t *code, const math_op_t *op, kir_value_t *x,
+                              kir_value_t *y) {
   return op->emit_1 ? op->emit_1(code, x) : op->emit_2(code, x, y);
 }
 
-static kir_value_t *write_function(jit_code_t *code, const math_op_t *op, const char *name, kir_type_t *signature) {
+static kir_value_t *write_function(jit_code_t *code, const math_op_t *op, const char *name,
+                                   kir_type_t *signature) {
   jit_code_t inner;
   kir_value_t *function = jit_inner_function(code, name, signature, &inner);
   kir_value_t *y = op->emit_2 ? kir_param(function, 1) : NULL;

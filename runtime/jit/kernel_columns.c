@@ -93,7 +93,8 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
 static hr_dtype_t held_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
-static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block, int leaf) {
+static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
+                               int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = columns->reduce;
   kir_value_t *memory = jit_emit_out(emit, columns->kernel->root_count);
@@ -105,8 +106,8 @@ static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_v
   return kir_inbounds_gep(b, byte, memory, index);
 }
 
-static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, kir_value_t *block,
-                      kir_value_t **out_accs) {
+static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                      kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
     out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, (jit_guard_t){0},
@@ -114,8 +115,8 @@ static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_redu
   }
 }
 
-static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, kir_value_t *block,
-                       kir_value_t **accs) {
+static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                       kir_value_t *block, kir_value_t **accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
     kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
     jit_emit_store(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
@@ -139,7 +140,8 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* The row that the variables say: x into the accumulators, and what is written along the way. */
-static void take_row(jit_emit_t *emit, const columns_t *columns, kir_value_t *accs[][JIT_MAX_RESULTS]) {
+static void take_row(jit_emit_t *emit, const columns_t *columns,
+                     kir_value_t *accs[][JIT_MAX_RESULTS]) {
   const jit_kernel_t *kernel = columns->kernel;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];

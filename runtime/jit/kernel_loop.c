@@ -309,12 +309,14 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* A part of the innermost loop, as far as it is in the block from .. to. */
-static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from, kir_value_t *to) {
+static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
+                                kir_value_t *to) {
   kir_builder_t *b = emit->code->builder;
   kir_type_t *i64 = kir_type_of(to);
   jit_if_t taken;
   jit_emit_at(emit, emit->level);
-  kir_value_t *first[] = {from, jit_emit_i64(emit, how->from)}, *last[] = {to, jit_emit_i64(emit, how->to)};
+  kir_value_t *first[] = {from, jit_emit_i64(emit, how->from)},
+              *last[] = {to, jit_emit_i64(emit, how->to)};
   from = jit_intrinsic(emit->code, KIR_SMAX, i64, first, 2);
   to = jit_intrinsic(emit->code, KIR_SMIN, i64, last, 2);
   how->count = -1;
@@ -325,14 +327,16 @@ static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t 
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner, jit_lanes_t *how,
-                        kir_value_t *block) {
+static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
+                        jit_lanes_t *how, kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
   int64_t size = kernel->nest.sizes[how->var];
   jit_emit_at(emit, emit->level);
   kir_value_t *from = kir_mul(b, block, jit_emit_i64(emit, kernel->block));
-  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->block)), *all = jit_emit_i64(emit, size);
-  kir_value_t *to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
+  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->block)),
+              *all = jit_emit_i64(emit, size);
+  kir_value_t *to =
+      jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
   how->count = size % kernel->block ? -1 : kernel->block;
   for (int p = 0; p < inner->count; p++) {
     how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
@@ -362,7 +366,8 @@ static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_va
                          kir_value_t *block);
 
 /* The part of the variable's loop in which it is now has code of its own. */
-static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed, kir_value_t *block) {
+static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
+                        kir_value_t *block) {
   kir_builder_t *b = emit->code->builder;
   int var = kernel->part_var;
   for (int p = 0; p < kernel->parts.count; p++) {
@@ -407,7 +412,8 @@ static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_va
 }
 
 /* One variable out of what is left of the unit's number: the innermost first. */
-static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t size, bool is_last) {
+static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t size,
+                                  bool is_last) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *whole = *left, *divisor = jit_emit_i64(emit, size);
   if (is_last) return whole;
@@ -428,7 +434,8 @@ static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
 
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
-  kir_value_t *values[JIT_MAX_LOOPS], *block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
+  kir_value_t *values[JIT_MAX_LOOPS],
+      *block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);

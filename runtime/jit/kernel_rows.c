@@ -34,7 +34,8 @@ static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_b
   kir_value_t *offset = jit_emit_i64(emit, (int64_t)at_bytes);
   jit_emit_at(emit, rows->number ? emit->depths[JIT_UNIT_LOOP] : 0);
   if (rows->number) {
-    kir_value_t *row = kir_mul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes));
+    kir_value_t *row =
+        kir_mul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes));
     offset = kir_add(b, row, offset);
   }
   return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->scratch, offset);
@@ -55,10 +56,12 @@ static kir_value_t *result_place(jit_emit_t *emit, const rows_t *rows, int leaf)
 static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
-static kir_value_t *shared_place(jit_emit_t *emit, const rows_t *rows, kir_value_t *block, int leaf) {
+static kir_value_t *shared_place(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                                 int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = rows->reduce;
-  kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count), *outer = jit_emit_expr(emit, reduce->outer);
+  kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count),
+              *outer = jit_emit_expr(emit, reduce->outer);
   jit_emit_at(emit, emit->level);
   kir_value_t *index = kir_mul(b, outer, jit_emit_i64(emit, reduce->block_count + 1));
   index = kir_add(b, index, block ? block : jit_emit_i64(emit, reduce->block_count));
@@ -69,12 +72,15 @@ static kir_value_t *shared_place(jit_emit_t *emit, const rows_t *rows, kir_value
 }
 
 /* A result of a reduction that is in memory. */
-static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node, int leaf) {
+static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node,
+                                int leaf) {
   int level = emit->level;
   emit->level = jit_emit_depth(emit, node->vars);
-  kir_value_t *place = rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
+  kir_value_t *place =
+      rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
   jit_emit_at(emit, emit->level);
-  kir_value_t *value = kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), place);
+  kir_value_t *value =
+      kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), place);
   emit->level = level;
   return value;
 }
@@ -203,8 +209,8 @@ static int choose_unroll(const rows_t *rows, int pass) {
 }
 
 /* What a block is of the dimension that is cut. */
-static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block, kir_value_t **from,
-                        kir_value_t **to) {
+static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                        kir_value_t **from, kir_value_t **to) {
   kir_builder_t *b = emit->code->builder;
   kir_value_t *size = jit_emit_i64(emit, rows->reduce->block);
   jit_emit_at(emit, emit->level);
@@ -295,7 +301,8 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_units_end(emit, &loop);
 }
 
-static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from, kir_value_t *to) {
+static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from,
+                             kir_value_t *to) {
   jit_loop_t loop;
   jit_loop_begin(emit, JIT_UNIT_LOOP, from, &loop);
   jit_emit_at(emit, emit->level);

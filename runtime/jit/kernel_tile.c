@@ -4,7 +4,8 @@
 #include "jit/element.h"
 #include "jit/kernel.h"
 
-static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array, kir_value_t *index) {
+static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
+                              kir_value_t *index) {
   return kir_inbounds_gep(emit->code->builder, element, array, index);
 }
 
@@ -12,22 +13,24 @@ static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t
 static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t *node, int level) {
   jit_code_t *code = emit->code;
   int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
-  kir_type_t *element = jit_memory_type(code, node->dtype), *vector = kir_vector_type(element, (unsigned)count);
+  kir_type_t *element = jit_memory_type(code, node->dtype),
+             *vector = kir_vector_type(element, (unsigned)count);
   int64_t jump = jit_expr_factor(node->expr, across);
   jit_exprs_t *exprs = &emit->formula->exprs;
   const jit_expr_t *corner = jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
-  kir_value_t *rows[64], *first = jit_emit_expr(emit, corner), *array = jit_emit_in(emit, node->number);
+  kir_value_t *rows[64], *first = jit_emit_expr(emit, corner),
+                         *array = jit_emit_in(emit, node->number);
   jit_emit_at(emit, level);
   array = vector_at(emit, element, array, first);
   for (int row = 0; row < count; row++) {
-    rows[row] =
-        kir_load(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)));
+    rows[row] = kir_load(code->builder, vector,
+                         vector_at(emit, element, array, jit_emit_i64(emit, row * jump)));
     kir_set_align(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
   }
   jit_emit_turned(code, rows, count);
   for (int row = 0; row < count; row++)
     kir_store(code->builder, rows[row],
-                       vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
+              vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
 }
 
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
@@ -40,8 +43,9 @@ kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
   node->square_epoch = emit->levels[level].epoch;
   kir_type_t *element = jit_memory_type(emit->code, node->dtype);
   jit_emit_at(emit, emit->level);
-  kir_value_t *row = kir_mul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count));
+  kir_value_t *row =
+      kir_mul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count));
   kir_value_t *value = kir_load(emit->code->builder, kir_vector_type(element, (unsigned)count),
-                                          vector_at(emit, element, node->square, row));
+                                vector_at(emit, element, node->square, row));
   return jit_from_memory(emit->code, node->dtype, value);
 }

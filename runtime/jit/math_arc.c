@@ -132,7 +132,8 @@ static value_t arc_cosine(jit_code_t *c, value_t x, bool brief) {
   value_t s = choose(c, parts.is_far, twice, mul(c, sign, parts.s));
   value_t rest = choose(c, parts.is_far, twice_rest, mul(c, sign, parts.rest));
   value_t turned = turn_minus(c, choose(c, parts.is_far, real(x, 1), real(x, 0.5)), s, rest);
-  return choose(c, both(c, parts.is_far, compare(c, KIR_FCMP_UGE, x, real(x, 0))), add(c, s, rest), turned);
+  return choose(c, both(c, parts.is_far, compare(c, KIR_FCMP_UGE, x, real(x, 0))), add(c, s, rest),
+                turned);
 }
 
 value_t jit_emit_acos(jit_code_t *c, value_t x) {

@@ -176,8 +176,10 @@ static value_t modulus(jit_code_t *c, pair_t z) {
   int mantissa = mantissa_bits(a);
   int64_t unit = (int64_t)1 << mantissa, places = 2 * exponent_bias(a);
   kir_type_t *type = type_of(power);
-  power = jit_intrinsic(c, KIR_SMAX, type, (value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
-  power = jit_intrinsic(c, KIR_SMIN, type, (value_t[]){power, bits_k(power, (places - 1) * unit)}, 2);
+  power = jit_intrinsic(c, KIR_SMAX, type,
+                        (value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
+  power =
+      jit_intrinsic(c, KIR_SMIN, type, (value_t[]){power, bits_k(power, (places - 1) * unit)}, 2);
   value_t down = from_bits(c, bits_sub(c, bits_k(power, places * unit), power), a);
   value_t x = mul(c, z.re, down), y = mul(c, z.im, down);
   return mul(c, square_root(c, multiply_add(c, x, x, mul(c, y, y))), from_bits(c, power, a));
@@ -275,7 +277,8 @@ static pair_t narrowed(jit_code_t *c, pair_t z) { return (pair_t){math_narrow(c,
 static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t y, int operands) {
   kir_type_t *i64 = kir_int_type(c->module, 64), *pointer = kir_pointer_type(c->module);
   kir_type_t *types[] = {i64, pointer, pointer, pointer, pointer};
-  kir_type_t *signature = kir_function_type(kir_void_type(c->module), types, (unsigned)(1 + 2 * operands));
+  kir_type_t *signature =
+      kir_function_type(kir_void_type(c->module), types, (unsigned)(1 + 2 * operands));
   char name[64];
   snprintf(name, sizeof name, "c128_lanes_%s", op->name);
   kir_value_t *function = kir_find_function(c->module, name), *in[5];
@@ -310,8 +313,8 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-static kir_value_t *write_function(jit_code_t *code, hlo_opcode_t op, int operands, const char *name,
-                                   kir_type_t *signature) {
+static kir_value_t *write_function(jit_code_t *code, hlo_opcode_t op, int operands,
+                                   const char *name, kir_type_t *signature) {
   jit_code_t inner;
   kir_value_t *function = jit_inner_function(code, name, signature, &inner);
   pair_t x = {kir_param(function, 0), kir_param(function, 1)}, y = x;

@@ -5,7 +5,8 @@
 #include "jit/code.h"
 
 #define MATH_1(op, name, ...) kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x);
-#define MATH_2(op, name, ...) kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x, kir_value_t *y);
+#define MATH_2(op, name, ...) \
+  kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x, kir_value_t *y);
 #include "jit/math_ops.def"
 #undef MATH_1
 #undef MATH_2

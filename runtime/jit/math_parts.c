@@ -49,7 +49,8 @@ static const kir_op_t rcp14[2] = {KIR_RCP14_PS, KIR_RCP14_PD};
 
 /* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range have their way of
  * rounding as last operand. */
-static value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count, int choice) {
+static value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count,
+                               int choice) {
   kir_type_t *type = type_of(in[0]), *i32 = kir_int_type(c->module, 32);
   value_t arguments[6] = {in[0], in[count - 1]};
   int next = count;
@@ -61,15 +62,18 @@ static value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const value
 }
 
 /* The same on vectors of several registers: each half alone. */
-static value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count, int choice) {
+static value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count,
+                            int choice) {
   int lanes = jit_lanes(type_of(in[0]));
-  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, ops, in, count, choice);
+  if (lanes * jit_element_bits(type_of(in[0])) == 512)
+    return instruction_512(c, ops, in, count, choice);
   value_t low[2], high[2];
   for (int i = 0; i < count; i++) {
     low[i] = take_lanes(c, in[i], in[i], 0, lanes / 2);
     high[i] = take_lanes(c, in[i], in[i], lanes / 2, lanes / 2);
   }
-  return take_lanes(c, on_registers(c, ops, low, count, choice), on_registers(c, ops, high, count, choice), 0, lanes);
+  return take_lanes(c, on_registers(c, ops, low, count, choice),
+                    on_registers(c, ops, high, count, choice), 0, lanes);
 }
 
 value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most) {

@@ -13,10 +13,18 @@ static inline kir_type_t *type_of(value_t x) { return kir_type_of(x); }
 static inline bool is_f64(value_t x) { return jit_element_bits(type_of(x)) == 64; }
 static inline value_t real(value_t like, double value) { return jit_real(type_of(like), value); }
 
-static inline value_t add(jit_code_t *c, value_t a, value_t b) { return kir_fadd(c->builder, a, b); }
-static inline value_t sub(jit_code_t *c, value_t a, value_t b) { return kir_fsub(c->builder, a, b); }
-static inline value_t mul(jit_code_t *c, value_t a, value_t b) { return kir_fmul(c->builder, a, b); }
-static inline value_t divide(jit_code_t *c, value_t a, value_t b) { return kir_fdiv(c->builder, a, b); }
+static inline value_t add(jit_code_t *c, value_t a, value_t b) {
+  return kir_fadd(c->builder, a, b);
+}
+static inline value_t sub(jit_code_t *c, value_t a, value_t b) {
+  return kir_fsub(c->builder, a, b);
+}
+static inline value_t mul(jit_code_t *c, value_t a, value_t b) {
+  return kir_fmul(c->builder, a, b);
+}
+static inline value_t divide(jit_code_t *c, value_t a, value_t b) {
+  return kir_fdiv(c->builder, a, b);
+}
 static inline value_t negate(jit_code_t *c, value_t a) { return kir_fneg(c->builder, a); }
 static inline value_t add_k(jit_code_t *c, value_t a, double k) { return add(c, a, real(a, k)); }
 static inline value_t mul_k(jit_code_t *c, value_t a, double k) { return mul(c, a, real(a, k)); }
@@ -49,13 +57,23 @@ static inline value_t multiply_add_k(jit_code_t *c, value_t a, double k, value_t
 static inline value_t compare(jit_code_t *c, kir_fcmp_t is, value_t a, value_t b) {
   return kir_fcmp(c->builder, is, a, b);
 }
-static inline value_t is_less(jit_code_t *c, value_t a, value_t b) { return compare(c, KIR_FCMP_OLT, a, b); }
+static inline value_t is_less(jit_code_t *c, value_t a, value_t b) {
+  return compare(c, KIR_FCMP_OLT, a, b);
+}
 static inline value_t is_less_k(jit_code_t *c, value_t a, double k) { return is_less(c, a, real(a, k)); }
-static inline value_t is_more_k(jit_code_t *c, value_t a, double k) { return compare(c, KIR_FCMP_OGT, a, real(a, k)); }
-static inline value_t is_equal_k(jit_code_t *c, value_t a, double k) { return compare(c, KIR_FCMP_OEQ, a, real(a, k)); }
+static inline value_t is_more_k(jit_code_t *c, value_t a, double k) {
+  return compare(c, KIR_FCMP_OGT, a, real(a, k));
+}
+static inline value_t is_equal_k(jit_code_t *c, value_t a, double k) {
+  return compare(c, KIR_FCMP_OEQ, a, real(a, k));
+}
 static inline value_t is_nan(jit_code_t *c, value_t a) { return compare(c, KIR_FCMP_UNO, a, a); }
-static inline value_t both(jit_code_t *c, value_t a, value_t b) { return kir_and(c->builder, a, b); }
-static inline value_t either(jit_code_t *c, value_t a, value_t b) { return kir_or(c->builder, a, b); }
+static inline value_t both(jit_code_t *c, value_t a, value_t b) {
+  return kir_and(c->builder, a, b);
+}
+static inline value_t either(jit_code_t *c, value_t a, value_t b) {
+  return kir_or(c->builder, a, b);
+}
 static inline value_t choose(jit_code_t *c, value_t condition, value_t a, value_t b) {
   return kir_select(c->builder, condition, a, b);
 }
@@ -77,9 +95,15 @@ static inline value_t from_bits(jit_code_t *c, value_t bits, value_t like) {
   return kir_bitcast(c->builder, bits, type_of(like));
 }
 static inline value_t bits_k(value_t like, int64_t value) { return jit_int(type_of(like), value); }
-static inline value_t bits_add(jit_code_t *c, value_t a, value_t b) { return kir_add(c->builder, a, b); }
-static inline value_t bits_sub(jit_code_t *c, value_t a, value_t b) { return kir_sub(c->builder, a, b); }
-static inline value_t bits_xor(jit_code_t *c, value_t a, value_t b) { return kir_xor(c->builder, a, b); }
+static inline value_t bits_add(jit_code_t *c, value_t a, value_t b) {
+  return kir_add(c->builder, a, b);
+}
+static inline value_t bits_sub(jit_code_t *c, value_t a, value_t b) {
+  return kir_sub(c->builder, a, b);
+}
+static inline value_t bits_xor(jit_code_t *c, value_t a, value_t b) {
+  return kir_xor(c->builder, a, b);
+}
 static inline value_t bits_and_k(jit_code_t *c, value_t a, int64_t k) {
   return kir_and(c->builder, a, bits_k(a, k));
 }

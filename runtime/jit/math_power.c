@@ -73,7 +73,8 @@ static value_t power(jit_code_t *c, value_t x, value_t y, bool brief) {
   value_t result = brief ? brief_power(c, a, limited) : long_power(c, a, limited);
   result = choose(c, is_end, power_of_end(c, a, y), result);
   value_t is_whole = compare(c, KIR_FCMP_OEQ, intrinsic_1(c, KIR_FTRUNC, y), y);
-  value_t is_odd = both(c, is_whole, compare(c, KIR_FCMP_UNE, intrinsic_1(c, KIR_FTRUNC, half), half));
+  value_t is_odd =
+      both(c, is_whole, compare(c, KIR_FCMP_UNE, intrinsic_1(c, KIR_FTRUNC, half), half));
   value_t is_undefined = both(c, both(c, is_less_k(c, x, 0), is_less_k(c, a, INFINITY)),
                               kir_not(c->builder, is_whole));
   result = choose(c, is_odd, with_sign_of(c, result, x), result);

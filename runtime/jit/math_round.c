@@ -6,7 +6,9 @@
 
 value_t jit_emit_ceil(jit_code_t *c, value_t x) { return intrinsic_1(c, KIR_CEIL, x); }
 value_t jit_emit_floor(jit_code_t *c, value_t x) { return intrinsic_1(c, KIR_FLOOR, x); }
-value_t jit_emit_round_nearest_even(jit_code_t *c, value_t x) { return intrinsic_1(c, KIR_RINT, x); }
+value_t jit_emit_round_nearest_even(jit_code_t *c, value_t x) {
+  return intrinsic_1(c, KIR_RINT, x);
+}
 value_t jit_emit_sqrt(jit_code_t *c, value_t x) { return square_root(c, x); }
 
 /* The truncated number, and one more where a half or more was cut. */

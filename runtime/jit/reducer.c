@@ -80,15 +80,16 @@ static kir_value_t *identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
   }
 }
 
-void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **out_starts) {
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                       kir_value_t **out_starts) {
   for (int k = 0; k < reducer->count; k++)
     out_starts[k] = reducer->is_plain ? identity(code, reducer->op, reducer->dtypes[k]) : inits[k];
 }
 
 /* --- applying -------------------------------------------------------------------------------------------------- */
 
-static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_value_t **accs, kir_value_t **x,
-                                int count, int lanes, kir_value_t **values) {
+static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_value_t **accs,
+                                kir_value_t **x, int count, int lanes, kir_value_t **values) {
   kir_value_t *args[3];
   if (instr->op == HLO_PARAMETER) {
     int number = (int)hlo_parameter_number(instr);
@@ -104,7 +105,8 @@ static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_
   return jit_element_emit(code, &op, args);
 }
 
-static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs, kir_value_t **x) {
+static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                        kir_value_t **x) {
   hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[0]].compute;
   kir_value_t *nothing = identity(code, reducer->op, reducer->dtypes[0]);
   if (accs[0] == jit_element_splat(code, dtype, jit_element_lanes(dtype, x[0]), nothing)) {
@@ -115,7 +117,8 @@ static void apply_plain(jit_code_t *code, const jit_reducer_t *reducer, kir_valu
   accs[0] = jit_element_emit(code, &op, (kir_value_t *[]){accs[0], x[0]});
 }
 
-void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs, kir_value_t **x) {
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                       kir_value_t **x) {
   const hlo_computation_t *computation = reducer->computation;
   const hlo_instr_t *root = computation->root;
   kir_value_t *values[computation->instrs.count];
@@ -149,7 +152,8 @@ static kir_value_t *replace_first(jit_code_t *code, hr_dtype_t dtype, kir_value_
 }
 
 /* Lanes 0 .. count - 1 and those behind them, combined. */
-static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count, kir_value_t **accs) {
+static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count,
+                       kir_value_t **accs) {
   kir_value_t *low[JIT_MAX_RESULTS], *high[JIT_MAX_RESULTS];
   for (int k = 0; k < reducer->count; k++) {
     low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, count);
@@ -160,7 +164,8 @@ static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count
 }
 
 /* A lane that has no partner goes along with the first one. */
-static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, kir_value_t **accs) {
+static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                     kir_value_t **accs) {
   kir_value_t *first[JIT_MAX_RESULTS], *last[JIT_MAX_RESULTS];
   for (int k = 0; k < reducer->count; k++) {
     first[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, 1);
@@ -172,7 +177,8 @@ static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, 
 }
 
 /* Any number of lanes, each time half of them. */
-static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes, kir_value_t **accs) {
+static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                        kir_value_t **accs) {
   for (; lanes > 1; lanes /= 2) {
     if (lanes % 2) fold_odd(code, reducer, lanes, accs);
     fold_pairs(code, reducer, lanes / 2, accs);
@@ -185,11 +191,12 @@ static kir_value_t *turned(jit_code_t *code, kir_value_t *value, int lanes, int 
   kir_value_t *numbers[64];
   for (int i = 0; i < lanes; i++) numbers[i] = kir_const_int(i32, (uint64_t)((i + by) % lanes));
   return kir_shuffle(code->builder, value, kir_poison(kir_type_of(value)),
-                                    kir_const_vector(numbers, (unsigned)lanes));
+                     kir_const_vector(numbers, (unsigned)lanes));
 }
 
 /* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
-static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes, kir_value_t **accs) {
+static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                       kir_value_t **accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
     kir_value_t *others[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
@@ -204,14 +211,16 @@ static bool is_extreme(const jit_reducer_t *reducer) {
 }
 
 /* What is not a number is looked for once, so that each step is about numbers only. */
-static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes, kir_value_t **accs) {
+static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                         kir_value_t **accs) {
   kir_value_t *acc = accs[0];
   kir_type_t *type = jit_scalar_type(kir_type_of(acc));
   kir_value_t *is_none = kir_fcmp(code->builder, KIR_FCMP_UNO, acc, acc);
   is_none = jit_intrinsic(code, KIR_REDUCE_OR, kir_type_of(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
     acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by), reducer->op == HLO_MAXIMUM);
-  accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc));
+  accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN),
+                       only_lane(code, reducer->dtypes[0], acc));
 }
 
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs) {
@@ -227,7 +236,8 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_
   for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 
-void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **accs) {
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                        kir_value_t **accs) {
   kir_value_t *first = inits[0];
   if (!reducer->is_plain) return;
   apply_plain(code, reducer, &first, accs);

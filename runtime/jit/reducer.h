@@ -21,12 +21,15 @@ bool jit_reducer_is_plain(const hlo_computation_t *computation);
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer);
 /* What accumulators begin with: the op's identity, else the initial values, which may be put in any number of times.
  * `inits` and results are scalars. */
-void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **out_starts);
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                       kir_value_t **out_starts);
 /* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are not rounded before the end. */
-void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs, kir_value_t **x);
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                       kir_value_t **x);
 /* Accumulators over lanes to scalars. */
 void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs);
 /* Scalars or vectors: the initial values come in where accumulators began with an identity, then rounding. */
-void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **accs);
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                        kir_value_t **accs);
 
 #endif

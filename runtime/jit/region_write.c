@@ -23,9 +23,7 @@ static kir_value_t *number(const writer_t *w, int64_t value) {
   return kir_const_int(w->i64, (uint64_t)value);
 }
 
-static kir_block_t *new_block(const writer_t *w) {
-  return kir_append_block(w->function, "");
-}
+static kir_block_t *new_block(const writer_t *w) { return kir_append_block(w->function, ""); }
 
 static void go_on(writer_t *w, kir_block_t *block) {
   w->at = block;
@@ -64,7 +62,8 @@ static kir_value_t *load_as(writer_t *w, const jit_register_t *reg, kir_value_t 
   return value;
 }
 
-static void store_value(writer_t *w, const jit_register_t *reg, kir_value_t *value, kir_value_t *address) {
+static void store_value(writer_t *w, const jit_register_t *reg, kir_value_t *value,
+                        kir_value_t *address) {
   kir_value_t *store = kir_store(w->b, value, address);
   kir_set_align(store, (unsigned)hr_dtype_bytes(reg->dtype));
 }
@@ -129,7 +128,8 @@ static void call_step(writer_t *w, int step, int64_t rounds) {
 
 /* --- copies ---------------------------------------------------------------------------------------------------- */
 
-static void copy_piece(writer_t *w, kir_type_t *type, int64_t at, kir_value_t *from, kir_value_t *to) {
+static void copy_piece(writer_t *w, kir_type_t *type, int64_t at, kir_value_t *from,
+                       kir_value_t *to) {
   kir_value_t *value = kir_load(w->b, type, moved_by(w, from, at));
   kir_set_align(value, 1);
   kir_value_t *store = kir_store(w->b, value, moved_by(w, to, at));
@@ -178,7 +178,8 @@ static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel, plac
   return HR_NEW_ARRAY(arena, out_count, &out_lists->out_registers);
 }
 
-static void place_array(writer_t *w, flat_ref_t ref, kir_value_t **out_address, jit_register_t **out_register) {
+static void place_array(writer_t *w, flat_ref_t ref, kir_value_t **out_address,
+                        jit_register_t **out_register) {
   region_buffer_t *buffer = region_buffer_of(w->region, ref);
   *out_register = buffer->is_register ? &buffer->reg : NULL;
   *out_address = buffer->is_register ? NULL : address_of(w, ref);
@@ -272,7 +273,8 @@ static void close_phis(writer_t *w, const phis_t *phis) {
   kir_value_t *next = kir_add(w->b, phis->turn, number(w, 1));
   kir_add_incoming(phis->turn, &next, &w->at, 1);
   for (int b = 0; b < w->region->buffer_count; b++)
-    if (phis->registers[b]) kir_add_incoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
+    if (phis->registers[b])
+      kir_add_incoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
 }
 
 static void keep_values(const jit_region_t *region, kir_value_t **out_values) {
@@ -296,7 +298,8 @@ static void write_look(writer_t *w, int s, kir_value_t *turn) {
   go_on(w, after);
 }
 
-static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *turn, kir_value_t **out_goes_on) {
+static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *turn,
+                                   kir_value_t **out_goes_on) {
   if (step->turns >= 0) {
     *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, turn, number(w, step->turns));
     return NULL;
@@ -433,9 +436,14 @@ static void open_function(writer_t *w) {
 
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code) {
   kir_module_t *module = code->module;
-  writer_t w = {.kernel = kernel, .region = kernel->region, .code = code, .b = code->builder,
-                .i8 = kir_int_type(module, 8), .i32 = kir_int_type(module, 32),
-                .i64 = kir_int_type(module, 64), .pointer = kir_pointer_type(module)};
+  writer_t w = {.kernel = kernel,
+                .region = kernel->region,
+                .code = code,
+                .b = code->builder,
+                .i8 = kir_int_type(module, 8),
+                .i32 = kir_int_type(module, 32),
+                .i64 = kir_int_type(module, 64),
+                .pointer = kir_pointer_type(module)};
   open_function(&w);
   start_registers(&w);
   HR_TRY(write_while(&w, kernel->region->step));

@@ -96,7 +96,8 @@ static void test_dump(void) {
   hr_buffer_t *objects[MODULES];
   atomic_int built = 0;
   int dumped[2] = {0, 0};
-  jit_compile_options_t options = {.target = jit_target_host(), .dump = count_dump, .dump_context = dumped};
+  jit_compile_options_t options = {
+      .target = jit_target_host(), .dump = count_dump, .dump_context = dumped};
   CHECK_OK(jit_compile_modules(&options, MODULES, build_number, &built, objects));
   CU_ASSERT_EQUAL(dumped[0], llvm_is_built ? MODULES : 0);
   CU_ASSERT_EQUAL(dumped[1], MODULES);

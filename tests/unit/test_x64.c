@@ -1,5 +1,5 @@
-/* Machine code of jit/x64: what it computes against what the kernel IR folds, phis in circles, more values than
- * registers, and what is left to LLVM. */
+/* Machine code of jit/x64: what it computes against what the kernel IR folds, phis in circles, more
+ * values than registers, and what is left to LLVM. */
 #include "jit/x64/x64.h"
 
 #include <string.h>
@@ -40,7 +40,8 @@ static run_fn end(test_t *test) {
   CU_ASSERT_PTR_NULL_FATAL(x64_compile(test->code.module, &bytes));
   test->object = NULL;
   if (bytes) {
-    CU_ASSERT_PTR_NULL_FATAL(jit_object_load(hr_buffer_data(bytes), hr_buffer_size(bytes), &test->object));
+    CU_ASSERT_PTR_NULL_FATAL(
+        jit_object_load(hr_buffer_data(bytes), hr_buffer_size(bytes), &test->object));
     CU_ASSERT_PTR_NULL_FATAL(jit_object_find(test->object, "test", &run));
   }
   hr_buffer_release(bytes);
@@ -61,12 +62,12 @@ static void write_at(test_t *test, kir_value_t *value, int64_t i) {
   kir_store(test->code.builder, value, place(test, test->out, kir_type_of(value), i));
 }
 
-/* --- what is computed, and what is folded ------------------------------------------------------------------------ */
+/* --- what is computed, and what is folded ----------------------------------------------------- */
 
 typedef kir_binary_fn *build_fn;
 
-static const int64_t numbers[] = {1,     3,       7,      -1,         -5,             100,         -128,
-                                  12345, 1000007, -32768, 2147483647, -2147483648LL, 5000000000LL};
+static const int64_t numbers[] = {
+    1, 3, 7, -1, -5, 100, -128, 12345, 1000007, -32768, 2147483647, -2147483648LL, 5000000000LL};
 #define NUMBERS ((int)(sizeof numbers / sizeof *numbers))
 
 /* knows_b: while code is made. */
@@ -111,10 +112,8 @@ static void try_integers(build_fn build, unsigned bits) {
 
 static void test_integers(void) {
   if (!x64_is_supported(jit_target_host())) return;
-  const build_fn builds[] = {kir_add,  kir_sub,  kir_mul, kir_udiv,
-                             kir_sdiv, kir_urem, kir_srem, kir_and,
-                             kir_or,   kir_xor,  kir_shl, kir_lshr,
-                             kir_ashr};
+  const build_fn builds[] = {kir_add, kir_sub, kir_mul, kir_udiv, kir_sdiv, kir_urem, kir_srem,
+                             kir_and, kir_or,  kir_xor, kir_shl,  kir_lshr, kir_ashr};
   for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
     for (unsigned bits = 8; bits <= 64; bits *= 2) try_integers(builds[i], bits);
 }
@@ -129,7 +128,7 @@ static void test_constants_are_one(void) {
   jit_object_unload(test.object);
 }
 
-/* --- where values are -------------------------------------------------------------------------------------------- */
+/* --- where values are ------------------------------------------------------------------------- */
 
 #define CIRCLE 5
 
@@ -159,7 +158,8 @@ static void write_circle(test_t *test, kir_type_t *type, kir_value_t *one) {
 }
 
 #define TURNS 8 /* the last of them finds what seven have left */
-static const int64_t circle_in[CIRCLE] = {10, 20, 30, 40, 50}, circle_out[CIRCLE] = {31, 41, 51, 12, 22};
+static const int64_t circle_in[CIRCLE] = {10, 20, 30, 40, 50},
+                     circle_out[CIRCLE] = {31, 41, 51, 12, 22};
 
 static void test_circle_of_integers(void) {
   int64_t out[CIRCLE];
@@ -214,7 +214,8 @@ static void test_many_vectors(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
   for (int i = 0; i < MANY * 16; i++) in[i] = (float)(i * i % 1009);
   run(out, in, 0);
-  for (int i = 0; i < MANY * 16; i++) CU_ASSERT_EQUAL(out[i], in[i] + in[(MANY - 1 - i / 16) * 16 + i % 16]);
+  for (int i = 0; i < MANY * 16; i++)
+    CU_ASSERT_EQUAL(out[i], in[i] + in[(MANY - 1 - i / 16) * 16 + i % 16]);
   jit_object_unload(test.object);
 }
 
@@ -231,10 +232,10 @@ static void test_many_integers(void) {
   jit_object_unload(test.object);
 }
 
-/* --- orders of lanes ---------------------------------------------------------------------------------------------- */
+/* --- orders of lanes -------------------------------------------------------------------------- */
 
-/* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one behind the other, or so many
- * less that they are there. */
+/* So many lanes together, number i of the result, are number 7 i + 3 of two vectors one behind the
+ * other, or so many less that they are there. */
 static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned together) {
   unsigned char in[128], out[64], want[64];
   size_t bytes = bits / 8;
@@ -264,7 +265,8 @@ static void test_orders(void) {
   for (unsigned together = 2; together <= 8; together *= 2) try_order(8, 64, 32, together);
   for (unsigned bits = 16; bits <= 64; bits *= 2)
     for (unsigned width = 128; width <= 512; width *= 2)
-      for (unsigned other = 128; other <= 512; other *= 2) try_order(bits, width / bits, other / bits, 1);
+      for (unsigned other = 128; other <= 512; other *= 2)
+        try_order(bits, width / bits, other / bits, 1);
 }
 
 /* As many rows as a vector has lanes, and lanes, change places. */
@@ -284,7 +286,8 @@ static void try_turning(unsigned bits, unsigned lanes) {
   run(out, in, 0);
   for (unsigned k = 0; k < lanes; k++)
     for (unsigned i = 0; i < lanes; i++)
-      CU_ASSERT_EQUAL(memcmp(out + (k * lanes + i) * bytes, in + (i * lanes + k) * bytes, bytes), 0);
+      CU_ASSERT_EQUAL(memcmp(out + (k * lanes + i) * bytes, in + (i * lanes + k) * bytes, bytes),
+                      0);
   jit_object_unload(test.object);
 }
 
@@ -294,7 +297,7 @@ static void test_turning(void) {
     for (unsigned lanes = 2; lanes <= 512 / bits; lanes *= 2) try_turning(bits, lanes);
 }
 
-/* --- vectors of all sizes ----------------------------------------------------------------------------------------- */
+/* --- vectors of all sizes --------------------------------------------------------------------- */
 
 static int64_t number_at(const void *numbers, unsigned bits, unsigned i) {
   int64_t wide = 0;
@@ -368,7 +371,8 @@ static void try_unknown_lane(unsigned bits, unsigned lanes) {
   kir_value_t *next_x = kir_insert(b, x, one, test.count);
   kir_value_t *next = kir_add(b, i, jit_int(test.i64, 1));
   kir_cond_br(b, kir_icmp(b, KIR_ICMP_SLT, next, test.count), loop, after);
-  kir_add_incoming(i, (kir_value_t *[]){jit_int(test.i64, 0), next}, (kir_block_t *[]){before, loop}, 2);
+  kir_add_incoming(i, (kir_value_t *[]){jit_int(test.i64, 0), next},
+                   (kir_block_t *[]){before, loop}, 2);
   kir_add_incoming(x, (kir_value_t *[]){first, next_x}, (kir_block_t *[]){before, loop}, 2);
   kir_position_at_end(b, after);
   write_at(&test, next_x, 0);
@@ -378,7 +382,8 @@ static void try_unknown_lane(unsigned bits, unsigned lanes) {
   run(out, in, COUNT);
   int64_t want = number_at(in, bits, COUNT) + COUNT * number_at(in, bits, 1);
   for (unsigned k = 0; k < lanes; k++)
-    CU_ASSERT_EQUAL(number_at(out, bits, k), k == COUNT ? number_at(&want, bits, 0) : number_at(in, bits, k));
+    CU_ASSERT_EQUAL(number_at(out, bits, k),
+                    k == COUNT ? number_at(&want, bits, 0) : number_at(in, bits, k));
   jit_object_unload(test.object);
 }
 
@@ -388,9 +393,10 @@ static void test_unknown_lanes(void) {
     for (unsigned lanes = 4; lanes <= 32; lanes *= 2) try_unknown_lane(bits, lanes + lanes / 8);
 }
 
-/* --- vectors divided, and what is done with bytes ------------------------------------------------------------------ */
+/* --- vectors divided, and what is done with bytes --------------------------------------------- */
 
-/* Each of some numbers with each, in vectors; knows_b: the second of them is the same in all lanes, and known. */
+/* Each of some numbers with each, in vectors; knows_b: the second of them is the same in all lanes,
+ * and known. */
 static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
   int64_t out[NUMBERS + 1], a[NUMBERS + 1], b[NUMBERS + 1] = {0}, in[2 * (NUMBERS + 1)];
   for (int k = 0; k < NUMBERS; k++) {
@@ -398,7 +404,8 @@ static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
     uint64_t want;
     unsigned count = 0;
     for (int i = 0; i < NUMBERS; i++)
-      if (folded(build, bits, numbers[i], numbers[k], &want)) a[count] = numbers[i], b[count++] = (int64_t)want;
+      if (folded(build, bits, numbers[i], numbers[k], &want))
+        a[count] = numbers[i], b[count++] = (int64_t)want;
     for (unsigned i = 0; i < count; i++) {
       memcpy((char *)in + i * bits / 8, &a[i], bits / 8);
       memcpy((char *)in + (count + i) * bits / 8, &numbers[k], bits / 8);
@@ -413,7 +420,8 @@ static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
     run_fn run = end(&test);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);
     run(out, in, 0);
-    for (unsigned i = 0; i < count; i++) CU_ASSERT_EQUAL(number_at(out, bits, i), number_at(&b[i], bits, 0));
+    for (unsigned i = 0; i < count; i++)
+      CU_ASSERT_EQUAL(number_at(out, bits, i), number_at(&b[i], bits, 0));
     jit_object_unload(test.object);
   }
 }
@@ -427,11 +435,12 @@ static void test_vectors_of_integers(void) {
       for (int knows_b = 0; knows_b < 2; knows_b++) try_numbers(builds[i], bits, knows_b);
 }
 
-/* --- lanes one by one, and bits counted --------------------------------------------------------------------------- */
+/* --- lanes one by one, and bits counted ------------------------------------------------------- */
 
-/* Lane k of the result is element 7 k + 3, modulo `lanes`; has_mask: nothing in each third lane. scatters: element
- * 7 k + 3 of the result is lane k. */
-static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool has_mask, bool scatters) {
+/* Lane k of the result is element 7 k + 3, modulo `lanes`; has_mask: nothing in each third lane.
+ * scatters: element 7 k + 3 of the result is lane k. */
+static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool has_mask,
+                       bool scatters) {
   char in[64 * 8], out[64 * 8];
   test_t test;
   begin(&test);
@@ -470,7 +479,8 @@ static void test_spread_lanes(void) {
   if (!x64_is_supported(jit_target_host())) return;
   for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
-      for (unsigned how = 0; how < 8; how++) try_spread(bits, lanes[i], how & 1 ? 64 : 32, how & 2, how & 4);
+      for (unsigned how = 0; how < 8; how++)
+        try_spread(bits, lanes[i], how & 1 ? 64 : 32, how & 2, how & 4);
 }
 
 static int64_t counted(kir_op_t op, unsigned bits, int64_t number) {
@@ -509,11 +519,12 @@ static void test_counts(void) {
       try_count(KIR_CTPOP, bits, lanes), try_count(KIR_CTLZ, bits, lanes);
 }
 
-/* --- division by a constant --------------------------------------------------------------------------------------- */
+/* --- division by a constant ------------------------------------------------------------------- */
 
 static void try_division(uint32_t divisor) {
   enum { LANES = 16 };
-  uint32_t in[LANES] = {0, 1, UINT32_MAX, UINT32_MAX - 1, 1u << 31, (1u << 31) - 1, divisor, divisor - 1, divisor + 1};
+  uint32_t in[LANES] = {0,       1,           UINT32_MAX, UINT32_MAX - 1, 1u << 31, (1u << 31) - 1,
+                        divisor, divisor - 1, divisor + 1};
   uint32_t out[2 * LANES];
   test_t test;
   for (uint32_t i = 9; i < LANES; i++) in[i] = i * 268435399u / 3 * divisor;
@@ -539,7 +550,7 @@ static void test_divisions(void) {
   for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) try_division(divisors[i]);
 }
 
-/* --- what is not known here -------------------------------------------------------------------------------------- */
+/* --- what is not known here ------------------------------------------------------------------- */
 
 static void test_left_to_llvm(void) {
   test_t test;

@@ -1,6 +1,6 @@
-/* How the kernel IR (kir_ir.h) is built: a module, types, constants, functions, and instructions at a builder's place.
- * Instructions on constants are constants. Nothing fails here: what memory ran out for is told by the module's status
- * when it is lowered.
+/* How the kernel IR (kir_ir.h) is built: a module, types, constants, functions, and instructions at
+ * a builder's place. Instructions on constants are constants. Nothing fails here: what memory ran
+ * out for is told by the module's status when it is lowered.
  *
  *   kir_module_create(&x64_kir_target, "kernels", &module);
  *   kir_value_t *function = kir_add_function(module, "add1", kir_function_type(i64, &i64, 1));
@@ -19,7 +19,7 @@ hr_status_t kir_module_create(const kir_target_t *target, const char *name,
                               kir_module_t **out_module);
 void kir_module_destroy(kir_module_t *module); /* accepts NULL */
 
-/* --- types ---------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 kir_type_t *kir_void_type(kir_module_t *module);
 kir_type_t *kir_int_type(kir_module_t *module, unsigned bits);
@@ -38,7 +38,7 @@ uint64_t kir_type_bytes(const kir_type_t *type); /* in memory; of an array at le
 
 static inline kir_type_t *kir_type_of(const kir_value_t *value) { return value->type; }
 
-/* --- constants ------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 /* Of these bits in its lanes, of which only as many count as an element has. */
 kir_value_t *kir_constant(kir_type_t *type, const uint64_t *lanes);
@@ -56,7 +56,7 @@ bool kir_is_null(const kir_value_t *value);
 kir_value_t *kir_const_lane(const kir_value_t *value, unsigned i);
 double kir_const_as_double(const kir_value_t *value); /* lane 0 of f32 or f64 */
 
-/* --- functions and blocks ------------------------------------------------------------------- */
+/* --- functions and blocks --------------------------------------------------------------------- */
 
 kir_value_t *kir_add_function(kir_module_t *module, const char *name, kir_type_t *type);
 kir_value_t *kir_find_function(const kir_module_t *module, const char *name); /* NULL: none */
@@ -73,7 +73,7 @@ void kir_position_at_end(kir_builder_t *b, kir_block_t *block);
 void kir_position_before(kir_builder_t *b, kir_value_t *instr);
 static inline kir_block_t *kir_insert_block(const kir_builder_t *b) { return b->block; }
 
-/* --- instructions --------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 typedef kir_value_t *kir_unary_fn(kir_builder_t *b, kir_value_t *x);
 typedef kir_value_t *kir_binary_fn(kir_builder_t *b, kir_value_t *x, kir_value_t *y);
@@ -120,7 +120,7 @@ kir_value_t *kir_call(kir_builder_t *b, kir_type_t *type, kir_value_t *callee,
 kir_value_t *kir_intrinsic(kir_builder_t *b, kir_op_t op, kir_type_t *type,
                            kir_value_t *const *args, int count);
 
-/* --- for passes and back ends --------------------------------------------------------------- */
+/* --- for passes and back ends ----------------------------------------------------------------- */
 
 /* The op as it is, or what it folds to: nothing is expanded. */
 kir_value_t *kir_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
@@ -131,8 +131,8 @@ kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type
 /* The op as it is. */
 kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *const *args,
                         int count);
-/* The result of an op that is known while it is built: a constant, or one of its arguments. NULL: it must be computed.
- * simplifies: as kir_target_t has it. */
+/* The result of an op that is known while it is built: a constant, or one of its arguments. NULL:
+ * it must be computed. simplifies: as kir_target_t has it. */
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
                       int count, bool simplifies);
 kir_value_t *kir_splat(kir_builder_t *b, kir_value_t *value, kir_type_t *type); /* in all lanes */

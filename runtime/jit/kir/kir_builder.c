@@ -1,4 +1,5 @@
-/* The kernel IR's modules, functions, blocks and builders, and the instructions that end blocks, join and call. */
+/* The kernel IR's modules, functions, blocks and builders, and the instructions that end blocks,
+ * join and call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ void kir_module_destroy(kir_module_t *module) {
   hr_free(module);
 }
 
-/* --- functions and blocks ------------------------------------------------------------------- */
+/* --- functions and blocks --------------------------------------------------------------------- */
 
 static const char *copy_name(kir_module_t *module, const char *name) {
   size_t size = strlen(name) + 1;
@@ -52,8 +53,12 @@ kir_value_t *kir_add_function(kir_module_t *module, const char *name, kir_type_t
   const char *copy = copy_name(module, name);
   *value = (kir_value_t){.type = type, .op = KIR_FUNCTION};
   if (module->status) return value;
-  *function = (kir_function_t){.module = module, .name = copy, .type = type, .value = value,
-                               .params = params, .param_count = (int)count,
+  *function = (kir_function_t){.module = module,
+                               .name = copy,
+                               .type = type,
+                               .value = value,
+                               .params = params,
+                               .param_count = (int)count,
                                .value_count = count + 1};
   value->function = function;
   for (unsigned k = 0; k < count; k++)
@@ -100,7 +105,7 @@ kir_value_t *kir_terminator(const kir_block_t *block) {
   return last && kir_op_flags[last->op] & KIR_TERMINATOR ? last : NULL;
 }
 
-/* --- builders ------------------------------------------------------------------------------- */
+/* --- builders --------------------------------------------------------------------------------- */
 
 kir_builder_t *kir_builder_create(kir_module_t *module) {
   kir_builder_t *b = kir_alloc(module, sizeof *b);
@@ -163,12 +168,11 @@ kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type
   return kir_build(b, op, type, detail, args, count);
 }
 
-/* --- ends of blocks, and phis --------------------------------------------------------------- */
+/* --- ends of blocks, and phis ----------------------------------------------------------------- */
 
 static kir_value_t *build_branch(kir_builder_t *b, kir_op_t op, kir_value_t *condition,
                                  kir_block_t *then, kir_block_t *otherwise) {
-  kir_value_t *branch =
-      kir_append(b, op, kir_void_type(b->module), &condition, condition ? 1 : 0);
+  kir_value_t *branch = kir_append(b, op, kir_void_type(b->module), &condition, condition ? 1 : 0);
   kir_block_t **blocks = kir_alloc(b->module, 2 * sizeof *blocks);
   if (b->module->status) return branch;
   blocks[0] = then;
@@ -214,7 +218,7 @@ void kir_add_incoming(kir_value_t *phi, kir_value_t *const *values, kir_block_t 
   phi->arg_count = (int)all;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 #define CALL_ARGUMENTS_MAX 6
 
@@ -256,8 +260,11 @@ static kir_function_t *declaration_of(kir_module_t *module, kir_op_t op, kir_typ
     if (memcmp(known->overloads, overloads, sizeof overloads) == 0) return known;
   kir_function_t *made = kir_alloc(module, sizeof *made);
   if (module->status) return NULL;
-  *made = (kir_function_t){.module = module, .name = kir_op_names[op], .intrinsic = op,
-                           .overload_count = count, .next_overload = module->intrinsics[op]};
+  *made = (kir_function_t){.module = module,
+                           .name = kir_op_names[op],
+                           .intrinsic = op,
+                           .overload_count = count,
+                           .next_overload = module->intrinsics[op]};
   memcpy(made->overloads, overloads, sizeof overloads);
   module->intrinsics[op] = made;
   append_function(module, made);

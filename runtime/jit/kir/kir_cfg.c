@@ -5,7 +5,7 @@ int kir_successor_count(const kir_block_t *block) {
   return last->op == KIR_CONDBR ? 2 : last->op == KIR_BR;
 }
 
-/* --- order ---------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 /* A block comes before its successors, which were given the places behind it. */
 static void visit(kir_cfg_t *cfg, kir_block_t *block, int *next) {
@@ -46,7 +46,7 @@ hr_status_t kir_cfg_find(hr_arena_t *arena, kir_function_t *function, kir_cfg_t 
   return NULL;
 }
 
-/* --- instructions --------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 void kir_unlink(kir_value_t *instr) {
   kir_block_t *block = instr->block;
@@ -76,7 +76,7 @@ void kir_replace_uses(const kir_replacements_t *replacements, const kir_cfg_t *c
       kir_replace_operands(replacements, instr);
 }
 
-/* --- uses ----------------------------------------------------------------------------------- */
+/* --- uses ------------------------------------------------------------------------------------- */
 
 static void mark_live(kir_use_t *uses, const kir_value_t *value) {
   if (!value->id || uses[value->id].is_live) return;

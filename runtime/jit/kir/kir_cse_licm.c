@@ -1,6 +1,6 @@
-/* Common subexpression elimination and loop-invariant code motion: what is computed twice is computed once, where a
- * dominating block computes the same; what a loop computes to the same end in each iteration is computed before it.
- * Memory is read once while a block writes nothing. */
+/* Common subexpression elimination and loop-invariant code motion: what is computed twice is
+ * computed once, where a dominating block computes the same; what a loop computes to the same end
+ * in each iteration is computed before it. Memory is read once while a block writes nothing. */
 #include <string.h>
 
 #include "jit/kir/kir_cfg.h"
@@ -32,7 +32,7 @@ typedef struct cse {
   int writes; /* so far; the beginning of a block counts, since others may have come before it */
 } cse_t;
 
-/* --- blocks ------------------------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static int intersect(const cse_t *c, int a, int b) {
   while (a != b)
@@ -81,11 +81,12 @@ static bool is_within(const loop_t *loop, const kir_block_t *block) {
 static loop_t *loop_of(cse_t *c, const kir_block_t *block) {
   loop_t *found = NULL;
   for (int l = 0; l < c->loop_count; l++)
-    if (is_within(&c->loops[l], block) && (!found || c->loops[l].first >= found->first)) found = &c->loops[l];
+    if (is_within(&c->loops[l], block) && (!found || c->loops[l].first >= found->first))
+      found = &c->loops[l];
   return found;
 }
 
-/* --- common subexpressions -------------------------------------------------------------------------------------------- */
+/* --- common subexpressions -------------------------------------------------------------------- */
 
 static bool reads_memory(kir_op_t op) {
   return op == KIR_LOAD || op == KIR_MASKED_LOAD || op == KIR_GATHER || op == KIR_ALLOCA;
@@ -97,12 +98,14 @@ bool kir_is_movable(const kir_value_t *instr) {
 
 static unsigned bucket_of(const kir_value_t *instr) {
   uint64_t hash = (uint64_t)instr->op << 8 ^ (uint64_t)instr->detail;
-  for (int k = 0; k < instr->arg_count; k++) hash = (hash ^ (uintptr_t)instr->args[k] >> 4) * 0x9e3779b97f4a7c15u;
+  for (int k = 0; k < instr->arg_count; k++)
+    hash = (hash ^ (uintptr_t)instr->args[k] >> 4) * 0x9e3779b97f4a7c15u;
   return (hash ^ hash >> 31) % BUCKETS;
 }
 
 static bool is_same(const kir_value_t *a, const kir_value_t *b) {
-  return a->op == b->op && a->type == b->type && a->detail == b->detail && a->arg_count == b->arg_count &&
+  return a->op == b->op && a->type == b->type && a->detail == b->detail &&
+         a->arg_count == b->arg_count &&
          memcmp(a->args, b->args, (size_t)a->arg_count * sizeof *a->args) == 0;
 }
 
@@ -116,7 +119,8 @@ static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
   available_t **bucket = &c->available[bucket_of(instr)], *made;
   int writes = reads_memory(instr->op) ? c->writes : 0;
   for (available_t *known = *bucket; known; known = known->next)
-    if (known->writes == writes && is_same(known->value, instr) && dominates(c, known->value->block, instr->block)) {
+    if (known->writes == writes && is_same(known->value, instr) &&
+        dominates(c, known->value->block, instr->block)) {
       c->replacements.of[instr->id] = known->value;
       kir_unlink(instr);
       return NULL;
@@ -126,12 +130,14 @@ static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
   return NULL;
 }
 
-/* --- loop invariants -------------------------------------------------------------------------------------- */
+/* --- loop invariants -------------------------------------------------------------------------- */
 
-/* Addresses are parts of instructions, where they are free; divisions may fail where they would not have been. */
+/* Addresses are parts of instructions, where they are free; divisions may fail where they would not
+ * have been. */
 static bool may_hoist(const kir_value_t *instr) {
   bool divides = instr->op >= KIR_UDIV && instr->op <= KIR_SREM;
-  if (divides && !(kir_is_constant(instr->args[1]) && kir_sign_extend(instr->args[1]->lanes[0], instr->type->bits) > 0))
+  if (divides && !(kir_is_constant(instr->args[1]) &&
+                   kir_sign_extend(instr->args[1]->lanes[0], instr->type->bits) > 0))
     return false;
   return instr->op != KIR_GEP && kir_has_result(instr);
 }
@@ -154,14 +160,17 @@ static void move_before(kir_value_t *instr, kir_block_t *block) {
 
 static void hoist(cse_t *c, kir_value_t *instr) {
   int kind = c->classes->class_of(instr->type);
-  for (loop_t *loop = loop_of(c, instr->block); loop && may_hoist(instr); loop = loop_of(c, instr->block)) {
-    if (!loop->preheader || changes_within(instr, loop) || loop->hoisted[kind] == c->classes->hoisted_max[kind]) return;
+  for (loop_t *loop = loop_of(c, instr->block); loop && may_hoist(instr);
+       loop = loop_of(c, instr->block)) {
+    if (!loop->preheader || changes_within(instr, loop) ||
+        loop->hoisted[kind] == c->classes->hoisted_max[kind])
+      return;
     loop->hoisted[kind]++;
     move_before(instr, loop->preheader);
   }
 }
 
-/* --- all --------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static hr_status_t look_at(cse_t *c, kir_value_t *instr) {
   kir_replace_operands(&c->replacements, instr);
@@ -181,7 +190,8 @@ hr_status_t kir_cse_licm(const kir_cfg_t *cfg, const kir_register_classes_t *cla
   HR_TRY(HR_NEW_ARRAY(cfg->arena, BUCKETS, &c.available));
   HR_TRY(HR_NEW_ARRAY(cfg->arena, 2 * cfg->block_count + 1, &c.loops));
   for (int b = 1; b < cfg->block_count; b++) c.idom[b] = -1;
-  while (find_idoms_once(&c)) {}
+  while (find_idoms_once(&c)) {
+  }
   find_loops(&c);
   for (int b = 0; b < cfg->block_count; b++) {
     c.writes++;

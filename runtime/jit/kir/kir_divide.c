@@ -1,8 +1,8 @@
-/* Vectors of whole numbers divided, for which processors have no instruction. By a constant of 32 bits: two numbers at
- * a time, each in 64 bits: with s the least that 2^s >= d,
- *   m = 2^32 (2^s - d) / d + 1,   t = v m / 2^32,   v / d = (t + (v - t) / 2) / 2^(s - 1),
- * all rounded down, is exact for every v below 2^32. By others of 32 bits: as f64, whose quotient of such numbers never
- * rounds up to a whole one. Of 64 bits: one by one. */
+/* Vectors of whole numbers divided, for which processors have no instruction. By a constant of 32
+ * bits: two numbers at a time, each in 64 bits: with s the least that 2^s >= d, m = 2^32 (2^s - d)
+ * / d + 1,   t = v m / 2^32,   v / d = (t + (v - t) / 2) / 2^(s - 1), all rounded down, is exact
+ * for every v below 2^32. By others of 32 bits: as f64, whose quotient of such numbers never rounds
+ * up to a whole one. Of 64 bits: one by one. */
 #include "jit/kir/kir.h"
 
 static kir_value_t *all(kir_type_t *type, uint64_t lane) { return kir_splat_constant(type, lane); }
@@ -11,10 +11,11 @@ static kir_value_t *build(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_val
   return kir_build(b, op, x->type, 0, (kir_value_t *[]){x, y}, 2);
 }
 
-/* --- by a constant ----------------------------------------------------------------------------------------------- */
+/* --- by a constant ---------------------------------------------------------------------------- */
 
 /* 64-bit lanes below 2^32. */
-static kir_value_t *divide_lanes(kir_builder_t *b, kir_type_t *type, kir_value_t *v, uint64_t divisor) {
+static kir_value_t *divide_lanes(kir_builder_t *b, kir_type_t *type, kir_value_t *v,
+                                 uint64_t divisor) {
   unsigned shift = 1;
   while (shift < 32 && (UINT64_C(1) << shift) < divisor) shift++;
   uint64_t factor = (((UINT64_C(1) << shift) - divisor) << 32) / divisor + 1;
@@ -26,10 +27,12 @@ static kir_value_t *divide_lanes(kir_builder_t *b, kir_type_t *type, kir_value_t
 /* Without signs. */
 static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divisor) {
   kir_type_t *type = x->type, *wide = kir_int_type(type->module, 64);
-  if (!(divisor & (divisor - 1))) return build(b, KIR_LSHR, x, all(type, (uint64_t)__builtin_ctzll(divisor)));
+  if (!(divisor & (divisor - 1)))
+    return build(b, KIR_LSHR, x, all(type, (uint64_t)__builtin_ctzll(divisor)));
   kir_type_t *pairs = kir_vector_type(wide, type->lanes / 2);
   kir_value_t *both = kir_bitcast(b, x, pairs), *half = all(pairs, 32);
-  kir_value_t *low = build(b, KIR_AND, both, all(pairs, UINT32_MAX)), *high = build(b, KIR_LSHR, both, half);
+  kir_value_t *low = build(b, KIR_AND, both, all(pairs, UINT32_MAX)),
+              *high = build(b, KIR_LSHR, both, half);
   low = divide_lanes(b, pairs, low, divisor), high = divide_lanes(b, pairs, high, divisor);
   return kir_bitcast(b, build(b, KIR_OR, low, build(b, KIR_SHL, high, half)), type);
 }
@@ -40,7 +43,8 @@ static kir_value_t *by_signed_constant(kir_builder_t *b, kir_value_t *x, int32_t
   kir_value_t *sign = build(b, KIR_ASHR, x, all(type, 31));
   kir_value_t *size = build(b, KIR_SUB, build(b, KIR_XOR, x, sign), sign);
   if (divisor < 0) sign = build(b, KIR_XOR, sign, all(type, UINT32_MAX));
-  kir_value_t *quotient = by_constant(b, size, divisor < 0 ? -(uint32_t)divisor : (uint32_t)divisor);
+  kir_value_t *quotient =
+      by_constant(b, size, divisor < 0 ? -(uint32_t)divisor : (uint32_t)divisor);
   return build(b, KIR_SUB, build(b, KIR_XOR, quotient, sign), sign);
 }
 
@@ -48,13 +52,12 @@ static bool is_known(const kir_value_t *divisor) {
   return kir_is_constant(divisor) && kir_is_splat(divisor) && divisor->lanes[0];
 }
 
-/* --- by what is not known ---------------------------------------------------------------------------------------- */
+/* --- by what is not known --------------------------------------------------------------------- */
 
 static kir_value_t *as_f64(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
   kir_type_t *f64 = kir_type_like(x->type, kir_double_type(x->type->module));
   x = (is_signed ? kir_sitofp : kir_uitofp)(b, x, f64);
-  kir_value_t *quotient =
-      build(b, KIR_FDIV, x, (is_signed ? kir_sitofp : kir_uitofp)(b, y, f64));
+  kir_value_t *quotient = build(b, KIR_FDIV, x, (is_signed ? kir_sitofp : kir_uitofp)(b, y, f64));
   return (is_signed ? kir_fptosi : kir_fptoui)(b, quotient, y->type);
 }
 
@@ -71,8 +74,10 @@ static kir_value_t *one_by_one(kir_builder_t *b, kir_op_t op, kir_value_t *x, ki
 
 static kir_value_t *quotient_of(kir_builder_t *b, kir_value_t *x, kir_value_t *y, bool is_signed) {
   const kir_value_t *divisor = y;
-  if (!is_known(divisor) || x->type->lanes < 4 || x->type->lanes % 2) return as_f64(b, x, y, is_signed);
-  return is_signed ? by_signed_constant(b, x, (int32_t)divisor->lanes[0]) : by_constant(b, x, divisor->lanes[0]);
+  if (!is_known(divisor) || x->type->lanes < 4 || x->type->lanes % 2)
+    return as_f64(b, x, y, is_signed);
+  return is_signed ? by_signed_constant(b, x, (int32_t)divisor->lanes[0])
+                   : by_constant(b, x, divisor->lanes[0]);
 }
 
 kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {

@@ -20,7 +20,8 @@ static bool compare_integers(int predicate, uint64_t a, uint64_t b, unsigned bit
 }
 
 /* False: not known, as a division by zero is. */
-static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
+static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, unsigned bits,
+                          uint64_t *out) {
   int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
   bool shifts = b < bits, divides = b != 0, divides_signed = y != 0 && y != -1;
   switch (op) {
@@ -64,7 +65,8 @@ static uint64_t bits_of_float(double value, unsigned width) {
   return width == 32 ? word : bits;
 }
 
-/* What is exact in f64 and rounded once to f32 is as if it were computed in f32: that holds for these. */
+/* What is exact in f64 and rounded once to f32 is as if it were computed in f32: that holds for
+ * these. */
 static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
   double x = float_of(a, bits), y = float_of(b, bits), result;
   if (bits != 32 && bits != 64) return false;

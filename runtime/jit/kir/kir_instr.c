@@ -3,16 +3,16 @@
 
 #include "jit/kir/kir.h"
 
-/* --- arithmetic ----------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static kir_value_t *build_two(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                               kir_value_t *x, kir_value_t *y) {
   return kir_expand_or_build(b, op, type, detail, (kir_value_t *[]){x, y}, 2);
 }
 
-#define BINARY(name, op)                                                              \
-  kir_value_t *kir_##name(kir_builder_t *b, kir_value_t *x, kir_value_t *y) {         \
-    return build_two(b, op, x->type, 0, x, y);                                        \
+#define BINARY(name, op)                                                      \
+  kir_value_t *kir_##name(kir_builder_t *b, kir_value_t *x, kir_value_t *y) { \
+    return build_two(b, op, x->type, 0, x, y);                                \
   }
 BINARY(add, KIR_ADD)
 BINARY(sub, KIR_SUB)
@@ -61,11 +61,11 @@ kir_value_t *kir_select(kir_builder_t *b, kir_value_t *condition, kir_value_t *x
   return kir_expand_or_build(b, KIR_SELECT, x->type, 0, (kir_value_t *[]){condition, x, y}, 3);
 }
 
-/* --- casts ---------------------------------------------------------------------------------- */
+/* --- casts ------------------------------------------------------------------------------------ */
 
-#define CAST(name, op)                                                                \
-  kir_value_t *kir_##name(kir_builder_t *b, kir_value_t *x, kir_type_t *type) {       \
-    return x->type == type ? x : kir_expand_or_build(b, op, type, 0, &x, 1);          \
+#define CAST(name, op)                                                          \
+  kir_value_t *kir_##name(kir_builder_t *b, kir_value_t *x, kir_type_t *type) { \
+    return x->type == type ? x : kir_expand_or_build(b, op, type, 0, &x, 1);    \
   }
 CAST(trunc, KIR_TRUNC)
 CAST(zext, KIR_ZEXT)
@@ -90,7 +90,8 @@ static kir_value_t *constant_bytes_as(const kir_value_t *value, kir_type_t *type
   unsigned from = value->type->bits / 8, to = type->bits / 8;
   bool is_whole = value->type->bits % 8 == 0 && type->bits % 8 == 0 && !value->poison_lanes;
   if (!is_whole || from > 8 || to > 8 || kir_width(type) > 8 * sizeof bytes) return NULL;
-  for (unsigned i = 0; i < value->type->lanes; i++) memcpy(bytes + i * from, &value->lanes[i], from);
+  for (unsigned i = 0; i < value->type->lanes; i++)
+    memcpy(bytes + i * from, &value->lanes[i], from);
   for (unsigned i = 0; i < type->lanes; i++) memcpy(&lanes[i], bytes + i * to, to);
   return kir_constant(type, lanes);
 }
@@ -107,7 +108,7 @@ kir_value_t *kir_bitcast(kir_builder_t *b, kir_value_t *x, kir_type_t *type) {
   return folded ? folded : kir_append(b, KIR_BITCAST, type, &x, 1);
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 kir_value_t *kir_alloca(kir_builder_t *b, kir_type_t *type) {
   kir_value_t *memory = kir_append(b, KIR_ALLOCA, kir_pointer_type(b->module), NULL, 0);
@@ -144,7 +145,7 @@ kir_value_t *kir_inbounds_gep(kir_builder_t *b, kir_type_t *element, kir_value_t
   return gep;
 }
 
-/* --- lanes of vectors ----------------------------------------------------------------------- */
+/* --- lanes of vectors ------------------------------------------------------------------------- */
 
 kir_value_t *kir_extract(kir_builder_t *b, kir_value_t *vector, kir_value_t *index) {
   if (kir_is_constant(vector) && kir_is_constant(index))

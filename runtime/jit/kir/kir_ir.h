@@ -1,6 +1,7 @@
-/* The kernel IR: what the emitters (emit_*.c, element_*.c, math_*.c, kernel_*.c, region_write.c) build with the functions
- * of kir.h and a back end lowers: jit/x64 to machine code, jit/llvm to a module of LLVM. It is in SSA form, typed, in
- * basic blocks, and means what LLVM's instructions of the same names mean.
+/* The kernel IR: what the emitters (emit_*.c, element_*.c, math_*.c, kernel_*.c, region_write.c)
+ * build with the functions of kir.h and a back end lowers: jit/x64 to machine code, jit/llvm to a
+ * module of LLVM. It is in SSA form, typed, in basic blocks, and means what LLVM's instructions of
+ * the same names mean.
  *
  * What a pass or a back end finds out about values is in arrays of its own, by the values' ids.
  *
@@ -81,22 +82,23 @@ struct kir_value {
   kir_type_t *type;
   kir_op_t op;
   unsigned id; /* in its function, from 1 on; 0: a constant or a function */
-  int detail;  /* ICMP, FCMP: predicate; GEP: bytes of an element; a constant: its id in the module */
+  int detail;  /* ICMP, FCMP: predicate; GEP: bytes of an element; a constant: its id in the module
+                */
   int arg_count;
-  kir_value_t **args;   /* CALL: the last one is the callee */
-  kir_block_t **blocks; /* PHI: where each argument comes from; branches: successors */
-  kir_block_t *block;   /* NULL: of no block */
-  kir_value_t *prev, *next;  /* in the block */
-  uint64_t *lanes;           /* a constant: bits of each lane; SHUFFLE: mask */
-  uint64_t poison_lanes;     /* a constant: those of the first 64 lanes that are poison, as bits */
-  kir_value_t *bucket_next;  /* a constant: the next one of the same hash */
-  kir_function_t *function;  /* KIR_FUNCTION: the function; an intrinsic: its declaration */
-  kir_type_t *memory_type;   /* ALLOCA: what is allocated; GEP: type of an element */
-  unsigned align;            /* of a memory access, in bytes; 0: that of the type */
-  bool is_poison;            /* a constant: in every lane */
-  bool is_nontemporal;       /* STORE: past the caches */
-  bool is_inbounds;          /* GEP */
-  bool has_nsw;              /* ADD: no signed wrap */
+  kir_value_t **args;       /* CALL: the last one is the callee */
+  kir_block_t **blocks;     /* PHI: where each argument comes from; branches: successors */
+  kir_block_t *block;       /* NULL: of no block */
+  kir_value_t *prev, *next; /* in the block */
+  uint64_t *lanes;          /* a constant: bits of each lane; SHUFFLE: mask */
+  uint64_t poison_lanes;    /* a constant: those of the first 64 lanes that are poison, as bits */
+  kir_value_t *bucket_next; /* a constant: the next one of the same hash */
+  kir_function_t *function; /* KIR_FUNCTION: the function; an intrinsic: its declaration */
+  kir_type_t *memory_type;  /* ALLOCA: what is allocated; GEP: type of an element */
+  unsigned align;           /* of a memory access, in bytes; 0: that of the type */
+  bool is_poison;           /* a constant: in every lane */
+  bool is_nontemporal;      /* STORE: past the caches */
+  bool is_inbounds;         /* GEP */
+  bool has_nsw;             /* ADD: no signed wrap */
 };
 
 struct kir_block {
@@ -119,11 +121,11 @@ struct kir_function {
   kir_value_t *value, *params;
   int param_count;
   unsigned attributes;
-  kir_block_t *first, *last; /* NULL: it is declared only */
-  unsigned value_count;      /* ids that were given out, 0 included */
-  kir_function_t *next;      /* in order of creation */
-  int index;                 /* in that order, from 0 on */
-  kir_op_t intrinsic;        /* KIR_CONSTANT: an ordinary function */
+  kir_block_t *first, *last;                /* NULL: it is declared only */
+  unsigned value_count;                     /* ids that were given out, 0 included */
+  kir_function_t *next;                     /* in order of creation */
+  int index;                                /* in that order, from 0 on */
+  kir_op_t intrinsic;                       /* KIR_CONSTANT: an ordinary function */
   kir_type_t *overloads[KIR_OVERLOADS_MAX]; /* of an intrinsic: types that are a part of its name */
   int overload_count;
   kir_function_t *next_overload; /* of the same intrinsic */
@@ -131,10 +133,12 @@ struct kir_function {
 
 /* What the module is lowered for. */
 struct kir_target {
-  /* Operations whose result is one of their arguments (x + 0) are not built, operands that are constant come last, and
-   * intrinsics on constants are folded. Else only instructions on constants are, as LLVM's builder does. */
+  /* Operations whose result is one of their arguments (x + 0) are not built, operands that are
+   * constant come last, and intrinsics on constants are folded. Else only instructions on constants
+   * are, as LLVM's builder does. */
   bool simplifies;
-  /* Builds an operation that the target lacks from others, and returns the result; NULL: the target has it. */
+  /* Builds an operation that the target lacks from others, and returns the result; NULL: the target
+   * has it. */
   kir_value_t *(*expand)(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                          kir_value_t *const *args, int count);
 };
@@ -155,7 +159,7 @@ struct kir_module {
   kir_function_t *functions, *last_function;
   int function_count;
   kir_function_t *intrinsics[KIR_OP_COUNT]; /* declarations, by operation */
-  uint64_t spare[512]; /* what kir_alloc gives once there is no memory */
+  uint64_t spare[512];                      /* what kir_alloc gives once there is no memory */
 };
 
 /* Where instructions are inserted. */

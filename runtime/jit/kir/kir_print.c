@@ -30,7 +30,7 @@ static void print_type(hr_text_t *text, const kir_type_t *type) {
   if (type->kind == KIR_TYPE_ARRAY) hr_text_add_char(text, ']');
 }
 
-/* --- operands ------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static double real_of(uint64_t bits, unsigned width) {
   uint16_t word = (uint16_t)bits;
@@ -87,7 +87,7 @@ static void print_operand(hr_text_t *text, const kir_value_t *value) {
   print_value(text, value);
 }
 
-/* --- instructions --------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static int number_of(const kir_block_t *block) {
   int number = 0;
@@ -139,7 +139,7 @@ static void print_instr(hr_text_t *text, const kir_value_t *instr) {
   hr_text_add_char(text, '\n');
 }
 
-/* --- functions ------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static void print_block(hr_text_t *text, const kir_block_t *block, int number) {
   hr_text_printf(text, "bb%d:%s%s\n", number, *block->name ? " ; " : "", block->name);

@@ -1,13 +1,13 @@
-/* Indices and conditions are computed right before the first instruction that needs them, so that fewer of them are
- * live at once. One that is the last to read two or more values stays where it is: sunk, it would keep all of them
- * alive. */
+/* Indices and conditions are computed right before the first instruction that needs them, so that
+ * fewer of them are live at once. One that is the last to read two or more values stays where it
+ * is: sunk, it would keep all of them alive. */
 #include "jit/kir/kir_cfg.h"
 
 typedef struct sink {
   const kir_cfg_t *cfg;
   const kir_register_classes_t *classes;
   const kir_use_t *uses;
-  bool *is_placed;     /* by id: in its block, at its place */
+  bool *is_placed;      /* by id: in its block, at its place */
   kir_value_t **instrs; /* of the block, in the order in which they were */
 } sink_t;
 

@@ -22,7 +22,7 @@ void *kir_alloc(kir_module_t *module, size_t size_bytes) {
   return memset(module->spare, 0, sizeof module->spare);
 }
 
-/* --- types ---------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static kir_type_t *find_type(kir_module_t *module, kir_type_t wanted) {
   for (kir_type_t *type = module->types; type; type = type->next)
@@ -59,13 +59,18 @@ kir_type_t *kir_pointer_type(kir_module_t *module) {
 }
 
 kir_type_t *kir_vector_type(kir_type_t *element, unsigned lanes) {
-  return find_type(element->module, (kir_type_t){.kind = KIR_TYPE_VECTOR, .bits = element->bits,
-                                                 .lanes = lanes, .element = element});
+  return find_type(
+      element->module,
+      (kir_type_t){
+          .kind = KIR_TYPE_VECTOR, .bits = element->bits, .lanes = lanes, .element = element});
 }
 
 kir_type_t *kir_array_type(kir_type_t *element, uint64_t count) {
-  return find_type(element->module, (kir_type_t){.kind = KIR_TYPE_ARRAY, .bits = element->bits,
-                                                 .lanes = 1, .count = count, .element = element});
+  return find_type(element->module, (kir_type_t){.kind = KIR_TYPE_ARRAY,
+                                                 .bits = element->bits,
+                                                 .lanes = 1,
+                                                 .count = count,
+                                                 .element = element});
 }
 
 static bool is_signature(const kir_type_t *type, const kir_type_t *result,
@@ -83,8 +88,12 @@ kir_type_t *kir_function_type(kir_type_t *result, kir_type_t *const *params, uns
     if (is_signature(type, result, params, count)) return type;
   kir_type_t *made = kir_alloc(module, sizeof *made);
   kir_type_t **copy = kir_alloc(module, count * sizeof *copy);
-  *made = (kir_type_t){.module = module, .kind = KIR_TYPE_FUNCTION, .lanes = 1, .count = count,
-                       .element = result, .params = copy};
+  *made = (kir_type_t){.module = module,
+                       .kind = KIR_TYPE_FUNCTION,
+                       .lanes = 1,
+                       .count = count,
+                       .element = result,
+                       .params = copy};
   if (module->status) return made;
   for (unsigned k = 0; k < count; k++) copy[k] = params[k];
   made->id = module->type_count++;
@@ -105,7 +114,7 @@ uint64_t kir_type_bytes(const kir_type_t *type) {
   return count * ((uint64_t)type->lanes * type->bits + 7) / 8;
 }
 
-/* --- constants ------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 static uint64_t lane_mask(const kir_type_t *type) {
   return type->bits >= 64 ? ~0ull : (1ull << type->bits) - 1;
@@ -121,8 +130,7 @@ static unsigned bucket_of(const kir_type_t *type, const uint64_t *lanes, bool is
 }
 
 static bool is_equal(const kir_value_t *a, const kir_value_t *b) {
-  return a->type == b->type && a->is_poison == b->is_poison &&
-         a->poison_lanes == b->poison_lanes &&
+  return a->type == b->type && a->is_poison == b->is_poison && a->poison_lanes == b->poison_lanes &&
          memcmp(a->lanes, b->lanes, a->type->lanes * sizeof *a->lanes) == 0;
 }
 
@@ -131,7 +139,10 @@ static kir_value_t *intern(kir_type_t *type, const uint64_t *lanes, bool is_pois
   kir_module_t *module = type->module;
   uint64_t *copy = kir_alloc(module, type->lanes * sizeof *lanes);
   for (unsigned i = 0; i < type->lanes; i++) copy[i] = lanes[i] & lane_mask(type);
-  kir_value_t wanted = {.type = type, .op = KIR_CONSTANT, .lanes = copy, .is_poison = is_poison,
+  kir_value_t wanted = {.type = type,
+                        .op = KIR_CONSTANT,
+                        .lanes = copy,
+                        .is_poison = is_poison,
                         .poison_lanes = poison_lanes};
   unsigned bucket = bucket_of(type, copy, is_poison);
   for (kir_value_t *value = module->constants[bucket]; value && !module->status;

@@ -1,5 +1,6 @@
 #include "jit/llvm/kir_to_llvm.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* A function as LLVM has it: its address and, of one that is defined, its blocks. */
@@ -27,7 +28,7 @@ static void *allocate(lowering_t *l, size_t count, size_t size_bytes) {
   return kir_alloc(l->from, (count + 1) * size_bytes);
 }
 
-/* --- types ---------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static LLVMTypeRef type_of(lowering_t *l, const kir_type_t *type);
 
@@ -59,7 +60,7 @@ static LLVMTypeRef type_of(lowering_t *l, const kir_type_t *type) {
   return l->types[type->id];
 }
 
-/* --- constants ------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 static double decode_real(uint64_t bits, unsigned width) {
   double wide;
@@ -116,45 +117,46 @@ static LLVMValueRef value_of(lowering_t *l, const kir_value_t *value) {
   return l->constants[value->detail];
 }
 
-/* --- instructions --------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 typedef LLVMValueRef (*binary_fn)(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, const char *);
 typedef LLVMValueRef (*cast_fn)(LLVMBuilderRef, LLVMValueRef, LLVMTypeRef, const char *);
 
-/* LLVM's function for an op; NULL: it is none of these. */
-static binary_fn binary_of(kir_op_t op) {
-  switch (op) {
-#define LLVM_BINARY(op, function) \
-  case KIR_##op: return llvm_api.function;
+/* Where llvm_api has LLVM's function for an op; 0: it is none of these. */
+static const size_t binary_functions[KIR_OP_COUNT] = {
+#define LLVM_BINARY(op, function) [KIR_##op] = offsetof(llvm_api_t, function),
 #include "jit/llvm/llvm_ops.def"
-    default: return NULL;
-  }
-}
-
-static cast_fn cast_of(kir_op_t op) {
-  switch (op) {
-#define LLVM_CAST(op, function) \
-  case KIR_##op: return llvm_api.function;
+};
+static const size_t cast_functions[KIR_OP_COUNT] = {
+#define LLVM_CAST(op, function) [KIR_##op] = offsetof(llvm_api_t, function),
 #include "jit/llvm/llvm_ops.def"
-    default: return NULL;
-  }
-}
+};
 
-static LLVMIntPredicate icmp_of(int predicate) {
-  switch (predicate) {
-#define KIR_ICMP(id, name) \
-  case KIR_ICMP_##id: return LLVMInt##id;
+static const void *function_at(size_t offset) { return (const char *)&llvm_api + offset; }
+
+static const LLVMIntPredicate int_predicates[] = {
+#define KIR_ICMP(id, name) [KIR_ICMP_##id] = LLVMInt##id,
 #include "jit/kir/kir_ops.def"
-    default: return LLVMIntEQ;
-  }
-}
+};
 
 /* Named by the outcomes for which they are true, as LLVM's are. */
 static LLVMRealPredicate fcmp_of(int predicate) {
-  static const LLVMRealPredicate predicates[] = {
-      LLVMRealPredicateFalse, LLVMRealOEQ, LLVMRealOGT, LLVMRealOGE, LLVMRealOLT, LLVMRealOLE,
-      LLVMRealONE,            LLVMRealORD, LLVMRealUNO, LLVMRealUEQ, LLVMRealUGT, LLVMRealUGE,
-      LLVMRealULT,            LLVMRealULE, LLVMRealUNE, LLVMRealPredicateTrue};
+  static const LLVMRealPredicate predicates[] = {LLVMRealPredicateFalse,
+                                                 LLVMRealOEQ,
+                                                 LLVMRealOGT,
+                                                 LLVMRealOGE,
+                                                 LLVMRealOLT,
+                                                 LLVMRealOLE,
+                                                 LLVMRealONE,
+                                                 LLVMRealORD,
+                                                 LLVMRealUNO,
+                                                 LLVMRealUEQ,
+                                                 LLVMRealUGT,
+                                                 LLVMRealUGE,
+                                                 LLVMRealULT,
+                                                 LLVMRealULE,
+                                                 LLVMRealUNE,
+                                                 LLVMRealPredicateTrue};
   return predicates[predicate];
 }
 
@@ -197,7 +199,8 @@ static LLVMValueRef lower_other(lowering_t *l, const kir_value_t *instr, LLVMVal
   LLVMBuilderRef b = l->builder;
   switch (instr->op) {
     case KIR_FNEG: return llvm_api.BuildFNeg(b, args[0], "");
-    case KIR_ICMP: return llvm_api.BuildICmp(b, icmp_of(instr->detail), args[0], args[1], "");
+    case KIR_ICMP:
+      return llvm_api.BuildICmp(b, int_predicates[instr->detail], args[0], args[1], "");
     case KIR_FCMP: return llvm_api.BuildFCmp(b, fcmp_of(instr->detail), args[0], args[1], "");
     case KIR_SELECT: return llvm_api.BuildSelect(b, args[0], args[1], args[2], "");
     case KIR_INSERT: return llvm_api.BuildInsertElement(b, args[0], args[1], args[2], "");
@@ -205,7 +208,8 @@ static LLVMValueRef lower_other(lowering_t *l, const kir_value_t *instr, LLVMVal
     case KIR_PHI: return llvm_api.BuildPhi(b, type_of(l, instr->type), "");
     case KIR_BR:
     case KIR_CONDBR: return lower_branch(l, instr, args);
-    case KIR_RET: return instr->arg_count ? llvm_api.BuildRet(b, args[0]) : llvm_api.BuildRetVoid(b);
+    case KIR_RET:
+      return instr->arg_count ? llvm_api.BuildRet(b, args[0]) : llvm_api.BuildRetVoid(b);
     default: return lower_memory(l, instr, args);
   }
 }
@@ -214,15 +218,15 @@ static LLVMValueRef lower_other(lowering_t *l, const kir_value_t *instr, LLVMVal
 
 static LLVMValueRef lower_op(lowering_t *l, const kir_value_t *instr) {
   LLVMValueRef args[ARGUMENTS_MAX];
-  binary_fn binary = binary_of(instr->op);
-  cast_fn cast = cast_of(instr->op);
+  size_t binary = binary_functions[instr->op], cast = cast_functions[instr->op];
   hr_assert(instr->op == KIR_PHI || instr->arg_count <= ARGUMENTS_MAX);
   for (int k = 0; k < instr->arg_count && instr->op != KIR_PHI; k++)
     args[k] = value_of(l, instr->args[k]);
   if (instr->has_nsw) return llvm_api.BuildNSWAdd(l->builder, args[0], args[1], "");
-  if (binary) return binary(l->builder, args[0], args[1], "");
-  if (cast) return cast(l->builder, args[0], type_of(l, instr->type), "");
-  return lower_other(l, instr, args);
+  if (binary) return (*(const binary_fn *)function_at(binary))(l->builder, args[0], args[1], "");
+  if (!cast) return lower_other(l, instr, args);
+  LLVMTypeRef type = type_of(l, instr->type);
+  return (*(const cast_fn *)function_at(cast))(l->builder, args[0], type, "");
 }
 
 /* !{i32 1}, which every nontemporal store shares. */
@@ -246,7 +250,7 @@ static void lower_instr(lowering_t *l, const kir_value_t *instr) {
   if (instr->align) llvm_api.SetAlignment(value, instr->align);
 }
 
-/* --- functions ------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* An instruction, and the one before which it was inserted; NULL: the block's end. */
 typedef struct insertion {
@@ -254,7 +258,8 @@ typedef struct insertion {
 } insertion_t;
 
 /* An instruction was inserted before the nearest of those after it that were there already. */
-static void find_insertions(const kir_block_t *block, insertion_t *by_id, const kir_value_t **stack) {
+static void find_insertions(const kir_block_t *block, insertion_t *by_id,
+                            const kir_value_t **stack) {
   size_t count = 0;
   for (const kir_value_t *instr = block->last; instr; instr = instr->prev) {
     while (count && stack[count - 1]->id > instr->id) count--;
@@ -289,7 +294,8 @@ static void number_blocks(lowering_t *l, const kir_function_t *function, LLVMVal
     l->blocks[block->index] = llvm_api.AppendBasicBlockInContext(l->context, value, block->name);
 }
 
-/* In the order in which the instructions were built, so that LLVM's lists of uses are as if it had been asked at once. */
+/* In the order in which the instructions were built, so that LLVM's lists of uses are as if it had
+ * been asked at once. */
 static void lower_body(lowering_t *l, const kir_function_t *function) {
   LLVMValueRef value = l->functions[function->index].value;
   insertion_t *by_id = allocate(l, function->value_count, sizeof *by_id);
@@ -315,17 +321,13 @@ static void add_attribute(lowering_t *l, LLVMValueRef function, const char *name
   llvm_api.AddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
-static const char *intrinsic_name(kir_op_t op) {
-  switch (op) {
-#define LLVM_INTRINSIC(op, name) \
-  case KIR_##op: return name;
+static const char *const intrinsic_names[KIR_OP_COUNT] = {
+#define LLVM_INTRINSIC(op, name) [KIR_##op] = name,
 #include "jit/llvm/llvm_ops.def"
-    default: return "";
-  }
-}
+};
 
 static void declare_intrinsic(lowering_t *l, const kir_function_t *function, callee_t *callee) {
-  const char *name = intrinsic_name(function->intrinsic);
+  const char *name = intrinsic_names[function->intrinsic];
   unsigned id = llvm_api.LookupIntrinsicID(name, strlen(name));
   LLVMTypeRef overloads[KIR_OVERLOADS_MAX];
   size_t count = (size_t)function->overload_count;

@@ -27,7 +27,8 @@ static const struct {
 
 /* What LLVMInitializeNativeTarget and LLVMInitializeNativeAsmPrinter call. */
 static const char *const starters[] = {TEXT_OF(LLVM_NATIVE_TARGETINFO), TEXT_OF(LLVM_NATIVE_TARGET),
-                                       TEXT_OF(LLVM_NATIVE_TARGETMC), TEXT_OF(LLVM_NATIVE_ASMPRINTER)};
+                                       TEXT_OF(LLVM_NATIVE_TARGETMC),
+                                       TEXT_OF(LLVM_NATIVE_ASMPRINTER)};
 
 static hr_status_t find_function(void *library, const char *name, void **out_address) {
   *out_address = dlsym(library, name);
@@ -47,10 +48,12 @@ static hr_status_t start_target(void *library) {
 static hr_status_t open_shared_library(const char *file) {
   void *library = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
   if (!library)
-    return hr_error(HR_UNAVAILABLE, "no code can be generated: LLVM cannot be opened (%s); install libllvm%d", dlerror(),
-                    LLVM_VERSION_MAJOR);
+    return hr_error(HR_UNAVAILABLE,
+                    "no code can be generated: LLVM cannot be opened (%s); install libllvm%d",
+                    dlerror(), LLVM_VERSION_MAJOR);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    HR_TRY(find_function(library, functions[i].name, (void **)((char *)&llvm_api + functions[i].offset)));
+    HR_TRY(find_function(library, functions[i].name,
+                         (void **)((char *)&llvm_api + functions[i].offset)));
   return start_target(library);
 }
 
@@ -60,7 +63,8 @@ static bool open_module(void) {
   hr_status_t st = hr_dl_module(LLVM_MODULE_FILE, RTLD_LAZY | RTLD_LOCAL, &library);
   hr_status_release(st);
   const llvm_module_t *module = st ? NULL : dlsym(library, LLVM_MODULE_ENTRY);
-  if (!module || strcmp(module->version, LLVM_MODULE_VERSION) != 0 || module->api_bytes != sizeof llvm_api)
+  if (!module || strcmp(module->version, LLVM_MODULE_VERSION) != 0 ||
+      module->api_bytes != sizeof llvm_api)
     return false;
   llvm_api = module->api;
   module->start_target();

@@ -1,4 +1,5 @@
-/* Modules of the kernel IR compiled by LLVM. Where hlorun is built without LLVM (llvm_none.c), nothing can be. */
+/* Modules of the kernel IR compiled by LLVM. Where hlorun is built without LLVM (llvm_none.c),
+ * nothing can be. */
 #ifndef JIT_LLVM_COMPILE_H
 #define JIT_LLVM_COMPILE_H
 
@@ -10,8 +11,8 @@ extern const bool llvm_is_built;
 
 struct LLVMOpaqueTargetMachine;
 
-/* What a worker needs of LLVM: a target machine for good code and one for code that is made quickly, each made by the first
- * module that wants it. Zeroed at first. */
+/* What a worker needs of LLVM: a target machine for good code and one for code that is made
+ * quickly, each made by the first module that wants it. Zeroed at first. */
 typedef struct llvm_worker {
   struct LLVMOpaqueTargetMachine *machines[2];
 } llvm_worker_t;
@@ -21,13 +22,14 @@ typedef struct llvm_compile_options {
   /* Two thirds of the time, for code that is as good where little is computed from what is loaded
    * (jit_kernel_is_simple). */
   bool quick;
-  void (*dump)(void *context, const char *text); /* of LLVM's module, before it is compiled; NULL: not wanted */
+  void (*dump)(void *context,
+               const char *text); /* of LLVM's module, before it is compiled; NULL: not wanted */
   void *dump_context;
 } llvm_compile_options_t;
 
-/* Opens LLVM and makes this machine's code generator known to it; later calls return at once. It stays open.
- * Errors: UNAVAILABLE naming the package to install, or the function that the library lacks.
- * Thread: any. */
+/* Opens LLVM and makes this machine's code generator known to it; later calls return at once. It
+ * stays open. Errors: UNAVAILABLE naming the package to install, or the function that the library
+ * lacks. Thread: any. */
 hr_status_t llvm_load(void);
 
 /* The module as an ELF relocatable object. LLVM must be loaded.

@@ -1,4 +1,5 @@
-/* What the module jit_llvm exports. It is built where LLVM's archives are installed, by the same make as hlorun. */
+/* What the module jit_llvm exports. It is built where LLVM's archives are installed, by the same
+ * make as hlorun. */
 #ifndef JIT_LLVM_MODULE_H
 #define JIT_LLVM_MODULE_H
 

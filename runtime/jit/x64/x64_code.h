@@ -1,7 +1,6 @@
-/* A function of the kernel IR on its way to machine code: what the phases share. It goes through them one after the
- * other:
- *   x64_prepare             block order, common subexpressions, dead code, what becomes a part of its users
- *     x64_legalize          vectors of sizes that registers have
+/* A function of the kernel IR on its way to machine code: what the phases share. It goes through
+ * them one after the other: x64_prepare             block order, common subexpressions, dead code,
+ * what becomes a part of its users x64_legalize          vectors of sizes that registers have
  *   x64_find_liveness       from where to where each value is needed
  *   x64_allocate_registers  a register or a stack slot for each value
  *   x64_select              instructions */
@@ -15,17 +14,19 @@
 /* Classes of registers. */
 typedef enum x64_class { X64_GPR, X64_VECTOR, X64_MASK, X64_CLASS_COUNT } x64_class_t;
 
-/* Where a value is, from its definition to its last use. Instruction i reads at position 2i and writes at 2i + 1. */
+/* Where a value is, from its definition to its last use. Instruction i reads at position 2i and
+ * writes at 2i + 1. */
 typedef struct live_interval {
   kir_value_t *value;
   x64_class_t kind;
-  int from, to;     /* positions */
-  int reg;          /* X86_NONE: spilled */
-  int hint;         /* number of an interval whose register suits; X86_NONE */
-  int64_t slot;     /* below the frame's top, in bytes; 0: none */
-  double weight;    /* uses and definitions, each by how often it runs */
-  uint32_t refused; /* registers that calls clobber meanwhile */
-  bool is_saved;    /* spilled around calls of external functions, which are called where it is slow anyway */
+  int from, to;       /* positions */
+  int reg;            /* X86_NONE: spilled */
+  int hint;           /* number of an interval whose register suits; X86_NONE */
+  int64_t slot;       /* below the frame's top, in bytes; 0: none */
+  double weight;      /* uses and definitions, each by how often it runs */
+  uint32_t forbidden; /* registers that calls clobber meanwhile */
+  bool is_saved; /* spilled around calls of external functions, which are called where it is slow
+                    anyway */
 } live_interval_t;
 
 /* A vector constant, in a register for the whole function if one is left. */
@@ -39,7 +40,7 @@ typedef struct pinned_const {
 typedef struct x64_node {
   int interval; /* its number; X86_NONE: it has no result of its own */
   int position;
-  bool is_folded; /* its code is a part of its users' */
+  bool is_folded;       /* its code is a part of its users' */
   int64_t frame_offset; /* ALLOCA: below the frame's top, in bytes */
 } x64_node_t;
 
@@ -50,7 +51,7 @@ typedef struct block_range {
 
 /* A function as those that call it know it. */
 typedef struct x64_function {
-  int symbol;         /* in the object */
+  int symbol;          /* in the object */
   size_t offset, size; /* of its code, in bytes */
   bool is_compiled;
   uint32_t clobbered[X64_CLASS_COUNT]; /* registers, as bits, once it is compiled */
@@ -66,17 +67,19 @@ typedef struct x64_code {
   x64_node_t *nodes;     /* by id */
   block_range_t *ranges; /* by a block's index */
   int *labels;           /* by a block's index */
-  live_interval_t *intervals; /* then as many as a call has arguments, for moves to where those go */
+  live_interval_t
+      *intervals; /* then as many as a call has arguments, for moves to where those go */
   int interval_count;
   pinned_const_t *pinned;
   int pinned_count;
   int64_t frame_bytes;
-  bool calls;         /* others */
-  bool preserves_all; /* vectors and masks that it does not use itself, around calls of external functions */
+  bool calls;           /* others */
+  bool preserves_all;   /* vectors and masks that it does not use itself, around calls of external
+                           functions */
   int64_t preserved_at; /* where those are: the frame's bytes up to them */
   uint32_t clobbered[X64_CLASS_COUNT]; /* registers, by what it calls */
   uint32_t used[X64_CLASS_COUNT];      /* registers */
-  const char *unsupported; /* what has no code here; NULL: nothing */
+  const char *unsupported;             /* what has no code here; NULL: nothing */
 } x64_code_t;
 
 /* Of a constant or a function: an entry that nothing is known of. */
@@ -88,17 +91,19 @@ static inline live_interval_t *x64_interval(const x64_code_t *code, const kir_va
   return &code->intervals[x64_node(code, value)->interval];
 }
 
-/* Of a function that is not of the module or not compiled yet, which may clobber all registers but a few general
- * ones? */
+/* Of a function that is not of the module or not compiled yet, which may clobber all registers but
+ * a few general ones? */
 bool x64_calls_external(const x64_code_t *code, const kir_value_t *call);
 
-/* Does the function give a value to code of the module, which goes on with its registers? It calls external functions
- * where it is slow anyway, and preserves all vectors and masks for its caller then. */
+/* Does the function give a value to code of the module, which goes on with its registers? It calls
+ * external functions where it is slow anyway, and preserves all vectors and masks for its caller
+ * then. */
 static inline bool x64_preserves_vectors(const kir_function_t *function) {
   return function->type->element->kind != KIR_TYPE_VOID;
 }
 
-/* Registers that x64_select computes in, between reading and writing: these two; ax, cx and dx, too. */
+/* Registers that x64_select computes in, between reading and writing: these two; ax, cx and dx,
+ * too. */
 #define X64_SCRATCH_VECTOR 29 /* and the two after it */
 #define X64_SCRATCH_MASK 7
 
@@ -117,8 +122,8 @@ bool x64_permutes_bytes(void);
 
 x64_class_t x64_class_of(const kir_type_t *type);
 
-/* Calls `each` for the values that an instruction reads: in place of those that are a part of it, what they read.
- * Constants are left out; so are arguments of phis. */
+/* Calls `each` for the values that an instruction reads: in place of those that are a part of it,
+ * what they read. Constants are left out; so are arguments of phis. */
 typedef void (*x64_operand_fn)(x64_code_t *code, kir_value_t *read, void *context);
 void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each, void *context);
 

@@ -32,7 +32,7 @@ bool x64_counts_bits(void) {
 #endif
 }
 
-/* --- the object: code, names of functions, names of sections ----------------------------------------------------- */
+/* --- the object: code, names of functions, names of sections ---------------------------------- */
 
 typedef HR_VEC(unsigned char) bytes_t;
 
@@ -61,7 +61,8 @@ static hr_status_t put_code(object_t *object, x64_function_t *function, const x8
   HR_TRY(put(&object->code, filler, -object->code.count & 63));
   function->offset = object->code.count, function->size = x->code.count;
   for (size_t i = 0; i < x->calls.count; i++) {
-    Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at, .r_addend = -4,
+    Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at,
+                       .r_addend = -4,
                        .r_info = ELF64_R_INFO((uint64_t)x->calls.data[i].label, R_X86_64_PLT32)};
     HR_TRY(put(&object->calls, &call, sizeof call));
   }
@@ -73,27 +74,45 @@ static hr_status_t put_symbol(object_t *object, const kir_function_t *function,
                               const x64_function_t *compiled) {
   Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count,
                       .st_info = ELF64_ST_INFO(STB_GLOBAL, function->first ? STT_FUNC : STT_NOTYPE),
-                      .st_shndx = function->first ? SECTION_CODE : SHN_UNDEF, .st_value = compiled->offset,
+                      .st_shndx = function->first ? SECTION_CODE : SHN_UNDEF,
+                      .st_value = compiled->offset,
                       .st_size = compiled->size};
   HR_TRY(put(&object->names, function->name, strlen(function->name) + 1));
   return put(&object->symbols, &symbol, sizeof symbol);
 }
 
 static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
-  Elf64_Ehdr header = {.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof header,
-                       .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTION_COUNT,
-                       .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
-  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr), calls = code + object->code.count;
+  Elf64_Ehdr header = {
+      .e_type = ET_REL,
+      .e_machine = EM_X86_64,
+      .e_version = EV_CURRENT,
+      .e_ehsize = sizeof header,
+      .e_shentsize = sizeof(Elf64_Shdr),
+      .e_shnum = SECTION_COUNT,
+      .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
+  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr),
+         calls = code + object->code.count;
   size_t symbols = calls + object->calls.count;
   size_t names = symbols + object->symbols.count, size = names + object->names.count;
   Elf64_Shdr sections[SECTION_COUNT] = {
-      [SECTION_CODE] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_offset = code,
-                        .sh_size = object->code.count, .sh_addralign = 64},
-      [SECTION_CALLS] = {.sh_type = SHT_RELA, .sh_offset = calls, .sh_size = object->calls.count,
-                         .sh_link = SECTION_SYMBOLS, .sh_info = SECTION_CODE, .sh_entsize = sizeof(Elf64_Rela)},
-      [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB, .sh_offset = symbols, .sh_size = object->symbols.count,
-                           .sh_link = SECTION_NAMES, .sh_entsize = sizeof(Elf64_Sym)},
-      [SECTION_NAMES] = {.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = object->names.count}};
+      [SECTION_CODE] = {.sh_type = SHT_PROGBITS,
+                        .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                        .sh_offset = code,
+                        .sh_size = object->code.count,
+                        .sh_addralign = 64},
+      [SECTION_CALLS] = {.sh_type = SHT_RELA,
+                         .sh_offset = calls,
+                         .sh_size = object->calls.count,
+                         .sh_link = SECTION_SYMBOLS,
+                         .sh_info = SECTION_CODE,
+                         .sh_entsize = sizeof(Elf64_Rela)},
+      [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB,
+                           .sh_offset = symbols,
+                           .sh_size = object->symbols.count,
+                           .sh_link = SECTION_NAMES,
+                           .sh_entsize = sizeof(Elf64_Sym)},
+      [SECTION_NAMES] = {
+          .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = object->names.count}};
   header.e_shoff = sizeof header;
   HR_TRY(hr_buffer_create(size, out_object));
   unsigned char *to = hr_buffer_data(*out_object);
@@ -106,7 +125,7 @@ static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object
   return NULL;
 }
 
-/* --- functions --------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static hr_status_t compile_function(compilation_t *c, kir_function_t *function);
 
@@ -173,7 +192,8 @@ hr_status_t x64_compile(kir_module_t *module, hr_buffer_t **out_object) {
   compilation_t c = {.module = module};
   *out_object = NULL;
   hr_status_t st = compile_module(&c, out_object);
-  if (module->unsupported) hr_log(HR_LOG_JIT, HR_LOG_DEBUG, "left to LLVM: %s", module->unsupported);
+  if (module->unsupported)
+    hr_log(HR_LOG_JIT, HR_LOG_DEBUG, "left to LLVM: %s", module->unsupported);
   HR_VEC_FREE(&c.object.code);
   HR_VEC_FREE(&c.object.calls);
   HR_VEC_FREE(&c.object.symbols);

@@ -11,10 +11,10 @@ void x86_deinit(x86_t *x) {
 }
 
 /* Pushes to a vector of x; what fails is kept for x86_finish. */
-#define PUSH(x, vector, ...)                                                                       \
-  do {                                                                                             \
-    if (!(x)->status) (x)->status = HR_VEC_RESERVE(&(x)->vector, (x)->vector.count + 1);           \
-    if (!(x)->status) (x)->vector.data[(x)->vector.count++] = (__VA_ARGS__);                       \
+#define PUSH(x, vector, ...)                                                             \
+  do {                                                                                   \
+    if (!(x)->status) (x)->status = HR_VEC_RESERVE(&(x)->vector, (x)->vector.count + 1); \
+    if (!(x)->status) (x)->vector.data[(x)->vector.count++] = (__VA_ARGS__);             \
   } while (0)
 
 void x86_byte(x86_t *x, unsigned byte) { PUSH(x, code, (unsigned char)byte); }
@@ -40,7 +40,8 @@ void x86_align(x86_t *x, size_t bytes) {
   while (left--) x86_byte(x, 0x90);
 }
 
-/* The 4 bytes that come next, before `behind` more of the instruction, become the distance to a label or constant. */
+/* The 4 bytes that come next, before `behind` more of the instruction, become the distance to a
+ * label or constant. */
 static void distance(x86_t *x, int label, int64_t disp, int behind) {
   PUSH(x, fixes, (x86_fix_t){x->code.count, label, disp});
   number(x, (uint64_t)behind, 4);
@@ -72,9 +73,11 @@ hr_status_t x86_finish(x86_t *x) {
   return st;
 }
 
-/* --- operands ---------------------------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 
-static void modrm(x86_t *x, int mod, int reg, int rm) { x86_byte(x, (unsigned)(mod << 6 | (reg & 7) << 3 | (rm & 7))); }
+static void modrm(x86_t *x, int mod, int reg, int rm) {
+  x86_byte(x, (unsigned)(mod << 6 | (reg & 7) << 3 | (rm & 7)));
+}
 
 static int scale_bits(int scale) { return scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0; }
 
@@ -119,7 +122,7 @@ static void with_memory(x86_t *x, bool wide, int op, int reg, x86_mem_t m, bool 
   memory(x, reg, m, 1);
 }
 
-/* --- general registers ------------------------------------------------------------------------------------------- */
+/* --- general registers ------------------------------------------------------------------------ */
 
 void x86_mov(x86_t *x, int to, int from) {
   if (to != from) with_register(x, true, 0x8b, to, from);
@@ -152,7 +155,9 @@ void x86_store(x86_t *x, x86_mem_t to, int from, unsigned bits) {
 
 void x86_lea(x86_t *x, int to, x86_mem_t from) { with_memory(x, true, 0x8d, to, from, false); }
 
-void x86_prefetch(x86_t *x, x86_mem_t from, int level) { with_memory(x, false, 0x0f18, level, from, false); }
+void x86_prefetch(x86_t *x, x86_mem_t from, int level) {
+  with_memory(x, false, 0x0f18, level, from, false);
+}
 
 void x86_alu(x86_t *x, enum x86_alu op, bool is_wide, int to, int from) {
   with_register(x, is_wide, (int)op * 8 + 3, to, from);
@@ -164,7 +169,9 @@ void x86_alu_constant(x86_t *x, enum x86_alu op, bool is_wide, int to, int32_t v
   number(x, (uint64_t)(int64_t)value, is_short ? 1 : 4);
 }
 
-void x86_multiply(x86_t *x, bool is_wide, int to, int from) { with_register(x, is_wide, 0x0faf, to, from); }
+void x86_multiply(x86_t *x, bool is_wide, int to, int from) {
+  with_register(x, is_wide, 0x0faf, to, from);
+}
 
 void x86_multiply_constant(x86_t *x, bool is_wide, int to, int from, int32_t value) {
   with_register(x, is_wide, 0x69, to, from);
@@ -175,14 +182,18 @@ void x86_divide(x86_t *x, bool is_wide, bool is_signed, int by) {
   with_register(x, is_wide, 0xf7, is_signed ? 7 : 6, by);
 }
 
-void x86_multiply_high(x86_t *x, bool is_signed, int by) { with_register(x, true, 0xf7, is_signed ? 5 : 4, by); }
+void x86_multiply_high(x86_t *x, bool is_signed, int by) {
+  with_register(x, true, 0xf7, is_signed ? 5 : 4, by);
+}
 
 void x86_sign_to_dx(x86_t *x, bool is_wide) {
   if (is_wide) x86_byte(x, 0x48);
   x86_byte(x, 0x99);
 }
 
-void x86_shift(x86_t *x, enum x86_shift op, bool is_wide, int to) { with_register(x, is_wide, 0xd3, (int)op, to); }
+void x86_shift(x86_t *x, enum x86_shift op, bool is_wide, int to) {
+  with_register(x, is_wide, 0xd3, (int)op, to);
+}
 
 void x86_shift_constant(x86_t *x, enum x86_shift op, bool is_wide, int to, int by) {
   with_register(x, is_wide, 0xc1, (int)op, to);
@@ -207,7 +218,9 @@ static void count(x86_t *x, int op, bool is_wide, int to, int from) {
 }
 
 void x86_ones(x86_t *x, bool is_wide, int to, int from) { count(x, 0x0fb8, is_wide, to, from); }
-void x86_leading_zeros(x86_t *x, bool is_wide, int to, int from) { count(x, 0x0fbd, is_wide, to, from); }
+void x86_leading_zeros(x86_t *x, bool is_wide, int to, int from) {
+  count(x, 0x0fbd, is_wide, to, from);
+}
 
 void x86_set(x86_t *x, int condition, int to) {
   rex(x, false, X86_NONE, X86_NONE, to, true);
@@ -216,7 +229,9 @@ void x86_set(x86_t *x, int condition, int to) {
   x86_extend(x, false, to, to, 8);
 }
 
-void x86_cmov(x86_t *x, int condition, int to, int from) { with_register(x, true, 0x0f40 + condition, to, from); }
+void x86_cmov(x86_t *x, int condition, int to, int from) {
+  with_register(x, true, 0x0f40 + condition, to, from);
+}
 void x86_test(x86_t *x, int a, int b) { with_register(x, false, 0x85, a, b); }
 
 void x86_jump(x86_t *x, int label) {
@@ -251,18 +266,21 @@ void x86_return(x86_t *x) { x86_byte(x, 0xc3); }
 
 void x86_clear_uppers(x86_t *x) { x86_byte(x, 0xc5), x86_byte(x, 0xf8), x86_byte(x, 0x77); }
 
-/* --- vectors ----------------------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
 static int bit(int reg, int b) { return reg != X86_NONE && reg >> b & 1; }
 
 /* x_bit, b_bit: the high bits of the last operand, as they are (the prefix has them turned). */
-static void evex(x86_t *x, const x86_vector_t *how, int x_bit, int b_bit, int v_high, bool broadcast) {
+static void evex(x86_t *x, const x86_vector_t *how, int x_bit, int b_bit, int v_high,
+                 bool broadcast) {
   int map = how->opcode >> 12 & 15, prefix = how->opcode >> 16 & 3, wide = how->opcode >> 8 & 1;
   int from = how->from == X86_NONE ? 0 : how->from;
   x86_byte(x, 0x62);
-  x86_byte(x, (unsigned)(!bit(how->to, 3) << 7 | !x_bit << 6 | !b_bit << 5 | !bit(how->to, 4) << 4 | map));
+  x86_byte(x, (unsigned)(!bit(how->to, 3) << 7 | !x_bit << 6 | !b_bit << 5 | !bit(how->to, 4) << 4 |
+                         map));
   x86_byte(x, (unsigned)(wide << 7 | (~from & 15) << 3 | 1 << 2 | prefix));
-  x86_byte(x, (unsigned)(how->zeroes << 7 | how->width << 5 | broadcast << 4 | !v_high << 3 | how->mask));
+  x86_byte(x, (unsigned)(how->zeroes << 7 | how->width << 5 | broadcast << 4 | !v_high << 3 |
+                         how->mask));
   x86_byte(x, how->opcode & 255);
 }
 
@@ -282,10 +300,12 @@ void x86_gather(x86_t *x, x86_vector_t how, x86_mem_t from) {
   memory(x, how.to, from, how.unit);
 }
 
-static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to, int from, int last) {
+static void on_masks(x86_t *x, int map, int prefix, bool wide, bool has_two, int op, int to,
+                     int from, int last) {
   x86_byte(x, 0xc4);
   x86_byte(x, (unsigned)(!high(to) << 7 | 1 << 6 | !high(last) << 5 | map));
-  x86_byte(x, (unsigned)(wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 | has_two << 2 | prefix));
+  x86_byte(x, (unsigned)(wide << 7 | (~(from == X86_NONE ? 0 : from) & 15) << 3 | has_two << 2 |
+                         prefix));
   x86_byte(x, (unsigned)op);
   modrm(x, 3, to, last);
 }

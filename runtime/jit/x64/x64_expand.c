@@ -1,5 +1,6 @@
-/* Operations that AVX-512 has no instructions for, built from others while the kernel IR is built: arithmetic of bytes,
- * comparisons and selects of bits, divisions of vectors, conversions of narrow integers and floats. */
+/* Operations that AVX-512 has no instructions for, built from others while the kernel IR is built:
+ * arithmetic of bytes, comparisons and selects of bits, divisions of vectors, conversions of narrow
+ * integers and floats. */
 #include "jit/x64/x64_expand.h"
 
 #include "jit/x64/x64.h"
@@ -10,9 +11,10 @@ static kir_type_t *int_like(const kir_type_t *like, unsigned bits) {
 
 static bool is_i1_vector(const kir_type_t *type) { return kir_is_vector(type) && kir_is_i1(type); }
 
-/* --- bytes ---------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
-/* An operation on a widened i1 and a constant is a select of two constants. NULL: it is something else. */
+/* An operation on a widened i1 and a constant is a select of two constants. NULL: it is something
+ * else. */
 static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
   if (x->op != KIR_ZEXT || !kir_is_i1(x->args[0]->type) || !kir_is_constant(y)) return NULL;
   kir_value_t *one = kir_splat_constant(x->type, 1), *zero = kir_splat_constant(x->type, 0);
@@ -34,7 +36,7 @@ static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type
   return kir_trunc(b, kir_build(b, op, wide, 0, (kir_value_t *[]){x, y}, 2), type);
 }
 
-/* --- bits ----------------------------------------------------------------------------------- */
+/* --- bits ------------------------------------------------------------------------------------- */
 
 /* Masks are compared by logic: of signed bits 1 is the lesser. */
 static kir_value_t *compare_bits(kir_builder_t *b, int predicate, kir_value_t *x, kir_value_t *y) {
@@ -59,9 +61,10 @@ static kir_value_t *select_bits(kir_builder_t *b, kir_value_t *condition, kir_va
   return kir_xor(b, kir_and(b, condition, kir_xor(b, x, y)), y);
 }
 
-/* --- conversions ---------------------------------------------------------------------------- */
+/* --- conversions ------------------------------------------------------------------------------ */
 
-/* The processor converts integers and floats of 32 and 64 bits: narrower ones are widened, without loss. */
+/* The processor converts integers and floats of 32 and 64 bits: narrower ones are widened, without
+ * loss. */
 static kir_value_t *expand_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *x,
                                     kir_type_t *type) {
   kir_type_t *f32 = kir_type_like(type, kir_float_type(type->module));
@@ -82,7 +85,8 @@ static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t
   return kir_trunc(b, kir_build(b, KIR_FPTOSI, int_like(type, 32), 0, &x, 1), type);
 }
 
-/* Bits that are set, or zeros before the first one: counted in 32 and 64 bits, set ones of vectors in any. */
+/* Bits that are set, or zeros before the first one: counted in 32 and 64 bits, set ones of vectors
+ * in any. */
 static kir_value_t *expand_count(kir_builder_t *b, kir_op_t op, kir_value_t *x) {
   kir_type_t *type = x->type;
   bool has_width = type->bits >= 32 || (op == KIR_CTPOP && kir_is_vector(type));
@@ -95,7 +99,7 @@ static kir_value_t *expand_count(kir_builder_t *b, kir_op_t op, kir_value_t *x) 
   return kir_trunc(b, x, type);
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                            kir_value_t *const *args, int count) {
@@ -104,16 +108,14 @@ static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int 
     case KIR_UDIV:
     case KIR_SDIV:
     case KIR_UREM:
-    case KIR_SREM:
-      return kir_is_vector(type) ? kir_divide_vectors(b, op, args[0], args[1]) : NULL;
+    case KIR_SREM: return kir_is_vector(type) ? kir_divide_vectors(b, op, args[0], args[1]) : NULL;
     case KIR_MUL:
     case KIR_SHL:
     case KIR_LSHR:
     case KIR_ASHR: return expand_bytes(b, op, type, args[0], args[1]);
     case KIR_ICMP:
       return is_i1_vector(args[0]->type) ? compare_bits(b, detail, args[0], args[1]) : NULL;
-    case KIR_SELECT:
-      return is_i1_vector(type) ? select_bits(b, args[0], args[1], args[2]) : NULL;
+    case KIR_SELECT: return is_i1_vector(type) ? select_bits(b, args[0], args[1], args[2]) : NULL;
     case KIR_SITOFP:
     case KIR_UITOFP: return expand_to_float(b, op, args[0], type);
     case KIR_FPTOSI:

@@ -1,8 +1,9 @@
-/* Operations on memory and on lanes that AVX-512 has no instructions for, built from others while the kernel IR is
- * built: lanes whose number is not known, shuffles of 128-bit lanes, gathers and scatters of narrow elements. */
+/* Operations on memory and on lanes that AVX-512 has no instructions for, built from others while
+ * the kernel IR is built: lanes whose number is not known, shuffles of 128-bit lanes, gathers and
+ * scatters of narrow elements. */
 #include "jit/x64/x64_expand.h"
 
-/* --- lanes ---------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 /* A lane whose number is not known: the vector is stored, and the lane loaded. */
 static kir_value_t *extract_at(kir_builder_t *b, kir_value_t *vector, kir_value_t *index) {
@@ -47,7 +48,7 @@ static kir_value_t *shuffle_pairs(kir_builder_t *b, kir_value_t *x, kir_value_t 
   return kir_bitcast(b, x, type);
 }
 
-/* --- gathers and scatters ------------------------------------------------------------------- */
+/* --- gathers and scatters --------------------------------------------------------------------- */
 
 static bool is_power_of_two(unsigned lanes) { return (lanes & (lanes - 1)) == 0; }
 
@@ -59,8 +60,8 @@ static bool has_instruction(const kir_type_t *type, const kir_value_t *pointers)
                           index->type->bits >= 32 && kir_width(type) >= 128);
 }
 
-static kir_value_t *element_pointer(kir_builder_t *b, const kir_type_t *element,
-                                    kir_value_t *array, kir_value_t *index) {
+static kir_value_t *element_pointer(kir_builder_t *b, const kir_type_t *element, kir_value_t *array,
+                                    kir_value_t *index) {
   return kir_gep(b, kir_int_type(element->module, element->bits), array, index);
 }
 
@@ -125,7 +126,7 @@ static kir_value_t *expand_scatter(kir_builder_t *b, kir_value_t *const *args) {
   return store;
 }
 
-/* --- memmove -------------------------------------------------------------------------------- */
+/* --- memmove ---------------------------------------------------------------------------------- */
 
 /* A call of the C library's. */
 static kir_value_t *expand_memmove(kir_builder_t *b, kir_value_t *const *args) {

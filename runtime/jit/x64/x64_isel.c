@@ -4,59 +4,62 @@
 
 #define FRAME_ALIGNMENT 64
 #define LOOP_ALIGNMENT 32
-#define SAVED_MOST 5
+#define CALLEE_SAVED_COUNT 5
 
-/* What a caller finds as it left it. */
-static const int saved[SAVED_MOST] = {X86_BX, 12, 13, 14, 15};
+/* Registers that a function preserves for its caller. */
+static const int callee_saved[CALLEE_SAVED_COUNT] = {X86_BX, 12, 13, 14, 15};
 
-/* --- the frame --------------------------------------------------------------------------------------------------- */
+/* --- the frame -------------------------------------------------------------------------------- */
 
-static void place_rooms(x64_code_t *code) {
+static void assign_frame_offsets(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
     for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next) {
       if (instr->op != KIR_ALLOCA) continue;
-      code->frame_bytes += (int64_t)(kir_type_bytes(instr->memory_type) + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
+      code->frame_bytes += (int64_t)(kir_type_bytes(instr->memory_type) + FRAME_ALIGNMENT - 1) /
+                           FRAME_ALIGNMENT * FRAME_ALIGNMENT;
       x64_node(code, instr)->frame_offset = code->frame_bytes;
     }
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-/* Where the next argument is: general registers and vectors have an order each. */
+/* Registers that arguments have been given: general ones and vectors are counted apart. */
 typedef struct arguments {
   int general, vectors;
 } arguments_t;
 
-static int next_argument(x64_code_t *code, arguments_t *so_far, const kir_type_t *type) {
+static int next_argument(x64_code_t *code, arguments_t *assigned, const kir_type_t *type) {
   static const int general[] = {X86_DI, X86_SI, X86_DX, X86_CX, X86_R8, 9};
   x64_class_t kind = x64_class_of(type);
   if (kind == X64_VECTOR) x64_vector_length(code, type);
-  if (kind == X64_MASK || so_far->general == 6 || so_far->vectors == X64_ARGUMENTS_MAX) x64_unsupported(code, "such arguments");
+  if (kind == X64_MASK || assigned->general == 6 || assigned->vectors == X64_ARGUMENTS_MAX)
+    x64_unsupported(code, "such arguments");
   if (code->unsupported) return 0;
-  return kind == X64_GPR ? general[so_far->general++] : so_far->vectors++;
+  return kind == X64_GPR ? general[assigned->general++] : assigned->vectors++;
 }
 
-static void take_parameters(x64_code_t *code) {
+static void move_parameters(x64_code_t *code) {
   parallel_move_t moves[X64_ARGUMENTS_MAX];
-  arguments_t so_far = {0};
+  arguments_t assigned = {0};
   int count = code->function->param_count;
   if (count > X64_ARGUMENTS_MAX) x64_unsupported(code, "many parameters");
   for (int k = 0; k < count && !code->unsupported; k++)
-    moves[k] = (parallel_move_t){k, NULL, next_argument(code, &so_far, code->function->params[k].type)};
+    moves[k] =
+        (parallel_move_t){k, NULL, next_argument(code, &assigned, code->function->params[k].type)};
   if (!code->unsupported) x64_move_parallel(code, moves, count);
 }
 
-/* What is called through a pointer has its address in a register that no argument is in. */
+/* A pointer that is called is in a register that no argument is in. */
 static void select_call(x64_code_t *code, kir_value_t *instr) {
   parallel_move_t moves[X64_ARGUMENTS_MAX];
-  arguments_t so_far = {0};
-  kir_value_t *called = instr->args[instr->arg_count - 1];
+  arguments_t assigned = {0};
+  kir_value_t *callee = instr->args[instr->arg_count - 1];
   int count = 0;
   for (int k = 0; k < instr->arg_count && !code->unsupported; k++) {
     if (instr->args[k]->op == KIR_FUNCTION) continue;
-    int reg = instr->args[k] == called && k == instr->arg_count - 1
+    int reg = instr->args[k] == callee && k == instr->arg_count - 1
                   ? X86_R11
-                  : next_argument(code, &so_far, instr->args[k]->type);
+                  : next_argument(code, &assigned, instr->args[k]->type);
     live_interval_t *interval = &code->intervals[code->interval_count + count];
     *interval = (live_interval_t){.kind = x64_class_of(instr->args[k]->type), .reg = reg};
     moves[count] = (parallel_move_t){code->interval_count + count, instr->args[k], 0}, count++;
@@ -64,54 +67,59 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
   x64_save_live(code, instr);
   x64_move_parallel(code, moves, code->unsupported ? 0 : count);
   if (x64_calls_external(code, instr)) x86_clear_uppers(&code->x);
-  if (called->op == KIR_FUNCTION)
-    x86_call(&code->x, code->functions[called->function->index].symbol);
+  if (callee->op == KIR_FUNCTION)
+    x86_call(&code->x, code->functions[callee->function->index].symbol);
   else
     x86_call_register(&code->x, X86_R11);
-  if (kir_has_result(instr)) x64_define(code, instr, x64_class_of(instr->type) == X64_GPR ? X86_AX : 0);
+  if (kir_has_result(instr))
+    x64_define(code, instr, x64_class_of(instr->type) == X64_GPR ? X86_AX : 0);
   x64_restore_live(code, instr);
 }
 
-static void enter(x64_code_t *code) {
+static void write_prologue(x64_code_t *code) {
   x86_push(&code->x, X86_BP);
   x86_mov(&code->x, X86_BP, X86_SP);
-  for (int i = 0; i < SAVED_MOST; i++)
-    if (code->used[X64_GPR] >> saved[i] & 1) x86_push(&code->x, saved[i]);
+  for (int i = 0; i < CALLEE_SAVED_COUNT; i++)
+    if (code->used[X64_GPR] >> callee_saved[i] & 1) x86_push(&code->x, callee_saved[i]);
   if (code->frame_bytes) {
     x86_alu_constant(&code->x, X86_SUB, true, X86_SP, (int32_t)code->frame_bytes);
     x86_alu_constant(&code->x, X86_AND, true, X86_SP, -FRAME_ALIGNMENT);
   }
-  take_parameters(code);
+  move_parameters(code);
   for (int i = 0; i < code->pinned_count; i++)
-    if (code->pinned[i].reg != X86_NONE) x64_load_constant(code, code->pinned[i].value, code->pinned[i].reg);
+    if (code->pinned[i].reg != X86_NONE)
+      x64_load_constant(code, code->pinned[i].value, code->pinned[i].reg);
 }
 
-static void leave(x64_code_t *code, bool clears) {
+static void write_epilogue(x64_code_t *code, bool clears) {
   int count = 0;
-  for (int i = 0; i < SAVED_MOST; i++) count += code->used[X64_GPR] >> saved[i] & 1;
+  for (int i = 0; i < CALLEE_SAVED_COUNT; i++) count += code->used[X64_GPR] >> callee_saved[i] & 1;
   if (code->frame_bytes)
-    x86_lea(&code->x, X86_SP, (x86_mem_t){.base = X86_BP, .index = X86_NONE, .scale = 1, .disp = -8 * count});
-  for (int i = SAVED_MOST; i-- > 0;)
-    if (code->used[X64_GPR] >> saved[i] & 1) x86_pop(&code->x, saved[i]);
+    x86_lea(&code->x, X86_SP,
+            (x86_mem_t){.base = X86_BP, .index = X86_NONE, .scale = 1, .disp = -8 * count});
+  for (int i = CALLEE_SAVED_COUNT; i-- > 0;)
+    if (code->used[X64_GPR] >> callee_saved[i] & 1) x86_pop(&code->x, callee_saved[i]);
   x86_pop(&code->x, X86_BP);
   if (clears) x86_clear_uppers(&code->x);
   x86_return(&code->x);
 }
 
-/* --- from block to block ----------------------------------------------------------------------------------------- */
+/* --- branches --------------------------------------------------------------------------------- */
 
-#define MOVES_MOST 512
+#define MOVES_MAX 512
 
-/* What the phis of the next block take over. */
-static int find_moves(x64_code_t *code, const kir_block_t *from, const kir_block_t *to, parallel_move_t *moves) {
+/* What the phis of a successor take over. */
+static int find_moves(x64_code_t *code, const kir_block_t *from, const kir_block_t *to,
+                      parallel_move_t *moves) {
   int count = 0;
   for (kir_value_t *phi = to->first; phi && phi->op == KIR_PHI; phi = phi->next)
     for (int a = 0; a < phi->arg_count; a++)
       if (phi->blocks[a] == from && !phi->args[a]->is_poison) {
-        if (count == MOVES_MOST) x64_unsupported(code, "so many phis");
-        moves[count++ % MOVES_MOST] = (parallel_move_t){x64_node(code, phi)->interval, phi->args[a], 0};
+        if (count == MOVES_MAX) x64_unsupported(code, "so many phis");
+        moves[count++ % MOVES_MAX] =
+            (parallel_move_t){x64_node(code, phi)->interval, phi->args[a], 0};
       }
-  return count < MOVES_MOST ? count : 0;
+  return count < MOVES_MAX ? count : 0;
 }
 
 static bool is_in_place(const x64_code_t *code, const parallel_move_t *move) {
@@ -121,15 +129,16 @@ static bool is_in_place(const x64_code_t *code, const parallel_move_t *move) {
 }
 
 static bool needs_moves(x64_code_t *code, const kir_block_t *from, const kir_block_t *to) {
-  parallel_move_t moves[MOVES_MOST];
+  parallel_move_t moves[MOVES_MAX];
   int count = find_moves(code, from, to, moves);
   for (int i = 0; i < count; i++)
     if (!is_in_place(code, &moves[i])) return true;
   return false;
 }
 
-static void go(x64_code_t *code, const kir_block_t *from, const kir_block_t *to, bool is_next) {
-  parallel_move_t moves[MOVES_MOST];
+static void jump_to(x64_code_t *code, const kir_block_t *from, const kir_block_t *to,
+                    bool is_next) {
+  parallel_move_t moves[MOVES_MAX];
   x64_move_parallel(code, moves, find_moves(code, from, to, moves));
   if (!is_next) x86_jump(&code->x, code->labels[to->index]);
 }
@@ -140,12 +149,12 @@ static void select_branch(x64_code_t *code, kir_value_t *branch) {
   if (needs_moves(code, here, yes)) {
     int otherwise = x86_label(&code->x);
     x86_jump_if(&code->x, condition ^ 1, otherwise);
-    go(code, here, yes, false);
+    jump_to(code, here, yes, false);
     x86_here(&code->x, otherwise);
   } else {
     x86_jump_if(&code->x, condition, code->labels[yes->index]);
   }
-  go(code, here, no, no->index == next);
+  jump_to(code, here, no, no->index == next);
 }
 
 static void select_return(x64_code_t *code, kir_value_t *instr) {
@@ -155,18 +164,22 @@ static void select_return(x64_code_t *code, kir_value_t *instr) {
     x64_move_vector(code, 0, x64_vector(code, instr->args[0], X64_SCRATCH_VECTOR));
   else if (instr->arg_count)
     x86_mov(&code->x, X86_AX, x64_gpr(code, instr->args[0], X86_AX));
-  leave(code, kind != X64_VECTOR);
+  write_epilogue(code, kind != X64_VECTOR);
 }
 
 static void select_one(x64_code_t *code, kir_value_t *instr) {
   switch (instr->op) {
     case KIR_PHI: return;
     case KIR_RET: select_return(code, instr); return;
-    case KIR_BR: go(code, instr->block, instr->blocks[0], instr->blocks[0]->index == instr->block->index + 1); return;
+    case KIR_BR:
+      jump_to(code, instr->block, instr->blocks[0],
+              instr->blocks[0]->index == instr->block->index + 1);
+      return;
     case KIR_CONDBR: select_branch(code, instr); return;
     case KIR_CALL: select_call(code, instr); return;
     default:
-      if (kir_has_result(instr) && x64_class_of(instr->type) == X64_VECTOR) x64_vector_length(code, instr->type);
+      if (kir_has_result(instr) && x64_class_of(instr->type) == X64_VECTOR)
+        x64_vector_length(code, instr->type);
       if (kir_has_result(instr) && x64_class_of(instr->type) == X64_GPR)
         x64_select_gpr(code, instr);
       else
@@ -175,14 +188,15 @@ static void select_one(x64_code_t *code, kir_value_t *instr) {
 }
 
 hr_status_t x64_select(x64_code_t *code) {
-  place_rooms(code);
+  assign_frame_offsets(code);
   if (code->calls && !code->frame_bytes) code->frame_bytes = FRAME_ALIGNMENT;
   for (int b = 0; b < code->cfg.block_count; b++) code->labels[b] = x86_label(&code->x);
-  enter(code);
+  write_prologue(code);
   for (int b = 0; b < code->cfg.block_count && !code->unsupported; b++) {
     if (b && code->cfg.depth[b] > code->cfg.depth[b - 1]) x86_align(&code->x, LOOP_ALIGNMENT);
     x86_here(&code->x, code->labels[b]);
-    for (kir_value_t *instr = code->cfg.order[b]->first; instr && !code->unsupported; instr = instr->next)
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr && !code->unsupported;
+         instr = instr->next)
       if (!x64_node(code, instr)->is_folded) select_one(code, instr);
   }
   if (code->x.status) {

@@ -5,9 +5,11 @@
 
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
 
-/* --- between integers of vectors --------------------------------------------------------------------------------- */
+/* --- between integers of vectors -------------------------------------------------------------- */
 
-static int log_bytes(const kir_type_t *type) { return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16; }
+static int log_bytes(const kir_type_t *type) {
+  return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16;
+}
 
 /* Opcodes of 8 to 16, 8 to 32, 8 to 64, 16 to 32, 16 to 64, 32 to 64 follow one another. */
 static unsigned step_of(const kir_type_t *narrow, const kir_type_t *wide) {
@@ -31,9 +33,11 @@ static void select_widening(x64_code_t *code, kir_value_t *instr) {
 
 static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *from_type = instr->args[0]->type;
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   unsigned byte = 0x30 + step_of(instr->type, from_type);
-  x64_emit_registers(code, X86_OP(2, 2, 0, byte), x64_vector_length(code, from_type), from, X86_NONE, to);
+  x64_emit_registers(code, X86_OP(2, 2, 0, byte), x64_vector_length(code, from_type), from,
+                     X86_NONE, to);
   x64_define(code, instr, to);
 }
 
@@ -41,8 +45,10 @@ static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
 static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   int size = log_bytes(type), width = x64_vector_length(code, type);
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
-  x64_emit_registers(code, X86_OP(2, 2, size & 1, size < 2 ? 0x28 : 0x38), width, to, X86_NONE, from);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
+  x64_emit_registers(code, X86_OP(2, 2, size & 1, size < 2 ? 0x28 : 0x38), width, to, X86_NONE,
+                     from);
   if (instr->op == KIR_ZEXT) {
     int one = x64_vector(code, kir_splat_constant((kir_type_t *)type, 1), SCRATCH);
     x64_emit_registers(code, X86_OP(1, 1, 0, 0xdb), width, to, to, one);
@@ -54,32 +60,41 @@ static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
 static void select_to_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *value = instr->args[0];
   int size = log_bytes(value->type), to = x64_destination(code, instr, X64_SCRATCH_MASK);
-  int from = x64_vector(code, value, SCRATCH), one = x64_vector(code, kir_splat_constant(value->type, 1), SCRATCH + 1);
-  x64_emit_registers(code, X86_OP(1, 2, size & 1, size < 2 ? 0x26 : 0x27), x64_vector_length(code, value->type), to, from,
-                     one);
+  int from = x64_vector(code, value, SCRATCH),
+      one = x64_vector(code, kir_splat_constant(value->type, 1), SCRATCH + 1);
+  x64_emit_registers(code, X86_OP(1, 2, size & 1, size < 2 ? 0x26 : 0x27),
+                     x64_vector_length(code, value->type), to, from, one);
   x64_define(code, instr, to);
 }
 
-/* --- between integers and floats --------------------------------------------------------------------------------- */
+/* --- between integers and floats -------------------------------------------------------------- */
 
 /* Of vectors: by the bits of the integer and of the float (32, 64), signed or not. */
-static const x86_opcode_t to_float[2][2][2] = {
-    {{X86_OP(3, 1, 0, 0x7a), X86_OP(0, 1, 0, 0x5b)}, {X86_OP(2, 1, 0, 0x7a), X86_OP(2, 1, 0, 0xe6)}},
-    {{X86_OP(3, 1, 1, 0x7a), X86_OP(0, 1, 1, 0x5b)}, {X86_OP(2, 1, 1, 0x7a), X86_OP(2, 1, 1, 0xe6)}}};
-static const x86_opcode_t to_integer[2][2][2] = {
-    {{X86_OP(0, 1, 0, 0x78), X86_OP(2, 1, 0, 0x5b)}, {X86_OP(0, 1, 1, 0x78), X86_OP(1, 1, 1, 0xe6)}},
-    {{X86_OP(1, 1, 0, 0x78), X86_OP(1, 1, 0, 0x7a)}, {X86_OP(1, 1, 1, 0x78), X86_OP(1, 1, 1, 0x7a)}}};
+static const x86_opcode_t to_float[2][2][2] = {{{X86_OP(3, 1, 0, 0x7a), X86_OP(0, 1, 0, 0x5b)},
+                                                {X86_OP(2, 1, 0, 0x7a), X86_OP(2, 1, 0, 0xe6)}},
+                                               {{X86_OP(3, 1, 1, 0x7a), X86_OP(0, 1, 1, 0x5b)},
+                                                {X86_OP(2, 1, 1, 0x7a), X86_OP(2, 1, 1, 0xe6)}}};
+static const x86_opcode_t to_integer[2][2][2] = {{{X86_OP(0, 1, 0, 0x78), X86_OP(2, 1, 0, 0x5b)},
+                                                  {X86_OP(0, 1, 1, 0x78), X86_OP(1, 1, 1, 0xe6)}},
+                                                 {{X86_OP(1, 1, 0, 0x78), X86_OP(1, 1, 0, 0x7a)},
+                                                  {X86_OP(1, 1, 1, 0x78), X86_OP(1, 1, 1, 0x7a)}}};
 
-static void select_conversion(x64_code_t *code, kir_value_t *instr, bool is_signed, bool into_float) {
-  const kir_type_t *from_type = instr->args[0]->type, *integer = into_float ? from_type : instr->type;
+static void select_conversion(x64_code_t *code, kir_value_t *instr, bool is_signed,
+                              bool into_float) {
+  const kir_type_t *from_type = instr->args[0]->type,
+                   *integer = into_float ? from_type : instr->type;
   const kir_type_t *real = into_float ? instr->type : from_type;
   if (integer->bits < 32 || real->bits < 32) {
     x64_unsupported(code, "such a conversion");
     return;
   }
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
-  x86_opcode_t opcode = (into_float ? to_float : to_integer)[integer->bits == 64][real->bits == 64][is_signed];
-  x64_emit_registers(code, opcode, x64_vector_length(code, integer->bits > real->bits ? integer : real), to, X86_NONE, from);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  x86_opcode_t opcode =
+      (into_float ? to_float : to_integer)[integer->bits == 64][real->bits == 64][is_signed];
+  x64_emit_registers(code, opcode,
+                     x64_vector_length(code, integer->bits > real->bits ? integer : real), to,
+                     X86_NONE, from);
   x64_define(code, instr, to);
 }
 
@@ -89,8 +104,10 @@ static void select_scalar_to_float(x64_code_t *code, kir_value_t *instr, bool is
   if (instr->type->bits < 32) x64_unsupported(code, "such a conversion");
   if (bits < 32 && bits > 1) x86_extend(&code->x, is_signed, X86_AX, from, bits), from = X86_AX;
   x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 0, to, to, to);
-  x64_emit_registers(code, X86_OP(2 + (instr->type->bits == 64), 1, bits == 64, is_signed || bits < 32 ? 0x2a : 0x7b),
-                     0, to, to, from);
+  x64_emit_registers(
+      code,
+      X86_OP(2 + (instr->type->bits == 64), 1, bits == 64, is_signed || bits < 32 ? 0x2a : 0x7b), 0,
+      to, to, from);
   x64_define(code, instr, to);
 }
 
@@ -99,16 +116,17 @@ static void select_scalar_to_integer(x64_code_t *code, kir_value_t *instr, bool 
   int to = x64_destination(code, instr, X86_AX), from = x64_vector(code, instr->args[0], SCRATCH);
   bool wide = instr->type->bits == 64;
   if (from_type->bits < 32 || instr->type->bits < 32) x64_unsupported(code, "such a conversion");
-  x64_emit_registers(code, X86_OP(2 + (from_type->bits == 64), 1, wide, is_signed ? 0x2c : 0x78), 0, to, X86_NONE,
-                     from);
+  x64_emit_registers(code, X86_OP(2 + (from_type->bits == 64), 1, wide, is_signed ? 0x2c : 0x78), 0,
+                     to, X86_NONE, from);
   x64_define(code, instr, to);
 }
 
-/* --- between floats ---------------------------------------------------------------------------------------------- */
+/* --- between floats --------------------------------------------------------------------------- */
 
 static void select_of_half(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *wide = instr->op == KIR_FPEXT ? instr->type : instr->args[0]->type;
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   int width = x64_vector_length(code, wide);
   if (wide->bits != 32) x64_unsupported(code, "f64 to f16");
   if (instr->op == KIR_FPEXT) {
@@ -127,13 +145,15 @@ static void select_between_floats(x64_code_t *code, kir_value_t *instr) {
     select_of_half(code, instr);
     return;
   }
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   x86_opcode_t opcode = X86_OP(single ? 2 + !widens : !widens, 1, !widens, 0x5a);
-  x64_emit_registers(code, opcode, x64_vector_length(code, wide), to, single ? from : X86_NONE, from);
+  x64_emit_registers(code, opcode, x64_vector_length(code, wide), to, single ? from : X86_NONE,
+                     from);
   x64_define(code, instr, to);
 }
 
-/* --- the same bits ----------------------------------------------------------------------------------------------- */
+/* --- the same bits ---------------------------------------------------------------------------- */
 
 static void select_bits(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *from_type = instr->args[0]->type, *type = instr->type;
@@ -141,7 +161,8 @@ static void select_bits(x64_code_t *code, kir_value_t *instr) {
   bool wide = kir_width(from_type) == 64;
   int from, to;
   if (from_kind == kind) {
-    from = kind == X64_VECTOR ? x64_vector(code, instr->args[0], SCRATCH) : x64_gpr(code, instr->args[0], X86_AX);
+    from = kind == X64_VECTOR ? x64_vector(code, instr->args[0], SCRATCH)
+                              : x64_gpr(code, instr->args[0], X86_AX);
     x64_define(code, instr, from);
     return;
   }
@@ -163,8 +184,12 @@ bool x64_select_cast(x64_code_t *code, kir_value_t *instr) {
   bool single = is_scalar(instr->type);
   switch (instr->op) {
     case KIR_ZEXT:
-    case KIR_SEXT: (kir_is_i1(instr->args[0]->type) ? select_from_mask : select_widening)(code, instr); return true;
-    case KIR_TRUNC: (kir_is_i1(instr->type) ? select_to_mask : select_narrowing)(code, instr); return true;
+    case KIR_SEXT:
+      (kir_is_i1(instr->args[0]->type) ? select_from_mask : select_widening)(code, instr);
+      return true;
+    case KIR_TRUNC:
+      (kir_is_i1(instr->type) ? select_to_mask : select_narrowing)(code, instr);
+      return true;
     case KIR_FPEXT:
     case KIR_FPTRUNC: select_between_floats(code, instr); return true;
     case KIR_SITOFP:

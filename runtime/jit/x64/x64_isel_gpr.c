@@ -9,13 +9,18 @@ static bool is_int32(const kir_value_t *value, int64_t *out) {
   return *out == (int32_t)*out;
 }
 
-static int power_of(uint64_t value) { return value && !(value & (value - 1)) ? __builtin_ctzll(value) : -1; }
+static int power_of(uint64_t value) {
+  return value && !(value & (value - 1)) ? __builtin_ctzll(value) : -1;
+}
 
-/* The value with all of the register's upper bits as its type says: in `to`, or where it is if it has no upper bits. */
+/* The value with all of the register's upper bits as its type says: in `to`, or where it is if it
+ * has no upper bits. */
 static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to) {
   unsigned bits = value->type->bits;
   if (kir_is_constant(value)) {
-    x86_mov_constant(&code->x, to, is_signed ? (uint64_t)kir_sign_extend(value->lanes[0], bits) : value->lanes[0]);
+    x86_mov_constant(
+        &code->x, to,
+        is_signed ? (uint64_t)kir_sign_extend(value->lanes[0], bits) : value->lanes[0]);
     return to;
   }
   int reg = x64_gpr(code, value, to);
@@ -24,7 +29,7 @@ static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to
   return to;
 }
 
-/* --- conditions -------------------------------------------------------------------------------------------------- */
+/* --- conditions ------------------------------------------------------------------------------- */
 
 static int condition_of(int predicate) {
   switch (predicate) {
@@ -50,7 +55,9 @@ static int integer_flags(x64_code_t *code, kir_value_t *compare) {
   if (is_int32(b, &value) && (is_signed || value >= 0 || b->type->bits >= 32)) {
     x86_alu_constant(&code->x, X86_CMP, wide, x, (int32_t)value);
   } else if (kir_is_constant(b)) {
-    x86_mov_constant(&code->x, X86_DX, is_signed ? (uint64_t)kir_sign_extend(b->lanes[0], b->type->bits) : b->lanes[0]);
+    x86_mov_constant(
+        &code->x, X86_DX,
+        is_signed ? (uint64_t)kir_sign_extend(b->lanes[0], b->type->bits) : b->lanes[0]);
     x86_alu(&code->x, X86_CMP, wide, x, X86_DX);
   } else {
     x86_alu(&code->x, X86_CMP, wide, x, extended(code, b, is_signed, X86_DX));
@@ -67,13 +74,15 @@ static int any_flags(x64_code_t *code, kir_value_t *any) {
 }
 
 int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
-  if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded) return integer_flags(code, condition);
+  if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded)
+    return integer_flags(code, condition);
   if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded) {
     x64_compare(code, condition, X64_SCRATCH_MASK);
     x86_mask(&code->x, 0, true, false, 0x98, X64_SCRATCH_MASK, X86_NONE, X64_SCRATCH_MASK);
     return X86_NE;
   }
-  if (condition->op == KIR_REDUCE_OR && x64_node(code, condition)->is_folded) return any_flags(code, condition);
+  if (condition->op == KIR_REDUCE_OR && x64_node(code, condition)->is_folded)
+    return any_flags(code, condition);
   int reg = x64_gpr(code, condition, X86_CX);
   x86_test(&code->x, reg, reg);
   return X86_NE;
@@ -99,11 +108,14 @@ static void select_either(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, X86_AX);
 }
 
-/* --- arithmetic -------------------------------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static void alu(x64_code_t *code, kir_op_t op, bool wide, int to, kir_value_t *last) {
-  static const enum x86_alu alus[KIR_OP_COUNT] = {[KIR_ADD] = X86_ADD, [KIR_SUB] = X86_SUB, [KIR_AND] = X86_AND,
-                                                  [KIR_OR] = X86_OR, [KIR_XOR] = X86_XOR};
+  static const enum x86_alu alus[KIR_OP_COUNT] = {[KIR_ADD] = X86_ADD,
+                                                  [KIR_SUB] = X86_SUB,
+                                                  [KIR_AND] = X86_AND,
+                                                  [KIR_OR] = X86_OR,
+                                                  [KIR_XOR] = X86_XOR};
   int64_t value;
   if (op == KIR_MUL) {
     x86_multiply(&code->x, wide, to, x64_gpr(code, last, X86_DX));
@@ -158,7 +170,8 @@ static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
   x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
   if (is_rest && shift == 31)
-    x86_shift_constant(&code->x, X86_SHL, false, to, 1), x86_shift_constant(&code->x, X86_SHR, false, to, 1);
+    x86_shift_constant(&code->x, X86_SHL, false, to, 1),
+        x86_shift_constant(&code->x, X86_SHR, false, to, 1);
   else if (is_rest)
     x86_alu_constant(&code->x, X86_AND, is_wide(instr->type), to, (int32_t)((1u << shift) - 1));
   else
@@ -167,8 +180,8 @@ static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
   return true;
 }
 
-/* By a constant d of up to 32 bits: the upper half of the product with 2^64 / d, rounded up, which is too large by less
- * than 2^-32 of a divisor. What is below zero was rounded down. */
+/* By a constant d of up to 32 bits: the upper half of the product with 2^64 / d, rounded up, which
+ * is too large by less than 2^-32 of a divisor. What is below zero was rounded down. */
 static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
   bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
   unsigned bits = instr->type->bits;
@@ -218,9 +231,9 @@ static void select_shift(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, X86_AX);
 }
 
-static void select_extreme(x64_code_t *code, kir_value_t *instr) {
-  static const int conditions[KIR_OP_COUNT] = {[KIR_SMIN] = X86_L, [KIR_SMAX] = X86_G, [KIR_UMIN] = X86_B,
-                                               [KIR_UMAX] = X86_A};
+static void select_min_max(x64_code_t *code, kir_value_t *instr) {
+  static const int conditions[KIR_OP_COUNT] = {
+      [KIR_SMIN] = X86_L, [KIR_SMAX] = X86_G, [KIR_UMIN] = X86_B, [KIR_UMAX] = X86_A};
   bool is_signed = instr->op == KIR_SMIN || instr->op == KIR_SMAX;
   x86_mov(&code->x, X86_AX, extended(code, instr->args[1], is_signed, X86_AX));
   int other = extended(code, instr->args[0], is_signed, X86_DX);
@@ -229,7 +242,7 @@ static void select_extreme(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, X86_AX);
 }
 
-/* --- casts, memory, lanes ---------------------------------------------------------------------------------------- */
+/* --- casts, memory, lanes --------------------------------------------------------------------- */
 
 static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
@@ -260,7 +273,8 @@ static void select_count(x64_code_t *code, kir_value_t *instr) {
 
 static void select_load(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_DX);
-  x86_load(&code->x, to, x64_address(code, instr->args[0]), instr->type->bits < 8 ? 8 : instr->type->bits);
+  x86_load(&code->x, to, x64_address(code, instr->args[0]),
+           instr->type->bits < 8 ? 8 : instr->type->bits);
   x64_define(code, instr, to);
 }
 
@@ -268,46 +282,54 @@ static void select_load(x64_code_t *code, kir_value_t *instr) {
 static void select_address(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *index = instr->args[1];
   int to = x64_destination(code, instr, X86_DX);
-  x86_mem_t place = x64_address(code, instr->args[0]);
+  x86_mem_t address = x64_address(code, instr->args[0]);
   if (instr->type->lanes > 1) x64_unsupported(code, "addresses of lanes");
   if (kir_is_constant(index)) {
-    place.disp += kir_sign_extend(index->lanes[0], index->type->bits) * instr->detail;
+    address.disp += kir_sign_extend(index->lanes[0], index->type->bits) * instr->detail;
   } else {
     int reg = x64_gpr(code, index, X86_DX), size = instr->detail;
-    if (index->type->bits < 64) x86_extend(&code->x, true, X86_DX, reg, index->type->bits), reg = X86_DX;
-    if (place.index != X86_NONE) x86_lea(&code->x, X86_AX, place), place = (x86_mem_t){.base = X86_AX};
+    if (index->type->bits < 64)
+      x86_extend(&code->x, true, X86_DX, reg, index->type->bits), reg = X86_DX;
+    if (address.index != X86_NONE)
+      x86_lea(&code->x, X86_AX, address), address = (x86_mem_t){.base = X86_AX};
     if (size > 8 || power_of((uint64_t)size) < 0) {
       x86_multiply_constant(&code->x, true, X86_DX, reg, size);
       reg = X86_DX, size = 1;
     }
-    place.index = reg, place.scale = size;
+    address.index = reg, address.scale = size;
   }
-  if (place.disp != (int32_t)place.disp) x64_unsupported(code, "distant memory");
-  x86_lea(&code->x, to, place);
+  if (address.disp != (int32_t)address.disp) x64_unsupported(code, "distant memory");
+  x86_lea(&code->x, to, address);
   x64_define(code, instr, to);
 }
 
-static void select_room(x64_code_t *code, kir_value_t *instr) {
+static void select_alloca(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X86_AX);
-  x86_lea(&code->x, to, (x86_mem_t){.base = X86_SP, .index = X86_NONE, .scale = 1,
-                                    .disp = code->frame_bytes - x64_node(code, instr)->frame_offset});
+  x86_lea(&code->x, to,
+          (x86_mem_t){.base = X86_SP,
+                      .index = X86_NONE,
+                      .scale = 1,
+                      .disp = code->frame_bytes - x64_node(code, instr)->frame_offset});
   x64_define(code, instr, to);
 }
 
 /* Is any lane's bit set? */
 static void select_any(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->args[0]->type;
-  int to = x64_destination(code, instr, X86_AX), from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
+  int to = x64_destination(code, instr, X86_AX),
+      from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
   if (!kir_is_i1(type)) x64_unsupported(code, "an or of integers");
   x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE, from);
-  if (type->lanes < 64) x86_shift_constant(&code->x, X86_SHL, true, X86_AX, (int)(64 - type->lanes));
+  if (type->lanes < 64)
+    x86_shift_constant(&code->x, X86_SHL, true, X86_AX, (int)(64 - type->lanes));
   x86_alu_constant(&code->x, X86_CMP, true, X86_AX, 0);
   x86_set(&code->x, X86_NE, to);
   x64_define(code, instr, to);
 }
 
 void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
-  if (instr->type->kind == KIR_TYPE_INT && instr->type->bits > 64) x64_unsupported(code, "wide integers");
+  if (instr->type->kind == KIR_TYPE_INT && instr->type->bits > 64)
+    x64_unsupported(code, "wide integers");
   switch (instr->op) {
     case KIR_ADD:
     case KIR_SUB:
@@ -325,7 +347,7 @@ void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
     case KIR_SMIN:
     case KIR_SMAX:
     case KIR_UMIN:
-    case KIR_UMAX: select_extreme(code, instr); return;
+    case KIR_UMAX: select_min_max(code, instr); return;
     case KIR_ICMP:
     case KIR_FCMP: select_compare(code, instr); return;
     case KIR_SELECT: select_either(code, instr); return;
@@ -336,9 +358,10 @@ void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
     case KIR_CTLZ: select_count(code, instr); return;
     case KIR_LOAD: select_load(code, instr); return;
     case KIR_GEP: select_address(code, instr); return;
-    case KIR_ALLOCA: select_room(code, instr); return;
+    case KIR_ALLOCA: select_alloca(code, instr); return;
     case KIR_REDUCE_OR: select_any(code, instr); return;
     default:
-      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr)) x64_unsupported(code, "an instruction");
+      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
+        x64_unsupported(code, "an instruction");
   }
 }

@@ -1,34 +1,45 @@
-/* Results in vectors and masks, floats one at a time among them, and what is stored. */
+/* Results in vectors and masks, scalar floats among them, and what is stored. */
 #include "jit/x64/x64_isel.h"
 
 #define SCRATCH X64_SCRATCH_VECTOR
 
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
-static int size_index(const kir_type_t *type) { return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16; }
+static int size_index(const kir_type_t *type) {
+  return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16;
+}
 
-/* --- arithmetic -------------------------------------------------------------------------------------------------- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 #define NONE 0
 
 /* By the bits of elements: 8, 16, 32, 64. */
 static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
-    [KIR_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe), X86_OP(1, 1, 1, 0xd4)},
-    [KIR_SUB] = {X86_OP(1, 1, 0, 0xf8), X86_OP(1, 1, 0, 0xf9), X86_OP(1, 1, 0, 0xfa), X86_OP(1, 1, 1, 0xfb)},
+    [KIR_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe),
+                 X86_OP(1, 1, 1, 0xd4)},
+    [KIR_SUB] = {X86_OP(1, 1, 0, 0xf8), X86_OP(1, 1, 0, 0xf9), X86_OP(1, 1, 0, 0xfa),
+                 X86_OP(1, 1, 1, 0xfb)},
     [KIR_MUL] = {NONE, X86_OP(1, 1, 0, 0xd5), X86_OP(1, 2, 0, 0x40), X86_OP(1, 2, 1, 0x40)},
-    [KIR_AND] = {X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 1, 0xdb)},
-    [KIR_OR] = {X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 1, 0xeb)},
-    [KIR_XOR] = {X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 1, 0xef)},
+    [KIR_AND] = {X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb),
+                 X86_OP(1, 1, 1, 0xdb)},
+    [KIR_OR] = {X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb),
+                X86_OP(1, 1, 1, 0xeb)},
+    [KIR_XOR] = {X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef),
+                 X86_OP(1, 1, 1, 0xef)},
     [KIR_SHL] = {NONE, X86_OP(1, 2, 1, 0x12), X86_OP(1, 2, 0, 0x47), X86_OP(1, 2, 1, 0x47)},
     [KIR_LSHR] = {NONE, X86_OP(1, 2, 1, 0x10), X86_OP(1, 2, 0, 0x45), X86_OP(1, 2, 1, 0x45)},
     [KIR_ASHR] = {NONE, X86_OP(1, 2, 1, 0x11), X86_OP(1, 2, 0, 0x46), X86_OP(1, 2, 1, 0x46)},
-    [KIR_SMIN] = {X86_OP(1, 2, 0, 0x38), X86_OP(1, 1, 0, 0xea), X86_OP(1, 2, 0, 0x39), X86_OP(1, 2, 1, 0x39)},
-    [KIR_SMAX] = {X86_OP(1, 2, 0, 0x3c), X86_OP(1, 1, 0, 0xee), X86_OP(1, 2, 0, 0x3d), X86_OP(1, 2, 1, 0x3d)},
-    [KIR_UMIN] = {X86_OP(1, 1, 0, 0xda), X86_OP(1, 2, 0, 0x3a), X86_OP(1, 2, 0, 0x3b), X86_OP(1, 2, 1, 0x3b)},
-    [KIR_UMAX] = {X86_OP(1, 1, 0, 0xde), X86_OP(1, 2, 0, 0x3e), X86_OP(1, 2, 0, 0x3f), X86_OP(1, 2, 1, 0x3f)},
+    [KIR_SMIN] = {X86_OP(1, 2, 0, 0x38), X86_OP(1, 1, 0, 0xea), X86_OP(1, 2, 0, 0x39),
+                  X86_OP(1, 2, 1, 0x39)},
+    [KIR_SMAX] = {X86_OP(1, 2, 0, 0x3c), X86_OP(1, 1, 0, 0xee), X86_OP(1, 2, 0, 0x3d),
+                  X86_OP(1, 2, 1, 0x3d)},
+    [KIR_UMIN] = {X86_OP(1, 1, 0, 0xda), X86_OP(1, 2, 0, 0x3a), X86_OP(1, 2, 0, 0x3b),
+                  X86_OP(1, 2, 1, 0x3b)},
+    [KIR_UMAX] = {X86_OP(1, 1, 0, 0xde), X86_OP(1, 2, 0, 0x3e), X86_OP(1, 2, 0, 0x3f),
+                  X86_OP(1, 2, 1, 0x3f)},
 };
 
-static const unsigned char float_opcodes[KIR_OP_COUNT] = {[KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c,
-                                                          [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
+static const unsigned char float_opcodes[KIR_OP_COUNT] = {
+    [KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c, [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
 
 /* Packed floats have prefix none or 66, single ones F3 or F2. */
 static x86_opcode_t float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
@@ -42,8 +53,8 @@ static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opc
   kir_value_t *a = instr->args[0], *b = instr->args[1];
   int to = x64_destination(code, instr, SCRATCH + 2);
   if (!opcode) x64_unsupported(code, "arithmetic of narrow integers");
-  bool is_turned = kir_is_constant(a) || (a->op == KIR_LOAD && x64_node(code, a)->is_folded);
-  if (kir_op_flags[instr->op] & KIR_COMMUTES && is_turned) a = instr->args[1], b = instr->args[0];
+  bool is_swapped = kir_is_constant(a) || (a->op == KIR_LOAD && x64_node(code, a)->is_folded);
+  if (kir_op_flags[instr->op] & KIR_COMMUTES && is_swapped) a = instr->args[1], b = instr->args[0];
   int from = x64_vector(code, a, SCRATCH);
   x64_emit(code, opcode, instr->type, to, from, b, SCRATCH + 1);
   x64_define(code, instr, to);
@@ -51,8 +62,8 @@ static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opc
 
 static bool is_shift(const x64_code_t *code, const kir_value_t *value, kir_op_t op,
                      const kir_value_t *user) {
-  return value->op == op && code->uses[value->id].count == 1 && value->block == user->block && kir_is_constant(value->args[1]) &&
-         kir_is_splat(value->args[1]);
+  return value->op == op && code->uses[value->id].count == 1 && value->block == user->block &&
+         kir_is_constant(value->args[1]) && kir_is_splat(value->args[1]);
 }
 
 bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either) {
@@ -61,14 +72,16 @@ bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either) {
   const kir_type_t *type = either->type;
   if (up->op == KIR_LSHR) up = either->args[1], down = either->args[0];
   return type->kind == KIR_TYPE_VECTOR && (type->bits == 32 || type->bits == 64) &&
-         is_shift(code, up, KIR_SHL, either) && is_shift(code, down, KIR_LSHR, either) && up->args[0] == down->args[0] &&
-         !kir_is_constant(up->args[0]) && up->args[1]->lanes[0] + down->args[1]->lanes[0] == type->bits;
+         is_shift(code, up, KIR_SHL, either) && is_shift(code, down, KIR_LSHR, either) &&
+         up->args[0] == down->args[0] && !kir_is_constant(up->args[0]) &&
+         up->args[1]->lanes[0] + down->args[1]->lanes[0] == type->bits;
 }
 
 static void select_rotation(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *up = instr->args[instr->args[0]->op == KIR_SHL ? 0 : 1];
   int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, up->args[0], SCRATCH);
-  x64_emit_registers(code, X86_OP(1, 1, instr->type->bits == 64, 0x72), x64_vector_length(code, instr->type), 1, to, from);
+  x64_emit_registers(code, X86_OP(1, 1, instr->type->bits == 64, 0x72),
+                     x64_vector_length(code, instr->type), 1, to, from);
   x86_byte(&code->x, (unsigned)up->args[1]->lanes[0]);
   x64_define(code, instr, to);
 }
@@ -78,33 +91,39 @@ static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
   int to = x64_destination(code, instr, X64_SCRATCH_MASK);
   if (instr->op == KIR_XOR && kir_is_constant(instr->args[1]) && kir_is_splat(instr->args[1]) &&
       instr->args[1]->lanes[0]) {
-    x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE, x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
+    x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE,
+             x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
     x64_define(code, instr, to);
     return;
   }
   int a = x64_mask(code, instr->args[0], 0), b = x64_mask(code, instr->args[1], X64_SCRATCH_MASK);
-  if (instr->op != KIR_AND && instr->op != KIR_OR && instr->op != KIR_XOR) x64_unsupported(code, "arithmetic of bits");
+  if (instr->op != KIR_AND && instr->op != KIR_OR && instr->op != KIR_XOR)
+    x64_unsupported(code, "arithmetic of bits");
   x86_mask(&code->x, 0, true, true, opcode, to, a, b);
   x64_define(code, instr, to);
 }
 
 static void select_root(x64_code_t *code, kir_value_t *instr) {
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   x86_opcode_t opcode = float_opcode(code, instr->type, float_opcodes[KIR_SQRT]);
-  x64_emit_registers(code, opcode, x64_vector_length(code, instr->type), to, is_scalar(instr->type) ? from : X86_NONE, from);
+  x64_emit_registers(code, opcode, x64_vector_length(code, instr->type), to,
+                     is_scalar(instr->type) ? from : X86_NONE, from);
   x64_define(code, instr, to);
 }
 
 static void select_count(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   bool is_wide = type->bits == 64 || type->bits == 16;
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   int byte = instr->op == KIR_CTLZ ? 0x44 : 0x54 + (type->bits >= 32);
-  x64_emit_registers(code, X86_OP(1, 2, is_wide, byte), x64_vector_length(code, type), to, X86_NONE, from);
+  x64_emit_registers(code, X86_OP(1, 2, is_wide, byte), x64_vector_length(code, type), to, X86_NONE,
+                     from);
   x64_define(code, instr, to);
 }
 
-/* Of the three forms the one that has its result where one of its operands is. */
+/* Of the three forms the one whose destination has one of its operands already. */
 static void select_fma(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
   const kir_type_t *type = instr->type;
@@ -134,7 +153,7 @@ static void select_fma(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-/* --- bits of floats ---------------------------------------------------------------------------------------------- */
+/* --- bits of floats --------------------------------------------------------------------------- */
 
 static kir_value_t *sign_of(const kir_type_t *type, bool but) {
   uint64_t sign = 1ull << (type->bits - 1);
@@ -142,7 +161,8 @@ static kir_value_t *sign_of(const kir_type_t *type, bool but) {
 }
 
 /* As whole registers, so that a scalar's constant is one, too. */
-static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from, kir_value_t *constant) {
+static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
+                      kir_value_t *constant) {
   x86_opcode_t opcode = integer_opcodes[op][size_index(type)];
   if (is_scalar(type))
     x64_emit_registers(code, opcode, 0, to, from, x64_vector(code, constant, SCRATCH + 1));
@@ -151,14 +171,17 @@ static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int
 }
 
 static void select_sign(x64_code_t *code, kir_value_t *instr) {
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   bool is_negation = instr->op == KIR_FNEG;
   if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
-  bits_with(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from, sign_of(instr->type, !is_negation));
+  bits_with(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from,
+            sign_of(instr->type, !is_negation));
   x64_define(code, instr, to);
 }
 
-/* Bits of the second where the constant has ones, else of the first: the processor's choice by three operands. */
+/* Bits of the second where the constant has ones, else of the first: the processor's choice by
+ * three operands. */
 static void select_copysign(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
   const x86_opcode_t choose = X86_OP(1, 3, type->bits == 64, 0x25);
@@ -177,16 +200,19 @@ static void select_copysign(x64_code_t *code, kir_value_t *instr) {
 /* how: LLVM's and the processor's nearest even, down, up, towards zero. */
 static void select_rounding(x64_code_t *code, kir_value_t *instr, unsigned how) {
   bool wide = instr->type->bits == 64, single = is_scalar(instr->type);
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
-  x64_emit_registers(code, X86_OP(1, 3, wide, 0x08 + wide + 2 * single), x64_vector_length(code, instr->type), to,
-                     single ? from : X86_NONE, from);
+  x64_emit_registers(code, X86_OP(1, 3, wide, 0x08 + wide + 2 * single),
+                     x64_vector_length(code, instr->type), to, single ? from : X86_NONE, from);
   x86_byte(&code->x, how);
   x64_define(code, instr, to);
 }
 
-static void select_special(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode, bool has_two) {
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+static void select_special(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode,
+                           bool has_two) {
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   int last = has_two ? x64_vector(code, instr->args[1], SCRATCH + 1) : from;
   x64_emit_registers(code, opcode, 2, to, has_two ? from : X86_NONE, last);
   x64_define(code, instr, to);
@@ -194,14 +220,15 @@ static void select_special(x64_code_t *code, kir_value_t *instr, x86_opcode_t op
 
 static void select_range(x64_code_t *code, kir_value_t *instr) {
   bool wide = instr->op == KIR_RANGE_PD;
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[0], SCRATCH);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
   int last = x64_vector(code, instr->args[1], SCRATCH + 1);
   x64_emit_registers(code, X86_OP(1, 3, wide, 0x50), 2, to, from, last);
   x86_byte(&code->x, (unsigned)instr->args[2]->lanes[0]);
   x64_define(code, instr, to);
 }
 
-/* --- comparisons and choices ------------------------------------------------------------------------------------- */
+/* --- comparisons and choices ------------------------------------------------------------------ */
 
 static int float_condition(int predicate) {
   static const unsigned char conditions[16] = {0x0b, 0x00, 0x1e, 0x1d, 0x11, 0x12, 0x0c, 0x07,
@@ -236,7 +263,8 @@ void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
   if (may_broadcast)
     x64_emit_with_imm(code, opcode, type, to, a, compare->args[1], SCRATCH + 1, 1);
   else
-    x64_emit_registers(code, opcode, x64_vector_length(code, type), to, a, x64_vector(code, compare->args[1], SCRATCH + 1));
+    x64_emit_registers(code, opcode, x64_vector_length(code, type), to, a,
+                       x64_vector(code, compare->args[1], SCRATCH + 1));
   x86_byte(&code->x, (unsigned)(compare->op == KIR_ICMP ? integer_condition(compare->detail)
                                                         : float_condition(compare->detail)));
 }
@@ -248,7 +276,7 @@ static void select_compare(x64_code_t *code, kir_value_t *instr) {
 }
 
 /* A mask of the lanes in which the choice is the first. */
-static int mask_of_choice(x64_code_t *code, kir_value_t *instr) {
+static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *condition = instr->args[0];
   if (!is_scalar(condition->type)) return x64_mask(code, condition, X64_SCRATCH_MASK);
   if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded && is_scalar(instr->type)) {
@@ -262,7 +290,8 @@ static int mask_of_choice(x64_code_t *code, kir_value_t *instr) {
   return X64_SCRATCH_MASK;
 }
 
-/* Is the larger (smaller) of a and b chosen, b if either is NaN? So does the processor's own instruction. */
+/* Is the larger (smaller) of a and b selected, and b if either is NaN? So do the processor's max
+ * and min. */
 bool x64_is_min_max(const kir_value_t *choice) {
   const kir_value_t *compare = choice->args[0];
   bool is_order = compare->detail == KIR_FCMP_OGT || compare->detail == KIR_FCMP_OLT;
@@ -271,29 +300,32 @@ bool x64_is_min_max(const kir_value_t *choice) {
          (compare->args[0] == choice->args[2] && compare->args[1] == choice->args[1]);
 }
 
-static void select_extreme(x64_code_t *code, kir_value_t *instr) {
+static void select_min_max(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *compare = instr->args[0];
   bool is_most = (compare->detail == KIR_FCMP_OGT) == (compare->args[0] == instr->args[1]);
-  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, instr->args[1], SCRATCH);
-  x64_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from, instr->args[2],
-           SCRATCH + 1);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[1], SCRATCH);
+  x64_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from,
+           instr->args[2], SCRATCH + 1);
   x64_define(code, instr, to);
 }
 
-static void select_choice(x64_code_t *code, kir_value_t *instr) {
+static void select_select(x64_code_t *code, kir_value_t *instr) {
   if (x64_node(code, instr->args[0])->is_folded && x64_is_min_max(instr)) {
-    select_extreme(code, instr);
+    select_min_max(code, instr);
     return;
   }
-  static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66), X86_OP(1, 2, 0, 0x64),
-                                        X86_OP(1, 2, 1, 0x64)};
-  int mask = mask_of_choice(code, instr), to = x64_destination(code, instr, SCRATCH + 2);
-  int one = x64_vector(code, instr->args[1], SCRATCH), other = x64_vector(code, instr->args[2], SCRATCH + 1);
-  x64_emit_masked(code, blends[size_index(instr->type)], x64_vector_length(code, instr->type), mask, false, to, other, one);
+  static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66),
+                                        X86_OP(1, 2, 0, 0x64), X86_OP(1, 2, 1, 0x64)};
+  int mask = mask_of_condition(code, instr), to = x64_destination(code, instr, SCRATCH + 2);
+  int chosen = x64_vector(code, instr->args[1], SCRATCH),
+      other = x64_vector(code, instr->args[2], SCRATCH + 1);
+  x64_emit_masked(code, blends[size_index(instr->type)], x64_vector_length(code, instr->type), mask,
+                  false, to, other, chosen);
   x64_define(code, instr, to);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
                                             X86_OP(2, 1, 0, 0x6f), X86_OP(2, 1, 1, 0x6f)};
@@ -312,8 +344,13 @@ static void select_load(x64_code_t *code, kir_value_t *instr) {
   x86_opcode_t opcode = move_opcode(instr->type, false);
   if (kir_is_i1(instr->type)) x64_unsupported(code, "bits in memory");
   if (opcode) {
-    x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = x64_vector_length(code, instr->type), .to = to,
-                                               .from = X86_NONE, .unit = (int)kir_width(instr->type) / 8}, from);
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = opcode,
+                                     .width = x64_vector_length(code, instr->type),
+                                     .to = to,
+                                     .from = X86_NONE,
+                                     .unit = (int)kir_width(instr->type) / 8},
+                      from);
   } else {
     x86_load(&code->x, X86_DX, from, kir_width(instr->type));
     x64_emit_registers(code, X86_OP(1, 1, 0, 0x6e), 0, to, X86_NONE, X86_DX);
@@ -321,31 +358,38 @@ static void select_load(x64_code_t *code, kir_value_t *instr) {
   x64_define(code, instr, to);
 }
 
-static void store_vector(x64_code_t *code, const kir_value_t *instr, kir_value_t *value, x86_mem_t place) {
+static void store_vector(x64_code_t *code, const kir_value_t *instr, kir_value_t *value,
+                         x86_mem_t address) {
   const kir_type_t *type = value->type;
   int from = x64_vector(code, value, SCRATCH);
   x86_opcode_t opcode = move_opcode(type, true);
   if (instr->is_nontemporal && kir_width(type) >= 128) opcode = X86_OP(0, 1, 0, 0x2b);
   if (!opcode) {
     x64_emit_registers(code, X86_OP(1, 1, 0, 0x7e), 0, from, X86_NONE, X86_DX);
-    x86_store(&code->x, place, X86_DX, kir_width(type));
+    x86_store(&code->x, address, X86_DX, kir_width(type));
     return;
   }
-  x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = x64_vector_length(code, type), .to = from,
-                                             .from = X86_NONE, .unit = (int)kir_width(type) / 8}, place);
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = opcode,
+                                   .width = x64_vector_length(code, type),
+                                   .to = from,
+                                   .from = X86_NONE,
+                                   .unit = (int)kir_width(type) / 8},
+                    address);
 }
 
 static void select_store(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *value = instr->args[0];
   x64_class_t kind = x64_class_of(value->type);
-  x86_mem_t place = x64_address(code, instr->args[1]);
+  x86_mem_t address = x64_address(code, instr->args[1]);
   if (kind == X64_MASK) x64_unsupported(code, "bits in memory");
   if (kind == X64_GPR)
-    x86_store(&code->x, place, x64_gpr(code, value, X86_DX), value->type->bits < 8 ? 8 : value->type->bits);
+    x86_store(&code->x, address, x64_gpr(code, value, X86_DX),
+              value->type->bits < 8 ? 8 : value->type->bits);
   else if (code->unsupported)
     return;
   else
-    store_vector(code, instr, value, place);
+    store_vector(code, instr, value, address);
 }
 
 /* LLVM counts from 0, no cache, to 3, the nearest one. */
@@ -364,49 +408,67 @@ static int mask_of_lanes(x64_code_t *code, kir_value_t *value, const kir_type_t 
 }
 
 static void select_masked_load(x64_code_t *code, kir_value_t *instr) {
-  int to = x64_destination(code, instr, SCRATCH + 2), mask = mask_of_lanes(code, instr->args[2], instr->type);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      mask = mask_of_lanes(code, instr->args[2], instr->type);
   x86_mem_t from = x64_address(code, instr->args[0]);
-  x86_vector_memory(&code->x, (x86_vector_t){.opcode = masked_loads[size_index(instr->type)],
-                                             .width = x64_vector_length(code, instr->type), .to = to, .from = X86_NONE,
-                                             .mask = mask, .zeroes = true}, from);
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = masked_loads[size_index(instr->type)],
+                                   .width = x64_vector_length(code, instr->type),
+                                   .to = to,
+                                   .from = X86_NONE,
+                                   .mask = mask,
+                                   .zeroes = true},
+                    from);
   x64_define(code, instr, to);
 }
 
 static void select_masked_store(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->args[0]->type;
-  int from = x64_vector(code, instr->args[0], SCRATCH), mask = mask_of_lanes(code, instr->args[3], type);
+  int from = x64_vector(code, instr->args[0], SCRATCH),
+      mask = mask_of_lanes(code, instr->args[3], type);
   x86_mem_t to = x64_address(code, instr->args[1]);
   x86_opcode_t opcode = masked_loads[size_index(type)] + 0x10;
-  x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = x64_vector_length(code, type), .to = from,
-                                             .from = X86_NONE, .mask = mask}, to);
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = opcode,
+                                   .width = x64_vector_length(code, type),
+                                   .to = from,
+                                   .from = X86_NONE,
+                                   .mask = mask},
+                    to);
 }
 
-static bool can_spread(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
-  return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 && address->args[1]->type->bits >= 32 &&
-         type->bits >= 32 && kir_width(type) >= 128;
+static bool has_gather(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
+  return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 &&
+         address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
 }
 
 /* The mask is used up. */
 static void select_gather(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *address = instr->args[0];
-  if (!can_spread(code, address, instr->type)) {
+  if (!has_gather(code, address, instr->type)) {
     x64_unsupported(code, "such a gather");
     return;
   }
   const kir_type_t *index = address->args[1]->type;
   bool is_far = index->bits == 64, is_wide = instr->type->bits == 64;
-  int to = SCRATCH + 2, width = x64_vector_length(code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
+  int to = SCRATCH + 2, width = x64_vector_length(
+                            code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
   x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
   x64_emit_registers(code, integer_opcodes[KIR_XOR][2], 2, to, to, to);
-  x86_gather(&code->x, (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far), .width = width, .to = to,
-                                      .from = X86_NONE, .mask = X64_SCRATCH_MASK}, x64_address(code, instr->args[0]));
+  x86_gather(&code->x,
+             (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far),
+                            .width = width,
+                            .to = to,
+                            .from = X86_NONE,
+                            .mask = X64_SCRATCH_MASK},
+             x64_address(code, instr->args[0]));
   x64_define(code, instr, to);
 }
 
 static void select_scatter(x64_code_t *code, kir_value_t *instr) {
   const kir_value_t *address = instr->args[1];
   const kir_type_t *type = instr->args[0]->type;
-  if (!can_spread(code, address, type)) {
+  if (!has_gather(code, address, type)) {
     x64_unsupported(code, "such a scatter");
     return;
   }
@@ -415,11 +477,14 @@ static void select_scatter(x64_code_t *code, kir_value_t *instr) {
   int from = x64_vector(code, instr->args[0], SCRATCH + 1);
   x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[3], X64_SCRATCH_MASK));
   x86_opcode_t opcode = X86_OP(1, 2, type->bits == 64, 0xa0 + (index->bits == 64));
-  x86_gather(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = from, .from = X86_NONE,
-                                      .mask = X64_SCRATCH_MASK}, x64_address(code, instr->args[1]));
+  x86_gather(
+      &code->x,
+      (x86_vector_t){
+          .opcode = opcode, .width = width, .to = from, .from = X86_NONE, .mask = X64_SCRATCH_MASK},
+      x64_address(code, instr->args[1]));
 }
 
-/* --- one by one -------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void select_integers(x64_code_t *code, kir_value_t *instr) {
   if (kir_is_i1(instr->type))
@@ -448,7 +513,9 @@ void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
     case KIR_FADD:
     case KIR_FSUB:
     case KIR_FMUL:
-    case KIR_FDIV: select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op])); return;
+    case KIR_FDIV:
+      select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
+      return;
     case KIR_FMA: select_fma(code, instr); return;
     case KIR_FNEG:
     case KIR_FABS: select_sign(code, instr); return;
@@ -470,7 +537,7 @@ void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
     case KIR_RSQRT14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false); return;
     case KIR_ICMP:
     case KIR_FCMP: select_compare(code, instr); return;
-    case KIR_SELECT: select_choice(code, instr); return;
+    case KIR_SELECT: select_select(code, instr); return;
     case KIR_LOAD: select_load(code, instr); return;
     case KIR_STORE: select_store(code, instr); return;
     case KIR_SCATTER: select_scatter(code, instr); return;
@@ -479,6 +546,7 @@ void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
     case KIR_MASKED_STORE: select_masked_store(code, instr); return;
     case KIR_GATHER: select_gather(code, instr); return;
     default:
-      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr)) x64_unsupported(code, "an instruction");
+      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
+        x64_unsupported(code, "an instruction");
   }
 }

@@ -1,8 +1,9 @@
-/* Vectors wider than the processor's, or of lanes that are no power of two, become several that it has. All values of
- * an instruction are divided at the same lanes; users that are divided at others get lanes by shuffles.
+/* Type legalisation: vectors wider than a register, or of lanes that are no power of two, are
+ * split. All values of an instruction are split at the same lanes; users that are split at others
+ * get lanes by shuffles.
  *
- * The last part of an odd count has a power of two of lanes, of which the last ones are anything: memory is reached
- * under a mask there. */
+ * The last part of an odd count has a power of two of lanes, of which the last ones are
+ * unspecified: memory is accessed under a mask there. */
 #include <string.h>
 
 #include "jit/x64/x64_code.h"
@@ -23,17 +24,21 @@ typedef struct split {
   parts_t *parts; /* by id, of values that were there at first */
 } split_t;
 
-/* --- how much at a time ------------------------------------------------------------------------------------------ */
+/* --- how much at a time ----------------------------------------------------------------------- */
 
 static bool is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VECTOR; }
 
 /* Lanes that a register has. */
-static unsigned lanes_most(const kir_type_t *type) { return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits; }
+static unsigned lanes_max(const kir_type_t *type) {
+  return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits;
+}
 
-static bool is_odd(const kir_type_t *type) { return (type->lanes & (type->lanes - 1)) != 0; }
+static bool is_no_power_of_two(const kir_type_t *type) {
+  return (type->lanes & (type->lanes - 1)) != 0;
+}
 
-static bool is_divided(const kir_type_t *type) {
-  return is_vector(type) && (type->lanes > lanes_most(type) || is_odd(type));
+static bool is_illegal(const kir_type_t *type) {
+  return is_vector(type) && (type->lanes > lanes_max(type) || is_no_power_of_two(type));
 }
 
 static unsigned power_above(unsigned count) {
@@ -42,13 +47,15 @@ static unsigned power_above(unsigned count) {
   return power;
 }
 
-static unsigned smaller(unsigned a, unsigned b) { return a < b ? a : b; }
+static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 
-static unsigned lanes_at_once(const kir_type_t *type) { return smaller(lanes_most(type), power_above(type->lanes)); }
+static unsigned lanes_at_once(const kir_type_t *type) {
+  return min(lanes_max(type), power_above(type->lanes));
+}
 
 /* Lanes of the part that begins at `first`. */
 static unsigned lanes_of_part(unsigned lanes, unsigned at_once, unsigned first) {
-  return smaller(at_once, power_above(lanes - first));
+  return min(at_once, power_above(lanes - first));
 }
 
 static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
@@ -59,15 +66,17 @@ static parts_t parts_of(const split_t *s, const kir_value_t *value) {
   return value->id < s->replacements.count ? s->parts[value->id] : (parts_t){0};
 }
 
-/* --- lanes of values --------------------------------------------------------------------------------------------- */
+/* --- lanes of values -------------------------------------------------------------------------- */
 
-static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const uint64_t *order, unsigned lanes) {
+static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const uint64_t *order,
+                            unsigned lanes) {
   kir_type_t *i32 = kir_int_type(s->module, 32);
   kir_value_t *mask = kir_constant(kir_vector_type(i32, lanes), order);
   return kir_shuffle(s->builder, a, b, mask);
 }
 
-static kir_value_t *run_of(split_t *s, kir_value_t *a, kir_value_t *b, unsigned first, unsigned lanes) {
+static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsigned first,
+                              unsigned lanes) {
   uint64_t order[1024];
   for (unsigned i = 0; i < lanes; i++) order[i] = first + i;
   return shuffle(s, a, b, order, lanes);
@@ -75,7 +84,8 @@ static kir_value_t *run_of(split_t *s, kir_value_t *a, kir_value_t *b, unsigned 
 
 static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, unsigned lanes) {
   uint64_t part[1024] = {0};
-  for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++) part[i] = value->lanes[first + i];
+  for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++)
+    part[i] = value->lanes[first + i];
   kir_type_t *type = kir_vector_type(value->type->element, lanes);
   return value->is_poison ? kir_poison(type) : kir_constant(type, part);
 }
@@ -95,10 +105,11 @@ static kir_value_t *lanes_within(split_t *s, kir_value_t *value, unsigned first,
     const uint64_t zeros[64] = {0};
     return shuffle(s, value->args[0], value->args[1], zeros, lanes);
   }
-  return run_of(s, value, kir_poison(value->type), first, lanes);
+  return subvector(s, value, kir_poison(value->type), first, lanes);
 }
 
-/* So many lanes, a power of two, from a multiple of them on; those behind the last one are anything. */
+/* So many lanes, a power of two, from a multiple of them on; those behind the last one are
+ * anything. */
 static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
   const parts_t parts = parts_of(s, value);
   if (!is_vector(value->type)) return value;
@@ -106,11 +117,12 @@ static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, uns
   if (!parts.of) return lanes_within(s, value, first, lanes);
   kir_value_t *part = parts.of[first / parts.lanes];
   if (part->type->lanes >= lanes) return lanes_within(s, part, first % parts.lanes, lanes);
-  kir_value_t *low = lanes_of(s, value, first, lanes / 2), *high = lanes_of(s, value, first + lanes / 2, lanes / 2);
-  return run_of(s, low, high, 0, lanes);
+  kir_value_t *low = lanes_of(s, value, first, lanes / 2),
+              *high = lanes_of(s, value, first + lanes / 2, lanes / 2);
+  return subvector(s, low, high, 0, lanes);
 }
 
-/* --- instructions ------------------------------------------------------------------------------------------------ */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 /* Room for the parts of a value. */
 static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
@@ -122,7 +134,7 @@ static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned la
 
 /* The parts take its place; one behind the other if there is a register for all. */
 static void replace(split_t *s, kir_value_t *instr) {
-  if (kir_has_result(instr) && !is_divided(instr->type))
+  if (kir_has_result(instr) && !is_illegal(instr->type))
     s->replacements.of[instr->id] = lanes_of(s, instr, 0, instr->type->lanes);
   kir_unlink(instr);
 }
@@ -147,8 +159,8 @@ static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distan
 }
 
 /* A load or store of the first lanes alone. */
-static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args, unsigned lanes,
-                                      unsigned first_lanes) {
+static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
+                                      unsigned lanes, unsigned first_lanes) {
   uint64_t bits[64] = {0};
   for (unsigned i = 0; i < first_lanes; i++) bits[i] = 1;
   kir_value_t *mask = kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
@@ -161,19 +173,20 @@ static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type,
   return kir_build(s->builder, KIR_MASKED_STORE, type, 0, all, 4);
 }
 
-static unsigned lanes_together(const split_t *s, const kir_value_t *instr, unsigned *out_lanes) {
+static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigned *out_lanes) {
   unsigned at_once = 1024;
   for (int k = -1; k < instr->arg_count; k++) {
     const kir_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
-    if (is_vector(type)) at_once = smaller(at_once, lanes_at_once(type)), *out_lanes = type->lanes;
+    if (is_vector(type)) at_once = min(at_once, lanes_at_once(type)), *out_lanes = type->lanes;
     parts_t parts = k < 0 ? (parts_t){0} : parts_of(s, instr->args[k]);
-    if (kir_is_i1(type) && parts.of) at_once = smaller(at_once, parts.lanes);
+    if (kir_is_i1(type) && parts.of) at_once = min(at_once, parts.lanes);
   }
   return at_once;
 }
 
 /* One part of an instruction whose lanes have nothing to do with each other. */
-static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes, unsigned all) {
+static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes,
+                               unsigned all) {
   kir_value_t *args[8];
   kir_type_t *type = part_type(instr->type, lanes);
   int pointer = pointer_index(instr->op);
@@ -183,15 +196,16 @@ static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned fi
                            : lanes_of(s, instr->args[k], first, lanes);
   bool is_beyond = first + lanes > all;
   if (is_beyond && is_masked(instr->op)) s->code->unsupported = "odd vectors under masks";
-  kir_value_t *made = (instr->op == KIR_LOAD || instr->op == KIR_STORE) && is_beyond
-                          ? build_first_lanes(s, instr->op, type, args, lanes, all - first)
-                          : kir_build(s->builder, instr->op, type, instr->detail, args, instr->arg_count);
+  kir_value_t *made =
+      (instr->op == KIR_LOAD || instr->op == KIR_STORE) && is_beyond
+          ? build_first_lanes(s, instr->op, type, args, lanes, all - first)
+          : kir_build(s->builder, instr->op, type, instr->detail, args, instr->arg_count);
   made->align = instr->align, made->is_nontemporal = instr->is_nontemporal;
   return made;
 }
 
 static void split_lanes(split_t *s, kir_value_t *instr) {
-  unsigned all = 0, at_once = lanes_together(s, instr, &all);
+  unsigned all = 0, at_once = common_lanes(s, instr, &all);
   kir_value_t *parts[1024];
   if (instr->arg_count > 8 || all > 1024) s->code->unsupported = "vectors of odd sizes";
   if (s->code->unsupported) return;
@@ -214,7 +228,8 @@ static void split_bits(split_t *s, kir_value_t *instr) {
   kir_value_t **parts = new_parts(s, instr, at_once);
   for (unsigned first = 0; first < type->lanes && !s->module->status; first += at_once) {
     unsigned lanes = lanes_of_part(type->lanes, at_once, first);
-    kir_value_t *part = lanes_of(s, instr->args[0], first * type->bits / from->bits, lanes * type->bits / from->bits);
+    kir_value_t *part = lanes_of(s, instr->args[0], first * type->bits / from->bits,
+                                 lanes * type->bits / from->bits);
     parts[first / at_once] = kir_bitcast(s->builder, part, part_type(instr->type, lanes));
   }
   replace(s, instr);
@@ -243,7 +258,7 @@ static void fill_phi(split_t *s, kir_value_t *phi) {
   kir_unlink(phi);
 }
 
-/* --- shuffles ---------------------------------------------------------------------------------------------------- */
+/* --- shuffles --------------------------------------------------------------------------------- */
 
 /* Vectors that lanes are taken from, each with `lanes` of them. */
 typedef struct sources {
@@ -259,32 +274,34 @@ static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *ins
   if (i == SOURCES_MAX) s->code->unsupported = "such an order", i = 0;
   if (i == sources->count) {
     sources->keys[i] = key;
-    sources->values[i] = lanes_of(s, instr->args[arg], at / sources->lanes * sources->lanes, sources->lanes);
+    sources->values[i] =
+        lanes_of(s, instr->args[arg], at / sources->lanes * sources->lanes, sources->lanes);
     sources->count++;
   }
   return i;
 }
 
 /* From each source after the first in turn, into what the ones before it gave. */
-static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const unsigned *from, const uint64_t *at,
-                                  unsigned lanes) {
+static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const unsigned *from,
+                                  const uint64_t *at, unsigned lanes) {
   kir_value_t *so_far = sources->values[0];
   uint64_t order[64];
   for (unsigned k = sources->count > 1 ? 1 : 0; k < sources->count; k++) {
     unsigned made = k + 1 < sources->count ? sources->lanes : lanes;
     bool is_begun = k > 1;
     for (unsigned i = 0; i < made; i++)
-      order[i] = i >= lanes              ? 0
-                 : k && from[i] == k     ? sources->lanes + at[i]
+      order[i] = i >= lanes                ? 0
+                 : k && from[i] == k       ? sources->lanes + at[i]
                  : is_begun || from[i] > k ? i % sources->lanes
-                                         : at[i];
+                                           : at[i];
     kir_value_t *other = k ? sources->values[k] : kir_poison(so_far->type);
     so_far = shuffle(s, so_far, other, order, made);
   }
   return so_far;
 }
 
-static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes) {
+static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first,
+                                 unsigned lanes) {
   sources_t sources = {.lanes = lanes_at_once(instr->args[0]->type)};
   unsigned from[64] = {0};
   uint64_t at[64] = {0};
@@ -308,16 +325,16 @@ static void split_shuffle(split_t *s, kir_value_t *instr) {
   replace(s, instr);
 }
 
-/* --- one lane ---------------------------------------------------------------------------------------------------- */
+/* --- one lane --------------------------------------------------------------------------------- */
 
 static void split_insertion(split_t *s, kir_value_t *instr) {
-  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type), lane = (unsigned)instr->args[2]->lanes[0];
+  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type),
+           lane = (unsigned)instr->args[2]->lanes[0];
   kir_value_t **parts = new_parts(s, instr, at_once);
   for (unsigned first = 0; first < all && !s->module->status; first += at_once) {
     kir_value_t *part = lanes_of(s, instr->args[0], first, lanes_of_part(all, at_once, first));
     kir_value_t *at = kir_splat_constant(instr->args[2]->type, lane % at_once);
-    if (lane / at_once == first / at_once)
-      part = kir_insert(s->builder, part, instr->args[1], at);
+    if (lane / at_once == first / at_once) part = kir_insert(s->builder, part, instr->args[1], at);
     parts[first / at_once] = part;
   }
   kir_unlink(instr);
@@ -332,7 +349,7 @@ static void split_extraction(split_t *s, kir_value_t *instr) {
 }
 
 /* An or of all lanes: of all parts first. */
-static void split_any(split_t *s, kir_value_t *instr) {
+static void split_reduce_or(split_t *s, kir_value_t *instr) {
   const kir_value_t *vector = instr->args[0];
   unsigned at_once = lanes_at_once(vector->type);
   kir_value_t *sum = NULL;
@@ -343,19 +360,19 @@ static void split_any(split_t *s, kir_value_t *instr) {
   instr->args[0] = sum;
 }
 
-/* --- all --------------------------------------------------------------------------------------------------------- */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* Of bits that come in parts, which need not be joined then. */
-static bool is_of_parts(const split_t *s, const kir_value_t *instr) {
+static bool reads_parts(const split_t *s, const kir_value_t *instr) {
   bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
   return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&
          (parts_of(s, instr->args[0]).of || parts_of(s, instr->args[1]).of);
 }
 
-static bool touches_divided(const kir_value_t *instr) {
-  if (is_divided(instr->type)) return true;
+static bool is_illegal_use(const kir_value_t *instr) {
+  if (is_illegal(instr->type)) return true;
   for (int k = 0; k < instr->arg_count; k++)
-    if (is_divided(instr->args[k]->type) && !(instr->op == KIR_SHUFFLE && k == 2)) return true;
+    if (is_illegal(instr->args[k]->type) && !(instr->op == KIR_SHUFFLE && k == 2)) return true;
   return false;
 }
 
@@ -364,12 +381,14 @@ static bool has_unknown_lane(const kir_value_t *instr) {
 }
 
 static void split_one(split_t *s, kir_value_t *instr) {
-  if (!touches_divided(instr) && !is_of_parts(s, instr)) return;
+  if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
   kir_position_before(s->builder, instr);
   switch (instr->op) {
     case KIR_PHI: split_phi(s, instr); return;
     case KIR_SHUFFLE: split_shuffle(s, instr); return;
-    case KIR_BITCAST: (instr->args[0]->type->lanes == instr->type->lanes ? split_lanes : split_bits)(s, instr); return;
+    case KIR_BITCAST:
+      (instr->args[0]->type->lanes == instr->type->lanes ? split_lanes : split_bits)(s, instr);
+      return;
     case KIR_INSERT:
     case KIR_EXTRACT:
       if (has_unknown_lane(instr))
@@ -378,8 +397,8 @@ static void split_one(split_t *s, kir_value_t *instr) {
         (instr->op == KIR_INSERT ? split_insertion : split_extraction)(s, instr);
       return;
     case KIR_REDUCE_OR:
-      if (is_odd(instr->args[0]->type)) s->code->unsupported = "vectors of odd sizes";
-      split_any(s, instr);
+      if (is_no_power_of_two(instr->args[0]->type)) s->code->unsupported = "vectors of odd sizes";
+      split_reduce_or(s, instr);
       return;
     case KIR_CALL:
     case KIR_RET: s->code->unsupported = "wide arguments"; return;
@@ -392,23 +411,23 @@ typedef void (*split_fn)(split_t *s, kir_value_t *instr);
 /* Instructions that come to be meanwhile are left out. */
 static void each_instr(split_t *s, split_fn do_one) {
   for (int b = 0; b < s->code->cfg.block_count; b++)
-    for (kir_value_t *instr = s->code->cfg.order[b]->first, *next; instr && !s->code->unsupported && !s->module->status;
-         instr = next) {
+    for (kir_value_t *instr = s->code->cfg.order[b]->first, *next;
+         instr && !s->code->unsupported && !s->module->status; instr = next) {
       next = instr->next;
       do_one(s, instr);
     }
 }
 
-static bool any_divided(const x64_code_t *code) {
+static bool any_illegal(const x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
     for (const kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
-      if (touches_divided(instr)) return true;
+      if (is_illegal_use(instr)) return true;
   return false;
 }
 
 hr_status_t x64_legalize(x64_code_t *code) {
   split_t s = {.code = code, .module = code->function->module};
-  if (!any_divided(code)) return NULL;
+  if (!any_illegal(code)) return NULL;
   HR_TRY(kir_replacements_init(&s.replacements, &code->cfg));
   HR_TRY(HR_NEW_ARRAY(code->arena, s.replacements.count + 1, &s.parts));
   s.builder = kir_builder_create(s.module);

@@ -8,25 +8,31 @@ void x64_unsupported(x64_code_t *code, const char *what) {
 
 int x64_vector_length(x64_code_t *code, const kir_type_t *type) {
   unsigned bits = kir_width(type);
-  if (bits > 512 || (type->lanes & (type->lanes - 1))) x64_unsupported(code, "vectors of odd sizes");
+  if (bits > 512 || (type->lanes & (type->lanes - 1)))
+    x64_unsupported(code, "vectors of odd sizes");
   return bits > 256 ? 2 : bits > 128 ? 1 : 0;
 }
 
-/* --- registers and the stack ------------------------------------------------------------------------------------- */
+/* --- registers and the stack ------------------------------------------------------------------ */
 
 static x86_mem_t slot_of(const x64_code_t *code, const live_interval_t *interval) {
-  return (x86_mem_t){.base = X86_SP, .index = X86_NONE, .scale = 1, .disp = code->frame_bytes - interval->slot};
+  return (x86_mem_t){
+      .base = X86_SP, .index = X86_NONE, .scale = 1, .disp = code->frame_bytes - interval->slot};
 }
 
 static const x86_opcode_t move_to = X86_OP(0, 1, 0, 0x10), move_from = X86_OP(0, 1, 0, 0x11);
 
-void x64_emit_masked(x64_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes, int to, int from,
-                     int last) {
-  x86_vector(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from, .mask = mask,
-                                      .zeroes = zeroes}, last);
+void x64_emit_masked(x64_code_t *code, x86_opcode_t opcode, int width, int mask, bool zeroes,
+                     int to, int from, int last) {
+  x86_vector(
+      &code->x,
+      (x86_vector_t){
+          .opcode = opcode, .width = width, .to = to, .from = from, .mask = mask, .zeroes = zeroes},
+      last);
 }
 
-void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to, int from, int last) {
+void x64_emit_registers(x64_code_t *code, x86_opcode_t opcode, int width, int to, int from,
+                        int last) {
   x64_emit_masked(code, opcode, width, 0, false, to, from, last);
 }
 
@@ -56,8 +62,10 @@ static void load_interval(x64_code_t *code, const live_interval_t *interval, int
   if (interval->kind == X64_GPR) {
     x86_load(&code->x, to, slot, 64);
   } else if (interval->kind == X64_VECTOR) {
-    x86_vector_memory(&code->x, (x86_vector_t){.opcode = move_to, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
-                      slot);
+    x86_vector_memory(
+        &code->x,
+        (x86_vector_t){.opcode = move_to, .width = 2, .to = to, .from = X86_NONE, .unit = 64},
+        slot);
   } else {
     x86_load(&code->x, X86_CX, slot, 64);
     mask_from_general(code, to, X86_CX);
@@ -69,8 +77,10 @@ static void store_interval(x64_code_t *code, const live_interval_t *interval, in
   if (interval->kind == X64_GPR) {
     x86_store(&code->x, slot, from, 64);
   } else if (interval->kind == X64_VECTOR) {
-    x86_vector_memory(&code->x,
-                      (x86_vector_t){.opcode = move_from, .width = 2, .to = from, .from = X86_NONE, .unit = 64}, slot);
+    x86_vector_memory(
+        &code->x,
+        (x86_vector_t){.opcode = move_from, .width = 2, .to = from, .from = X86_NONE, .unit = 64},
+        slot);
   } else {
     general_from_mask(code, X86_CX, from);
     x86_store(&code->x, slot, X86_CX, 64);
@@ -82,15 +92,18 @@ static bool is_saved_at(const live_interval_t *interval, int position) {
          interval->to > position;
 }
 
-/* A register as a interval of its own. */
+/* A register that no value has, as an interval. */
 static live_interval_t unused_register(const x64_code_t *code, x64_class_t kind, int reg) {
   int index = kind == X64_VECTOR ? reg : 32 + reg;
-  return (live_interval_t){.kind = kind, .reg = reg, .slot = code->preserved_at - (int64_t)index * X64_SLOT_BYTES};
+  return (live_interval_t){
+      .kind = kind, .reg = reg, .slot = code->preserved_at - (int64_t)index * X64_SLOT_BYTES};
 }
 
-static void move_unused(x64_code_t *code, void (*move)(x64_code_t *, const live_interval_t *, int)) {
+static void move_unused(x64_code_t *code,
+                        void (*move)(x64_code_t *, const live_interval_t *, int)) {
   for (x64_class_t kind = X64_VECTOR; kind < X64_CLASS_COUNT && code->preserves_all; kind++)
-    for (int reg = kind == X64_MASK; reg < (kind == X64_VECTOR ? X64_SCRATCH_VECTOR : X64_SCRATCH_MASK); reg++) {
+    for (int reg = kind == X64_MASK;
+         reg < (kind == X64_VECTOR ? X64_SCRATCH_VECTOR : X64_SCRATCH_MASK); reg++) {
       live_interval_t interval = unused_register(code, kind, reg);
       if (!(code->used[kind] >> reg & 1)) move(code, &interval, reg);
     }
@@ -99,14 +112,16 @@ static void move_unused(x64_code_t *code, void (*move)(x64_code_t *, const live_
 void x64_save_live(x64_code_t *code, const kir_value_t *call) {
   if (!x64_calls_external(code, call)) return;
   for (int n = 0; n < code->interval_count; n++)
-    if (is_saved_at(&code->intervals[n], x64_node(code, call)->position)) store_interval(code, &code->intervals[n], code->intervals[n].reg);
+    if (is_saved_at(&code->intervals[n], x64_node(code, call)->position))
+      store_interval(code, &code->intervals[n], code->intervals[n].reg);
   move_unused(code, store_interval);
 }
 
 void x64_restore_live(x64_code_t *code, const kir_value_t *call) {
   if (!x64_calls_external(code, call)) return;
   for (int n = 0; n < code->interval_count; n++)
-    if (is_saved_at(&code->intervals[n], x64_node(code, call)->position)) load_interval(code, &code->intervals[n], code->intervals[n].reg);
+    if (is_saved_at(&code->intervals[n], x64_node(code, call)->position))
+      load_interval(code, &code->intervals[n], code->intervals[n].reg);
   move_unused(code, load_interval);
 }
 
@@ -122,7 +137,7 @@ int x64_destination(x64_code_t *code, const kir_value_t *instr, int scratch) {
   return reg == X86_NONE ? scratch : reg;
 }
 
-static void put(x64_code_t *code, const live_interval_t *interval, int reg) {
+static void store_result(x64_code_t *code, const live_interval_t *interval, int reg) {
   if (interval->reg == X86_NONE)
     store_interval(code, interval, reg);
   else if (interval->reg != reg && interval->kind == X64_GPR)
@@ -133,11 +148,13 @@ static void put(x64_code_t *code, const live_interval_t *interval, int reg) {
     x64_move_mask(code, interval->reg, reg);
 }
 
-void x64_define(x64_code_t *code, const kir_value_t *instr, int reg) { put(code, x64_interval(code, instr), reg); }
+void x64_define(x64_code_t *code, const kir_value_t *instr, int reg) {
+  store_result(code, x64_interval(code, instr), reg);
+}
 
-/* --- constants --------------------------------------------------------------------------------------------------- */
+/* --- constants -------------------------------------------------------------------------------- */
 
-static void put_lane(unsigned char *bytes, unsigned at, uint64_t lane, unsigned bits) {
+static void store_lane(unsigned char *bytes, unsigned at, uint64_t lane, unsigned bits) {
   memcpy(bytes + at * bits / 8, &lane, bits / 8);
 }
 
@@ -147,17 +164,25 @@ static x86_mem_t constant_memory(x64_code_t *code, const kir_value_t *value, boo
   unsigned char bytes[64] = {0};
   bool is_one = type->lanes == 1 && type->kind != KIR_TYPE_VECTOR;
   bool broadcast = may_broadcast && !is_one && type->bits >= 32 && kir_is_splat(value);
-  size_t size = is_one || broadcast ? type->bits / 8 : kir_width(type) <= 128 ? 16 : kir_width(type) / 8;
+  size_t size = is_one || broadcast      ? type->bits / 8
+                : kir_width(type) <= 128 ? 16
+                                         : kir_width(type) / 8;
   if (kir_width(type) > 512 || type->bits > 64) {
     x64_unsupported(code, "wide constants");
     return (x86_mem_t){.is_pool = true};
   }
-  for (unsigned i = 0; i < (broadcast ? 1 : type->lanes); i++) put_lane(bytes, i, value->lanes[i], type->bits);
-  return (x86_mem_t){.is_pool = true, .base = X86_NONE, .index = X86_NONE, .disp = x86_constant(&code->x, bytes, size),
+  for (unsigned i = 0; i < (broadcast ? 1 : type->lanes); i++)
+    store_lane(bytes, i, value->lanes[i], type->bits);
+  return (x86_mem_t){.is_pool = true,
+                     .base = X86_NONE,
+                     .index = X86_NONE,
+                     .disp = x86_constant(&code->x, bytes, size),
                      .broadcast = broadcast ? (int)type->bits / 8 : 0};
 }
 
-static bool is_zero(const kir_value_t *value) { return kir_is_splat(value) && value->lanes[0] == 0; }
+static bool is_zero(const kir_value_t *value) {
+  return kir_is_splat(value) && value->lanes[0] == 0;
+}
 
 void x64_load_constant(x64_code_t *code, kir_value_t *value, int to) {
   static const x86_opcode_t scalars[] = {X86_OP(2, 1, 0, 0x10), X86_OP(3, 1, 1, 0x10)};
@@ -169,10 +194,12 @@ void x64_load_constant(x64_code_t *code, kir_value_t *value, int to) {
   }
   x86_mem_t from = constant_memory(code, value, kir_width(type) > 64);
   bool is_one = type->kind != KIR_TYPE_VECTOR, is_wide = type->bits == 64;
-  x86_vector_t how = {.opcode = move_to, .width = x64_vector_length(code, type), .to = to, .from = X86_NONE};
+  x86_vector_t how = {
+      .opcode = move_to, .width = x64_vector_length(code, type), .to = to, .from = X86_NONE};
   if (is_one && type->bits < 32) x64_unsupported(code, "narrow constants");
   if (is_one) how.opcode = scalars[is_wide];
-  if (from.broadcast) how.opcode = splats[is_wide], how.width = is_wide && !how.width ? 1 : how.width;
+  if (from.broadcast)
+    how.opcode = splats[is_wide], how.width = is_wide && !how.width ? 1 : how.width;
   from.broadcast = 0; /* the instruction does nothing else */
   x86_vector_memory(&code->x, how, from);
 }
@@ -183,12 +210,13 @@ pinned_const_t *x64_pinned(x64_code_t *code, const kir_value_t *value) {
   return NULL;
 }
 
-/* --- reading ----------------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 int x64_gpr(x64_code_t *code, kir_value_t *value, int scratch) {
   if (!kir_is_constant(value)) return in_register(code, value, scratch);
-  x86_mov_constant(&code->x, scratch,
-                   (uint64_t)kir_sign_extend(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits));
+  x86_mov_constant(
+      &code->x, scratch,
+      (uint64_t)kir_sign_extend(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits));
   return scratch;
 }
 
@@ -208,13 +236,15 @@ int x64_mask(x64_code_t *code, kir_value_t *value, int scratch) {
   return scratch;
 }
 
-/* Where the constant is, as an operand: in memory, by the size of what the instruction computes with. */
-void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to, int from,
-                     kir_value_t *last, int scratch, int behind) {
+/* Where the constant is, as an operand: in memory, by the size of what the instruction computes
+ * with. */
+void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to,
+                       int from, kir_value_t *last, int scratch, int behind) {
   int width = x64_vector_length(code, type);
   bool is_constant = kir_is_constant(last) && !x64_pinned(code, last);
   if (last->op == KIR_LOAD && x64_node(code, last)->is_folded) {
-    x86_vector_t how = {.opcode = opcode, .width = width, .to = to, .from = from, .unit = (int)kir_width(type) / 8};
+    x86_vector_t how = {
+        .opcode = opcode, .width = width, .to = to, .from = from, .unit = (int)kir_width(type) / 8};
     x86_vector_memory(&code->x, how, x64_address(code, last->args[0]));
     return;
   }
@@ -225,15 +255,16 @@ void x64_emit_with_imm(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *
   }
   x86_mem_t memory = constant_memory(code, last, true);
   memory.behind = behind;
-  x86_vector_memory(&code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
+  x86_vector_memory(
+      &code->x, (x86_vector_t){.opcode = opcode, .width = width, .to = to, .from = from}, memory);
 }
 
-void x64_emit(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to, int from, kir_value_t *last,
-              int scratch) {
+void x64_emit(x64_code_t *code, x86_opcode_t opcode, const kir_type_t *type, int to, int from,
+              kir_value_t *last, int scratch) {
   x64_emit_with_imm(code, opcode, type, to, from, last, scratch, 0);
 }
 
-/* --- addresses --------------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static void add_index(x64_code_t *code, kir_value_t *gep, x86_mem_t *address) {
   kir_value_t *index = gep->args[1];
@@ -241,8 +272,8 @@ static void add_index(x64_code_t *code, kir_value_t *gep, x86_mem_t *address) {
     address->disp += kir_sign_extend(index->lanes[0], index->type->bits) * gep->detail;
     return;
   }
-  address->index =
-      index->type->lanes > 1 ? x64_vector(code, index, X64_SCRATCH_VECTOR) : x64_gpr(code, index, X86_CX);
+  address->index = index->type->lanes > 1 ? x64_vector(code, index, X64_SCRATCH_VECTOR)
+                                          : x64_gpr(code, index, X86_CX);
   address->scale = gep->detail;
 }
 
@@ -257,17 +288,19 @@ x86_mem_t x64_address(x64_code_t *code, kir_value_t *pointer) {
   return address;
 }
 
-/* --- all at once ------------------------------------------------------------------------------------------------- */
+/* --- all at once ------------------------------------------------------------------------------ */
 
-/* A place that moves read or write: registers of a class, or the stack's part of a interval. */
+/* A location that moves read or write, as a number: registers by class, or an interval's stack
+ * slot. */
 static int location_of(const x64_code_t *code, int number) {
   const live_interval_t *interval = &code->intervals[number];
   return interval->reg != X86_NONE ? interval->reg + 64 * (int)interval->kind : 1024 + number;
 }
 
-static int place_read(const x64_code_t *code, const parallel_move_t *move) {
+static int source_of(const x64_code_t *code, const parallel_move_t *move) {
   if (!move->value) return move->from + 64 * (int)code->intervals[move->to].kind;
-  return kir_is_constant(move->value) ? X86_NONE : location_of(code, x64_node(code, move->value)->interval);
+  return kir_is_constant(move->value) ? X86_NONE
+                                      : location_of(code, x64_node(code, move->value)->interval);
 }
 
 static void move_one(x64_code_t *code, const parallel_move_t *move) {
@@ -275,29 +308,32 @@ static void move_one(x64_code_t *code, const parallel_move_t *move) {
   int reg;
   if (!move->value) {
     reg = move->from;
-  } else if (kir_is_constant(move->value) && interval->kind == X64_VECTOR && interval->reg != X86_NONE &&
-             !x64_pinned(code, move->value)) {
+  } else if (kir_is_constant(move->value) && interval->kind == X64_VECTOR &&
+             interval->reg != X86_NONE && !x64_pinned(code, move->value)) {
     reg = interval->reg;
     x64_load_constant(code, move->value, reg);
   } else {
-    reg = interval->kind == X64_GPR   ? x64_gpr(code, move->value, interval->reg == X86_NONE ? X86_DX : interval->reg)
+    reg = interval->kind == X64_GPR
+              ? x64_gpr(code, move->value, interval->reg == X86_NONE ? X86_DX : interval->reg)
           : interval->kind == X64_VECTOR ? x64_vector(code, move->value, X64_SCRATCH_VECTOR)
-                                      : x64_mask(code, move->value, X64_SCRATCH_MASK);
+                                         : x64_mask(code, move->value, X64_SCRATCH_MASK);
   }
-  put(code, interval, reg);
+  store_result(code, interval, reg);
 }
 
-static bool is_read(const x64_code_t *code, const parallel_move_t *moves, int count, int place, int but) {
+static bool is_read(const x64_code_t *code, const parallel_move_t *moves, int count, int location,
+                    int but) {
   for (int i = 0; i < count; i++)
-    if (i != but && place_read(code, &moves[i]) == place) return true;
+    if (i != but && source_of(code, &moves[i]) == location) return true;
   return false;
 }
 
-/* What is read in a circle: one value that would be overwritten waits in a register of its own, and is read there. */
-static void break_circle(x64_code_t *code, parallel_move_t *moves, int count) {
+/* Moves that form a cycle: the first destination's value waits in a scratch register, and is read
+ * there. */
+static void break_cycle(x64_code_t *code, parallel_move_t *moves, int count) {
   static const int spares[] = {X86_AX, X64_SCRATCH_VECTOR + 2, 0};
   const live_interval_t *interval = &code->intervals[moves[0].to];
-  int place = location_of(code, moves[0].to), spare = spares[interval->kind];
+  int location = location_of(code, moves[0].to), spare = spares[interval->kind];
   if (interval->reg == X86_NONE)
     load_interval(code, interval, spare);
   else if (interval->kind == X64_GPR)
@@ -307,18 +343,20 @@ static void break_circle(x64_code_t *code, parallel_move_t *moves, int count) {
   else
     x64_move_mask(code, spare, interval->reg);
   for (int i = 0; i < count; i++)
-    if (place_read(code, &moves[i]) == place) moves[i].value = NULL, moves[i].from = spare;
+    if (source_of(code, &moves[i]) == location) moves[i].value = NULL, moves[i].from = spare;
 }
 
 void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count) {
   while (count) {
     int next = 0;
-    while (next < count && is_read(code, moves, count, location_of(code, moves[next].to), next)) next++;
+    while (next < count && is_read(code, moves, count, location_of(code, moves[next].to), next))
+      next++;
     if (next == count) {
-      break_circle(code, moves, count);
+      break_cycle(code, moves, count);
       continue;
     }
-    if (place_read(code, &moves[next]) != location_of(code, moves[next].to)) move_one(code, &moves[next]);
+    if (source_of(code, &moves[next]) != location_of(code, moves[next].to))
+      move_one(code, &moves[next]);
     moves[next] = moves[--count];
   }
 }

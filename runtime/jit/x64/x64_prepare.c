@@ -1,12 +1,15 @@
-/* A function made ready for machine code: its blocks in order, vectors of legal sizes, common code computed once, dead code
- * gone, and known which instructions become a part of their users: addresses, conditions, loads. */
+/* A function made ready for machine code: its blocks in order, vectors of legal sizes, common code
+ * computed once, dead code gone, and known which instructions become a part of their users:
+ * addresses, conditions, loads. */
 #include "jit/x64/x64_code.h"
 
-/* --- what becomes a part of its users ---------------------------------------------------------------------------- */
+/* --- what becomes a part of its users --------------------------------------------------------- */
 
 static bool is_address(const kir_value_t *value) { return value->op == KIR_GEP; }
 
-static bool is_distance(const kir_value_t *index) { return kir_is_constant(index) && index->type->lanes == 1; }
+static bool is_distance(const kir_value_t *index) {
+  return kir_is_constant(index) && index->type->lanes == 1;
+}
 
 static bool has_index(const kir_value_t *gep) {
   if (!is_distance(gep->args[1])) return true;
@@ -43,26 +46,36 @@ static bool takes_address(const kir_value_t *user, int k, const kir_value_t *gep
 /* Is a comparison computed where it decides, so that it stays in the flags? */
 static bool decides_alone(const x64_code_t *code, const kir_value_t *compare) {
   const kir_value_t *user = code->uses[compare->id].user;
-  if (code->uses[compare->id].count != 1 || user->block != compare->block || user->args[0] != compare) return false;
+  if (code->uses[compare->id].count != 1 || user->block != compare->block ||
+      user->args[0] != compare)
+    return false;
   if (user->op == KIR_SELECT && x64_is_min_max(user)) return true;
   if (compare->type->kind == KIR_TYPE_VECTOR) return false;
-  if (compare->op == KIR_REDUCE_OR && (compare->args[0]->type->lanes < 8 || user->op != KIR_CONDBR)) return false;
-  return user->op == KIR_CONDBR || (user->op == KIR_SELECT && user->args[1] != compare && user->args[2] != compare);
+  if (compare->op == KIR_REDUCE_OR && (compare->args[0]->type->lanes < 8 || user->op != KIR_CONDBR))
+    return false;
+  return user->op == KIR_CONDBR ||
+         (user->op == KIR_SELECT && user->args[1] != compare && user->args[2] != compare);
 }
 
 static bool changes_memory(const kir_value_t *instr) {
-  return instr->op == KIR_STORE || instr->op == KIR_MASKED_STORE || instr->op == KIR_SCATTER || instr->op == KIR_CALL;
+  return instr->op == KIR_STORE || instr->op == KIR_MASKED_STORE || instr->op == KIR_SCATTER ||
+         instr->op == KIR_CALL;
 }
 
 /* Is what is loaded the last operand of one instruction alone, before memory changes? */
 static bool is_operand(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
-  if (code->uses[load->id].count != 1 || user->block != load->block || user->op < KIR_ADD || user->op > KIR_FDIV) return false;
-  if (load->type->kind != KIR_TYPE_VECTOR || kir_width(load->type) < 128 || kir_is_i1(user->type)) return false;
+  if (code->uses[load->id].count != 1 || user->block != load->block || user->op < KIR_ADD ||
+      user->op > KIR_FDIV)
+    return false;
+  if (load->type->kind != KIR_TYPE_VECTOR || kir_width(load->type) < 128 || kir_is_i1(user->type))
+    return false;
   bool is_last = user->args[1] == load || kir_op_flags[user->op] & KIR_COMMUTES,
        is_division = user->op >= KIR_UDIV && user->op <= KIR_SREM;
   const kir_value_t *other = user->args[user->args[1] == load ? 0 : 1];
-  if (!is_last || is_division || kir_is_constant(other) || (other->op == KIR_LOAD && x64_node(code, other)->is_folded)) return false;
+  if (!is_last || is_division || kir_is_constant(other) ||
+      (other->op == KIR_LOAD && x64_node(code, other)->is_folded))
+    return false;
   while (between != user && !changes_memory(between)) between = between->next;
   return between == user;
 }
@@ -70,8 +83,10 @@ static bool is_operand(const x64_code_t *code, const kir_value_t *load) {
 /* A load that is widened is read as it is widened. */
 static bool is_widened(const x64_code_t *code, const kir_value_t *load) {
   const kir_value_t *user = code->uses[load->id].user, *between = load->next;
-  bool widens = code->uses[load->id].count == 1 && user->block == load->block && (user->op == KIR_ZEXT || user->op == KIR_SEXT);
-  if (!widens || x64_class_of(user->type) != X64_VECTOR || kir_width(user->type) < 128) return false;
+  bool widens = code->uses[load->id].count == 1 && user->block == load->block &&
+                (user->op == KIR_ZEXT || user->op == KIR_SEXT);
+  if (!widens || x64_class_of(user->type) != X64_VECTOR || kir_width(user->type) < 128)
+    return false;
   while (between != user && !changes_memory(between)) between = between->next;
   return between == user;
 }
@@ -88,10 +103,11 @@ static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
 
 static void unfold_addresses(x64_code_t *code, const kir_value_t *user) {
   for (int k = 0; k < user->arg_count; k++)
-    if (is_address(user->args[k]) && !takes_address(user, k, user->args[k])) x64_node(code, user->args[k])->is_folded = false;
+    if (is_address(user->args[k]) && !takes_address(user, k, user->args[k]))
+      x64_node(code, user->args[k])->is_folded = false;
 }
 
-/* --- positions --------------------------------------------------------------------------------------------------- */
+/* --- positions -------------------------------------------------------------------------------- */
 
 static void number_block(x64_code_t *code, const kir_block_t *block, int *position) {
   block_range_t *range = &code->ranges[block->index];
@@ -117,7 +133,7 @@ static hr_status_t number_values(x64_code_t *code) {
   return NULL;
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void fold(x64_code_t *code) {
   for (int b = 0; b < code->cfg.block_count; b++)
@@ -134,8 +150,8 @@ static int class_number(const kir_type_t *type) { return (int)x64_class_of(type)
 static const int hoisted_max[X64_CLASS_COUNT] = {[X64_GPR] = 16, [X64_VECTOR] = 10, [X64_MASK] = 5};
 
 hr_status_t x64_prepare(x64_code_t *code) {
-  const kir_register_classes_t classes = {.class_of = class_number, .hoisted_max = hoisted_max,
-                                          .sunk_class = X64_GPR};
+  const kir_register_classes_t classes = {
+      .class_of = class_number, .hoisted_max = hoisted_max, .sunk_class = X64_GPR};
   HR_TRY(kir_cfg_find(code->arena, code->function, &code->cfg));
   HR_TRY(HR_NEW_ARRAY(code->arena, code->cfg.block_count + 1, &code->labels));
   if (code->cfg.is_malformed) code->unsupported = "a block without a terminator";
