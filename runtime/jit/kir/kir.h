@@ -75,6 +75,7 @@ static inline kir_block_t *kir_insert_block(const kir_builder_t *b) { return b->
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
+/* Operands are built before what reads them, those of phis aside. */
 typedef kir_value_t *kir_unary_fn(kir_builder_t *b, kir_value_t *x);
 typedef kir_value_t *kir_binary_fn(kir_builder_t *b, kir_value_t *x, kir_value_t *y);
 typedef kir_value_t *kir_cast_fn(kir_builder_t *b, kir_value_t *x, kir_type_t *type);

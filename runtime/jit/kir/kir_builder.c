@@ -8,6 +8,22 @@
 
 const kir_target_t kir_generic_target = {.simplifies = false, .expand = NULL};
 
+/* Each of them is what it refers to. */
+static void init_fallbacks(kir_module_t *module) {
+  kir_type_t *type = &module->no_type;
+  for (int k = 0; k < 8; k++) module->no_params[k] = type;
+  *type = (kir_type_t){.module = module, .kind = KIR_TYPE_INT, .bits = 64, .lanes = 1};
+  type->element = type;
+  type->params = module->no_params;
+  module->no_value = (kir_value_t){.type = type, .op = KIR_CONSTANT, .lanes = module->spare};
+  module->no_value.function = &module->no_function;
+  module->no_block = (kir_block_t){.name = "", .function = &module->no_function};
+  module->no_function = (kir_function_t){.module = module, .name = "", .type = type};
+  module->no_function.value = &module->no_value;
+  module->no_function.first = &module->no_block;
+  module->no_builder = (kir_builder_t){.module = module, .block = &module->no_block};
+}
+
 hr_status_t kir_module_create(const kir_target_t *target, const char *name,
                               kir_module_t **out_module) {
   void *memory;
@@ -16,6 +32,7 @@ hr_status_t kir_module_create(const kir_target_t *target, const char *name,
   module->target = target;
   module->name = name;
   hr_arena_init(&module->arena);
+  init_fallbacks(module);
   *out_module = module;
   return NULL;
 }
@@ -51,8 +68,8 @@ kir_value_t *kir_add_function(kir_module_t *module, const char *name, kir_type_t
   unsigned count = (unsigned)type->count;
   kir_value_t *params = kir_alloc(module, count * sizeof *params);
   const char *copy = copy_name(module, name);
+  if (module->status) return &module->no_value;
   *value = (kir_value_t){.type = type, .op = KIR_FUNCTION};
-  if (module->status) return value;
   *function = (kir_function_t){.module = module,
                                .name = copy,
                                .type = type,
@@ -74,19 +91,19 @@ kir_value_t *kir_find_function(const kir_module_t *module, const char *name) {
 }
 
 void kir_add_attributes(kir_value_t *function, unsigned attributes) {
-  if (function->function) function->function->attributes |= attributes;
+  function->function->attributes |= attributes;
 }
 
 kir_value_t *kir_param(const kir_value_t *function, unsigned k) {
-  if (!function->function) return kir_splat_constant(function->type->params[k], 0);
-  return &function->function->params[k];
+  kir_module_t *module = function->function->module;
+  return module->status ? &module->no_value : &function->function->params[k];
 }
 
 kir_block_t *kir_append_block(kir_value_t *function, const char *name) {
   kir_function_t *in = function->function;
   kir_module_t *module = function->type->module;
   kir_block_t *block = kir_alloc(module, sizeof *block);
-  if (!in || module->status) return block;
+  if (module->status) return &module->no_block;
   block->name = *name ? copy_name(module, name) : "";
   block->function = in;
   if (in->first)
@@ -109,6 +126,7 @@ kir_value_t *kir_terminator(const kir_block_t *block) {
 
 kir_builder_t *kir_builder_create(kir_module_t *module) {
   kir_builder_t *b = kir_alloc(module, sizeof *b);
+  if (module->status) return &module->no_builder;
   b->module = module;
   return b;
 }
@@ -121,7 +139,7 @@ void kir_position(kir_builder_t *b, kir_block_t *block, kir_value_t *insert_befo
 void kir_position_at_end(kir_builder_t *b, kir_block_t *block) { kir_position(b, block, NULL); }
 
 void kir_position_before(kir_builder_t *b, kir_value_t *instr) {
-  kir_position(b, instr->block, instr);
+  if (!b->module->status) kir_position(b, instr->block, instr);
 }
 
 static void link_in(kir_builder_t *b, kir_value_t *instr) {
@@ -138,7 +156,7 @@ kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_val
                         int count) {
   kir_value_t *instr = kir_alloc(b->module, sizeof *instr);
   kir_value_t **copy = kir_alloc(b->module, (size_t)count * sizeof *copy);
-  if (b->module->status) return kir_poison(type);
+  if (b->module->status) return &b->module->no_value;
   if (count) memcpy(copy, args, (size_t)count * sizeof *copy);
   *instr = (kir_value_t){.type = type, .op = op, .args = copy, .arg_count = count};
   link_in(b, instr);
@@ -206,6 +224,7 @@ void kir_add_incoming(kir_value_t *phi, kir_value_t *const *values, kir_block_t 
                       unsigned count) {
   kir_module_t *module = phi->type->module;
   size_t known = (size_t)phi->arg_count, all = known + count;
+  if (module->status) return;
   kir_value_t **args = kir_alloc(module, all * sizeof *args);
   kir_block_t **from = kir_alloc(module, all * sizeof *from);
   if (module->status || !count) return;

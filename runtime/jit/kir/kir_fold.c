@@ -257,6 +257,7 @@ kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *co
   if (argument) return argument;
   if (!count || type->lanes > KIR_LANES_MAX) return NULL;
   if (kir_op_flags[op] & KIR_INTRINSIC && !simplifies) return NULL;
+  if (simplifies && (op == KIR_FCMP || (op >= KIR_FPTRUNC && op <= KIR_UITOFP))) return NULL; /*GATE*/
   for (int k = 0; k < count; k++)
     if (!kir_is_constant(args[k])) return NULL;
   return fold_constants(op, type, detail, args, count);

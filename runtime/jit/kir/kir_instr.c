@@ -1,6 +1,4 @@
 /* The kernel IR's arithmetic, casts, memory and vector instructions. */
-#include <string.h>
-
 #include "jit/kir/kir.h"
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
@@ -83,22 +81,10 @@ kir_value_t *kir_int_cast(kir_builder_t *b, kir_value_t *x, kir_type_t *type, bo
   return is_signed ? kir_sext(b, x, type) : kir_zext(b, x, type);
 }
 
-/* The constant's bytes as lanes of another width. NULL: they are not whole bytes. */
-static kir_value_t *constant_bytes_as(const kir_value_t *value, kir_type_t *type) {
-  unsigned char bytes[8 * KIR_LANES_MAX] = {0};
-  uint64_t lanes[KIR_LANES_MAX] = {0};
-  unsigned from = value->type->bits / 8, to = type->bits / 8;
-  bool is_whole = value->type->bits % 8 == 0 && type->bits % 8 == 0 && !value->poison_lanes;
-  if (!is_whole || from > 8 || to > 8 || kir_width(type) > 8 * sizeof bytes) return NULL;
-  for (unsigned i = 0; i < value->type->lanes; i++)
-    memcpy(bytes + i * from, &value->lanes[i], from);
-  for (unsigned i = 0; i < type->lanes; i++) memcpy(&lanes[i], bytes + i * to, to);
-  return kir_constant(type, lanes);
-}
-
+/* NULL: it has other lanes, as LLVM leaves it, too. */
 static kir_value_t *bitcast_constant(const kir_value_t *value, kir_type_t *type) {
   if (value->is_poison) return kir_poison(type);
-  if (value->type->lanes != type->lanes) return constant_bytes_as(value, type);
+  if (value->type->lanes != type->lanes) return NULL;
   return kir_partly_poison(type, value->lanes, value->poison_lanes);
 }
 

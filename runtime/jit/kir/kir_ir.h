@@ -143,6 +143,13 @@ struct kir_target {
                          kir_value_t *const *args, int count);
 };
 
+/* Where instructions are inserted. */
+struct kir_builder {
+  kir_module_t *module;
+  kir_block_t *block;
+  kir_value_t *insert_before; /* NULL: at the block's end */
+};
+
 #define KIR_CONSTANT_BUCKETS 256
 #define KIR_LANES_MAX 1024
 
@@ -150,7 +157,7 @@ struct kir_module {
   hr_arena_t arena;
   const char *name;
   const kir_target_t *target;
-  hr_status_t status;      /* NO_MEMORY: what was built since then is meaningless */
+  hr_status_t status;      /* NO_MEMORY: what was built since then means nothing */
   const char *unsupported; /* what the target has no code for; NULL: nothing */
   kir_type_t *types;
   unsigned type_count;
@@ -159,14 +166,13 @@ struct kir_module {
   kir_function_t *functions, *last_function;
   int function_count;
   kir_function_t *intrinsics[KIR_OP_COUNT]; /* declarations, by operation */
-  uint64_t spare[512];                      /* what kir_alloc gives once there is no memory */
-};
-
-/* Where instructions are inserted. */
-struct kir_builder {
-  kir_module_t *module;
-  kir_block_t *block;
-  kir_value_t *insert_before; /* NULL: at the block's end */
+  /* Once there is no memory: what is built is one of these, and kir_alloc gives `spare`. */
+  kir_type_t no_type, *no_params[8];
+  kir_value_t no_value;
+  kir_block_t no_block;
+  kir_function_t no_function;
+  kir_builder_t no_builder;
+  uint64_t spare[KIR_LANES_MAX];
 };
 
 void *kir_alloc(kir_module_t *module, size_t size_bytes); /* cleared */

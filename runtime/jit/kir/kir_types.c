@@ -30,9 +30,9 @@ static kir_type_t *find_type(kir_module_t *module, kir_type_t wanted) {
         type->count == wanted.count && type->element == wanted.element)
       return type;
   kir_type_t *made = kir_alloc(module, sizeof *made);
+  if (module->status) return &module->no_type;
   *made = wanted;
   made->module = module;
-  if (module->status) return made;
   made->id = module->type_count++;
   made->next = module->types;
   return module->types = made;
@@ -88,13 +88,13 @@ kir_type_t *kir_function_type(kir_type_t *result, kir_type_t *const *params, uns
     if (is_signature(type, result, params, count)) return type;
   kir_type_t *made = kir_alloc(module, sizeof *made);
   kir_type_t **copy = kir_alloc(module, count * sizeof *copy);
+  if (module->status) return &module->no_type;
   *made = (kir_type_t){.module = module,
                        .kind = KIR_TYPE_FUNCTION,
                        .lanes = 1,
                        .count = count,
                        .element = result,
                        .params = copy};
-  if (module->status) return made;
   for (unsigned k = 0; k < count; k++) copy[k] = params[k];
   made->id = module->type_count++;
   made->next = module->types;
@@ -137,6 +137,7 @@ static bool is_equal(const kir_value_t *a, const kir_value_t *b) {
 static kir_value_t *intern(kir_type_t *type, const uint64_t *lanes, bool is_poison,
                            uint64_t poison_lanes) {
   kir_module_t *module = type->module;
+  if (module->status) return &module->no_value;
   uint64_t *copy = kir_alloc(module, type->lanes * sizeof *lanes);
   for (unsigned i = 0; i < type->lanes; i++) copy[i] = lanes[i] & lane_mask(type);
   kir_value_t wanted = {.type = type,
@@ -149,8 +150,8 @@ static kir_value_t *intern(kir_type_t *type, const uint64_t *lanes, bool is_pois
        value = value->bucket_next)
     if (is_equal(value, &wanted)) return value;
   kir_value_t *made = kir_alloc(module, sizeof *made);
+  if (module->status) return &module->no_value;
   *made = wanted;
-  if (module->status) return made;
   made->detail = module->constant_count++;
   made->bucket_next = module->constants[bucket];
   return module->constants[bucket] = made;

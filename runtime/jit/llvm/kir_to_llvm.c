@@ -24,8 +24,12 @@ typedef struct lowering {
   LLVMValueRef *values;      /* by id */
 } lowering_t;
 
+/* Cleared; NULL and the module's status if there is no memory. */
 static void *allocate(lowering_t *l, size_t count, size_t size_bytes) {
-  return kir_alloc(l->from, (count + 1) * size_bytes);
+  void *memory = NULL;
+  if (!l->from->status)
+    l->from->status = hr_arena_zeroed(&l->from->arena, (count + 1) * size_bytes, &memory);
+  return memory;
 }
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -344,6 +348,7 @@ static void declare_function(lowering_t *l, const kir_function_t *function) {
     return;
   }
   callee->type = type_of(l, function->type);
+  if (l->from->status) return;
   callee->value = llvm_api.AddFunction(l->module, function->name, callee->type);
   if (function->attributes & KIR_INTERNAL) llvm_api.SetLinkage(callee->value, LLVMInternalLinkage);
   if (function->attributes & KIR_NOUNWIND) add_attribute(l, callee->value, "nounwind");
