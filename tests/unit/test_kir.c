@@ -12,7 +12,7 @@
 #include "jit/llvm/llvm_compile.h"
 #include "unit.h"
 
-static const kir_target_t simplifying = {.simplifies = true, .expand = NULL};
+static const kir_target_t simplifying = {.simplifies = true};
 
 /* A function (ptr, ptr, i64) that is being written, with its first block open. */
 typedef struct test {
@@ -174,7 +174,7 @@ static kir_value_t *expand_products(kir_builder_t *b, kir_op_t op, kir_type_t *t
 }
 
 static void test_expanded(void) {
-  static const kir_target_t target = {.simplifies = false, .expand = expand_products};
+  static const kir_target_t target = {.expand = expand_products};
   test_t test;
   begin(&test, &target);
   kir_value_t *x = kir_load(test.b, kir_vector_type(test.i64, 2), test.in);

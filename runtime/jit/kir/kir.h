@@ -133,9 +133,9 @@ kir_value_t *kir_expand_or_build(kir_builder_t *b, kir_op_t op, kir_type_t *type
 kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *const *args,
                         int count);
 /* The result of an op that is known while it is built: a constant, or one of its arguments. NULL:
- * it must be computed. simplifies: as kir_target_t has it. */
+ * it must be computed. */
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
-                      int count, bool simplifies);
+                      int count, const kir_target_t *target);
 kir_value_t *kir_splat(kir_builder_t *b, kir_value_t *value, kir_type_t *type); /* in all lanes */
 /* x / y or the remainder, as `op` says, of vectors of integers: by ops that vectors have. */
 kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "jit/kir/kir.h"
 
-const kir_target_t kir_generic_target = {.simplifies = false, .expand = NULL};
+const kir_target_t kir_generic_target = {.folds_conversions = true};
 
 /* Each of them is what it refers to. */
 static void init_fallbacks(kir_module_t *module) {
@@ -165,10 +165,10 @@ kir_value_t *kir_append(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_val
 
 kir_value_t *kir_build(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
                        kir_value_t *const *args, int count) {
-  bool simplifies = b->module->target->simplifies;
-  kir_value_t *folded = kir_fold(op, type, detail, args, count, simplifies);
+  const kir_target_t *target = b->module->target;
+  kir_value_t *folded = kir_fold(op, type, detail, args, count, target);
   if (folded) return folded;
-  if (simplifies && kir_op_flags[op] & KIR_COMMUTES && kir_is_constant(args[0]) &&
+  if (target->simplifies && kir_op_flags[op] & KIR_COMMUTES && kir_is_constant(args[0]) &&
       !kir_is_constant(args[1]) && !kir_is_float(type))
     return kir_build(b, op, type, detail, (kir_value_t *[]){args[1], args[0]}, 2);
   kir_value_t *instr = kir_append(b, op, type, args, count);

@@ -176,8 +176,10 @@ static bool is_poison_at(const kir_value_t *value, uint64_t lane) {
   return value->is_poison || (lane < 64 && value->poison_lanes >> lane & 1);
 }
 
+/* Poison may become anything: a target that simplifies gets zeros, which are one constant for all.
+ */
 static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const kir_value_t *b,
-                                 const uint64_t *mask) {
+                                 const uint64_t *mask, const kir_target_t *target) {
   uint64_t lanes[KIR_LANES_MAX], poison_lanes = 0;
   unsigned each = a->type->lanes;
   for (unsigned i = 0; i < type->lanes; i++) {
@@ -186,7 +188,8 @@ static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const k
     lanes[i] = from->lanes[lane];
     if (i < 64 && is_poison_at(from, lane)) poison_lanes |= 1ull << i;
   }
-  return kir_partly_poison(type, lanes, poison_lanes);
+  return target->simplifies ? kir_constant(type, lanes)
+                            : kir_partly_poison(type, lanes, poison_lanes);
 }
 
 static kir_value_t *fold_insert(kir_type_t *type, const kir_value_t *vector,
@@ -237,11 +240,16 @@ static kir_value_t *fold_reduce_or(kir_type_t *type, const kir_value_t *vector) 
   return kir_splat_constant(type, any);
 }
 
+static bool is_conversion(kir_op_t op) {
+  return op == KIR_FCMP || (op >= KIR_FPTRUNC && op <= KIR_UITOFP);
+}
+
 static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
-                                   kir_value_t *const *args, int count) {
+                                   kir_value_t *const *args, int count,
+                                   const kir_target_t *target) {
   uint64_t lanes[KIR_LANES_MAX];
   if (op == KIR_REDUCE_OR) return fold_reduce_or(type, args[0]);
-  if (op == KIR_SHUFFLE) return fold_shuffle(type, args[0], args[1], args[2]->lanes);
+  if (op == KIR_SHUFFLE) return fold_shuffle(type, args[0], args[1], args[2]->lanes, target);
   if (op == KIR_INSERT) return fold_insert(type, args[0], args[1], args[2]->lanes[0]);
   if (op == KIR_SELECT && args[0]->type->lanes != type->lanes)
     return args[args[0]->lanes[0] & 1 ? 1 : 2];
@@ -252,13 +260,13 @@ static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
 }
 
 kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
-                      int count, bool simplifies) {
-  kir_value_t *argument = simplifies ? simplify(op, type, args) : NULL;
+                      int count, const kir_target_t *target) {
+  kir_value_t *argument = target->simplifies ? simplify(op, type, args) : NULL;
   if (argument) return argument;
   if (!count || type->lanes > KIR_LANES_MAX) return NULL;
-  if (kir_op_flags[op] & KIR_INTRINSIC && !simplifies) return NULL;
-  if (simplifies && (op == KIR_FCMP || (op >= KIR_FPTRUNC && op <= KIR_UITOFP))) return NULL; /*GATE*/
+  if (kir_op_flags[op] & KIR_INTRINSIC && !target->simplifies) return NULL;
+  if (is_conversion(op) && !target->folds_conversions) return NULL;
   for (int k = 0; k < count; k++)
     if (!kir_is_constant(args[k])) return NULL;
-  return fold_constants(op, type, detail, args, count);
+  return fold_constants(op, type, detail, args, count, target);
 }

@@ -137,6 +137,7 @@ struct kir_target {
    * constant come last, and intrinsics on constants are folded. Else only instructions on constants
    * are, as LLVM's builder does. */
   bool simplifies;
+  bool folds_conversions; /* conversions and comparisons of constant floats are folded */
   /* Builds an operation that the target lacks from others, and returns the result; NULL: the target
    * has it. */
   kir_value_t *(*expand)(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,

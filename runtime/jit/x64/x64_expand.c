@@ -18,8 +18,8 @@ static bool is_i1_vector(const kir_type_t *type) { return kir_is_vector(type) &&
 static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
   if (x->op != KIR_ZEXT || !kir_is_i1(x->args[0]->type) || !kir_is_constant(y)) return NULL;
   kir_value_t *one = kir_splat_constant(x->type, 1), *zero = kir_splat_constant(x->type, 0);
-  one = kir_fold(op, x->type, 0, (kir_value_t *[]){one, y}, 2, true);
-  zero = kir_fold(op, x->type, 0, (kir_value_t *[]){zero, y}, 2, true);
+  one = kir_fold(op, x->type, 0, (kir_value_t *[]){one, y}, 2, &x64_kir_target);
+  zero = kir_fold(op, x->type, 0, (kir_value_t *[]){zero, y}, 2, &x64_kir_target);
   if (!one || !zero) return NULL;
   return kir_build(b, KIR_SELECT, x->type, 0, (kir_value_t *[]){x->args[0], one, zero}, 3);
 }
