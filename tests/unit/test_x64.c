@@ -2,7 +2,10 @@
  * values than registers, and what is left to LLVM. */
 #include "jit/x64/x64.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <CUnit/TestRun.h>
 
 #include "jit/code.h"
 #include "jit/emit_kernel.h"
@@ -10,6 +13,13 @@
 #include "unit.h"
 
 typedef void (*run_fn)(void *out, const void *in, int64_t count);
+
+/* Is the code for this processor? Where it is not, the test says that it was left out. */
+static bool can_run(void) {
+  if (x64_is_supported(jit_target_host())) return true;
+  fprintf(stderr, "  x64: %s: skipped, there is no AVX-512\n", CU_get_current_test()->pName);
+  return false;
+}
 
 /* A function (out, in, count) that is being written, with its first block open. */
 typedef struct test {
@@ -111,7 +121,7 @@ static void try_integers(build_fn build, unsigned bits) {
 }
 
 static void test_integers(void) {
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   const build_fn builds[] = {kir_add, kir_sub, kir_mul, kir_udiv, kir_sdiv, kir_urem, kir_srem,
                              kir_and, kir_or,  kir_xor, kir_shl,  kir_lshr, kir_ashr};
   for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
@@ -164,7 +174,7 @@ static const int64_t circle_in[CIRCLE] = {10, 20, 30, 40, 50},
 static void test_circle_of_integers(void) {
   int64_t out[CIRCLE];
   test_t test;
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   begin(&test);
   write_circle(&test, test.i64, jit_int(test.i64, 1));
   run_fn run = end(&test);
@@ -177,7 +187,7 @@ static void test_circle_of_integers(void) {
 static void test_circle_of_floats(void) {
   float in[CIRCLE], out[CIRCLE];
   test_t test;
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (int k = 0; k < CIRCLE; k++) in[k] = (float)circle_in[k];
   begin(&test);
   kir_type_t *f32 = kir_float_type(test.code.module);
@@ -207,7 +217,7 @@ static run_fn write_many(test_t *test, kir_type_t *type, kir_type_t *element, in
 static void test_many_vectors(void) {
   float in[MANY * 16], out[MANY * 16];
   test_t test;
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   begin(&test);
   kir_type_t *f32 = kir_float_type(test.code.module);
   run_fn run = write_many(&test, kir_vector_type(f32, 16), f32, 16);
@@ -222,7 +232,7 @@ static void test_many_vectors(void) {
 static void test_many_integers(void) {
   int64_t in[MANY], out[MANY];
   test_t test;
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   begin(&test);
   run_fn run = write_many(&test, test.i64, test.i64, 1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);
@@ -260,7 +270,7 @@ static void try_order(unsigned bits, unsigned from, unsigned lanes, unsigned tog
 }
 
 static void test_orders(void) {
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned together = 1; together <= 8; together *= 2) try_order(8, 16, 16, together);
   for (unsigned together = 2; together <= 8; together *= 2) try_order(8, 64, 32, together);
   for (unsigned bits = 16; bits <= 64; bits *= 2)
@@ -292,7 +302,7 @@ static void try_turning(unsigned bits, unsigned lanes) {
 }
 
 static void test_turning(void) {
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned bits = 16; bits <= 64; bits *= 2)
     for (unsigned lanes = 2; lanes <= 512 / bits; lanes *= 2) try_turning(bits, lanes);
 }
@@ -346,7 +356,7 @@ static void try_lanes(unsigned bits, unsigned lanes) {
 
 static void test_all_sizes(void) {
   static const unsigned lanes[] = {2, 3, 4, 5, 8, 16, 19, 32, 50, 64, 100};
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned bits = 16; bits <= 64; bits *= 2)
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) try_lanes(bits, lanes[i]);
 }
@@ -388,7 +398,7 @@ static void try_unknown_lane(unsigned bits, unsigned lanes) {
 }
 
 static void test_unknown_lanes(void) {
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned bits = 16; bits <= 64; bits *= 2)
     for (unsigned lanes = 4; lanes <= 32; lanes *= 2) try_unknown_lane(bits, lanes + lanes / 8);
 }
@@ -429,7 +439,7 @@ static void try_numbers(build_fn build, unsigned bits, bool knows_b) {
 static void test_vectors_of_integers(void) {
   const build_fn builds[] = {kir_udiv, kir_sdiv, kir_urem, kir_srem,
                              kir_mul,  kir_shl,  kir_lshr, kir_ashr};
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
     for (unsigned bits = 8; bits <= 64; bits *= 2)
       for (int knows_b = 0; knows_b < 2; knows_b++) try_numbers(builds[i], bits, knows_b);
@@ -476,7 +486,7 @@ static void try_spread(unsigned bits, unsigned lanes, unsigned index_bits, bool 
 
 static void test_spread_lanes(void) {
   static const unsigned lanes[] = {2, 4, 5, 8, 16, 31, 64}; /* none of which 7 divides */
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
       for (unsigned how = 0; how < 8; how++)
@@ -513,7 +523,7 @@ static void try_count(kir_op_t op, unsigned bits, unsigned lanes) {
 }
 
 static void test_counts(void) {
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (unsigned bits = 8; bits <= 64; bits *= 2)
     for (unsigned lanes = 1; lanes <= NUMBERS; lanes = lanes == 1 ? NUMBERS : lanes + 1)
       try_count(KIR_CTPOP, bits, lanes), try_count(KIR_CTLZ, bits, lanes);
@@ -546,7 +556,7 @@ static void try_division(uint32_t divisor) {
 static void test_divisions(void) {
   static const uint32_t divisors[] = {2,   3,     5,     7,     9,         10,       100,
                                       641, 65535, 65536, 65537, INT32_MAX, 1u << 31, UINT32_MAX};
-  if (!x64_is_supported(jit_target_host())) return;
+  if (!can_run()) return;
   for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) try_division(divisors[i]);
 }
 

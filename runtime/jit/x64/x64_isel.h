@@ -55,10 +55,9 @@ void x64_move_parallel(x64_code_t *code, parallel_move_t *moves, int count);
 
 /* --- instructions: false if another part has them --------------------------------------------- */
 
-void x64_select_gpr(x64_code_t *code,
-                    kir_value_t *instr); /* x64_gpr.c: results in general registers */
-void x64_select_vector(x64_code_t *code,
-                       kir_value_t *instr); /* x64_vector.c: in vectors and masks, and stores */
+void x64_select_gpr(x64_code_t *code, kir_value_t *instr);     /* results in general registers */
+void x64_select_vector(x64_code_t *code, kir_value_t *instr);  /* the others */
+bool x64_select_memory(x64_code_t *code, kir_value_t *instr);  /* x64_isel_memory.c */
 bool x64_select_cast(x64_code_t *code, kir_value_t *instr);    /* x64_isel_cast.c */
 bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuffle.c */
 /* Sets the flags as the condition, a comparison or a value, says; gives the condition of jumps.
@@ -66,7 +65,5 @@ bool x64_select_shuffle(x64_code_t *code, kir_value_t *instr); /* x64_isel_shuff
 int x64_set_flags(x64_code_t *code, kir_value_t *condition);
 /* Compares into a mask register. */
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to);
-
-#define KIR_SCALAR_OPCODE(type, single, twice) ((type)->bits == 64 ? (twice) : (single))
 
 #endif
