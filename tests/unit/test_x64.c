@@ -2,7 +2,6 @@
  * values than registers, and what is left to LLVM. */
 #include "jit/x64/x64.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <CUnit/TestRun.h>
@@ -17,7 +16,7 @@ typedef void (*run_fn)(void *out, const void *in, int64_t count);
 /* Is the code for this processor? Where it is not, the test says that it was left out. */
 static bool can_run(void) {
   if (x64_is_supported(jit_target_host())) return true;
-  fprintf(stderr, "  x64: %s: skipped, there is no AVX-512\n", CU_get_current_test()->pName);
+  SKIP(CU_get_current_test()->pName, "there is no AVX-512");
   return false;
 }
 
