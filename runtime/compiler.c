@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "check/check.h"
-#include "jit/early.h"
+#include "jit/llvm/llvm_preload.h"
 #include "ops/custom_call.h"
 #include "ops/group_mode.h"
 #include "passes/localise.h"
@@ -174,17 +174,18 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
   hr_workers_t *workers = NULL;
   jit_cache_options_t cache = {.folder = options->cache_dir};
   jit_options_t jit = {.dump_to = dump_dir(options)};
-  jit_early_t early = {0};
+  llvm_preload_t preload = {0};
   hr_status_t st = NULL;
   if (!options->compiled) return NULL;
   if (!jit.dump_to) HR_TRY(jit_cache_open(&cache, &jit.cache)); /* code that is kept has no text to be written */
   bool is_large = options->start_workers && is_worth_workers(program->module);
-  if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache)) jit_early_begin(program->module, &early);
+  if (is_large && options->may_open_early && jit_cache_is_empty(jit.cache))
+    llvm_preload_begin(program->module, &preload);
   if (is_large) st = options->start_workers(options->workers_context, &workers);
   jit.workers = workers;
   if (!st) st = jit_create(&jit, &program->jit);
   if (!st) st = make_plan_and_code(options, program, workers);
-  jit_early_end(&early);
+  llvm_preload_end(&preload);
   jit_cache_close(jit.cache);
   return st;
 }

@@ -21,6 +21,10 @@ runtime/passes/     base/ ir/ ops/ passes/
 runtime/plan/       base/ ir/ ops/ plan/
 runtime/check/      base/ ir/ ops/ plan/ check/
 runtime/schedule/   base/ ir/ ops/ plan/ check/ schedule/
+runtime/jit/kir/    base/ jit/kir/
+runtime/jit/x64/    base/ jit/kir/ jit/x64/ jit/target.h
+runtime/jit/llvm/llvm_preload. base/ ir/ ops/ jit/llvm/ jit/x64/x64.h jit/target.h
+runtime/jit/llvm/   base/ jit/kir/ jit/llvm/ jit/target.h
 runtime/jit/        base/ ir/ ops/ plan/ jit/
 runtime/topo/       base/ topo/
 transport/          base/ transport/
@@ -126,7 +130,7 @@ for file in "${sources[@]}"; do case "$file" in *.[ch]) code+=("$file") ;; esac;
 
 check_includes "${code[@]}"
 check_only_in mpi.h transport/mpi.c "${code[@]}"
-check_only_in llvm-c/ runtime/jit/ "${code[@]}"
+check_only_in llvm-c/ runtime/jit/llvm/ "${code[@]}"
 check_listed "${sources[@]}" "${tests[@]}"
 check_suites
 check_no_clocks "${code[@]}"

@@ -15,60 +15,62 @@ bool math_op_is_binary(hlo_opcode_t op) {
   }
 }
 
-static LLVMValueRef element_at(jit_code_t *code, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef i) {
-  return llvm()->BuildInBoundsGEP2(code->builder, type, array, &i, 1, "");
+static kir_value_t *element_at(jit_code_t *code, kir_type_t *type, kir_value_t *array,
+                               kir_value_t *i) {
+  return kir_inbounds_gep(code->builder, type, array, i);
 }
 
-static LLVMValueRef load(jit_code_t *code, LLVMTypeRef type, LLVMValueRef array, LLVMValueRef i) {
-  LLVMTypeRef element = jit_scalar_type(type);
-  LLVMValueRef value = llvm()->BuildLoad2(code->builder, type, element_at(code, element, array, i), "");
-  llvm()->SetAlignment(value, (unsigned)jit_element_bits(type) / 8);
+static kir_value_t *load(jit_code_t *code, kir_type_t *type, kir_value_t *array, kir_value_t *i) {
+  kir_type_t *element = jit_scalar_type(type);
+  kir_value_t *value = kir_load(code->builder, type, element_at(code, element, array, i));
+  kir_set_align(value, (unsigned)jit_element_bits(type) / 8);
   return value;
 }
 
-static void write_step(jit_code_t *code, const math_kernel_t *kernel, LLVMValueRef function, LLVMValueRef i) {
-  LLVMTypeRef element = kernel->is_f64 ? llvm()->DoubleTypeInContext(code->context)
-                                       : llvm()->FloatTypeInContext(code->context);
-  LLVMTypeRef type = jit_vector_type(element, kernel->lanes);
-  LLVMValueRef x = load(code, type, llvm()->GetParam(function, 0), i), y = NULL;
-  if (math_op_is_binary(kernel->op)) y = load(code, type, llvm()->GetParam(function, 1), i);
-  LLVMValueRef result = jit_math_emit(code, kernel->op, x, y);
-  LLVMTypeRef kept = element;
+static void write_step(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function,
+                       kir_value_t *i) {
+  kir_type_t *element =
+      kernel->is_f64 ? kir_double_type(code->module) : kir_float_type(code->module);
+  kir_type_t *type = jit_vector_type(element, kernel->lanes);
+  kir_value_t *x = load(code, type, kir_param(function, 0), i), *y = NULL;
+  if (math_op_is_binary(kernel->op)) y = load(code, type, kir_param(function, 1), i);
+  kir_value_t *result = jit_math_emit(code, kernel->op, x, y);
+  kir_type_t *kept = element;
   if (kernel->op == HLO_IS_FINITE) {
-    kept = llvm()->Int8TypeInContext(code->context);
-    result = llvm()->BuildZExt(code->builder, result, jit_type_like(kept, type), "");
+    kept = kir_int_type(code->module, 8);
+    result = kir_zext(code->builder, result, jit_type_like(kept, type));
   }
-  LLVMValueRef place = element_at(code, kept, llvm()->GetParam(function, 2), i);
-  llvm()->SetAlignment(llvm()->BuildStore(code->builder, result, place), (unsigned)jit_element_bits(kept) / 8);
+  kir_value_t *place = element_at(code, kept, kir_param(function, 2), i);
+  kir_set_align(kir_store(code->builder, result, place), (unsigned)jit_element_bits(kept) / 8);
 }
 
-static void write_loop(jit_code_t *code, const math_kernel_t *kernel, LLVMValueRef function) {
-  LLVMTypeRef i64 = llvm()->Int64TypeInContext(code->context);
-  LLVMBasicBlockRef entry = llvm()->AppendBasicBlockInContext(code->context, function, "");
-  LLVMBasicBlockRef body = llvm()->AppendBasicBlockInContext(code->context, function, "");
-  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(code->context, function, "");
-  LLVMValueRef count = llvm()->GetParam(function, 3), zero = jit_int(i64, 0);
-  llvm()->PositionBuilderAtEnd(code->builder, entry);
-  llvm()->BuildCondBr(code->builder, llvm()->BuildICmp(code->builder, LLVMIntSGT, count, zero, ""), body, end);
-  llvm()->PositionBuilderAtEnd(code->builder, body);
-  LLVMValueRef i = llvm()->BuildPhi(code->builder, i64, "");
+static void write_loop(jit_code_t *code, const math_kernel_t *kernel, kir_value_t *function) {
+  kir_type_t *i64 = kir_int_type(code->module, 64);
+  kir_block_t *entry = kir_append_block(function, "");
+  kir_block_t *body = kir_append_block(function, "");
+  kir_block_t *end = kir_append_block(function, "");
+  kir_value_t *count = kir_param(function, 3), *zero = jit_int(i64, 0);
+  kir_position_at_end(code->builder, entry);
+  kir_cond_br(code->builder, kir_icmp(code->builder, KIR_ICMP_SGT, count, zero), body, end);
+  kir_position_at_end(code->builder, body);
+  kir_value_t *i = kir_phi(code->builder, i64);
   write_step(code, kernel, function, i);
-  LLVMValueRef next = llvm()->BuildNSWAdd(code->builder, i, jit_int(i64, kernel->lanes), "");
-  LLVMValueRef from[2] = {zero, next};
-  LLVMBasicBlockRef blocks[2] = {entry, llvm()->GetInsertBlock(code->builder)};
-  llvm()->AddIncoming(i, from, blocks, 2);
-  llvm()->BuildCondBr(code->builder, llvm()->BuildICmp(code->builder, LLVMIntSLT, next, count, ""), body, end);
-  llvm()->PositionBuilderAtEnd(code->builder, end);
-  llvm()->BuildRetVoid(code->builder);
+  kir_value_t *next = kir_nsw_add(code->builder, i, jit_int(i64, kernel->lanes));
+  kir_value_t *from[2] = {zero, next};
+  kir_block_t *blocks[2] = {entry, kir_insert_block(code->builder)};
+  kir_add_incoming(i, from, blocks, 2);
+  kir_cond_br(code->builder, kir_icmp(code->builder, KIR_ICMP_SLT, next, count), body, end);
+  kir_position_at_end(code->builder, end);
+  kir_ret_void(code->builder);
 }
 
 static hr_status_t build_kernel(void *context, int index, jit_code_t *code) {
   const math_kernel_t *kernel = (const math_kernel_t *)context + index;
-  LLVMTypeRef pointer = llvm()->PointerTypeInContext(code->context, 0);
-  LLVMTypeRef in[4] = {pointer, pointer, pointer, llvm()->Int64TypeInContext(code->context)};
-  LLVMTypeRef signature = llvm()->FunctionType(llvm()->VoidTypeInContext(code->context), in, 4, false);
-  LLVMValueRef function = llvm()->AddFunction(code->module, "kernel", signature);
-  jit_function_attribute(code, function, (int)LLVMAttributeFunctionIndex, "nounwind", 0);
+  kir_type_t *pointer = kir_pointer_type(code->module);
+  kir_type_t *in[4] = {pointer, pointer, pointer, kir_int_type(code->module, 64)};
+  kir_type_t *signature = kir_function_type(kir_void_type(code->module), in, 4);
+  kir_value_t *function = kir_add_function(code->module, "kernel", signature);
+  kir_add_attributes(function, KIR_NOUNWIND);
   write_loop(code, kernel, function);
   return NULL;
 }

@@ -9,32 +9,33 @@
 #include "jit/code.h"
 #include "ops/opcode.h"
 
-LLVMTypeRef jit_memory_type(jit_code_t *code, hr_dtype_t dtype);   /* of one element */
-LLVMTypeRef jit_register_type(jit_code_t *code, hr_dtype_t dtype); /* of one element */
+kir_type_t *jit_memory_type(jit_code_t *code, hr_dtype_t dtype);   /* of one element */
+kir_type_t *jit_register_type(jit_code_t *code, hr_dtype_t dtype); /* of one element */
 /* Values as memory has them, to and from registers. */
-LLVMValueRef jit_from_memory(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
-LLVMValueRef jit_to_memory(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
+kir_value_t *jit_from_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
+kir_value_t *jit_to_memory(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 /* The element at `bytes`, as a scalar in a register. */
-LLVMValueRef jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void *bytes);
+kir_value_t *jit_element_constant(jit_code_t *code, hr_dtype_t dtype, const void *bytes);
 /* Rounds or wraps a register to what the type can hold, where that is less than the register. */
-LLVMValueRef jit_round(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
+kir_value_t *jit_round(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 
 /* Floats of 8 bits and fewer (element_narrow.c): their bits in i8 to and from float, rounded to nearest even. */
 bool jit_is_narrow_float(hr_dtype_t dtype);
-LLVMValueRef jit_narrow_decode(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef bits);
-LLVMValueRef jit_narrow_encode(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value);
+kir_value_t *jit_narrow_decode(jit_code_t *code, hr_dtype_t dtype, kir_value_t *bits);
+kir_value_t *jit_narrow_encode(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value);
 
 /* --- lanes of any type (element_complex.c) --- */
 
 /* How many elements a value in registers has. */
-int jit_element_lanes(hr_dtype_t dtype, LLVMValueRef value);
+int jit_element_lanes(hr_dtype_t dtype, kir_value_t *value);
 /* One element in so many lanes; as it is for one lane. */
-LLVMValueRef jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, LLVMValueRef scalar);
+kir_value_t *jit_element_splat(jit_code_t *code, hr_dtype_t dtype, int lanes, kir_value_t *scalar);
 /* Elements first .. first + lanes - 1 of a vector, as a vector. */
-LLVMValueRef jit_element_take(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value, int first, int lanes);
+kir_value_t *jit_element_take(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int first,
+                              int lanes);
 /* a where the condition holds, else b; the condition is one for all, or one for each lane. */
-LLVMValueRef jit_element_choose(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef condition, LLVMValueRef a,
-                                LLVMValueRef b);
+kir_value_t *jit_element_choose(jit_code_t *code, hr_dtype_t dtype, kir_value_t *condition,
+                                kir_value_t *a, kir_value_t *b);
 
 /* Attributes of ops on elements, as one number. */
 #define JIT_COMPARE_DETAIL(direction, order) ((direction) * 8 + (order))
@@ -51,11 +52,11 @@ typedef struct jit_element_op {
   bool shared;            /* needed often: a function of the module that is called, where it is long */
 } jit_element_op_t;
 
-LLVMValueRef jit_element_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args);
+kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 /* Of one family each. */
-LLVMValueRef jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, LLVMValueRef value);
-LLVMValueRef jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args);
-LLVMValueRef jit_float_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args);
+kir_value_t *jit_convert_emit(jit_code_t *code, hr_dtype_t from, hr_dtype_t to, kir_value_t *value);
+kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
+kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 
 /* Is there code for this op on these types, on this target? */
 bool jit_element_knows(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);

@@ -7,14 +7,14 @@
 #include "jit/element.h"
 
 typedef struct jit_pair {
-  LLVMValueRef re, im; /* scalars or vectors of floats or doubles */
+  kir_value_t *re, *im; /* scalars or vectors of floats or doubles */
 } jit_pair_t;
 
-jit_pair_t jit_complex_split(jit_code_t *code, LLVMValueRef value);
-LLVMValueRef jit_complex_join(jit_code_t *code, jit_pair_t parts);
+jit_pair_t jit_complex_split(jit_code_t *code, kir_value_t *value);
+kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts);
 
 /* An op of which the operands or the result are complex, but select. */
-LLVMValueRef jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args);
+kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 bool jit_complex_knows(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
 /* Of an op on one element, in additions of the type of the parts. */
 double jit_complex_cost(hlo_opcode_t op);
@@ -23,6 +23,6 @@ double jit_complex_cost(hlo_opcode_t op);
 
 bool jit_complex_is_function(hlo_opcode_t op);
 /* The function on x (and y, for power and divide): a joined value, of ABS a real one. The builder stays in its block. */
-LLVMValueRef jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
+kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y);
 
 #endif

@@ -19,51 +19,51 @@ static bool is_exact(hlo_opcode_t op) {
 }
 
 /* To `mantissa` bits, to nearest even, then to the exponents of a format of `exponent` bits; see scalar.h. */
-static LLVMValueRef reduce_precision(jit_code_t *code, LLVMValueRef a, int exponent, int mantissa) {
-  LLVMBuilderRef b = code->builder;
-  LLVMTypeRef type = llvm()->TypeOf(a), word = jit_integer_like(type);
+static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int exponent, int mantissa) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *type = kir_type_of(a), *word = jit_integer_like(type);
   int width = jit_element_bits(word), M = width == 32 ? 23 : 52, E = width == 32 ? 8 : 11;
   int64_t infinity = (int64_t)((((uint64_t)1 << E) - 1) << M);
-  LLVMValueRef whole = llvm()->BuildBitCast(b, a, word, "");
-  LLVMValueRef sign = llvm()->BuildAnd(b, whole, jit_int(word, (int64_t)((uint64_t)1 << (M + E))), "");
-  LLVMValueRef size = llvm()->BuildXor(b, whole, sign, ""), bits = size;
+  kir_value_t *whole = kir_bitcast(b, a, word);
+  kir_value_t *sign = kir_and(b, whole, jit_int(word, (int64_t)((uint64_t)1 << (M + E))));
+  kir_value_t *size = kir_xor(b, whole, sign), *bits = size;
   if (mantissa < M) {
     int64_t unit = (int64_t)1 << (M - mantissa);
-    LLVMValueRef odd =
-        llvm()->BuildAnd(b, llvm()->BuildLShr(b, bits, jit_int(word, M - mantissa), ""), jit_int(word, 1), "");
-    bits = llvm()->BuildAdd(b, bits, llvm()->BuildAdd(b, odd, jit_int(word, (unit >> 1) - 1), ""), "");
-    bits = llvm()->BuildAnd(b, bits, jit_int(word, ~(unit - 1)), "");
+    kir_value_t *odd = kir_and(b, kir_lshr(b, bits, jit_int(word, M - mantissa)), jit_int(word, 1));
+    bits = kir_add(b, bits, kir_add(b, odd, jit_int(word, (unit >> 1) - 1)));
+    bits = kir_and(b, bits, jit_int(word, ~(unit - 1)));
   }
   if (exponent < E) {
     int64_t bias = ((int64_t)1 << (E - 1)) - 1, reduced = ((int64_t)1 << (exponent - 1)) - 1;
-    LLVMValueRef place = llvm()->BuildLShr(b, bits, jit_int(word, M), "");
-    LLVMValueRef over = llvm()->BuildICmp(b, LLVMIntUGT, place, jit_int(word, bias + reduced), "");
-    bits = llvm()->BuildSelect(b, over, jit_int(word, infinity), bits, "");
-    place = llvm()->BuildLShr(b, bits, jit_int(word, M), "");
-    LLVMValueRef under = llvm()->BuildICmp(b, LLVMIntULE, place, jit_int(word, bias - reduced), "");
-    bits = llvm()->BuildSelect(b, under, jit_int(word, 0), bits, "");
+    kir_value_t *place = kir_lshr(b, bits, jit_int(word, M));
+    kir_value_t *over = kir_icmp(b, KIR_ICMP_UGT, place, jit_int(word, bias + reduced));
+    bits = kir_select(b, over, jit_int(word, infinity), bits);
+    place = kir_lshr(b, bits, jit_int(word, M));
+    kir_value_t *under = kir_icmp(b, KIR_ICMP_ULE, place, jit_int(word, bias - reduced));
+    bits = kir_select(b, under, jit_int(word, 0), bits);
   }
-  LLVMValueRef is_nan = llvm()->BuildICmp(b, LLVMIntUGT, size, jit_int(word, infinity), "");
-  LLVMValueRef result = llvm()->BuildBitCast(b, llvm()->BuildOr(b, sign, bits, ""), type, "");
-  return llvm()->BuildSelect(b, is_nan, a, result, "");
+  kir_value_t *is_nan = kir_icmp(b, KIR_ICMP_UGT, size, jit_int(word, infinity));
+  kir_value_t *result = kir_bitcast(b, kir_or(b, sign, bits), type);
+  return kir_select(b, is_nan, a, result);
 }
 
 /* The denormals of a narrow type are normal in f32: rounded first to the unit that the mantissa leaves them. */
-static LLVMValueRef reduce_narrow(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef a, int exponent, int mantissa) {
-  LLVMBuilderRef b = code->builder;
-  LLVMTypeRef type = llvm()->TypeOf(a);
+static kir_value_t *reduce_narrow(jit_code_t *code, hr_dtype_t dtype, kir_value_t *a, int exponent,
+                                  int mantissa) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *type = kir_type_of(a);
   const hr_float_format_t *format = hr_float_format(dtype);
   double least = ldexp(1, 1 - format->bias), shifter = (float)(least * ldexp(1.5, 23 - mantissa));
   if (mantissa >= 23) return reduce_precision(code, a, exponent, mantissa);
-  LLVMValueRef size = jit_intrinsic(code, "llvm.fabs", type, &a, 1);
-  LLVMValueRef shifted = llvm()->BuildFAdd(b, size, jit_real(type, shifter), "");
-  LLVMValueRef rounded = llvm()->BuildFSub(b, shifted, jit_real(type, shifter), "");
-  rounded = jit_intrinsic(code, "llvm.copysign", type, (LLVMValueRef[]){rounded, a}, 2);
-  LLVMValueRef is_small = llvm()->BuildFCmp(b, LLVMRealOLT, size, jit_real(type, least), "");
-  return reduce_precision(code, llvm()->BuildSelect(b, is_small, rounded, a, ""), exponent, mantissa);
+  kir_value_t *size = jit_intrinsic(code, KIR_FABS, type, &a, 1);
+  kir_value_t *shifted = kir_fadd(b, size, jit_real(type, shifter));
+  kir_value_t *rounded = kir_fsub(b, shifted, jit_real(type, shifter));
+  rounded = jit_intrinsic(code, KIR_COPYSIGN, type, (kir_value_t *[]){rounded, a}, 2);
+  kir_value_t *is_small = kir_fcmp(b, KIR_FCMP_OLT, size, jit_real(type, least));
+  return reduce_precision(code, kir_select(b, is_small, rounded, a), exponent, mantissa);
 }
 
-static LLVMValueRef reduced(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef a) {
+static kir_value_t *reduced(jit_code_t *code, const jit_element_op_t *op, kir_value_t *a) {
   int exponent = (int)(op->detail / 128), mantissa = (int)(op->detail % 128);
   const hr_float_format_t *format = hr_float_format(op->from);
   if (exponent >= format->exponent_bits) exponent = 64;
@@ -71,18 +71,18 @@ static LLVMValueRef reduced(jit_code_t *code, const jit_element_op_t *op, LLVMVa
                                                   : reduce_narrow(code, op->from, a, exponent, mantissa);
 }
 
-static LLVMValueRef compute(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
-  LLVMBuilderRef b = code->builder;
-  LLVMTypeRef type = llvm()->TypeOf(args[0]);
+static kir_value_t *compute(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
+  kir_builder_t *b = code->builder;
+  kir_type_t *type = kir_type_of(args[0]);
   switch (op->op) {
-    case HLO_ADD: return llvm()->BuildFAdd(b, args[0], args[1], "");
-    case HLO_SUBTRACT: return llvm()->BuildFSub(b, args[0], args[1], "");
-    case HLO_MULTIPLY: return llvm()->BuildFMul(b, args[0], args[1], "");
-    case HLO_DIVIDE: return llvm()->BuildFDiv(b, args[0], args[1], "");
-    case HLO_NEGATE: return llvm()->BuildFNeg(b, args[0], "");
-    case HLO_ABS: return jit_intrinsic(code, "llvm.fabs", type, args, 1);
+    case HLO_ADD: return kir_fadd(b, args[0], args[1]);
+    case HLO_SUBTRACT: return kir_fsub(b, args[0], args[1]);
+    case HLO_MULTIPLY: return kir_fmul(b, args[0], args[1]);
+    case HLO_DIVIDE: return kir_fdiv(b, args[0], args[1]);
+    case HLO_NEGATE: return kir_fneg(b, args[0]);
+    case HLO_ABS: return jit_intrinsic(code, KIR_FABS, type, args, 1);
     case HLO_REAL: return args[0];
-    case HLO_IMAG: return llvm()->ConstNull(type);
+    case HLO_IMAG: return kir_null(type);
     case HLO_REDUCE_PRECISION: return reduced(code, op, args[0]);
     case HLO_REMAINDER: case HLO_POWER: case HLO_ATAN2: case HLO_MAXIMUM: case HLO_MINIMUM:
       return jit_math_emit(code, op->op, args[0], args[1]);
@@ -94,25 +94,25 @@ static LLVMValueRef compute(jit_code_t *code, const jit_element_op_t *op, LLVMVa
 
 #define LONG_COST 12.0 /* of what is shorter in a call than written out */
 
-static LLVMValueRef find_function(jit_code_t *code, hlo_opcode_t op, LLVMTypeRef type, int count,
-                                  LLVMTypeRef *out_type) {
+static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t *type, int count,
+                                  kir_type_t **out_type) {
   char name[96];
-  LLVMBuilderRef b = code->builder;
+  kir_builder_t *b = code->builder;
   snprintf(name, sizeof name, "math.%s.%d.%d", hlo_op_name(op), jit_element_bits(type), jit_lanes(type));
-  *out_type = llvm()->FunctionType(type, (LLVMTypeRef[]){type, type}, (unsigned)count, false);
-  LLVMValueRef function = llvm()->GetNamedFunction(code->module, name);
+  *out_type = kir_function_type(type, (kir_type_t *[]){type, type}, (unsigned)count);
+  kir_value_t *function = kir_find_function(code->module, name);
   if (function) return function;
-  LLVMBasicBlockRef back = llvm()->GetInsertBlock(b);
-  LLVMValueRef next = llvm()->GetBasicBlockTerminator(back);
-  function = llvm()->AddFunction(code->module, name, *out_type);
-  llvm()->SetLinkage(function, LLVMInternalLinkage);
-  llvm()->PositionBuilderAtEnd(b, llvm()->AppendBasicBlockInContext(code->context, function, ""));
-  LLVMValueRef y = count > 1 ? llvm()->GetParam(function, 1) : NULL;
-  llvm()->BuildRet(b, jit_math_emit(code, op, llvm()->GetParam(function, 0), y));
+  kir_block_t *back = kir_insert_block(b);
+  kir_value_t *next = kir_terminator(back);
+  function = kir_add_function(code->module, name, *out_type);
+  kir_add_attributes(function, KIR_INTERNAL);
+  kir_position_at_end(b, kir_append_block(function, ""));
+  kir_value_t *y = count > 1 ? kir_param(function, 1) : NULL;
+  kir_ret(b, jit_math_emit(code, op, kir_param(function, 0), y));
   if (next)
-    llvm()->PositionBuilderBefore(b, next);
+    kir_position_before(b, next);
   else
-    llvm()->PositionBuilderAtEnd(b, back);
+    kir_position_at_end(b, back);
   return function;
 }
 
@@ -121,17 +121,18 @@ static bool is_called(const jit_element_op_t *op) {
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }
 
-static LLVMValueRef call(jit_code_t *code, const void *context, LLVMValueRef *args) {
+static kir_value_t *call(jit_code_t *code, const void *context, kir_value_t **args) {
   const jit_element_op_t *op = context;
-  LLVMTypeRef type;
+  kir_type_t *type;
   int count = hlo_op_table[op->op].operands;
-  LLVMValueRef function = find_function(code, op->op, llvm()->TypeOf(args[0]), count, &type);
-  return llvm()->BuildCall2(code->builder, type, function, args, (unsigned)count, "");
+  kir_value_t *function = find_function(code, op->op, kir_type_of(args[0]), count, &type);
+  return kir_call(code->builder, type, function, args, (unsigned)count);
 }
 
-LLVMValueRef jit_float_emit(jit_code_t *code, const jit_element_op_t *op, LLVMValueRef *args) {
+kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args) {
   int count = hlo_op_table[op->op].operands;
-  LLVMValueRef result = is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
+  kir_value_t *result =
+      is_called(op) ? jit_by_vectors(code, call, op, args, count) : compute(code, op, args);
   /* The narrowest types lack some zeros and all that is infinite. */
   bool is_held = is_exact(op->op) && !jit_is_narrow_float(op->to);
   return is_held ? result : jit_round(code, op->to, result);

@@ -5,48 +5,49 @@
 
 bool jit_is_narrow_float(hr_dtype_t dtype) { return hr_dtype_is_float(dtype) && hr_dtype_bytes(dtype) == 1; }
 
-static LLVMTypeRef like(LLVMTypeRef element, LLVMValueRef value) {
-  return jit_type_like(element, llvm()->TypeOf(value));
+static kir_type_t *like(kir_type_t *element, kir_value_t *value) {
+  return jit_type_like(element, kir_type_of(value));
 }
 
-static LLVMValueRef number(LLVMValueRef like_value, uint64_t value) {
-  return jit_int(llvm()->TypeOf(like_value), (int64_t)value);
+static kir_value_t *number(kir_value_t *like_value, uint64_t value) {
+  return jit_int(kir_type_of(like_value), (int64_t)value);
 }
-static LLVMValueRef bits_and(jit_code_t *c, LLVMValueRef a, uint64_t b) {
-  return llvm()->BuildAnd(c->builder, a, number(a, b), "");
+static kir_value_t *bits_and(jit_code_t *c, kir_value_t *a, uint64_t b) {
+  return kir_and(c->builder, a, number(a, b));
 }
-static LLVMValueRef left(jit_code_t *c, LLVMValueRef a, int by) {
-  return llvm()->BuildShl(c->builder, a, number(a, (uint64_t)by), "");
+static kir_value_t *left(jit_code_t *c, kir_value_t *a, int by) {
+  return kir_shl(c->builder, a, number(a, (uint64_t)by));
 }
-static LLVMValueRef right(jit_code_t *c, LLVMValueRef a, int by) {
-  return llvm()->BuildLShr(c->builder, a, number(a, (uint64_t)by), "");
+static kir_value_t *right(jit_code_t *c, kir_value_t *a, int by) {
+  return kir_lshr(c->builder, a, number(a, (uint64_t)by));
 }
-static LLVMValueRef is_above(jit_code_t *c, LLVMValueRef a, uint64_t b) {
-  return llvm()->BuildICmp(c->builder, LLVMIntUGT, a, number(a, b), "");
+static kir_value_t *is_above(jit_code_t *c, kir_value_t *a, uint64_t b) {
+  return kir_icmp(c->builder, KIR_ICMP_UGT, a, number(a, b));
 }
-static LLVMValueRef is_number(jit_code_t *c, LLVMValueRef a, uint64_t b) {
-  return llvm()->BuildICmp(c->builder, LLVMIntEQ, a, number(a, b), "");
+static kir_value_t *is_number(jit_code_t *c, kir_value_t *a, uint64_t b) {
+  return kir_icmp(c->builder, KIR_ICMP_EQ, a, number(a, b));
 }
-static LLVMValueRef choose(jit_code_t *c, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b) {
-  return llvm()->BuildSelect(c->builder, condition, a, b, "");
+static kir_value_t *choose(jit_code_t *c, kir_value_t *condition, kir_value_t *a, kir_value_t *b) {
+  return kir_select(c->builder, condition, a, b);
 }
 
 /* --- to f32 ---------------------------------------------------------------------------------------------------- */
 
 /* Powers of two: the exponent is that of f32, but for the least and for NaN. */
-static LLVMValueRef decode_power(jit_code_t *c, LLVMValueRef word) {
-  LLVMValueRef bits = choose(c, is_number(c, word, 0), number(word, 0x00400000), left(c, word, 23));
+static kir_value_t *decode_power(jit_code_t *c, kir_value_t *word) {
+  kir_value_t *bits = choose(c, is_number(c, word, 0), number(word, 0x00400000), left(c, word, 23));
   return choose(c, is_number(c, word, 0xff), number(word, 0x7fc00000), bits);
 }
 
 /* What the format's largest patterns mean instead of numbers. NaN where there is no -0 is negative: it comes first in the
  * total order. */
-static LLVMValueRef decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest, LLVMValueRef word,
-                                    LLVMValueRef size, LLVMValueRef bits) {
+static kir_value_t *decode_specials(jit_code_t *c, const hr_float_format_t *f, uint64_t largest,
+                                    kir_value_t *word, kir_value_t *size, kir_value_t *bits) {
   uint64_t sign = UINT64_C(1) << (f->bits - 1);
   switch (f->specials) {
     case HR_SPECIALS_IEEE: {
-      LLVMValueRef special = llvm()->BuildOr(c->builder, left(c, size, 23 - f->mantissa_bits), number(size, 0x7f800000), "");
+      kir_value_t *special =
+          kir_or(c->builder, left(c, size, 23 - f->mantissa_bits), number(size, 0x7f800000));
       return choose(c, is_above(c, size, largest), special, bits);
     }
     case HR_SPECIALS_FN: return choose(c, is_above(c, size, largest), number(size, 0x7fc00000), bits);
@@ -55,73 +56,77 @@ static LLVMValueRef decode_specials(jit_code_t *c, const hr_float_format_t *f, u
   }
 }
 
-static LLVMValueRef decode_number(jit_code_t *c, hr_dtype_t dtype, LLVMValueRef word) {
+static kir_value_t *decode_number(jit_code_t *c, hr_dtype_t dtype, kir_value_t *word) {
   const hr_float_format_t *f = hr_float_format(dtype);
-  LLVMBuilderRef b = c->builder;
-  LLVMTypeRef type = llvm()->TypeOf(word), f32 = like(llvm()->FloatTypeInContext(c->context), word);
+  kir_builder_t *b = c->builder;
+  kir_type_t *type = kir_type_of(word), *f32 = like(kir_float_type(c->module), word);
   uint64_t sign = UINT64_C(1) << (f->bits - 1);
-  LLVMValueRef size = bits_and(c, word, sign - 1);
-  LLVMValueRef normal = left(c, size, 23 - f->mantissa_bits);
-  normal = llvm()->BuildAdd(b, normal, number(word, (uint64_t)(127 - f->bias) << 23), "");
-  LLVMValueRef units = llvm()->BuildSIToFP(b, size, f32, "");
-  LLVMValueRef denormal = llvm()->BuildFMul(b, units, jit_real(f32, ldexp(1, 1 - f->bias - f->mantissa_bits)), "");
-  denormal = llvm()->BuildBitCast(b, denormal, type, "");
-  LLVMValueRef bits = choose(c, is_above(c, size, (UINT64_C(1) << f->mantissa_bits) - 1), normal, denormal);
+  kir_value_t *size = bits_and(c, word, sign - 1);
+  kir_value_t *normal = left(c, size, 23 - f->mantissa_bits);
+  normal = kir_add(b, normal, number(word, (uint64_t)(127 - f->bias) << 23));
+  kir_value_t *units = kir_sitofp(b, size, f32);
+  kir_value_t *denormal =
+      kir_fmul(b, units, jit_real(f32, ldexp(1, 1 - f->bias - f->mantissa_bits)));
+  denormal = kir_bitcast(b, denormal, type);
+  kir_value_t *bits =
+      choose(c, is_above(c, size, (UINT64_C(1) << f->mantissa_bits) - 1), normal, denormal);
   bits = decode_specials(c, f, hr_float_largest(dtype), word, size, bits);
-  return llvm()->BuildOr(b, bits, left(c, bits_and(c, word, sign), 32 - f->bits), "");
+  return kir_or(b, bits, left(c, bits_and(c, word, sign), 32 - f->bits));
 }
 
-LLVMValueRef jit_narrow_decode(jit_code_t *c, hr_dtype_t dtype, LLVMValueRef bits) {
-  LLVMValueRef word = llvm()->BuildZExt(c->builder, bits, like(llvm()->Int32TypeInContext(c->context), bits), "");
+kir_value_t *jit_narrow_decode(jit_code_t *c, hr_dtype_t dtype, kir_value_t *bits) {
+  kir_value_t *word = kir_zext(c->builder, bits, like(kir_int_type(c->module, 32), bits));
   bool is_power = hr_float_format(dtype)->specials == HR_SPECIALS_E8M0;
-  LLVMValueRef whole = is_power ? decode_power(c, word) : decode_number(c, dtype, word);
-  return llvm()->BuildBitCast(c->builder, whole, like(llvm()->FloatTypeInContext(c->context), bits), "");
+  kir_value_t *whole = is_power ? decode_power(c, word) : decode_number(c, dtype, word);
+  return kir_bitcast(c->builder, whole, like(kir_float_type(c->module), bits));
 }
 
 /* --- from f32 -------------------------------------------------------------------------------------------------- */
 
 /* To the nearer power of two; a tie goes up. What has none, zero too, is NaN. */
-static LLVMValueRef encode_power(jit_code_t *c, LLVMValueRef word) {
-  LLVMValueRef half = number(word, 0x400000), rounded = right(c, llvm()->BuildAdd(c->builder, word, half, ""), 23);
-  LLVMValueRef is_tiny = llvm()->BuildNot(c->builder, is_above(c, word, 0x7fffff), "");
-  LLVMValueRef of_tiny = choose(c, is_above(c, word, 0x5fffff), number(word, 1), number(word, 0));
-  LLVMValueRef result = choose(c, is_tiny, of_tiny, rounded);
+static kir_value_t *encode_power(jit_code_t *c, kir_value_t *word) {
+  kir_value_t *half = number(word, 0x400000),
+              *rounded = right(c, kir_add(c->builder, word, half), 23);
+  kir_value_t *is_tiny = kir_not(c->builder, is_above(c, word, 0x7fffff));
+  kir_value_t *of_tiny = choose(c, is_above(c, word, 0x5fffff), number(word, 1), number(word, 0));
+  kir_value_t *result = choose(c, is_tiny, of_tiny, rounded);
   /* Negative numbers, infinity and NaN are all above the largest finite one; zero is below all. */
-  LLVMValueRef none = llvm()->BuildOr(c->builder, is_above(c, word, 0x7f7fffff), is_number(c, word, 0), "");
+  kir_value_t *none = kir_or(c->builder, is_above(c, word, 0x7f7fffff), is_number(c, word, 0));
   return choose(c, none, number(word, 0xff), result);
 }
 
 /* Magnitudes, rounded: adding to a denormal what has its unit in the low bits rounds it. */
-static LLVMValueRef encode_size(jit_code_t *c, const hr_float_format_t *f, LLVMValueRef size) {
-  LLVMBuilderRef b = c->builder;
-  LLVMTypeRef f32 = like(llvm()->FloatTypeInContext(c->context), size);
-  LLVMValueRef shifter = jit_real(f32, ldexp(1.5, 24 - f->bias - f->mantissa_bits));
-  LLVMValueRef sum = llvm()->BuildFAdd(b, llvm()->BuildBitCast(b, size, f32, ""), shifter, "");
-  LLVMValueRef shifter_bits = llvm()->BuildBitCast(b, shifter, llvm()->TypeOf(size), "");
-  LLVMValueRef small = llvm()->BuildSub(b, llvm()->BuildBitCast(b, sum, llvm()->TypeOf(size), ""), shifter_bits, "");
+static kir_value_t *encode_size(jit_code_t *c, const hr_float_format_t *f, kir_value_t *size) {
+  kir_builder_t *b = c->builder;
+  kir_type_t *f32 = like(kir_float_type(c->module), size);
+  kir_value_t *shifter = jit_real(f32, ldexp(1.5, 24 - f->bias - f->mantissa_bits));
+  kir_value_t *sum = kir_fadd(b, kir_bitcast(b, size, f32), shifter);
+  kir_value_t *shifter_bits = kir_bitcast(b, shifter, kir_type_of(size));
+  kir_value_t *small = kir_sub(b, kir_bitcast(b, sum, kir_type_of(size)), shifter_bits);
   int dropped = 23 - f->mantissa_bits;
-  LLVMValueRef based = llvm()->BuildSub(b, size, number(size, (uint64_t)(127 - f->bias) << 23), "");
-  LLVMValueRef odd = bits_and(c, right(c, based, dropped), 1);
-  LLVMValueRef up = llvm()->BuildAdd(b, odd, number(size, (UINT64_C(1) << (dropped - 1)) - 1), "");
-  LLVMValueRef normal = right(c, llvm()->BuildAdd(b, based, up, ""), dropped);
+  kir_value_t *based = kir_sub(b, size, number(size, (uint64_t)(127 - f->bias) << 23));
+  kir_value_t *odd = bits_and(c, right(c, based, dropped), 1);
+  kir_value_t *up = kir_add(b, odd, number(size, (UINT64_C(1) << (dropped - 1)) - 1));
+  kir_value_t *normal = right(c, kir_add(b, based, up), dropped);
   return choose(c, is_above(c, size, ((uint64_t)(128 - f->bias) << 23) - 1), normal, small);
 }
 
-static LLVMValueRef encode_number(jit_code_t *c, hr_dtype_t dtype, LLVMValueRef word) {
+static kir_value_t *encode_number(jit_code_t *c, hr_dtype_t dtype, kir_value_t *word) {
   const hr_float_format_t *f = hr_float_format(dtype);
   uint64_t minus = UINT64_C(1) << (f->bits - 1), nan = hr_float_encode(dtype, NAN) | (f->specials == HR_SPECIALS_FINITE) * minus;
-  LLVMValueRef size = bits_and(c, word, 0x7fffffff), bits = encode_size(c, f, size);
+  kir_value_t *size = bits_and(c, word, 0x7fffffff), *bits = encode_size(c, f, size);
   bits = choose(c, is_above(c, bits, hr_float_largest(dtype)), number(bits, hr_float_encode(dtype, INFINITY)), bits);
   bits = choose(c, is_above(c, size, 0x7f800000), number(bits, nan), bits);
-  LLVMValueRef sign = bits_and(c, right(c, word, 32 - f->bits), minus), with_sign = llvm()->BuildOr(c->builder, bits, sign, "");
+  kir_value_t *sign = bits_and(c, right(c, word, 32 - f->bits), minus),
+              *with_sign = kir_or(c->builder, bits, sign);
   if (f->specials != HR_SPECIALS_FNUZ) return with_sign;
-  LLVMValueRef has_none = llvm()->BuildOr(c->builder, is_number(c, bits, 0), is_number(c, bits, minus), "");
+  kir_value_t *has_none = kir_or(c->builder, is_number(c, bits, 0), is_number(c, bits, minus));
   return choose(c, has_none, bits, with_sign);
 }
 
-LLVMValueRef jit_narrow_encode(jit_code_t *c, hr_dtype_t dtype, LLVMValueRef value) {
-  LLVMValueRef word = llvm()->BuildBitCast(c->builder, value, jit_integer_like(llvm()->TypeOf(value)), "");
+kir_value_t *jit_narrow_encode(jit_code_t *c, hr_dtype_t dtype, kir_value_t *value) {
+  kir_value_t *word = kir_bitcast(c->builder, value, jit_integer_like(kir_type_of(value)));
   bool is_power = hr_float_format(dtype)->specials == HR_SPECIALS_E8M0;
-  LLVMValueRef bits = is_power ? encode_power(c, word) : encode_number(c, dtype, word);
-  return llvm()->BuildTrunc(c->builder, bits, like(llvm()->Int8TypeInContext(c->context), bits), "");
+  kir_value_t *bits = is_power ? encode_power(c, word) : encode_number(c, dtype, word);
+  return kir_trunc(c->builder, bits, like(kir_int_type(c->module, 8), bits));
 }

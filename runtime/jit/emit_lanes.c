@@ -107,36 +107,38 @@ bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
   return *out_inside || last < low || first >= high;
 }
 
-LLVMValueRef jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
+kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high) {
   bool inside, is_known = jit_part_decides(&emit->formula->exprs, expr, emit->part_var, emit->part_from,
                                            emit->part_to, low, high, &inside);
-  return is_known ? llvm()->ConstInt(llvm()->Int1TypeInContext(emit->code->context), inside, false) : NULL;
+  return is_known ? kir_const_int(kir_int_type(emit->code->module, 1), inside) : NULL;
 }
 
-LLVMValueRef jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low, int64_t high) {
-  LLVMTypeRef bit = llvm()->Int1TypeInContext(emit->code->context);
-  LLVMValueRef bits[JIT_MAX_LANES];
+kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
+                            int64_t high) {
+  kir_type_t *bit = kir_int_type(emit->code->module, 1);
+  kir_value_t *bits[JIT_MAX_LANES];
   bool inside;
   if (jit_part_decides(&emit->formula->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high,
                        &inside)) {
-    LLVMTypeRef all = llvm()->VectorType(bit, (unsigned)emit->lanes);
-    return inside ? llvm()->ConstAllOnes(all) : llvm()->ConstNull(all);
+    kir_type_t *all = kir_vector_type(bit, (unsigned)emit->lanes);
+    return inside ? kir_all_ones(all) : kir_null(all);
   }
   if (!is_even(emit, expr, 0)) return NULL;
   for (int k = 0; k < emit->lanes; k++) {
     int64_t value = lane_value(emit, expr, k);
-    bits[k] = llvm()->ConstInt(bit, value >= low && value < high, false);
+    bits[k] = kir_const_int(bit, value >= low && value < high);
   }
-  return llvm()->ConstVector(bits, (unsigned)emit->lanes);
+  return kir_const_vector(bits, (unsigned)emit->lanes);
 }
 
-LLVMValueRef jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor) {
-  LLVMTypeRef bit = llvm()->Int1TypeInContext(emit->code->context);
-  LLVMValueRef bits[JIT_MAX_LANES];
+kir_value_t *jit_lane_multiple(const jit_emit_t *emit, const jit_expr_t *expr, int64_t divisor) {
+  kir_type_t *bit = kir_int_type(emit->code->module, 1);
+  kir_value_t *bits[JIT_MAX_LANES];
   if (!is_even(emit, expr, divisor)) return NULL;
   for (int k = 0; k < emit->lanes; k++)
-    bits[k] = llvm()->ConstInt(bit, floor_rest(lane_value(emit, expr, k), divisor) == 0, false);
-  return llvm()->ConstVector(bits, (unsigned)emit->lanes);
+    bits[k] = kir_const_int(bit, floor_rest(lane_value(emit, expr, k), divisor) == 0);
+  return kir_const_vector(bits, (unsigned)emit->lanes);
 }
 
 /* --- windows --------------------------------------------------------------------------------------------------- */
@@ -162,26 +164,26 @@ bool jit_window_fits(int lanes, const int64_t *offsets, size_t element_bytes) {
   return span * (int64_t)element_bytes <= WINDOW_BYTES && (span + piece - 1) / piece <= MOST_PIECES;
 }
 
-static LLVMValueRef in_order(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b, const int *order) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  LLVMValueRef numbers[JIT_MAX_LANES], none = llvm()->GetPoison(llvm()->TypeOf(a));
-  for (int k = 0; k < emit->lanes; k++) numbers[k] = llvm()->ConstInt(i32, (uint64_t)order[k], false);
-  LLVMValueRef places = llvm()->ConstVector(numbers, (unsigned)emit->lanes);
-  return llvm()->BuildShuffleVector(emit->code->builder, a, b ? b : none, places, "");
+static kir_value_t *in_order(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, const int *order) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  kir_value_t *numbers[JIT_MAX_LANES], *none = kir_poison(kir_type_of(a));
+  for (int k = 0; k < emit->lanes; k++) numbers[k] = kir_const_int(i32, (uint64_t)order[k]);
+  kir_value_t *places = kir_const_vector(numbers, (unsigned)emit->lanes);
+  return kir_shuffle(emit->code->builder, a, b ? b : none, places);
 }
 
 /* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at once. */
 typedef struct window_lanes {
-  LLVMValueRef value;
+  kir_value_t *value;
   int order[JIT_MAX_LANES];
 } window_lanes_t;
 
 /* Lanes that lie in the piece, which has the elements from `begin` on, come from there. */
-static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, LLVMValueRef piece, const int64_t *offsets,
-                       int64_t begin, int64_t size) {
+static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, kir_value_t *piece,
+                       const int64_t *offsets, int64_t begin, int64_t size) {
   int own[JIT_MAX_LANES] = {0};
-  bool fits = !lanes->value || llvm()->TypeOf(piece) == llvm()->TypeOf(lanes->value);
-  int base = lanes->value ? jit_lanes(llvm()->TypeOf(lanes->value)) : 0;
+  bool fits = !lanes->value || kir_type_of(piece) == kir_type_of(lanes->value);
+  int base = lanes->value ? jit_lanes(kir_type_of(lanes->value)) : 0;
   for (int k = 0; k < emit->lanes; k++) {
     if (offsets[k] < begin || offsets[k] >= begin + size) continue;
     own[k] = (int)(offsets[k] - begin);
@@ -196,16 +198,17 @@ static void take_piece(jit_emit_t *emit, window_lanes_t *lanes, LLVMValueRef pie
   for (int k = 0; k < emit->lanes; k++) lanes->order[k] = k;
 }
 
-LLVMValueRef jit_window_load(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef first, const int64_t *offsets) {
+kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t *first,
+                             const int64_t *offsets) {
   int64_t span = span_of(emit->lanes, offsets), size = piece_of(emit->lanes, span);
   window_lanes_t lanes = {.value = NULL};
   for (int64_t begin = 0; begin < span; begin += size) {
     int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */
-    LLVMValueRef index = jit_emit_i64(emit, at);
-    LLVMValueRef place = llvm()->BuildInBoundsGEP2(emit->code->builder, element, first, &index, 1, "");
-    LLVMTypeRef type = llvm()->VectorType(element, (unsigned)size);
-    LLVMValueRef piece = llvm()->BuildLoad2(emit->code->builder, type, place, "");
-    llvm()->SetAlignment(piece, 1);
+    kir_value_t *index = jit_emit_i64(emit, at);
+    kir_value_t *place = kir_inbounds_gep(emit->code->builder, element, first, index);
+    kir_type_t *type = kir_vector_type(element, (unsigned)size);
+    kir_value_t *piece = kir_load(emit->code->builder, type, place);
+    kir_set_align(piece, 1);
     take_piece(emit, &lanes, piece, offsets, at, size);
   }
   return span > size ? lanes.value : in_order(emit, lanes.value, NULL, lanes.order);

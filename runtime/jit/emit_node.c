@@ -17,21 +17,21 @@ static bool is_safe_divisor(const jit_node_t *divisor) {
 }
 
 /* The chosen one of two values, where the part of the loop that is written leaves no choice. */
-static LLVMValueRef choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
+static kir_value_t *choice_value(jit_emit_t *emit, jit_node_t *node, bool in_lanes) {
   bool is_both = node->op == HLO_SELECT && node->args[0]->kind == JIT_OP && node->args[0]->op == HLO_AND;
   if (node->op != HLO_SELECT || (node->args[0]->kind != JIT_RANGE && !is_both)) return NULL;
-  LLVMValueRef condition = jit_emit_node(emit, node->args[0]);
-  if (!llvm()->IsConstant(condition)) return NULL;
-  LLVMValueRef always = llvm()->ConstAllOnes(llvm()->TypeOf(condition));
-  if (condition != always && !llvm()->IsNull(condition)) return NULL;
+  kir_value_t *condition = jit_emit_node(emit, node->args[0]);
+  if (!kir_is_constant(condition)) return NULL;
+  kir_value_t *always = kir_all_ones(kir_type_of(condition));
+  if (condition != always && !kir_is_null(condition)) return NULL;
   jit_node_t *chosen = node->args[condition == always ? 1 : 2];
   return in_lanes ? jit_emit_lanes(emit, chosen) : jit_emit_node(emit, chosen);
 }
 
-static LLVMValueRef op_value(jit_emit_t *emit, jit_node_t *node) {
-  LLVMValueRef args[3];
+static kir_value_t *op_value(jit_emit_t *emit, jit_node_t *node) {
+  kir_value_t *args[3];
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
-  LLVMValueRef chosen = choice_value(emit, node, in_lanes);
+  kir_value_t *chosen = choice_value(emit, node, in_lanes);
   if (chosen) return chosen;
   jit_element_op_t op = {.op = node->op, .detail = node->detail, .to = node->dtype,
                          .from = node->args[node->op == HLO_SELECT ? 1 : 0]->dtype};
@@ -54,9 +54,10 @@ static jit_guard_t both_guards(jit_emit_t *emit, jit_node_t *node) {
 }
 
 static jit_guard_t single_guard(jit_emit_t *emit, jit_node_t *node) {
-  LLVMValueRef value = jit_emit_node(emit, node);
-  if (value == llvm()->ConstAllOnes(llvm()->TypeOf(value))) return (jit_guard_t){NULL, NULL};
-  return jit_lanes(llvm()->TypeOf(value)) > 1 ? (jit_guard_t){NULL, value} : (jit_guard_t){value, NULL};
+  kir_value_t *value = jit_emit_node(emit, node);
+  if (value == kir_all_ones(kir_type_of(value))) return (jit_guard_t){NULL, NULL};
+  return jit_lanes(kir_type_of(value)) > 1 ? (jit_guard_t){NULL, value}
+                                           : (jit_guard_t){value, NULL};
 }
 
 /* What a condition says: of all lanes, and of each. Loads further down have the conditions of those above them and
@@ -72,29 +73,29 @@ static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
 }
 
 /* Asks for what is further on: it need not exist. */
-static void fetch_ahead(jit_emit_t *emit, LLVMValueRef array, const jit_node_t *node) {
+static void fetch_ahead(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
   jit_code_t *code = emit->code;
-  LLVMValueRef address = jit_emit_address(emit, array, node->dtype, node->expr);
-  LLVMValueRef ahead = jit_emit_i64(emit, node->ahead);
-  LLVMTypeRef pointer = llvm()->TypeOf(address), i32 = llvm()->Int32TypeInContext(code->context);
+  kir_value_t *address = jit_emit_address(emit, array, node->dtype, node->expr);
+  kir_value_t *ahead = jit_emit_i64(emit, node->ahead);
+  kir_type_t *i32 = kir_int_type(code->module, 32);
   jit_emit_at(emit, emit->level);
-  address = llvm()->BuildGEP2(code->builder, llvm()->Int8TypeInContext(code->context), address, &ahead, 1, "");
+  address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
   int level = node->ahead < FAR_AHEAD ? 3 : 2;
   /* To read, how near, data. */
-  LLVMValueRef arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
-  jit_intrinsic_of(code, "llvm.prefetch", &pointer, 1, arguments, 4);
+  kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
+  jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
 }
 
-static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   jit_guard_t guard = {NULL, NULL};
   int depth = jit_emit_depth(emit, node->vars);
   bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
-  LLVMValueRef value;
+  kir_value_t *value;
   if (emit->place && emit->place->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
     if (node->guard) guard = guard_of(emit, node->guard);
-    LLVMValueRef array = jit_emit_in(emit, node->number);
+    kir_value_t *array = jit_emit_in(emit, node->number);
     if (node->ahead && node->ahead_pass == emit->pass && emit->lanes > 1) fetch_ahead(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
@@ -104,45 +105,47 @@ static LLVMValueRef load_value(jit_emit_t *emit, jit_node_t *node) {
 }
 
 /* A number as wide as its indices need, compared or converted. */
-static LLVMValueRef expr_value(jit_emit_t *emit, const jit_expr_t *expr) {
+static kir_value_t *expr_value(jit_emit_t *emit, const jit_expr_t *expr) {
   if (jit_emit_in_lanes(emit, expr->vars)) return jit_emit_lane_expr(emit, expr);
-  LLVMValueRef value = jit_emit_expr(emit, expr);
+  kir_value_t *value = jit_emit_expr(emit, expr);
   jit_emit_at(emit, jit_emit_depth(emit, expr->vars));
   return value;
 }
 
-static LLVMValueRef index_value(jit_emit_t *emit, const jit_node_t *node) {
-  LLVMValueRef value = expr_value(emit, node->expr);
-  hr_dtype_t from = jit_element_bits(llvm()->TypeOf(value)) == 32 ? HR_S32 : HR_S64;
+static kir_value_t *index_value(jit_emit_t *emit, const jit_node_t *node) {
+  kir_value_t *value = expr_value(emit, node->expr);
+  hr_dtype_t from = jit_element_bits(kir_type_of(value)) == 32 ? HR_S32 : HR_S64;
   return jit_convert_emit(emit->code, from, node->dtype, value);
 }
 
-static LLVMValueRef range_value(jit_emit_t *emit, const jit_node_t *node) {
-  LLVMBuilderRef b = emit->code->builder;
+static kir_value_t *range_value(jit_emit_t *emit, const jit_node_t *node) {
+  kir_builder_t *b = emit->code->builder;
   bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
-  LLVMValueRef known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
+  kir_value_t *known = in_lanes ? jit_lane_range(emit, node->expr, node->low, node->high)
                                 : jit_part_range(emit, node->expr, node->low, node->high);
   if (known) return known;
-  LLVMValueRef value = expr_value(emit, node->expr), above = NULL, below = NULL;
-  LLVMTypeRef type = llvm()->TypeOf(value);
-  if (node->expr->low < node->low) above = llvm()->BuildICmp(b, LLVMIntSGE, value, jit_int(type, node->low), "");
-  if (node->expr->high >= node->high) below = llvm()->BuildICmp(b, LLVMIntSLT, value, jit_int(type, node->high), "");
-  if (above && below) return llvm()->BuildAnd(b, above, below, "");
+  kir_value_t *value = expr_value(emit, node->expr), *above = NULL, *below = NULL;
+  kir_type_t *type = kir_type_of(value);
+  if (node->expr->low < node->low)
+    above = kir_icmp(b, KIR_ICMP_SGE, value, jit_int(type, node->low));
+  if (node->expr->high >= node->high)
+    below = kir_icmp(b, KIR_ICMP_SLT, value, jit_int(type, node->high));
+  if (above && below) return kir_and(b, above, below);
   return above ? above : below;
 }
 
-static LLVMValueRef multiple_value(jit_emit_t *emit, const jit_node_t *node) {
+static kir_value_t *multiple_value(jit_emit_t *emit, const jit_node_t *node) {
   bool in_lanes = jit_emit_in_lanes(emit, node->expr->vars);
-  LLVMValueRef known = in_lanes ? jit_lane_multiple(emit, node->expr, node->low) : NULL;
+  kir_value_t *known = in_lanes ? jit_lane_multiple(emit, node->expr, node->low) : NULL;
   if (known) return known;
-  LLVMValueRef value = expr_value(emit, node->expr);
-  LLVMTypeRef type = llvm()->TypeOf(value);
-  LLVMValueRef rest = llvm()->BuildSRem(emit->code->builder, value, jit_int(type, node->low), "");
-  return llvm()->BuildICmp(emit->code->builder, LLVMIntEQ, rest, jit_int(type, 0), "");
+  kir_value_t *value = expr_value(emit, node->expr);
+  kir_type_t *type = kir_type_of(value);
+  kir_value_t *rest = kir_srem(emit->code->builder, value, jit_int(type, node->low));
+  return kir_icmp(emit->code->builder, KIR_ICMP_EQ, rest, jit_int(type, 0));
 }
 
-static LLVMValueRef compute(jit_emit_t *emit, jit_node_t *node) {
-  LLVMValueRef given = emit->given ? emit->given(emit, node) : NULL;
+static kir_value_t *compute(jit_emit_t *emit, jit_node_t *node) {
+  kir_value_t *given = emit->given ? emit->given(emit, node) : NULL;
   if (given) return given;
   switch (node->kind) {
     case JIT_LOAD: return load_value(emit, node);
@@ -155,21 +158,21 @@ static LLVMValueRef compute(jit_emit_t *emit, jit_node_t *node) {
   }
 }
 
-LLVMValueRef jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
+kir_value_t *jit_emit_node(jit_emit_t *emit, jit_node_t *node) {
   unsigned epoch = emit->levels[jit_emit_depth(emit, node->vars)].epoch;
   bool in_lanes = jit_emit_in_lanes(emit, node->vars);
   void **value = in_lanes ? &node->lanes_value : &node->value;
   unsigned *written = in_lanes ? &node->lanes_epoch : &node->epoch;
   if (*written != epoch) {
-    LLVMValueRef computed = compute(emit, node);
+    kir_value_t *computed = compute(emit, node);
     *value = computed, *written = epoch;
   }
   return *value;
 }
 
-LLVMValueRef jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
+kir_value_t *jit_emit_lanes(jit_emit_t *emit, jit_node_t *node) {
   int depth = jit_emit_depth(emit, node->vars);
-  LLVMValueRef value = jit_emit_node(emit, node);
+  kir_value_t *value = jit_emit_node(emit, node);
   if (emit->lanes == 1 || jit_emit_in_lanes(emit, node->vars)) return value;
   if (node->lanes_epoch == emit->levels[depth].epoch) return node->lanes_value;
   jit_emit_at(emit, depth);

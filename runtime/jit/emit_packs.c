@@ -66,29 +66,29 @@ hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
 }
 
 /* The arguments number k of all, those that lack as the first one's. */
-static LLVMValueRef gather(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  LLVMValueRef values[JIT_MAX_LANES], vector;
+static kir_value_t *gather(jit_emit_t *emit, const jit_pack_t *pack, int k, int depth) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  kir_value_t *values[JIT_MAX_LANES], *vector;
   for (int i = 0; i < pack->lanes; i++)
     values[i] = i < pack->count ? jit_emit_node(emit, pack->nodes[i]->args[k]) : values[0];
   jit_emit_at(emit, depth);
-  vector = llvm()->GetPoison(llvm()->VectorType(llvm()->TypeOf(values[0]), (unsigned)pack->lanes));
+  vector = kir_poison(kir_vector_type(kir_type_of(values[0]), (unsigned)pack->lanes));
   for (int i = 0; i < pack->lanes; i++)
-    vector = llvm()->BuildInsertElement(emit->code->builder, vector, values[i], jit_int(i32, i), "");
+    vector = kir_insert(emit->code->builder, vector, values[i], jit_int(i32, i));
   return vector;
 }
 
-LLVMValueRef jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
+kir_value_t *jit_emit_pack(jit_emit_t *emit, jit_node_t *node, const jit_element_op_t *op) {
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   const jit_pack_t *pack = node->pack;
   int depth = jit_emit_depth(emit, node->vars);
-  LLVMValueRef args[3];
+  kir_value_t *args[3];
   for (int k = 0; k < node->arg_count; k++) args[k] = gather(emit, pack, k, depth);
   jit_emit_at(emit, depth);
-  LLVMValueRef result = jit_element_emit(emit->code, op, args);
+  kir_value_t *result = jit_element_emit(emit->code, op, args);
   for (int i = 0; i < pack->count; i++) {
     jit_node_t *other = pack->nodes[i];
-    other->value = llvm()->BuildExtractElement(emit->code->builder, result, jit_int(i32, i), "");
+    other->value = kir_extract(emit->code->builder, result, jit_int(i32, i));
     other->epoch = emit->levels[depth].epoch;
   }
   return node->value;

@@ -21,13 +21,14 @@ bool jit_register_can_write(const jit_expr_t *expr, int lane_var, int lanes, int
   return count == lanes && expr->count == 1 && !expr->constant && jit_expr_factor(expr, lane_var) == 1;
 }
 
-static LLVMValueRef lane_constant(jit_emit_t *emit, int64_t lane) {
-  return llvm()->ConstInt(llvm()->Int32TypeInContext(emit->code->context), (uint64_t)lane, false);
+static kir_value_t *lane_constant(jit_emit_t *emit, int64_t lane) {
+  return kir_const_int(kir_int_type(emit->code->module, 32), (uint64_t)lane);
 }
 
 /* One iteration computes all lanes, so that lane k's variable is k. */
-static LLVMValueRef put_in_order(jit_emit_t *emit, const jit_register_t *reg, const jit_expr_t *index) {
-  LLVMValueRef lanes[JIT_MAX_LANES];
+static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
+                                 const jit_expr_t *index) {
+  kir_value_t *lanes[JIT_MAX_LANES];
   bool is_same = reg->count == emit->lanes;
   for (int k = 0; k < emit->lanes; k++) {
     int64_t from = jit_lane_value(&emit->formula->exprs, index, emit->lane_var, k);
@@ -36,40 +37,41 @@ static LLVMValueRef put_in_order(jit_emit_t *emit, const jit_register_t *reg, co
     lanes[k] = lane_constant(emit, from);
   }
   if (is_same) return reg->value;
-  LLVMTypeRef type = llvm()->VectorType(llvm()->TypeOf(reg->value), 1);
-  LLVMValueRef value = reg->value;
+  kir_type_t *type = kir_vector_type(kir_type_of(reg->value), 1);
+  kir_value_t *value = reg->value;
   if (reg->count == 1)
-    value = llvm()->BuildInsertElement(emit->code->builder, llvm()->GetPoison(type), value, lane_constant(emit, 0), "");
-  return llvm()->BuildShuffleVector(emit->code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
-                                    llvm()->ConstVector(lanes, (unsigned)emit->lanes), "");
+    value = kir_insert(emit->code->builder, kir_poison(type), value, lane_constant(emit, 0));
+  return kir_shuffle(emit->code->builder, value, kir_poison(kir_type_of(value)),
+                     kir_const_vector(lanes, (unsigned)emit->lanes));
 }
 
-LLVMValueRef jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index) {
+kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index) {
   const jit_register_t *reg = emit->place->in_registers[number];
-  LLVMValueRef value = reg->value;
+  kir_value_t *value = reg->value;
   if (jit_emit_in_lanes(emit, index->vars)) {
     jit_emit_at(emit, emit->level);
     value = put_in_order(emit, reg, index);
   } else if (reg->count > 1) {
-    LLVMValueRef place = jit_emit_expr(emit, index);
+    kir_value_t *place = jit_emit_expr(emit, index);
     jit_emit_at(emit, jit_emit_depth(emit, index->vars));
-    value = llvm()->BuildExtractElement(emit->code->builder, value, place, "");
+    value = kir_extract(emit->code->builder, value, place);
   } else {
     jit_emit_at(emit, 0);
   }
   return jit_from_memory(emit->code, reg->dtype, value);
 }
 
-static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr_t *index, LLVMValueRef value) {
+static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr_t *index,
+                           kir_value_t *value) {
   bool is_element = !jit_emit_in_lanes(emit, index->vars) && reg->count > 1;
-  LLVMValueRef place = is_element ? jit_emit_expr(emit, index) : NULL;
+  kir_value_t *place = is_element ? jit_emit_expr(emit, index) : NULL;
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, reg->dtype, value);
-  reg->value = is_element ? llvm()->BuildInsertElement(emit->code->builder, reg->value, value, place, "") : value;
+  reg->value = is_element ? kir_insert(emit->code->builder, reg->value, value, place) : value;
 }
 
-void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index, LLVMValueRef value,
-                   bool streams) {
+void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
+                   kir_value_t *value, bool streams) {
   jit_register_t *reg = emit->place ? emit->place->out_registers[number] : NULL;
   if (reg)
     write_register(emit, reg, index, value);

@@ -9,27 +9,27 @@
 
 /* Vectors whose numbers differ in this bit alone, a and b, become those of these lanes: numbers from the count of lanes
  * on are b's. */
-static void step(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, const int *low,
-                 const int *high) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  LLVMValueRef lows[JIT_MAX_LANES], highs[JIT_MAX_LANES];
+static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit,
+                 const int *low, const int *high) {
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  kir_value_t *lows[JIT_MAX_LANES], *highs[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
-    lows[i] = llvm()->ConstInt(i32, (uint64_t)low[i], false);
-    highs[i] = llvm()->ConstInt(i32, (uint64_t)high[i], false);
+    lows[i] = kir_const_int(i32, (uint64_t)low[i]);
+    highs[i] = kir_const_int(i32, (uint64_t)high[i]);
   }
-  LLVMValueRef take_low = llvm()->ConstVector(lows, (unsigned)lanes);
-  LLVMValueRef take_high = llvm()->ConstVector(highs, (unsigned)lanes);
+  kir_value_t *take_low = kir_const_vector(lows, (unsigned)lanes);
+  kir_value_t *take_high = kir_const_vector(highs, (unsigned)lanes);
   for (int k = 0; k < count; k++) {
     if (k & bit) continue;
-    LLVMValueRef a = vectors[k], b = vectors[k + bit];
-    vectors[k] = llvm()->BuildShuffleVector(code->builder, a, b, take_low, "");
-    vectors[k + bit] = llvm()->BuildShuffleVector(code->builder, a, b, take_high, "");
+    kir_value_t *a = vectors[k], *b = vectors[k + bit];
+    vectors[k] = kir_shuffle(code->builder, a, b, take_low);
+    vectors[k + bit] = kir_shuffle(code->builder, a, b, take_high);
   }
 }
 
 /* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of the bits of a
  * lane's number in its run, the highest goes to the vector's, whose own becomes the lowest. */
-static void weave(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int run) {
+static void weave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     low[i] = i / run * run + i % run / 2 + (i & 1 ? lanes : 0);
@@ -40,7 +40,7 @@ static void weave(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes,
 
 /* Runs of lanes, those with even numbers of a, then of b, and those with odd ones: of the bits of a run's number the
  * lowest goes to the vector's, whose own becomes the highest. */
-static void part(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, int bit, int run) {
+static void part(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     low[i] = 2 * (i / run) * run + i % run; /* beyond a's lanes those of b go on */
@@ -50,8 +50,8 @@ static void part(jit_code_t *code, LLVMValueRef *vectors, int count, int lanes, 
 }
 
 /* Bits within runs of 16 bytes, and of the runs' numbers: processors do each step at once. */
-void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
-  int run = RUN_BITS / jit_element_bits(llvm()->TypeOf(rows[0]));
+void jit_emit_turned(jit_code_t *code, kir_value_t **rows, int count) {
+  int run = RUN_BITS / jit_element_bits(kir_type_of(rows[0]));
   if (run > count) run = count;
   for (int bit = run / 2; bit; bit /= 2) weave(code, rows, count, count, bit, run);
   for (int bit = run; bit < count; bit *= 2) part(code, rows, count, count, bit, run);
@@ -59,35 +59,37 @@ void jit_emit_turned(jit_code_t *code, LLVMValueRef *rows, int count) {
 
 /* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a column's number,
  * which are the low ones of lanes, become those of vectors. */
-static void turn_packed(jit_code_t *code, LLVMValueRef *vectors, int width, int lanes) {
+static void turn_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
   for (int bit = 1; bit < width; bit *= 2) part(code, vectors, width, lanes, bit, 1);
 }
 
 /* Shuffles of jit_emit_turned. */
 static int turning_cost(int lanes) { return lanes * (31 - __builtin_clz((unsigned)lanes)); }
 
-static LLVMValueRef element_at(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef array, int64_t index) {
-  LLVMValueRef place = jit_emit_i64(emit, index);
-  return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &place, 1, "");
+static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
+                               int64_t index) {
+  kir_value_t *place = jit_emit_i64(emit, index);
+  return kir_inbounds_gep(emit->code->builder, element, array, place);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
 /* The first source's lanes wait until there is a second one: one shuffle joins both. */
 typedef struct pick {
-  LLVMValueRef value;
+  kir_value_t *value;
   int first; /* the source that `value` is; -1: lanes are in order */
 } pick_t;
 
-static LLVMValueRef shuffle(jit_emit_t *emit, LLVMValueRef a, LLVMValueRef b, const int *lanes) {
-  LLVMValueRef order[JIT_MAX_LANES];
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(emit->code->context);
-  for (int i = 0; i < emit->lanes; i++) order[i] = llvm()->ConstInt(i32, (uint64_t)lanes[i], false);
-  return llvm()->BuildShuffleVector(emit->code->builder, a, b, llvm()->ConstVector(order, (unsigned)emit->lanes), "");
+static kir_value_t *shuffle(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, const int *lanes) {
+  kir_value_t *order[JIT_MAX_LANES];
+  kir_type_t *i32 = kir_int_type(emit->code->module, 32);
+  for (int i = 0; i < emit->lanes; i++) order[i] = kir_const_int(i32, (uint64_t)lanes[i]);
+  return kir_shuffle(emit->code->builder, a, b, kir_const_vector(order, (unsigned)emit->lanes));
 }
 
 /* Lane i is lane lane[i] of sources[of[i]]. */
-static LLVMValueRef pick_lanes(jit_emit_t *emit, LLVMValueRef *sources, int count, const int *of, const int *lane) {
+static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int count, const int *of,
+                               const int *lane) {
   pick_t pick = {NULL, -1};
   for (int k = 0; k < count; k++) {
     int lanes[JIT_MAX_LANES];
@@ -103,7 +105,8 @@ static LLVMValueRef pick_lanes(jit_emit_t *emit, LLVMValueRef *sources, int coun
 }
 
 /* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of rows have. */
-static LLVMValueRef line_of(jit_emit_t *emit, LLVMValueRef *sources, int count, bool is_turned, int number) {
+static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_turned,
+                            int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lanes;
   for (int i = 0; i < lanes; i++) {
     int row = (number * lanes + i) / count, column = (number * lanes + i) % count;
@@ -113,21 +116,23 @@ static LLVMValueRef line_of(jit_emit_t *emit, LLVMValueRef *sources, int count, 
   return pick_lanes(emit, sources, is_turned ? (count + lanes - 1) / lanes * lanes : count, of, lane);
 }
 
-void jit_emit_interleaved(jit_emit_t *emit, LLVMValueRef array, hr_dtype_t dtype, const jit_expr_t *index, int count,
-                          LLVMValueRef *values) {
-  LLVMTypeRef element = jit_memory_type(emit->code, dtype);
-  LLVMValueRef first = jit_emit_address(emit, array, dtype, index), sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
+void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
+                          const jit_expr_t *index, int count, kir_value_t **values) {
+  kir_type_t *element = jit_memory_type(emit->code, dtype);
+  kir_value_t *first = jit_emit_address(emit, array, dtype, index),
+              *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
   bool can_turn = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
   bool is_turned = can_turn && count * (count - 1) > (turning_cost(lanes) + lanes) * groups;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) sources[k] = jit_to_memory(emit->code, dtype, values[k]);
-  for (int k = count; k < groups * lanes; k++) sources[k] = llvm()->GetPoison(llvm()->TypeOf(sources[0]));
+  for (int k = count; k < groups * lanes; k++) sources[k] = kir_poison(kir_type_of(sources[0]));
   for (int g = 0; is_turned && g < groups; g++) jit_emit_turned(emit->code, sources + g * lanes, lanes);
   for (int q = 0; q < count; q++) {
-    LLVMValueRef line = line_of(emit, sources, count, is_turned, q);
-    LLVMValueRef store = llvm()->BuildStore(emit->code->builder, line, element_at(emit, element, first, q * lanes));
-    llvm()->SetAlignment(store, (unsigned)hr_dtype_bytes(dtype));
+    kir_value_t *line = line_of(emit, sources, count, is_turned, q);
+    kir_value_t *store =
+        kir_store(emit->code->builder, line, element_at(emit, element, first, q * lanes));
+    kir_set_align(store, (unsigned)hr_dtype_bytes(dtype));
   }
 }
 
@@ -142,7 +147,7 @@ typedef struct jit_band {
   int lanes;      /* of the kernel where it is alone: a power of two */
   bool is_packed; /* rows one behind the other, of which a register has several */
   unsigned epochs[JIT_MAX_LANES]; /* by column */
-  LLVMValueRef columns[JIT_MAX_LANES];
+  kir_value_t *columns[JIT_MAX_LANES];
   struct jit_band *next;
 } jit_band_t;
 
@@ -190,17 +195,19 @@ hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes) {
   return NULL;
 }
 
-static LLVMValueRef load_vector(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, int64_t at) {
-  LLVMTypeRef element = jit_memory_type(emit->code, band->dtype);
-  LLVMTypeRef vector = llvm()->VectorType(element, (unsigned)emit->lanes);
-  LLVMValueRef line = llvm()->BuildLoad2(emit->code->builder, vector, element_at(emit, element, first, at), "");
-  llvm()->SetAlignment(line, (unsigned)hr_dtype_bytes(band->dtype));
+static kir_value_t *load_vector(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
+                                int64_t at) {
+  kir_type_t *element = jit_memory_type(emit->code, band->dtype);
+  kir_type_t *vector = kir_vector_type(element, (unsigned)emit->lanes);
+  kir_value_t *line = kir_load(emit->code->builder, vector, element_at(emit, element, first, at));
+  kir_set_align(line, (unsigned)hr_dtype_bytes(band->dtype));
   return line;
 }
 
 /* Columns `from` .. of each lane's row. Nothing beyond the last row's last column is read: vectors that would go on end
  * there, and are moved down in their registers. */
-static void load_rows(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, int from, LLVMValueRef *rows) {
+static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first, int from,
+                      kir_value_t **rows) {
   int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
   for (int l = 0; l < emit->lanes; l++) {
     int64_t at = l * band->jump + from, place = at < last ? at : last;
@@ -212,7 +219,8 @@ static void load_rows(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef fir
   jit_emit_turned(emit->code, rows, emit->lanes);
 }
 
-static void load_packed(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef first, LLVMValueRef *vectors) {
+static void load_packed(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
+                        kir_value_t **vectors) {
   int width = (int)band->jump;
   for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lanes);
   turn_packed(emit->code, vectors, width, emit->lanes);
@@ -220,8 +228,8 @@ static void load_packed(jit_emit_t *emit, const jit_band_t *band, LLVMValueRef f
 
 static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   const jit_expr_t *index = jit_expr_affine(&emit->formula->exprs, band->base, 1, band->low);
-  LLVMValueRef first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
-  LLVMValueRef columns[JIT_MAX_LANES];
+  kir_value_t *first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
+  kir_value_t *columns[JIT_MAX_LANES];
   int count = band->is_packed ? (int)band->jump : emit->lanes;
   jit_emit_at(emit, emit->level);
   if (band->is_packed)
@@ -234,7 +242,7 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
   }
 }
 
-LLVMValueRef jit_band_given(jit_emit_t *emit, jit_node_t *node) {
+kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
   if (!band || emit->lanes != band->lanes || emit->mask) return NULL;
   if (emit->place && emit->place->in_registers[node->number]) return NULL;

@@ -162,12 +162,12 @@ static bool is_quick(void *context, int index) {
   return true;
 }
 
-static void dump_module(void *context, int index, const char *ir) {
+static void dump_module(void *context, int index, const char *ending, const char *text) {
   build_t *build = context;
   char path[4096], name[HR_DIGEST_TEXT];
   jit_key_name(build->keys[build->missing[index]], name);
-  snprintf(path, sizeof path, "%s/code_%.16s.ll", build->jit->options.dump_to, name);
-  hr_status_release(hr_file_write_all(path, ir, strlen(ir)));
+  snprintf(path, sizeof path, "%s/code_%.16s.%s", build->jit->options.dump_to, name, ending);
+  hr_status_release(hr_file_write_all(path, text, strlen(text)));
 }
 
 static hr_status_t compile_missing(build_t *build, hr_arena_t *arena) {

@@ -40,6 +40,10 @@ static int add_notes(struct dl_phdr_info *info, size_t size, void *context) {
   return 1;
 }
 
+#if !defined(HLORUN_LLVM_FILE)
+#define HLORUN_LLVM_FILE "" /* built without LLVM */
+#endif
+
 void jit_key_start(jit_key_state_t *state, const char *host) {
   build_search_t search = {.state = state};
   hr_text_init(&state->bytes);

@@ -22,10 +22,10 @@ bool jit_math_knows(hlo_opcode_t op);
  * double, or vectors of them, and equal in type; so is the result, but of IS_FINITE: i1 or a vector of i1.
  * Blocks: the ops are written in place or as calls of functions that are added to the module, whichever measured
  *         better; either way the builder stays in its block. */
-LLVMValueRef jit_math_emit(jit_code_t *code, hlo_opcode_t op, LLVMValueRef x, LLVMValueRef y);
+kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, kir_value_t *y);
 
 /* The larger (`most`) or smaller one of two numbers, -0 below +0; anything if one of them is not a number. */
-LLVMValueRef jit_math_extreme_number(jit_code_t *code, LLVMValueRef x, LLVMValueRef y, bool most);
+kir_value_t *jit_math_extreme_number(jit_code_t *code, kir_value_t *x, kir_value_t *y, bool most);
 
 /* How much `op` costs on one element, in units of an addition of the same type: for the plan's choice between computing
  * again and keeping, and between one worker and all. */

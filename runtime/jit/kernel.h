@@ -128,7 +128,7 @@ int64_t jit_inner_reads_apart(const jit_kernel_t *kernel);
 
 /* kLoop with tiles: loads that are turned go through squares in memory. As jit_emit_t.given; its context is the
  * kernel. */
-LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node);
+kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Strides of loops in the order of the elements. */
 void jit_nest_order(jit_nest_t *nest);

@@ -20,8 +20,8 @@ typedef struct columns {
   jit_kernel_t *kernel;
   jit_reduce_t *reduce;
   int unroll_var;      /* within variable inside of the lanes; -1: none */
-  LLVMValueRef block;  /* of rows */
-  LLVMValueRef column; /* block of columns */
+  kir_value_t *block;  /* of rows */
+  kir_value_t *column; /* block of columns */
 } columns_t;
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
@@ -93,31 +93,32 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
 static hr_dtype_t held_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
-static LLVMValueRef held_array(jit_emit_t *emit, const columns_t *columns, LLVMValueRef block, int leaf) {
-  LLVMBuilderRef b = emit->code->builder;
+static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
+                               int leaf) {
+  kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = columns->reduce;
-  LLVMValueRef memory = jit_emit_out(emit, columns->kernel->root_count);
-  LLVMTypeRef byte = llvm()->Int8TypeInContext(emit->code->context);
+  kir_value_t *memory = jit_emit_out(emit, columns->kernel->root_count);
+  kir_type_t *byte = kir_int_type(emit->code->module, 8);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef index = llvm()->BuildMul(b, block, jit_emit_i64(emit, reduce->leaf_count), "");
-  index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
-  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->outer_count * reduce->element_bytes), "");
-  return llvm()->BuildInBoundsGEP2(b, byte, memory, &index, 1, "");
+  kir_value_t *index = kir_mul(b, block, jit_emit_i64(emit, reduce->leaf_count));
+  index = kir_add(b, index, jit_emit_i64(emit, leaf));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->outer_count * reduce->element_bytes));
+  return kir_inbounds_gep(b, byte, memory, index);
 }
 
-static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, LLVMValueRef block,
-                      LLVMValueRef *out_accs) {
+static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                      kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    LLVMValueRef array = held_array(emit, columns, block, reduction->first_leaf + k);
+    kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
     out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, (jit_guard_t){0},
                                 emit->level);
   }
 }
 
-static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction, LLVMValueRef block,
-                       LLVMValueRef *accs) {
+static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+                       kir_value_t *block, kir_value_t **accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    LLVMValueRef array = held_array(emit, columns, block, reduction->first_leaf + k);
+    kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
     jit_emit_store(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
   }
 }
@@ -129,7 +130,7 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     jit_reduction_t *reduction = &columns->reduce->reductions[i];
-    LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS];
+    kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
     jit_reduction_inits(emit, reduction, inits);
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++)
@@ -140,28 +141,29 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
 
 /* Is it the first row of a block but the first one? Blocks in ascending order begin with it, the
  * initial values stand before them all. */
-static LLVMValueRef is_first_of_block(jit_emit_t *emit, const columns_t *columns,
+static kir_value_t *is_first_of_block(jit_emit_t *emit, const columns_t *columns,
                                       const jit_reducer_t *reducer) {
-  LLVMBuilderRef b = emit->code->builder;
+  kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   if (reducer->order != JIT_ORDER_ASCENDING || columns->reduce->block_count == 1) return NULL;
-  LLVMValueRef zero = jit_emit_i64(emit, 0), size = jit_emit_i64(emit, columns->reduce->block);
-  LLVMValueRef is_first = llvm()->BuildICmp(b, LLVMIntNE, columns->block, zero, "");
+  kir_value_t *zero = jit_emit_i64(emit, 0), *size = jit_emit_i64(emit, columns->reduce->block);
+  kir_value_t *is_first = kir_icmp(b, KIR_ICMP_NE, columns->block, zero);
   for (int w = 0; w < kernel->within.rank; w++) {
-    LLVMValueRef from = w ? zero : llvm()->BuildMul(b, columns->block, size, "");
-    LLVMValueRef here =
-        llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
-    is_first = llvm()->BuildAnd(b, is_first, here, "");
+    kir_value_t *from = w ? zero : kir_mul(b, columns->block, size);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    is_first = kir_and(b, is_first, here);
   }
   return is_first;
 }
 
 /* The row that the variables say: x into the accumulators, and what is written along the way. */
-static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef accs[][JIT_MAX_RESULTS]) {
+static void take_row(jit_emit_t *emit, const columns_t *columns,
+                     kir_value_t *accs[][JIT_MAX_RESULTS]) {
   const jit_kernel_t *kernel = columns->kernel;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];
-    LLVMValueRef x[JIT_MAX_RESULTS];
+    kir_value_t *x[JIT_MAX_RESULTS];
     for (int k = 0; k < reduction->reducer.count; k++) x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
     jit_emit_at(emit, emit->level);
     jit_reducer_take(emit->code, &reduction->reducer,
@@ -176,7 +178,7 @@ static void take_row(jit_emit_t *emit, const columns_t *columns, LLVMValueRef ac
 
 static void write_rows(jit_emit_t *emit, void *context, int copy) {
   columns_t *columns = context;
-  LLVMValueRef accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
+  kir_value_t *accs[JIT_MAX_REDUCTIONS][JIT_MAX_RESULTS];
   jit_reduce_t *reduce = columns->reduce;
   (void)copy;
   for (int i = 0; i < reduce->reduction_count; i++)
@@ -192,24 +194,24 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
 
 /* Lanes over the unit's block of columns. */
 static void over_columns(jit_emit_t *emit, columns_t *columns, void (*body)(jit_emit_t *, void *, int)) {
-  LLVMBuilderRef b = emit->code->builder;
+  kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   int var = kernel->nest.rank - 1;
   int64_t size = kernel->nest.sizes[var], block = columns->reduce->columns;
   jit_lanes_t how = {.var = var, .lanes = kernel->lanes, .count = size % block ? -1 : block, .unroll = 1,
                      .body = body, .context = columns};
-  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
   if (block < size) {
     jit_emit_at(emit, emit->level);
-    from = llvm()->BuildMul(b, columns->column, jit_emit_i64(emit, block), "");
-    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, block), "");
-    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
+    from = kir_mul(b, columns->column, jit_emit_i64(emit, block));
+    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, block));
+    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
   }
   jit_loop_lanes(emit, &how, from, to);
 }
 
 static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
-  LLVMBuilderRef b = emit->code->builder;
+  kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = columns->kernel;
   const jit_reduce_t *reduce = columns->reduce;
   if (w == kernel->within.rank - (reduce->unroll ? 1 : 0)) {
@@ -217,12 +219,12 @@ static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
     return;
   }
   jit_loop_t loop;
-  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, kernel->within.sizes[w]);
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, kernel->within.sizes[w]);
   if (w == 0 && reduce->block_count > 1) {
     jit_emit_at(emit, emit->level);
-    from = llvm()->BuildMul(b, columns->block, jit_emit_i64(emit, reduce->block), "");
-    LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, reduce->block), "");
-    to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(to), (LLVMValueRef[]){end, to}, 2);
+    from = kir_mul(b, columns->block, jit_emit_i64(emit, reduce->block));
+    kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, reduce->block));
+    to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(to), (kir_value_t *[]){end, to}, 2);
   }
   jit_loop_begin(emit, kernel->nest.rank + w, from, &loop);
   over_rows(emit, columns, w + 1);
@@ -230,14 +232,14 @@ static void over_rows(jit_emit_t *emit, columns_t *columns, int w) {
 }
 
 /* Takes `size` values of a number off the unit's. */
-static LLVMValueRef take(jit_emit_t *emit, LLVMValueRef *unit, int64_t size) {
-  LLVMValueRef divisor = jit_emit_i64(emit, size), whole = *unit;
+static kir_value_t *take(jit_emit_t *emit, kir_value_t **unit, int64_t size) {
+  kir_value_t *divisor = jit_emit_i64(emit, size), *whole = *unit;
   if (size == 1) return jit_emit_i64(emit, 0);
-  *unit = llvm()->BuildUDiv(emit->code->builder, whole, divisor, "");
-  return llvm()->BuildURem(emit->code->builder, whole, divisor, "");
+  *unit = kir_udiv(emit->code->builder, whole, divisor);
+  return kir_urem(emit->code->builder, whole, divisor);
 }
 
-static void enter_unit(jit_emit_t *emit, columns_t *columns, LLVMValueRef unit, bool has_rows) {
+static void enter_unit(jit_emit_t *emit, columns_t *columns, kir_value_t *unit, bool has_rows) {
   const jit_kernel_t *kernel = columns->kernel;
   int64_t size = kernel->nest.sizes[kernel->nest.rank - 1], block = columns->reduce->columns;
   jit_emit_at(emit, emit->level);
@@ -257,7 +259,7 @@ static void write_combined(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];
-    LLVMValueRef accs[JIT_MAX_RESULTS], x[JIT_MAX_RESULTS];
+    kir_value_t *accs[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];
     load_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
     load_held(emit, columns, reduction, columns->block, x);
     jit_reducer_join(emit->code, &reduction->reducer, accs, x);
@@ -271,7 +273,7 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     jit_reduction_t *reduction = &columns->reduce->reductions[i];
-    LLVMValueRef inits[JIT_MAX_RESULTS];
+    kir_value_t *inits[JIT_MAX_RESULTS];
     jit_reduction_inits(emit, reduction, inits);
     for (int k = 0; k < reduction->reducer.count; k++)
       inits[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, inits[k]);
@@ -281,12 +283,12 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full) continue;
-    LLVMValueRef value = jit_emit_lanes(emit, root->value);
+    kir_value_t *value = jit_emit_lanes(emit, root->value);
     jit_emit_root(emit, r, root->dtype, root->place, value, false);
   }
 }
 
-static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
   const columns_t *columns = emit->given_context;
   return node->kind == JIT_LEAF ? jit_reduction_of(columns->reduce, node->instr)->values[node->number] : NULL;
 }

@@ -256,7 +256,7 @@ static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
   int count = (int)kernel->written_out;
   bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
-  LLVMValueRef values[JIT_NARROW_ROW];
+  kir_value_t *values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
   if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
   for (int i = 0; i < count && !is_line; i++)
@@ -266,7 +266,7 @@ static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
   (void)copy;
   jit_kernel_t *kernel = context;
-  LLVMValueRef values[kernel->root_count];
+  kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
     values[r] = jit_emit_in_lanes(emit, kernel->roots[r].place->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
                                                                      : jit_emit_node(emit, kernel->roots[r].value);
@@ -288,7 +288,7 @@ static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel, c
 static void write_copies(jit_emit_t *emit, void *context, int copy) {
   jit_kernel_t *kernel = context;
   int var = inner_of(kernel) + 1;
-  LLVMValueRef values[kernel->root_count][JIT_MAX_SHORT];
+  kir_value_t *values[kernel->root_count][JIT_MAX_SHORT];
   (void)copy;
   for (int k = 0; k < kernel->unrolled; k++) {
     jit_level_enter(emit, var, jit_emit_i64(emit, k));
@@ -309,30 +309,34 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
 }
 
 /* A part of the innermost loop, as far as it is in the block from .. to. */
-static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, LLVMValueRef from, LLVMValueRef to) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMTypeRef i64 = llvm()->TypeOf(to);
+static void write_part_of_block(jit_emit_t *emit, jit_lanes_t *how, kir_value_t *from,
+                                kir_value_t *to) {
+  kir_builder_t *b = emit->code->builder;
+  kir_type_t *i64 = kir_type_of(to);
   jit_if_t taken;
   jit_emit_at(emit, emit->level);
-  LLVMValueRef first[] = {from, jit_emit_i64(emit, how->from)}, last[] = {to, jit_emit_i64(emit, how->to)};
-  from = jit_intrinsic(emit->code, "llvm.smax", i64, first, 2);
-  to = jit_intrinsic(emit->code, "llvm.smin", i64, last, 2);
+  kir_value_t *first[] = {from, jit_emit_i64(emit, how->from)},
+              *last[] = {to, jit_emit_i64(emit, how->to)};
+  from = jit_intrinsic(emit->code, KIR_SMAX, i64, first, 2);
+  to = jit_intrinsic(emit->code, KIR_SMIN, i64, last, 2);
   how->count = -1;
-  jit_if_begin(emit, llvm()->BuildICmp(b, LLVMIntSLT, from, to, ""), &taken);
+  jit_if_begin(emit, kir_icmp(b, KIR_ICMP_SLT, from, to), &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
   jit_loop_lanes(emit, how, from, to);
   jit_if_end(emit, &taken);
   emit->levels[emit->level].epoch = ++emit->last_epoch;
 }
 
-static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner, jit_lanes_t *how,
-                        LLVMValueRef block) {
-  LLVMBuilderRef b = emit->code->builder;
+static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_t *inner,
+                        jit_lanes_t *how, kir_value_t *block) {
+  kir_builder_t *b = emit->code->builder;
   int64_t size = kernel->nest.sizes[how->var];
   jit_emit_at(emit, emit->level);
-  LLVMValueRef from = llvm()->BuildMul(b, block, jit_emit_i64(emit, kernel->block), "");
-  LLVMValueRef end = llvm()->BuildAdd(b, from, jit_emit_i64(emit, kernel->block), ""), all = jit_emit_i64(emit, size);
-  LLVMValueRef to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, all}, 2);
+  kir_value_t *from = kir_mul(b, block, jit_emit_i64(emit, kernel->block));
+  kir_value_t *end = kir_add(b, from, jit_emit_i64(emit, kernel->block)),
+              *all = jit_emit_i64(emit, size);
+  kir_value_t *to =
+      jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, all}, 2);
   how->count = size % kernel->block ? -1 : kernel->block;
   for (int p = 0; p < inner->count; p++) {
     how->from = inner->from[p], how->to = inner->to[p], how->is_whole = p + 1 < inner->count;
@@ -344,7 +348,7 @@ static void write_block(jit_emit_t *emit, jit_kernel_t *kernel, const jit_parts_
 }
 
 /* The innermost loop, over all its values or over a block. */
-static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef block) {
+static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *block) {
   jit_lanes_t how = {.var = inner_of(kernel), .lanes = kernel->lanes, .unroll = kernel->vectors,
                      .body = kernel->unrolled ? write_copies : write_roots, .context = kernel, .is_phased = true};
   const jit_parts_t *inner = &kernel->inner;
@@ -358,20 +362,21 @@ static void write_inner(jit_emit_t *emit, jit_kernel_t *kernel, LLVMValueRef blo
   }
 }
 
-static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
-                         LLVMValueRef block);
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block);
 
 /* The part of the variable's loop in which it is now has code of its own. */
-static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, const LLVMValueRef *fixed, LLVMValueRef block) {
-  LLVMBuilderRef b = emit->code->builder;
+static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, kir_value_t *const *fixed,
+                        kir_value_t *block) {
+  kir_builder_t *b = emit->code->builder;
   int var = kernel->part_var;
   for (int p = 0; p < kernel->parts.count; p++) {
     jit_if_t taken;
     jit_emit_at(emit, emit->level);
-    LLVMValueRef value = emit->variables[var], from = jit_emit_i64(emit, kernel->parts.from[p]);
-    LLVMValueRef above = llvm()->BuildICmp(b, LLVMIntSGE, value, from, "");
-    LLVMValueRef below = llvm()->BuildICmp(b, LLVMIntSLT, value, jit_emit_i64(emit, kernel->parts.to[p]), "");
-    jit_if_begin(emit, llvm()->BuildAnd(b, above, below, ""), &taken);
+    kir_value_t *value = emit->variables[var], *from = jit_emit_i64(emit, kernel->parts.from[p]);
+    kir_value_t *above = kir_icmp(b, KIR_ICMP_SGE, value, from);
+    kir_value_t *below = kir_icmp(b, KIR_ICMP_SLT, value, jit_emit_i64(emit, kernel->parts.to[p]));
+    jit_if_begin(emit, kir_and(b, above, below), &taken);
     emit->levels[emit->level].epoch = ++emit->last_epoch;
     emit->part_var = var, emit->part_from = kernel->parts.from[p], emit->part_to = kernel->parts.to[p];
     write_around(emit, kernel, var + 1, fixed, block);
@@ -381,8 +386,8 @@ static void write_parts(jit_emit_t *emit, jit_kernel_t *kernel, const LLVMValueR
   }
 }
 
-static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
-                         LLVMValueRef block) {
+static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block) {
   if (kernel->parts.count && var == kernel->part_var)
     write_parts(emit, kernel, fixed, block);
   else
@@ -390,8 +395,8 @@ static void write_inside(jit_emit_t *emit, jit_kernel_t *kernel, int var, const 
 }
 
 /* The loops from `var` on. Those that a unit fixes have one value each. */
-static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, const LLVMValueRef *fixed,
-                         LLVMValueRef block) {
+static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, kir_value_t *const *fixed,
+                         kir_value_t *block) {
   jit_loop_t loop;
   if (var >= inner_of(kernel)) {
     write_inner(emit, kernel, block);
@@ -407,32 +412,34 @@ static void write_around(jit_emit_t *emit, jit_kernel_t *kernel, int var, const 
 }
 
 /* One variable out of what is left of the unit's number: the innermost first. */
-static LLVMValueRef take_variable(jit_emit_t *emit, LLVMValueRef *left, int64_t size, bool is_last) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef whole = *left, divisor = jit_emit_i64(emit, size);
+static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t size,
+                                  bool is_last) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *whole = *left, *divisor = jit_emit_i64(emit, size);
   if (is_last) return whole;
-  *left = llvm()->BuildUDiv(b, whole, divisor, "");
-  return llvm()->BuildURem(b, whole, divisor, "");
+  *left = kir_udiv(b, whole, divisor);
+  return kir_urem(b, whole, divisor);
 }
 
 /* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
-static LLVMValueRef take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef rows = jit_emit_i64(emit, kernel->behind.rows);
+static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *rows = jit_emit_i64(emit, kernel->behind.rows);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef block = llvm()->BuildUDiv(b, emit->begin, rows, ""), before = llvm()->BuildMul(b, block, rows, "");
-  emit->begin = llvm()->BuildSub(b, emit->begin, before, "");
-  emit->end = llvm()->BuildSub(b, emit->end, before, "");
+  kir_value_t *block = kir_udiv(b, emit->begin, rows), *before = kir_mul(b, block, rows);
+  emit->begin = kir_sub(b, emit->begin, before);
+  emit->end = kir_sub(b, emit->end, before);
   return block;
 }
 
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
-  LLVMValueRef values[JIT_MAX_LOOPS], block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
+  kir_value_t *values[JIT_MAX_LOOPS],
+      *block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
-  LLVMValueRef left = loop.variable;
+  kir_value_t *left = loop.variable;
   jit_emit_at(emit, emit->level);
   if (kernel->block && !block)
     block = take_variable(emit, &left, (inner + kernel->block - 1) / kernel->block, !kernel->unit_rank);

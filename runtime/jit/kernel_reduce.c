@@ -157,19 +157,19 @@ jit_reduction_t *jit_reduction_of(jit_reduce_t *reduce, const hlo_instr_t *instr
   return reduction;
 }
 
-void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, LLVMValueRef *out_inits) {
+void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits) {
   for (int k = 0; k < reduction->reducer.count; k++) out_inits[k] = jit_emit_node(emit, reduction->inits[k]);
   jit_emit_at(emit, emit->level);
 }
 
-void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, LLVMValueRef unit, int rank) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef values[JIT_MAX_LOOPS];
+void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *values[JIT_MAX_LOOPS];
   jit_emit_at(emit, emit->level);
   for (int v = rank; v-- > 0;) {
-    LLVMValueRef size = jit_emit_i64(emit, kernel->nest.sizes[v]);
-    values[v] = v ? llvm()->BuildURem(b, unit, size, "") : unit;
-    if (v) unit = llvm()->BuildUDiv(b, unit, size, "");
+    kir_value_t *size = jit_emit_i64(emit, kernel->nest.sizes[v]);
+    values[v] = v ? kir_urem(b, unit, size) : unit;
+    if (v) unit = kir_udiv(b, unit, size);
   }
   for (int v = 0; v < rank; v++) jit_level_enter(emit, v, values[v]);
 }

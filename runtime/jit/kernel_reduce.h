@@ -13,7 +13,7 @@ typedef struct jit_reduction {
   jit_node_t *inputs[JIT_MAX_RESULTS], *inits[JIT_MAX_RESULTS];
   int pass;                             /* over the row, in which it is computed */
   int first_leaf;                       /* number of its first result among all reductions' */
-  LLVMValueRef values[JIT_MAX_RESULTS]; /* while code is written */
+  kir_value_t *values[JIT_MAX_RESULTS]; /* while code is written */
 } jit_reduction_t;
 
 typedef struct jit_reduce {
@@ -43,9 +43,9 @@ static inline uint32_t jit_within_vars(const jit_kernel_t *kernel) {
   return ((1u << kernel->within.rank) - 1) << kernel->nest.rank;
 }
 /* The initial values, as scalars. */
-void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, LLVMValueRef *out_inits);
+void jit_reduction_inits(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **out_inits);
 /* Variables of a unit out of its number: all of the outer nest's but the last `kept` ones. Opens their levels. */
-void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, LLVMValueRef unit, int rank);
+void jit_unit_enter(jit_emit_t *emit, const jit_kernel_t *kernel, kir_value_t *unit, int rank);
 
 hr_status_t jit_rows_plan(jit_kernel_t *kernel);
 hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code);

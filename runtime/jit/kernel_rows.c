@@ -24,34 +24,34 @@ typedef struct rows {
   int unroll;
   int first_carry[JIT_MAX_REDUCTIONS]; /* of each reduction of the pass that is written */
   bool is_split;                       /* results of reductions are in memory */
-  LLVMValueRef number;                 /* of the row in its group; NULL: it is alone */
-  LLVMValueRef
-      block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
-  LLVMValueRef is_first; /* is the iteration the first of its block? NULL: rows are whole */
-  LLVMValueRef held[JIT_MAX_REDUCTIONS][UNROLL_MOST]
+  kir_value_t *number;                 /* of the row in its group; NULL: it is alone */
+  kir_value_t *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
+  kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
+  kir_value_t *held[JIT_MAX_REDUCTIONS][UNROLL_MOST]
                    [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
 /* --- writing a pass -------------------------------------------------------------------------------------------- */
 
 /* A place in the worker's memory for the row. */
-static LLVMValueRef row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef offset = jit_emit_i64(emit, (int64_t)at_bytes);
+static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_bytes) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *offset = jit_emit_i64(emit, (int64_t)at_bytes);
   jit_emit_at(emit, rows->number ? emit->depths[JIT_UNIT_LOOP] : 0);
   if (rows->number) {
-    LLVMValueRef row = llvm()->BuildMul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes), "");
-    offset = llvm()->BuildAdd(b, row, offset, "");
+    kir_value_t *row =
+        kir_mul(b, rows->number, jit_emit_i64(emit, (int64_t)rows->reduce->row_bytes));
+    offset = kir_add(b, row, offset);
   }
-  return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), emit->scratch, &offset, 1, "");
+  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->scratch, offset);
 }
 
-static LLVMValueRef saved_place(jit_emit_t *emit, const rows_t *rows, int slot) {
+static kir_value_t *saved_place(jit_emit_t *emit, const rows_t *rows, int slot) {
   return row_memory(emit, rows, rows->reduce->saved_bytes * (size_t)slot);
 }
 
 /* Where a result of a reduction waits for later passes. */
-static LLVMValueRef result_place(jit_emit_t *emit, const rows_t *rows, int leaf) {
+static kir_value_t *result_place(jit_emit_t *emit, const rows_t *rows, int leaf) {
   const jit_reduce_t *reduce = rows->reduce;
   return row_memory(emit, rows, reduce->saved_bytes * (size_t)reduce->saved_count +
                                     (size_t)(leaf * reduce->element_bytes));
@@ -61,63 +61,68 @@ static LLVMValueRef result_place(jit_emit_t *emit, const rows_t *rows, int leaf)
 static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
-static LLVMValueRef shared_place(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, int leaf) {
-  LLVMBuilderRef b = emit->code->builder;
+static kir_value_t *shared_place(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                                 int leaf) {
+  kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = rows->reduce;
-  LLVMValueRef array = jit_emit_out(emit, rows->kernel->root_count), outer = jit_emit_expr(emit, reduce->outer);
+  kir_value_t *array = jit_emit_out(emit, rows->kernel->root_count),
+              *outer = jit_emit_expr(emit, reduce->outer);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef index = llvm()->BuildMul(b, outer, jit_emit_i64(emit, reduce->block_count + 1), "");
-  index = llvm()->BuildAdd(b, index, block ? block : jit_emit_i64(emit, reduce->block_count), "");
-  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->leaf_count), "");
-  index = llvm()->BuildAdd(b, index, jit_emit_i64(emit, leaf), "");
-  index = llvm()->BuildMul(b, index, jit_emit_i64(emit, reduce->element_bytes), "");
-  return llvm()->BuildInBoundsGEP2(b, llvm()->Int8TypeInContext(emit->code->context), array, &index, 1, "");
+  kir_value_t *index = kir_mul(b, outer, jit_emit_i64(emit, reduce->block_count + 1));
+  index = kir_add(b, index, block ? block : jit_emit_i64(emit, reduce->block_count));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->leaf_count));
+  index = kir_add(b, index, jit_emit_i64(emit, leaf));
+  index = kir_mul(b, index, jit_emit_i64(emit, reduce->element_bytes));
+  return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), array, index);
 }
 
 /* A result of a reduction that is in memory. */
-static LLVMValueRef load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node, int leaf) {
+static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_node_t *node,
+                                int leaf) {
   int level = emit->level;
   emit->level = jit_emit_depth(emit, node->vars);
-  LLVMValueRef place = rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
+  kir_value_t *place =
+      rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, jit_register_type(emit->code, node->dtype), place, "");
+  kir_value_t *value =
+      kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), place);
   emit->level = level;
   return value;
 }
 
-static LLVMValueRef given(jit_emit_t *emit, jit_node_t *node) {
+static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
   const rows_t *rows = emit->given_context;
   if (node->kind == JIT_LEAF) {
     const jit_reduction_t *reduction = jit_reduction_of(rows->reduce, node->instr);
-    LLVMValueRef value = reduction->values[node->number];
+    kir_value_t *value = reduction->values[node->number];
     return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
   }
   if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
-  LLVMValueRef array = saved_place(emit, rows, node->slot);
+  kir_value_t *array = saved_place(emit, rows, node->slot);
   return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
                        jit_emit_depth(emit, node->vars));
 }
 
 /* Does the iteration have the first element of a block? */
-static LLVMValueRef is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
-  LLVMBuilderRef b = emit->code->builder;
+static kir_value_t *is_first_of_block(jit_emit_t *emit, const rows_t *rows) {
+  kir_builder_t *b = emit->code->builder;
   const jit_kernel_t *kernel = rows->kernel;
-  LLVMValueRef is_first = NULL;
+  kir_value_t *is_first = NULL;
   for (int w = 0; w < kernel->within.rank && rows->block_from; w++) {
-    LLVMValueRef from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
-    LLVMValueRef here =
-        llvm()->BuildICmp(b, LLVMIntEQ, emit->variables[kernel->nest.rank + w], from, "");
-    is_first = is_first ? llvm()->BuildAnd(b, is_first, here, "") : here;
+    kir_value_t *from = w == rows->reduce->cut ? rows->block_from : jit_emit_i64(emit, 0);
+    kir_value_t *here =
+        kir_icmp(b, KIR_ICMP_EQ, emit->variables[kernel->nest.rank + w], from);
+    is_first = is_first ? kir_and(b, is_first, here) : here;
   }
   return is_first;
 }
 
 /* Elements in ascending order wait for the others of the iteration, and go into one accumulator
  * with them. Blocks begin with their first elements: the initial values stand before them all. */
-static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, LLVMValueRef *x) {
+static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy, kir_value_t **x) {
   const jit_reducer_t *reducer = &rows->reduce->reductions[i].reducer;
   int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
-  LLVMValueRef accs[JIT_MAX_RESULTS];
+  kir_value_t *accs[JIT_MAX_RESULTS];
   if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
   memcpy(rows->held[i][copy], x, (size_t)reducer->count * sizeof *x);
   if (copy + 1 < vectors) return;
@@ -128,14 +133,14 @@ static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy,
 }
 
 static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int copy,
-                             LLVMValueRef *x) {
+                             kir_value_t **x) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
-  LLVMValueRef accs[JIT_MAX_RESULTS];
+  kir_value_t *accs[JIT_MAX_RESULTS];
   int first = rows->first_carry[i], count = reduction->reducer.count;
   for (int k = 0; k < count; k++) accs[k] = emit->carried[(first + k) * rows->unroll + copy];
   jit_reducer_apply(emit->code, &reduction->reducer, accs, x);
   for (int k = 0; k < count; k++) {
-    LLVMValueRef *carried = &emit->carried[(first + k) * rows->unroll + copy];
+    kir_value_t **carried = &emit->carried[(first + k) * rows->unroll + copy];
     hr_dtype_t dtype = reduction->reducer.dtypes[k];
     *carried = emit->mask ? jit_element_choose(emit->code, dtype, emit->mask, accs[k], *carried) : accs[k];
   }
@@ -143,7 +148,7 @@ static void accumulate_lanes(jit_emit_t *emit, const rows_t *rows, int i, int co
 
 static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
-  LLVMValueRef x[JIT_MAX_RESULTS];
+  kir_value_t *x[JIT_MAX_RESULTS];
   for (int k = 0; k < reduction->reducer.count; k++)
     x[k] = jit_emit_lanes(emit, reduction->inputs[k]);
   jit_emit_at(emit, emit->level);
@@ -156,7 +161,7 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
   for (jit_node_t *node = rows->kernel->formula->first_made; node; node = node->next_made) {
     if (node->slot < 0 || node->first_pass != emit->pass) continue;
-    LLVMValueRef value = jit_emit_lanes(emit, node);
+    kir_value_t *value = jit_emit_lanes(emit, node);
     jit_emit_store(emit, saved_place(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
                    false);
   }
@@ -170,7 +175,7 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   for (int i = 0; i < rows->reduce->reduction_count; i++)
     if (rows->reduce->reductions[i].pass == emit->pass) accumulate(emit, rows, i, copy);
   save_nodes(emit, rows);
-  LLVMValueRef values[kernel->root_count];
+  kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
     if (is_written(&kernel->roots[r], emit->pass)) values[r] = jit_emit_lanes(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
@@ -185,7 +190,7 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
   emit->carry_count = 0;
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
     jit_reduction_t *reduction = &rows->reduce->reductions[i];
-    LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS];
+    kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS];
     if (reduction->pass != emit->pass) continue;
     rows->first_carry[i] = emit->carry_count / rows->unroll;
     jit_reduction_inits(emit, reduction, inits);
@@ -199,11 +204,11 @@ static void start_carries(jit_emit_t *emit, rows_t *rows) {
 }
 
 /* All sets and lanes of a reduction to one, without its initial values. */
-static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *out_values) {
+static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, kir_value_t **out_values) {
   const jit_reduction_t *reduction = &rows->reduce->reductions[i];
   int first = rows->first_carry[i], count = reduction->reducer.count;
   jit_emit_at(emit, emit->level);
-  LLVMValueRef sets[UNROLL_MOST][JIT_MAX_RESULTS];
+  kir_value_t *sets[UNROLL_MOST][JIT_MAX_RESULTS];
   bool is_one = reduction->reducer.order == JIT_ORDER_ASCENDING;
   for (int u = 0; u < rows->unroll; u++)
     for (int k = 0; k < count; k++) sets[u][k] = emit->carried[(first + k) * rows->unroll + u];
@@ -214,8 +219,8 @@ static void fold_carries(jit_emit_t *emit, rows_t *rows, int i, LLVMValueRef *ou
   jit_reducer_fold(emit->code, &reduction->reducer, out_values);
 }
 
-static void finish_reduction(jit_emit_t *emit, jit_reduction_t *reduction, LLVMValueRef *values) {
-  LLVMValueRef inits[JIT_MAX_RESULTS];
+static void finish_reduction(jit_emit_t *emit, jit_reduction_t *reduction, kir_value_t **values) {
+  kir_value_t *inits[JIT_MAX_RESULTS];
   jit_reduction_inits(emit, reduction, inits);
   jit_reducer_finish(emit->code, &reduction->reducer, inits, values);
   memcpy(reduction->values, values, sizeof reduction->values);
@@ -254,23 +259,23 @@ static int choose_unroll(const rows_t *rows, int pass) {
 }
 
 /* What a block is of the dimension that is cut. */
-static void block_range(jit_emit_t *emit, const rows_t *rows, LLVMValueRef block, LLVMValueRef *from,
-                        LLVMValueRef *to) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef size = jit_emit_i64(emit, rows->reduce->block);
+static void block_range(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+                        kir_value_t **from, kir_value_t **to) {
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *size = jit_emit_i64(emit, rows->reduce->block);
   jit_emit_at(emit, emit->level);
-  *from = llvm()->BuildMul(b, block, size, "");
-  LLVMValueRef end = llvm()->BuildAdd(b, *from, size, "");
-  *to = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, *to}, 2);
+  *from = kir_mul(b, block, size);
+  kir_value_t *end = kir_add(b, *from, size);
+  *to = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, *to}, 2);
 }
 
 /* block: NULL if rows are whole. */
-static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef block) {
+static void write_within(jit_emit_t *emit, rows_t *rows, int w, kir_value_t *block) {
   const jit_nest_t *within = &rows->kernel->within;
   int var = rows->kernel->nest.rank + w;
   int64_t size = within->sizes[w];
   bool is_cut = block && w == rows->reduce->cut;
-  LLVMValueRef from = jit_emit_i64(emit, 0), to = jit_emit_i64(emit, size);
+  kir_value_t *from = jit_emit_i64(emit, 0), *to = jit_emit_i64(emit, size);
   if (is_cut) block_range(emit, rows, block, &from, &to);
   if (is_cut) rows->block_from = from;
   if (w + 1 < within->rank) {
@@ -291,7 +296,7 @@ static void write_within(jit_emit_t *emit, rows_t *rows, int w, LLVMValueRef blo
   jit_loop_lanes(emit, &how, from, to);
 }
 
-static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef block) {
+static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *block) {
   emit->pass = pass;
   rows->unroll = rows->kernel->within.rank ? choose_unroll(rows, pass) : 1;
   start_carries(emit, rows);
@@ -303,7 +308,7 @@ static void write_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef bl
 
 /* All are computed before the first is stored, which may be where another's operand is. */
 static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
-  LLVMValueRef values[kernel->root_count];
+  kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
@@ -321,9 +326,9 @@ static void forget_values(jit_reduce_t *reduce) {
 
 static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    LLVMValueRef place = result_place(emit, rows, reduction->first_leaf + k);
+    kir_value_t *place = result_place(emit, rows, reduction->first_leaf + k);
     jit_emit_at(emit, emit->level);
-    llvm()->BuildStore(emit->code->builder, reduction->values[k], place);
+    kir_store(emit->code->builder, reduction->values[k], place);
   }
 }
 
@@ -331,7 +336,7 @@ static void write_row_pass(jit_emit_t *emit, rows_t *rows, int pass) {
   jit_reduce_t *reduce = rows->reduce;
   write_pass(emit, rows, pass, NULL);
   for (int i = 0; i < reduce->reduction_count; i++) {
-    LLVMValueRef values[JIT_MAX_RESULTS];
+    kir_value_t *values[JIT_MAX_RESULTS];
     if (reduce->reductions[i].pass != pass) continue;
     fold_carries(emit, rows, i, values);
     finish_reduction(emit, &reduce->reductions[i], values);
@@ -352,11 +357,12 @@ static void write_rows(jit_kernel_t *kernel, rows_t *rows, jit_emit_t *emit) {
   jit_units_end(emit, &loop);
 }
 
-static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValueRef from, LLVMValueRef to) {
+static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, kir_value_t *from,
+                             kir_value_t *to) {
   jit_loop_t loop;
   jit_loop_begin(emit, JIT_UNIT_LOOP, from, &loop);
   jit_emit_at(emit, emit->level);
-  rows->number = llvm()->BuildSub(emit->code->builder, loop.variable, from, "");
+  rows->number = kir_sub(emit->code->builder, loop.variable, from);
   forget_values(rows->reduce);
   jit_unit_enter(emit, rows->kernel, loop.variable, rows->kernel->nest.rank);
   write_row_pass(emit, rows, pass);
@@ -366,11 +372,11 @@ static void write_group_pass(jit_emit_t *emit, rows_t *rows, int pass, LLVMValue
 
 static void write_groups(rows_t *rows, jit_emit_t *emit) {
   jit_loop_t loop;
-  LLVMValueRef size = jit_emit_i64(emit, rows->reduce->group);
+  kir_value_t *size = jit_emit_i64(emit, rows->reduce->group);
   jit_loop_begin(emit, GROUP_LOOP, emit->begin, &loop);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef end = llvm()->BuildAdd(emit->code->builder, loop.variable, size, "");
-  end = jit_intrinsic(emit->code, "llvm.smin", llvm()->TypeOf(end), (LLVMValueRef[]){end, emit->end}, 2);
+  kir_value_t *end = kir_add(emit->code->builder, loop.variable, size);
+  end = jit_intrinsic(emit->code, KIR_SMIN, kir_type_of(end), (kir_value_t *[]){end, emit->end}, 2);
   for (int pass = 0; pass < rows->reduce->pass_count; pass++) write_group_pass(emit, rows, pass, loop.variable, end);
   jit_loop_end(emit, &loop, emit->end, rows->reduce->group);
 }
@@ -378,22 +384,22 @@ static void write_groups(rows_t *rows, jit_emit_t *emit) {
 /* --- rows in blocks -------------------------------------------------------------------------------------------- */
 
 static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
-  LLVMBuilderRef b = emit->code->builder;
+  kir_builder_t *b = emit->code->builder;
   jit_loop_t loop;
   jit_units_begin(emit, &loop);
-  LLVMValueRef blocks = jit_emit_i64(emit, rows->reduce->block_count);
+  kir_value_t *blocks = jit_emit_i64(emit, rows->reduce->block_count);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef block = llvm()->BuildURem(b, loop.variable, blocks, "");
-  LLVMValueRef outer = llvm()->BuildUDiv(b, loop.variable, blocks, "");
+  kir_value_t *block = kir_urem(b, loop.variable, blocks);
+  kir_value_t *outer = kir_udiv(b, loop.variable, blocks);
   jit_unit_enter(emit, rows->kernel, outer, rows->kernel->nest.rank);
   write_pass(emit, rows, pass, block);
   for (int i = 0; i < rows->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &rows->reduce->reductions[i];
-    LLVMValueRef values[JIT_MAX_RESULTS];
+    kir_value_t *values[JIT_MAX_RESULTS];
     if (reduction->pass != pass) continue;
     fold_carries(emit, rows, i, values);
     for (int k = 0; k < reduction->reducer.count; k++)
-      llvm()->BuildStore(b, values[k], shared_place(emit, rows, block, reduction->first_leaf + k));
+      kir_store(b, values[k], shared_place(emit, rows, block, reduction->first_leaf + k));
   }
   emit->carry_count = 0;
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
@@ -402,8 +408,8 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
 
 /* The blocks' results of one reduction, in their order. */
 static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *reduction) {
-  LLVMBuilderRef b = emit->code->builder;
-  LLVMValueRef inits[JIT_MAX_RESULTS], starts[JIT_MAX_RESULTS], x[JIT_MAX_RESULTS];
+  kir_builder_t *b = emit->code->builder;
+  kir_value_t *inits[JIT_MAX_RESULTS], *starts[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];
   jit_loop_t loop;
   int count = reduction->reducer.count;
   jit_reduction_inits(emit, reduction, inits);
@@ -412,17 +418,17 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
   memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
   jit_loop_begin(emit, GROUP_LOOP, jit_emit_i64(emit, 0), &loop);
   for (int k = 0; k < count; k++) {
-    LLVMValueRef place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
-    x[k] = llvm()->BuildLoad2(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place, "");
+    kir_value_t *place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
+    x[k] = kir_load(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place);
   }
   jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
   emit->carry_count = 0;
-  LLVMValueRef values[JIT_MAX_RESULTS];
+  kir_value_t *values[JIT_MAX_RESULTS];
   memcpy(values, emit->carried, sizeof values);
   finish_reduction(emit, reduction, values);
   for (int k = 0; k < count; k++)
-    llvm()->BuildStore(b, values[k], shared_place(emit, rows, NULL, reduction->first_leaf + k));
+    kir_store(b, values[k], shared_place(emit, rows, NULL, reduction->first_leaf + k));
 }
 
 static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {

@@ -4,33 +4,36 @@
 #include "jit/element.h"
 #include "jit/kernel.h"
 
-static LLVMValueRef vector_at(jit_emit_t *emit, LLVMTypeRef element, LLVMValueRef array, LLVMValueRef index) {
-  return llvm()->BuildInBoundsGEP2(emit->code->builder, element, array, &index, 1, "");
+static kir_value_t *vector_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
+                              kir_value_t *index) {
+  return kir_inbounds_gep(emit->code->builder, element, array, index);
 }
 
 /* Before the loops over the square, at the level of those around. */
 static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t *node, int level) {
   jit_code_t *code = emit->code;
   int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
-  LLVMTypeRef element = jit_memory_type(code, node->dtype), vector = llvm()->VectorType(element, (unsigned)count);
+  kir_type_t *element = jit_memory_type(code, node->dtype),
+             *vector = kir_vector_type(element, (unsigned)count);
   int64_t jump = jit_expr_factor(node->expr, across);
   jit_exprs_t *exprs = &emit->formula->exprs;
   const jit_expr_t *corner = jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
-  LLVMValueRef rows[64], first = jit_emit_expr(emit, corner), array = jit_emit_in(emit, node->number);
+  kir_value_t *rows[64], *first = jit_emit_expr(emit, corner),
+                         *array = jit_emit_in(emit, node->number);
   jit_emit_at(emit, level);
   array = vector_at(emit, element, array, first);
   for (int row = 0; row < count; row++) {
-    rows[row] =
-        llvm()->BuildLoad2(code->builder, vector, vector_at(emit, element, array, jit_emit_i64(emit, row * jump)), "");
-    llvm()->SetAlignment(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
+    rows[row] = kir_load(code->builder, vector,
+                         vector_at(emit, element, array, jit_emit_i64(emit, row * jump)));
+    kir_set_align(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
   }
   jit_emit_turned(code, rows, count);
   for (int row = 0; row < count; row++)
-    llvm()->BuildStore(code->builder, rows[row],
-                       vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
+    kir_store(code->builder, rows[row],
+              vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
 }
 
-LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
+kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
   const jit_kernel_t *kernel = emit->given_context;
   int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
   if (!jit_is_turned(&emit->formula->exprs, node, along, across)) return NULL;
@@ -38,10 +41,11 @@ LLVMValueRef jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
   if (!node->square) node->square = jit_emit_room(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
   if (node->square_epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
   node->square_epoch = emit->levels[level].epoch;
-  LLVMTypeRef element = jit_memory_type(emit->code, node->dtype);
+  kir_type_t *element = jit_memory_type(emit->code, node->dtype);
   jit_emit_at(emit, emit->level);
-  LLVMValueRef row = llvm()->BuildMul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count), "");
-  LLVMValueRef value = llvm()->BuildLoad2(emit->code->builder, llvm()->VectorType(element, (unsigned)count),
-                                          vector_at(emit, element, node->square, row), "");
+  kir_value_t *row =
+      kir_mul(emit->code->builder, emit->variables[along], jit_emit_i64(emit, count));
+  kir_value_t *value = kir_load(emit->code->builder, kir_vector_type(element, (unsigned)count),
+                                vector_at(emit, element, node->square, row));
   return jit_from_memory(emit->code, node->dtype, value);
 }

@@ -30,8 +30,8 @@ static value_t rest_of_sum(jit_code_t *c, value_t y, value_t x, value_t sum) {
 /* The angle of the point (x, y), both positive: its distance from the nearest of 0, pi/4 and pi/2 has the tangent t,
  * that of y / x, (y - x) / (y + x) or -x / y. Taken from pi where `is_left`. One division. */
 static value_t angle(jit_code_t *c, value_t y, value_t x, value_t is_left, bool brief) {
-  value_t is_low = compare(c, LLVMRealOLE, y, mul_k(c, x, TAN_8TH));
-  value_t is_high = compare(c, LLVMRealOGT, y, mul_k(c, x, TAN_3_8THS));
+  value_t is_low = compare(c, KIR_FCMP_OLE, y, mul_k(c, x, TAN_8TH));
+  value_t is_high = compare(c, KIR_FCMP_OGT, y, mul_k(c, x, TAN_3_8THS));
   value_t top = choose(c, is_low, y, choose(c, is_high, negate(c, x), sub(c, y, x)));
   value_t sum_of_both = add(c, y, x), bottom = choose(c, is_low, x, choose(c, is_high, y, sum_of_both));
   bottom = choose_k(c, is_equal_k(c, bottom, 0), 1, bottom);
@@ -74,9 +74,9 @@ static value_t arc_tangent_2(jit_code_t *c, value_t y, value_t x, bool brief) {
   top = choose_k(c, is_corner, 1, top);
   right = choose_k(c, is_corner, 1, right);
   value_t bits = bits_of(c, x);
-  value_t is_left = llvm()->BuildICmp(c->builder, LLVMIntSLT, bits, bits_k(bits, 0), "");
+  value_t is_left = kir_icmp(c->builder, KIR_ICMP_SLT, bits, bits_k(bits, 0));
   value_t result = with_sign_of(c, angle(c, top, right, is_left, brief), y);
-  value_t is_any_nan = compare(c, LLVMRealUNO, y, x);
+  value_t is_any_nan = compare(c, KIR_FCMP_UNO, y, x);
   return choose_k(c, is_any_nan, NAN, result);
 }
 
@@ -94,7 +94,7 @@ typedef struct arc_parts {
 
 static arc_parts_t arc_parts(jit_code_t *c, value_t x, bool brief) {
   value_t a = magnitude(c, x), far_z = mul_k(c, k_sub(c, 1, a), 0.5), root = square_root(c, far_z);
-  arc_parts_t parts = {.is_far = compare(c, LLVMRealUGE, a, real(x, 0.5))};
+  arc_parts_t parts = {.is_far = compare(c, KIR_FCMP_UGE, a, real(x, 0.5))};
   value_t z = choose(c, parts.is_far, far_z, mul(c, x, x));
   value_t p = brief ? POLYNOMIAL(c, z, math_asin_brief) : POLYNOMIAL(c, z, math_asin_f64);
   parts.s = choose(c, parts.is_far, root, a);
@@ -132,7 +132,8 @@ static value_t arc_cosine(jit_code_t *c, value_t x, bool brief) {
   value_t s = choose(c, parts.is_far, twice, mul(c, sign, parts.s));
   value_t rest = choose(c, parts.is_far, twice_rest, mul(c, sign, parts.rest));
   value_t turned = turn_minus(c, choose(c, parts.is_far, real(x, 1), real(x, 0.5)), s, rest);
-  return choose(c, both(c, parts.is_far, compare(c, LLVMRealUGE, x, real(x, 0))), add(c, s, rest), turned);
+  return choose(c, both(c, parts.is_far, compare(c, KIR_FCMP_UGE, x, real(x, 0))), add(c, s, rest),
+                turned);
 }
 
 value_t jit_emit_acos(jit_code_t *c, value_t x) {

@@ -24,7 +24,7 @@ typedef struct complex_op {
 /* --- pieces ---------------------------------------------------------------------------------------------------- */
 
 static value_t call_1(jit_code_t *c, hlo_opcode_t op, value_t x) { return jit_math_emit(c, op, x, NULL); }
-static value_t negated(jit_code_t *c, value_t condition) { return llvm()->BuildNot(c->builder, condition, ""); }
+static value_t negated(jit_code_t *c, value_t condition) { return kir_not(c->builder, condition); }
 
 /* Is |x| not below the limit? True of NaN. */
 static value_t is_beyond(jit_code_t *c, value_t x, double limit_value) {
@@ -175,9 +175,11 @@ static value_t modulus(jit_code_t *c, pair_t z) {
   value_t power = bits_of(c, larger);
   int mantissa = mantissa_bits(a);
   int64_t unit = (int64_t)1 << mantissa, places = 2 * exponent_bias(a);
-  LLVMTypeRef type = type_of(power);
-  power = jit_intrinsic(c, "llvm.smax", type, (value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
-  power = jit_intrinsic(c, "llvm.smin", type, (value_t[]){power, bits_k(power, (places - 1) * unit)}, 2);
+  kir_type_t *type = type_of(power);
+  power = jit_intrinsic(c, KIR_SMAX, type,
+                        (value_t[]){bits_and_k(c, power, -unit), bits_k(power, unit)}, 2);
+  power =
+      jit_intrinsic(c, KIR_SMIN, type, (value_t[]){power, bits_k(power, (places - 1) * unit)}, 2);
   value_t down = from_bits(c, bits_sub(c, bits_k(power, places * unit), power), a);
   value_t x = mul(c, z.re, down), y = mul(c, z.im, down);
   return mul(c, square_root(c, multiply_add(c, x, x, mul(c, y, y))), from_bits(c, power, a));
@@ -273,17 +275,18 @@ static pair_t narrowed(jit_code_t *c, pair_t z) { return (pair_t){math_narrow(c,
 
 /* All lanes of f64 by the function on arrays, which puts the results where x was. */
 static pair_t by_library(jit_code_t *c, const complex_op_t *op, pair_t x, pair_t y, int operands) {
-  LLVMTypeRef i64 = llvm()->Int64TypeInContext(c->context), pointer = llvm()->PointerTypeInContext(c->context, 0);
-  LLVMTypeRef types[] = {i64, pointer, pointer, pointer, pointer};
-  LLVMTypeRef signature = llvm()->FunctionType(llvm()->VoidTypeInContext(c->context), types, (unsigned)(1 + 2 * operands), false);
+  kir_type_t *i64 = kir_int_type(c->module, 64), *pointer = kir_pointer_type(c->module);
+  kir_type_t *types[] = {i64, pointer, pointer, pointer, pointer};
+  kir_type_t *signature =
+      kir_function_type(kir_void_type(c->module), types, (unsigned)(1 + 2 * operands));
   char name[64];
   snprintf(name, sizeof name, "c128_lanes_%s", op->name);
-  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name), in[5];
-  if (!function) function = llvm()->AddFunction(c->module, name, signature);
+  kir_value_t *function = kir_find_function(c->module, name), *in[5];
+  if (!function) function = kir_add_function(c->module, name, signature);
   in[0] = jit_int(i64, jit_lanes(type_of(x.re)));
   in[1] = math_put_on_stack(c, x.re), in[2] = math_put_on_stack(c, x.im);
   if (operands > 1) in[3] = math_put_on_stack(c, y.re), in[4] = math_put_on_stack(c, y.im);
-  llvm()->BuildCall2(c->builder, signature, function, in, (unsigned)(1 + 2 * operands), "");
+  kir_call(c->builder, signature, function, in, (unsigned)(1 + 2 * operands));
   return (pair_t){math_take_from_stack(c, type_of(x.re), in[1]), math_take_from_stack(c, type_of(x.im), in[2])};
 }
 
@@ -310,26 +313,25 @@ static pair_t write_parts(jit_code_t *c, const complex_op_t *op, pair_t x, pair_
   return (pair_t){parts[0], parts[1]};
 }
 
-static LLVMValueRef write_function(jit_code_t *code, hlo_opcode_t op, int operands, const char *name,
-                                   LLVMTypeRef signature) {
+static kir_value_t *write_function(jit_code_t *code, hlo_opcode_t op, int operands,
+                                   const char *name, kir_type_t *signature) {
   jit_code_t inner;
-  LLVMValueRef function = jit_inner_function(code, name, signature, &inner);
-  pair_t x = {llvm()->GetParam(function, 0), llvm()->GetParam(function, 1)}, y = x;
-  if (operands > 1) y = (pair_t){llvm()->GetParam(function, 2), llvm()->GetParam(function, 3)};
+  kir_value_t *function = jit_inner_function(code, name, signature, &inner);
+  pair_t x = {kir_param(function, 0), kir_param(function, 1)}, y = x;
+  if (operands > 1) y = (pair_t){kir_param(function, 2), kir_param(function, 3)};
   pair_t result = write_parts(&inner, &complex_ops[op], x, y, operands);
-  llvm()->BuildRet(inner.builder, op == HLO_ABS ? result.re : jit_complex_join(&inner, result));
-  llvm()->DisposeBuilder(inner.builder);
+  kir_ret(inner.builder, op == HLO_ABS ? result.re : jit_complex_join(&inner, result));
   return function;
 }
 
-LLVMValueRef jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y) {
-  LLVMTypeRef part = type_of(x.re), types[] = {part, part, part, part}, result = part;
+kir_value_t *jit_complex_call(jit_code_t *code, hlo_opcode_t op, jit_pair_t x, jit_pair_t y) {
+  kir_type_t *part = type_of(x.re), *types[] = {part, part, part, part}, *result = part;
   int operands = hlo_op_table[op].operands, lanes = jit_lanes(part);
   char name[64];
-  if (op != HLO_ABS) result = llvm()->VectorType(jit_scalar_type(part), (unsigned)(2 * lanes));
-  LLVMTypeRef signature = llvm()->FunctionType(result, types, (unsigned)(2 * operands), false);
+  if (op != HLO_ABS) result = kir_vector_type(jit_scalar_type(part), (unsigned)(2 * lanes));
+  kir_type_t *signature = kir_function_type(result, types, (unsigned)(2 * operands));
   snprintf(name, sizeof name, "complex.%s.%dxf%d", complex_ops[op].name, lanes, jit_element_bits(part));
-  LLVMValueRef function = llvm()->GetNamedFunction(code->module, name), in[] = {x.re, x.im, y.re, y.im};
+  kir_value_t *function = kir_find_function(code->module, name), *in[] = {x.re, x.im, y.re, y.im};
   if (!function) function = write_function(code, op, operands, name, signature);
-  return llvm()->BuildCall2(code->builder, signature, function, in, (unsigned)(2 * operands), "");
+  return kir_call(code->builder, signature, function, in, (unsigned)(2 * operands));
 }

@@ -4,8 +4,9 @@
 
 #include "jit/code.h"
 
-#define MATH_1(op, name, ...) LLVMValueRef jit_emit_##name(jit_code_t *code, LLVMValueRef x);
-#define MATH_2(op, name, ...) LLVMValueRef jit_emit_##name(jit_code_t *code, LLVMValueRef x, LLVMValueRef y);
+#define MATH_1(op, name, ...) kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x);
+#define MATH_2(op, name, ...) \
+  kir_value_t *jit_emit_##name(jit_code_t *code, kir_value_t *x, kir_value_t *y);
 #include "jit/math_ops.def"
 #undef MATH_1
 #undef MATH_2

@@ -10,71 +10,79 @@ value_t math_polynomial(jit_code_t *c, value_t x, const double *coefficients, in
 }
 
 value_t math_widen(jit_code_t *c, value_t x) {
-  LLVMTypeRef wide = jit_type_like(llvm()->DoubleTypeInContext(c->context), type_of(x));
-  return llvm()->BuildFPExt(c->builder, x, wide, "");
+  kir_type_t *wide = jit_type_like(kir_double_type(c->module), type_of(x));
+  return kir_fpext(c->builder, x, wide);
 }
 
 value_t math_narrow(jit_code_t *c, value_t x) {
-  LLVMTypeRef narrow = jit_type_like(llvm()->FloatTypeInContext(c->context), type_of(x));
-  return llvm()->BuildFPTrunc(c->builder, x, narrow, "");
+  kir_type_t *narrow = jit_type_like(kir_float_type(c->module), type_of(x));
+  return kir_fptrunc(c->builder, x, narrow);
 }
 
 /* --- instructions of AVX-512 ----------------------------------------------------------------------------------- */
 
 /* There is one for x 2^n and one each for guesses of 1 / x and 1 / sqrt(x) with 14 good bits, on whole registers. */
 static bool fills_registers(const jit_code_t *c, value_t x) {
-  LLVMTypeRef type = type_of(x);
+  kir_type_t *type = type_of(x);
   int lanes = jit_lanes(type);
   return c->target->vector_bytes == 64 && lanes * jit_element_bits(type) % 512 == 0 && !(lanes & (lanes - 1));
 }
 
 /* Lanes first, first + 1, ... of the two vectors one behind the other. */
 static value_t take_lanes(jit_code_t *c, value_t a, value_t b, int first, int count) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
-  LLVMValueRef lanes[1024];
+  kir_type_t *i32 = kir_int_type(c->module, 32);
+  kir_value_t *lanes[1024];
   hr_assert(count <= 1024);
   for (int i = 0; i < count; i++) lanes[i] = jit_int(i32, first + i);
-  return llvm()->BuildShuffleVector(c->builder, a, b, llvm()->ConstVector(lanes, (unsigned)count), "");
+  return kir_shuffle(c->builder, a, b, kir_const_vector(lanes, (unsigned)count));
 }
 
 #define NO_CHOICE (-1)
 #define RANGE_LESS 4 /* choices of the instruction range: with the sign of the one that is taken */
 #define RANGE_MORE 5
 
+/* Instructions of AVX-512, by the width of a float: f32, f64. */
+static const kir_op_t range[2] = {KIR_RANGE_PS, KIR_RANGE_PD};
+static const kir_op_t scalef[2] = {KIR_SCALEF_PS, KIR_SCALEF_PD};
+static const kir_op_t rsqrt14[2] = {KIR_RSQRT14_PS, KIR_RSQRT14_PD};
+static const kir_op_t rcp14[2] = {KIR_RCP14_PS, KIR_RCP14_PD};
+
 /* An instruction on one register: `in` are one or two vectors. Some have a choice; scalef and range have their way of
  * rounding as last operand. */
-static value_t instruction_512(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
-  LLVMTypeRef type = type_of(in[0]), i32 = llvm()->Int32TypeInContext(c->context);
+static value_t instruction_512(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count,
+                               int choice) {
+  kir_type_t *type = type_of(in[0]), *i32 = kir_int_type(c->module, 32);
   value_t arguments[6] = {in[0], in[count - 1]};
-  char full[64];
   int next = count;
-  if (choice != NO_CHOICE) arguments[next++] = llvm()->ConstInt(i32, (unsigned)choice, false);
-  arguments[next++] = llvm()->ConstNull(type);
-  arguments[next++] = llvm()->ConstAllOnes(llvm()->IntTypeInContext(c->context, (unsigned)jit_lanes(type)));
-  if (count == 2) arguments[next++] = llvm()->ConstInt(i32, 4, false); /* as is */
-  snprintf(full, sizeof full, "llvm.x86.avx512.%s.%s.512", name, is_f64(in[0]) ? "pd" : "ps");
-  return jit_intrinsic_of(c, full, NULL, 0, arguments, next);
+  if (choice != NO_CHOICE) arguments[next++] = kir_const_int(i32, (unsigned)choice);
+  arguments[next++] = kir_null(type);
+  arguments[next++] = kir_all_ones(kir_int_type(c->module, (unsigned)jit_lanes(type)));
+  if (count == 2) arguments[next++] = kir_const_int(i32, 4); /* as is */
+  return jit_intrinsic(c, ops[is_f64(in[0])], type, arguments, next);
 }
 
 /* The same on vectors of several registers: each half alone. */
-static value_t on_registers(jit_code_t *c, const char *name, const value_t *in, int count, int choice) {
+static value_t on_registers(jit_code_t *c, const kir_op_t ops[2], const value_t *in, int count,
+                            int choice) {
   int lanes = jit_lanes(type_of(in[0]));
-  if (lanes * jit_element_bits(type_of(in[0])) == 512) return instruction_512(c, name, in, count, choice);
+  if (lanes * jit_element_bits(type_of(in[0])) == 512)
+    return instruction_512(c, ops, in, count, choice);
   value_t low[2], high[2];
   for (int i = 0; i < count; i++) {
     low[i] = take_lanes(c, in[i], in[i], 0, lanes / 2);
     high[i] = take_lanes(c, in[i], in[i], lanes / 2, lanes / 2);
   }
-  return take_lanes(c, on_registers(c, name, low, count, choice), on_registers(c, name, high, count, choice), 0, lanes);
+  return take_lanes(c, on_registers(c, ops, low, count, choice),
+                    on_registers(c, ops, high, count, choice), 0, lanes);
 }
 
 value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most) {
   if (!fills_registers(c, x)) return NULL;
-  return on_registers(c, "mask.range", (value_t[]){x, y}, 2, most ? RANGE_MORE : RANGE_LESS);
+  return on_registers(c, range, (value_t[]){x, y}, 2, most ? RANGE_MORE : RANGE_LESS);
 }
 
 value_t math_guess_rsqrt(jit_code_t *c, value_t x) {
-  return fills_registers(c, x) ? on_registers(c, "rsqrt14", &x, 1, NO_CHOICE) : NULL;
+  return fills_registers(c, x) ? on_registers(c, rsqrt14, &x, 1, NO_CHOICE) : NULL;
 }
 
 static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
@@ -83,7 +91,7 @@ static bool guesses_reciprocals(const jit_code_t *c, value_t x) {
 
 static value_t reciprocal(jit_code_t *c, value_t b) {
   if (!guesses_reciprocals(c, b)) return k_divide(c, 1, b);
-  value_t guess = on_registers(c, "rcp14", &b, 1, NO_CHOICE), one = real(b, 1);
+  value_t guess = on_registers(c, rcp14, &b, 1, NO_CHOICE), one = real(b, 1);
   for (int round = 0; round < (is_f64(b) ? 2 : 1); round++)
     guess = fused(c, guess, fused(c, negate(c, b), guess, one), guess);
   return guess;
@@ -151,7 +159,7 @@ math_exp_parts_t math_expm1_parts(jit_code_t *c, value_t x, bool brief) {
 }
 
 value_t math_scale(jit_code_t *c, value_t x, math_nearest_t n) {
-  if (fills_registers(c, x)) return on_registers(c, "mask.scalef", (value_t[]){x, n.real}, 2, NO_CHOICE);
+  if (fills_registers(c, x)) return on_registers(c, scalef, (value_t[]){x, n.real}, 2, NO_CHOICE);
   /* In two halves, neither of which leaves the range: only the last product rounds. */
   int unused = (is_f64(x) ? 64 : 32) - mantissa_bits(x) + 1;
   value_t whole = bits_right(c, bits_left(c, n.bits, unused), unused), half = bits_right(c, whole, 1);
@@ -168,29 +176,29 @@ value_t math_exp(jit_code_t *c, value_t x, bool brief) {
 /* --- branches ---------------------------------------------------------------------------------------------------- */
 
 static value_t any_lane(jit_code_t *c, value_t condition) {
-  if (llvm()->GetTypeKind(type_of(condition)) != LLVMVectorTypeKind) return condition;
-  return jit_intrinsic(c, "llvm.vector.reduce.or", type_of(condition), &condition, 1);
+  if (type_of(condition)->kind != KIR_TYPE_VECTOR) return condition;
+  return jit_intrinsic(c, KIR_REDUCE_OR, type_of(condition), &condition, 1);
 }
 
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition) {
-  math_branch_t branch = {.condition = condition, .from = llvm()->GetInsertBlock(c->builder)};
-  LLVMValueRef function = llvm()->GetBasicBlockParent(branch.from);
-  LLVMBasicBlockRef rare = llvm()->AppendBasicBlockInContext(c->context, function, "");
-  branch.done = llvm()->AppendBasicBlockInContext(c->context, function, "");
-  llvm()->BuildCondBr(c->builder, any_lane(c, condition), rare, branch.done);
-  llvm()->PositionBuilderAtEnd(c->builder, rare);
+  math_branch_t branch = {.condition = condition, .from = kir_insert_block(c->builder)};
+  kir_value_t *function = kir_block_function(branch.from);
+  kir_block_t *rare = kir_append_block(function, "");
+  branch.done = kir_append_block(function, "");
+  kir_cond_br(c->builder, any_lane(c, condition), rare, branch.done);
+  kir_position_at_end(c->builder, rare);
   return branch;
 }
 
 void math_branch_end_all(jit_code_t *c, math_branch_t branch, value_t *values, const value_t *rare, int count) {
   value_t chosen[8];
   for (int i = 0; i < count; i++) chosen[i] = choose(c, branch.condition, rare[i], values[i]);
-  LLVMBasicBlockRef blocks[2] = {branch.from, llvm()->GetInsertBlock(c->builder)};
-  llvm()->BuildBr(c->builder, branch.done);
-  llvm()->PositionBuilderAtEnd(c->builder, branch.done);
+  kir_block_t *blocks[2] = {branch.from, kir_insert_block(c->builder)};
+  kir_br(c->builder, branch.done);
+  kir_position_at_end(c->builder, branch.done);
   for (int i = 0; i < count; i++) {
-    value_t result = llvm()->BuildPhi(c->builder, type_of(values[i]), "");
-    llvm()->AddIncoming(result, (value_t[]){values[i], chosen[i]}, blocks, 2);
+    value_t result = kir_phi(c->builder, type_of(values[i]));
+    kir_add_incoming(result, (value_t[]){values[i], chosen[i]}, blocks, 2);
     values[i] = result;
   }
 }
@@ -202,54 +210,54 @@ value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, valu
 
 /* A place on the stack for a vector, in the first block of the function. */
 static value_t stack_place(jit_code_t *c, value_t x) {
-  LLVMBasicBlockRef here = llvm()->GetInsertBlock(c->builder);
-  LLVMBasicBlockRef entry = llvm()->GetEntryBasicBlock(llvm()->GetBasicBlockParent(here));
-  LLVMValueRef first = llvm()->GetFirstInstruction(entry);
-  llvm()->PositionBuilder(c->builder, entry, first);
-  LLVMTypeRef type = llvm()->ArrayType(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
-  value_t place = llvm()->BuildAlloca(c->builder, type, "");
-  llvm()->PositionBuilderAtEnd(c->builder, here);
+  kir_block_t *here = kir_insert_block(c->builder);
+  kir_block_t *entry = kir_entry_block(kir_block_function(here));
+  kir_value_t *first = entry->first;
+  kir_position(c->builder, entry, first);
+  kir_type_t *type = kir_array_type(jit_scalar_type(type_of(x)), (unsigned)jit_lanes(type_of(x)));
+  value_t place = kir_alloca(c->builder, type);
+  kir_position_at_end(c->builder, here);
   return place;
 }
 
 value_t math_put_on_stack(jit_code_t *c, value_t x) {
-  value_t place = stack_place(c, x), store = llvm()->BuildStore(c->builder, x, place);
-  llvm()->SetAlignment(store, (unsigned)jit_element_bits(type_of(x)) / 8);
+  value_t place = stack_place(c, x), store = kir_store(c->builder, x, place);
+  kir_set_align(store, (unsigned)jit_element_bits(type_of(x)) / 8);
   return place;
 }
 
-value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place) {
-  value_t all = llvm()->BuildLoad2(c->builder, type, place, "");
-  llvm()->SetAlignment(all, (unsigned)jit_element_bits(type) / 8);
+value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, value_t place) {
+  value_t all = kir_load(c->builder, type, place);
+  kir_set_align(all, (unsigned)jit_element_bits(type) / 8);
   return all;
 }
 
-static value_t lane_address(jit_code_t *c, LLVMTypeRef element, value_t place, value_t i) {
-  return llvm()->BuildInBoundsGEP2(c->builder, element, place, &i, 1, "");
+static value_t lane_address(jit_code_t *c, kir_type_t *element, value_t place, value_t i) {
+  return kir_inbounds_gep(c->builder, element, place, i);
 }
 
 value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y) {
-  LLVMTypeRef element = jit_scalar_type(type_of(x)), types[2] = {element, element};
-  LLVMTypeRef signature = llvm()->FunctionType(element, types, y ? 2 : 1, false);
-  LLVMValueRef function = llvm()->GetNamedFunction(c->module, name);
-  if (!function) function = llvm()->AddFunction(c->module, name, signature);
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(c->context);
+  kir_type_t *element = jit_scalar_type(type_of(x)), *types[2] = {element, element};
+  kir_type_t *signature = kir_function_type(element, types, y ? 2 : 1);
+  kir_value_t *function = kir_find_function(c->module, name);
+  if (!function) function = kir_add_function(c->module, name, signature);
+  kir_type_t *i32 = kir_int_type(c->module, 32);
   value_t places[2] = {math_put_on_stack(c, x), y ? math_put_on_stack(c, y) : NULL}, in[2];
-  LLVMBasicBlockRef from = llvm()->GetInsertBlock(c->builder);
-  LLVMValueRef owner = llvm()->GetBasicBlockParent(from);
-  LLVMBasicBlockRef loop = llvm()->AppendBasicBlockInContext(c->context, owner, "");
-  LLVMBasicBlockRef end = llvm()->AppendBasicBlockInContext(c->context, owner, "");
-  llvm()->BuildBr(c->builder, loop);
-  llvm()->PositionBuilderAtEnd(c->builder, loop);
-  value_t i = llvm()->BuildPhi(c->builder, i32, ""), next = llvm()->BuildAdd(c->builder, i, jit_int(i32, 1), "");
-  llvm()->AddIncoming(i, (value_t[]){jit_int(i32, 0), next}, (LLVMBasicBlockRef[]){from, loop}, 2);
+  kir_block_t *from = kir_insert_block(c->builder);
+  kir_value_t *owner = kir_block_function(from);
+  kir_block_t *loop = kir_append_block(owner, "");
+  kir_block_t *end = kir_append_block(owner, "");
+  kir_br(c->builder, loop);
+  kir_position_at_end(c->builder, loop);
+  value_t i = kir_phi(c->builder, i32), next = kir_add(c->builder, i, jit_int(i32, 1));
+  kir_add_incoming(i, (value_t[]){jit_int(i32, 0), next}, (kir_block_t *[]){from, loop}, 2);
   for (int k = 0; k < (y ? 2 : 1); k++)
-    in[k] = llvm()->BuildLoad2(c->builder, element, lane_address(c, element, places[k], i), "");
-  value_t result = llvm()->BuildCall2(c->builder, signature, function, in, y ? 2 : 1, "");
-  llvm()->BuildStore(c->builder, result, lane_address(c, element, places[0], i));
+    in[k] = kir_load(c->builder, element, lane_address(c, element, places[k], i));
+  value_t result = kir_call(c->builder, signature, function, in, y ? 2 : 1);
+  kir_store(c->builder, result, lane_address(c, element, places[0], i));
   value_t count = jit_int(i32, jit_lanes(type_of(x)));
-  llvm()->BuildCondBr(c->builder, llvm()->BuildICmp(c->builder, LLVMIntULT, next, count, ""), loop, end);
-  llvm()->PositionBuilderAtEnd(c->builder, end);
+  kir_cond_br(c->builder, kir_icmp(c->builder, KIR_ICMP_ULT, next, count), loop, end);
+  kir_position_at_end(c->builder, end);
   return math_take_from_stack(c, type_of(x), places[0]);
 }
 
@@ -265,7 +273,7 @@ static math_log_parts_t normal_log_parts(jit_code_t *c, value_t x) {
     value_t shifted = bits_add(c, k, bits_k(k, 0x4338000000000000));
     parts.k = add_k(c, from_bits(c, shifted, x), -0x1.8p52);
   } else
-    parts.k = llvm()->BuildSIToFP(c->builder, k, type_of(x), "");
+    parts.k = kir_sitofp(c->builder, k, type_of(x));
   return parts;
 }
 
@@ -312,7 +320,7 @@ value_t math_log1p(jit_code_t *c, value_t high, value_t low, bool brief) {
   if (low) lost = add(c, lost, low);
   math_log_parts_t parts = normal_log_parts(c, sum);
   value_t largest = bits_k(parts.k_bits, exponent_bias(high) - 1);
-  value_t is_small = llvm()->BuildICmp(c->builder, LLVMIntSLT, parts.k_bits, largest, "");
+  value_t is_small = kir_icmp(c->builder, KIR_ICMP_SLT, parts.k_bits, largest);
   value_t k = choose(c, is_small, parts.k_bits, largest);
   value_t down = math_power_of_two(c, bits_sub(c, bits_k(k, 0), k), high);
   value_t f = multiply_add(c, lost, down, add_k(c, parts.m, -1));

@@ -7,35 +7,43 @@
 #include "jit/code.h"
 #include "jit/math_tables.h"
 
-typedef LLVMValueRef value_t;
+typedef kir_value_t *value_t;
 
-static inline LLVMTypeRef type_of(value_t x) { return llvm()->TypeOf(x); }
+static inline kir_type_t *type_of(value_t x) { return kir_type_of(x); }
 static inline bool is_f64(value_t x) { return jit_element_bits(type_of(x)) == 64; }
 static inline value_t real(value_t like, double value) { return jit_real(type_of(like), value); }
 
-static inline value_t add(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildFAdd(c->builder, a, b, ""); }
-static inline value_t sub(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildFSub(c->builder, a, b, ""); }
-static inline value_t mul(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildFMul(c->builder, a, b, ""); }
-static inline value_t divide(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildFDiv(c->builder, a, b, ""); }
-static inline value_t negate(jit_code_t *c, value_t a) { return llvm()->BuildFNeg(c->builder, a, ""); }
+static inline value_t add(jit_code_t *c, value_t a, value_t b) {
+  return kir_fadd(c->builder, a, b);
+}
+static inline value_t sub(jit_code_t *c, value_t a, value_t b) {
+  return kir_fsub(c->builder, a, b);
+}
+static inline value_t mul(jit_code_t *c, value_t a, value_t b) {
+  return kir_fmul(c->builder, a, b);
+}
+static inline value_t divide(jit_code_t *c, value_t a, value_t b) {
+  return kir_fdiv(c->builder, a, b);
+}
+static inline value_t negate(jit_code_t *c, value_t a) { return kir_fneg(c->builder, a); }
 static inline value_t add_k(jit_code_t *c, value_t a, double k) { return add(c, a, real(a, k)); }
 static inline value_t mul_k(jit_code_t *c, value_t a, double k) { return mul(c, a, real(a, k)); }
 static inline value_t k_sub(jit_code_t *c, double k, value_t a) { return sub(c, real(a, k), a); }
 static inline value_t k_divide(jit_code_t *c, double k, value_t a) { return divide(c, real(a, k), a); }
 
-static inline value_t intrinsic_1(jit_code_t *c, const char *name, value_t a) {
-  return jit_intrinsic(c, name, type_of(a), &a, 1);
+static inline value_t intrinsic_1(jit_code_t *c, kir_op_t op, value_t a) {
+  return jit_intrinsic(c, op, type_of(a), &a, 1);
 }
-static inline value_t magnitude(jit_code_t *c, value_t a) { return intrinsic_1(c, "llvm.fabs", a); }
-static inline value_t square_root(jit_code_t *c, value_t a) { return intrinsic_1(c, "llvm.sqrt", a); }
+static inline value_t magnitude(jit_code_t *c, value_t a) { return intrinsic_1(c, KIR_FABS, a); }
+static inline value_t square_root(jit_code_t *c, value_t a) { return intrinsic_1(c, KIR_SQRT, a); }
 static inline value_t with_sign_of(jit_code_t *c, value_t a, value_t sign) {
   value_t in[2] = {a, sign};
-  return jit_intrinsic(c, "llvm.copysign", type_of(a), in, 2);
+  return jit_intrinsic(c, KIR_COPYSIGN, type_of(a), in, 2);
 }
 /* a * b + d, rounded once, on any processor. */
 static inline value_t fused(jit_code_t *c, value_t a, value_t b, value_t d) {
   value_t in[3] = {a, b, d};
-  return jit_intrinsic(c, "llvm.fma", type_of(a), in, 3);
+  return jit_intrinsic(c, KIR_FMA, type_of(a), in, 3);
 }
 /* The same where that is one instruction, else rounded twice: for sums that do not depend on it. */
 static inline value_t multiply_add(jit_code_t *c, value_t a, value_t b, value_t d) {
@@ -46,18 +54,28 @@ static inline value_t multiply_add_k(jit_code_t *c, value_t a, double k, value_t
 }
 
 /* Comparisons are false if either side is NaN. */
-static inline value_t compare(jit_code_t *c, LLVMRealPredicate is, value_t a, value_t b) {
-  return llvm()->BuildFCmp(c->builder, is, a, b, "");
+static inline value_t compare(jit_code_t *c, kir_fcmp_t is, value_t a, value_t b) {
+  return kir_fcmp(c->builder, is, a, b);
 }
-static inline value_t is_less(jit_code_t *c, value_t a, value_t b) { return compare(c, LLVMRealOLT, a, b); }
+static inline value_t is_less(jit_code_t *c, value_t a, value_t b) {
+  return compare(c, KIR_FCMP_OLT, a, b);
+}
 static inline value_t is_less_k(jit_code_t *c, value_t a, double k) { return is_less(c, a, real(a, k)); }
-static inline value_t is_more_k(jit_code_t *c, value_t a, double k) { return compare(c, LLVMRealOGT, a, real(a, k)); }
-static inline value_t is_equal_k(jit_code_t *c, value_t a, double k) { return compare(c, LLVMRealOEQ, a, real(a, k)); }
-static inline value_t is_nan(jit_code_t *c, value_t a) { return compare(c, LLVMRealUNO, a, a); }
-static inline value_t both(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildAnd(c->builder, a, b, ""); }
-static inline value_t either(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildOr(c->builder, a, b, ""); }
+static inline value_t is_more_k(jit_code_t *c, value_t a, double k) {
+  return compare(c, KIR_FCMP_OGT, a, real(a, k));
+}
+static inline value_t is_equal_k(jit_code_t *c, value_t a, double k) {
+  return compare(c, KIR_FCMP_OEQ, a, real(a, k));
+}
+static inline value_t is_nan(jit_code_t *c, value_t a) { return compare(c, KIR_FCMP_UNO, a, a); }
+static inline value_t both(jit_code_t *c, value_t a, value_t b) {
+  return kir_and(c->builder, a, b);
+}
+static inline value_t either(jit_code_t *c, value_t a, value_t b) {
+  return kir_or(c->builder, a, b);
+}
 static inline value_t choose(jit_code_t *c, value_t condition, value_t a, value_t b) {
-  return llvm()->BuildSelect(c->builder, condition, a, b, "");
+  return kir_select(c->builder, condition, a, b);
 }
 static inline value_t choose_k(jit_code_t *c, value_t condition, double k, value_t b) {
   return choose(c, condition, real(b, k), b);
@@ -71,23 +89,29 @@ static inline value_t limit(jit_code_t *c, value_t x, double low, double high) {
 /* --- bits ------------------------------------------------------------------------------------------------------ */
 
 static inline value_t bits_of(jit_code_t *c, value_t x) {
-  return llvm()->BuildBitCast(c->builder, x, jit_integer_like(type_of(x)), "");
+  return kir_bitcast(c->builder, x, jit_integer_like(type_of(x)));
 }
 static inline value_t from_bits(jit_code_t *c, value_t bits, value_t like) {
-  return llvm()->BuildBitCast(c->builder, bits, type_of(like), "");
+  return kir_bitcast(c->builder, bits, type_of(like));
 }
 static inline value_t bits_k(value_t like, int64_t value) { return jit_int(type_of(like), value); }
-static inline value_t bits_add(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildAdd(c->builder, a, b, ""); }
-static inline value_t bits_sub(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildSub(c->builder, a, b, ""); }
-static inline value_t bits_xor(jit_code_t *c, value_t a, value_t b) { return llvm()->BuildXor(c->builder, a, b, ""); }
+static inline value_t bits_add(jit_code_t *c, value_t a, value_t b) {
+  return kir_add(c->builder, a, b);
+}
+static inline value_t bits_sub(jit_code_t *c, value_t a, value_t b) {
+  return kir_sub(c->builder, a, b);
+}
+static inline value_t bits_xor(jit_code_t *c, value_t a, value_t b) {
+  return kir_xor(c->builder, a, b);
+}
 static inline value_t bits_and_k(jit_code_t *c, value_t a, int64_t k) {
-  return llvm()->BuildAnd(c->builder, a, bits_k(a, k), "");
+  return kir_and(c->builder, a, bits_k(a, k));
 }
 static inline value_t bits_left(jit_code_t *c, value_t a, int by) {
-  return llvm()->BuildShl(c->builder, a, bits_k(a, by), "");
+  return kir_shl(c->builder, a, bits_k(a, by));
 }
 static inline value_t bits_right(jit_code_t *c, value_t a, int by) { /* keeps the sign */
-  return llvm()->BuildAShr(c->builder, a, bits_k(a, by), "");
+  return kir_ashr(c->builder, a, bits_k(a, by));
 }
 static inline int mantissa_bits(value_t x) { return is_f64(x) ? 52 : 23; }
 static inline int exponent_bias(value_t x) { return is_f64(x) ? 1023 : 127; }
@@ -113,7 +137,7 @@ value_t math_extreme(jit_code_t *c, value_t x, value_t y, bool most);
  * the lanes that do. The builder ends in another block. */
 typedef struct math_branch {
   value_t condition;
-  LLVMBasicBlockRef from, done;
+  kir_block_t *from, *done;
 } math_branch_t;
 math_branch_t math_branch_if_any(jit_code_t *c, value_t condition);
 value_t math_branch_end(jit_code_t *c, math_branch_t branch, value_t usual, value_t rare);
@@ -126,7 +150,7 @@ value_t math_call_by_lane(jit_code_t *c, const char *name, value_t x, value_t y)
 
 /* A number or a vector on the function's stack, as an array of elements: its place, and what is there. */
 value_t math_put_on_stack(jit_code_t *c, value_t x);
-value_t math_take_from_stack(jit_code_t *c, LLVMTypeRef type, value_t place);
+value_t math_take_from_stack(jit_code_t *c, kir_type_t *type, value_t place);
 
 /* Float vectors as doubles and back: math of f32 that is done in f64 is nearly always correctly rounded. */
 value_t math_widen(jit_code_t *c, value_t x);

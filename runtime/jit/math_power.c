@@ -62,7 +62,7 @@ static value_t brief_power(jit_code_t *c, value_t a, value_t y) {
 /* What the bases 0 and infinity give, without the sign. */
 static value_t power_of_end(jit_code_t *c, value_t a, value_t y) {
   value_t is_zero = is_equal_k(c, a, 0), is_down = is_less_k(c, y, 0);
-  value_t is_huge = llvm()->BuildXor(c->builder, is_zero, llvm()->BuildNot(c->builder, is_down, ""), "");
+  value_t is_huge = kir_xor(c->builder, is_zero, kir_not(c->builder, is_down));
   return choose(c, is_huge, real(a, INFINITY), real(a, 0));
 }
 
@@ -72,22 +72,22 @@ static value_t power(jit_code_t *c, value_t x, value_t y, bool brief) {
   value_t is_end = either(c, is_equal_k(c, a, 0), is_equal_k(c, a, INFINITY));
   value_t result = brief ? brief_power(c, a, limited) : long_power(c, a, limited);
   result = choose(c, is_end, power_of_end(c, a, y), result);
-  value_t is_whole = compare(c, LLVMRealOEQ, intrinsic_1(c, "llvm.trunc", y), y);
-  value_t is_odd = both(c, is_whole, compare(c, LLVMRealUNE, intrinsic_1(c, "llvm.trunc", half), half));
+  value_t is_whole = compare(c, KIR_FCMP_OEQ, intrinsic_1(c, KIR_FTRUNC, y), y);
+  value_t is_odd =
+      both(c, is_whole, compare(c, KIR_FCMP_UNE, intrinsic_1(c, KIR_FTRUNC, half), half));
   value_t is_undefined = both(c, both(c, is_less_k(c, x, 0), is_less_k(c, a, INFINITY)),
-                              llvm()->BuildNot(c->builder, is_whole, ""));
+                              kir_not(c->builder, is_whole));
   result = choose(c, is_odd, with_sign_of(c, result, x), result);
-  result = choose_k(c, either(c, is_undefined, compare(c, LLVMRealUNO, x, y)), NAN, result);
+  result = choose_k(c, either(c, is_undefined, compare(c, KIR_FCMP_UNO, x, y)), NAN, result);
   return choose_k(c, either(c, is_equal_k(c, y, 0), is_equal_k(c, x, 1)), 1, result);
 }
 
 /* An exponent that is the same in all lanes, known, and a small multiple of one half. */
 static bool is_simple_exponent(value_t y, bool wide, double *out_exponent) {
-  LLVMBool loses;
-  if (!llvm()->IsConstant(y)) return false;
-  value_t one = jit_lanes(llvm()->TypeOf(y)) > 1 ? llvm()->GetAggregateElement(y, 0) : y;
-  if (!one || jit_splat_constant(llvm()->TypeOf(y), one) != y || llvm()->IsNull(y)) return false;
-  double exponent = llvm()->ConstRealGetDouble(one, &loses);
+  if (!kir_is_constant(y)) return false;
+  value_t one = jit_lanes(kir_type_of(y)) > 1 ? kir_const_lane(y, 0) : y;
+  if (!one || jit_splat_constant(kir_type_of(y), one) != y || kir_is_null(y)) return false;
+  double exponent = kir_const_as_double(one);
   *out_exponent = exponent;
   return fabs(exponent) <= 4 && trunc(2 * exponent) == 2 * exponent && (exponent > 0 || !wide);
 }
@@ -125,7 +125,7 @@ static value_t cube_root(jit_code_t *c, value_t x, bool brief) {
   math_log_parts_t parts = math_log_parts(c, a);
   value_t is_low = is_less_k(c, parts.m, 1);
   value_t k = choose(c, is_low, add_k(c, parts.k, -1), parts.k), m = choose(c, is_low, mul_k(c, parts.m, 2), parts.m);
-  value_t j = intrinsic_1(c, "llvm.floor", mul_k(c, add_k(c, k, 0.5), 0x1.5555555555555p-2));
+  value_t j = intrinsic_1(c, KIR_FLOOR, mul_k(c, add_k(c, k, 0.5), 0x1.5555555555555p-2));
   value_t rest = multiply_add_k(c, j, -3, k), is_one = is_equal_k(c, rest, 1), is_two = is_equal_k(c, rest, 2);
   value_t one = real(x, 1), fourth = choose_k(c, is_two, 0x1.428a2f98d728bp-1, one); /* 4^(-1/3) */
   value_t down = choose_k(c, is_one, 0x1.965fea53d6e3dp-1, fourth);                  /* 2^(-1/3) */

@@ -4,15 +4,17 @@
 #include "jit/math_emit.h"
 #include "jit/math_parts.h"
 
-value_t jit_emit_ceil(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.ceil", x); }
-value_t jit_emit_floor(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.floor", x); }
-value_t jit_emit_round_nearest_even(jit_code_t *c, value_t x) { return intrinsic_1(c, "llvm.rint", x); }
+value_t jit_emit_ceil(jit_code_t *c, value_t x) { return intrinsic_1(c, KIR_CEIL, x); }
+value_t jit_emit_floor(jit_code_t *c, value_t x) { return intrinsic_1(c, KIR_FLOOR, x); }
+value_t jit_emit_round_nearest_even(jit_code_t *c, value_t x) {
+  return intrinsic_1(c, KIR_RINT, x);
+}
 value_t jit_emit_sqrt(jit_code_t *c, value_t x) { return square_root(c, x); }
 
 /* The truncated number, and one more where a half or more was cut. */
 value_t jit_emit_round_nearest_afz(jit_code_t *c, value_t x) {
-  value_t whole = intrinsic_1(c, "llvm.trunc", x), cut = magnitude(c, sub(c, x, whole));
-  value_t is_up = compare(c, LLVMRealOGE, cut, real(x, 0.5));
+  value_t whole = intrinsic_1(c, KIR_FTRUNC, x), cut = magnitude(c, sub(c, x, whole));
+  value_t is_up = compare(c, KIR_FCMP_OGE, cut, real(x, 0.5));
   value_t more = with_sign_of(c, choose(c, is_up, real(x, 1), real(x, 0)), x);
   return with_sign_of(c, add(c, whole, more), x);
 }
@@ -28,7 +30,7 @@ value_t jit_emit_is_finite(jit_code_t *c, value_t x) { return is_less_k(c, magni
 value_t jit_math_extreme_number(jit_code_t *c, value_t x, value_t y, bool most) {
   value_t extreme = math_extreme(c, x, y, most);
   if (extreme) return extreme;
-  LLVMRealPredicate is = most ? LLVMRealOGT : LLVMRealOLT;
+  kir_fcmp_t is = most ? KIR_FCMP_OGT : KIR_FCMP_OLT;
   value_t one = bits_of(c, choose(c, compare(c, is, x, y), x, y));
   value_t other = bits_of(c, choose(c, compare(c, is, y, x), y, x));
   return from_bits(c, most ? both(c, one, other) : either(c, one, other), x);
@@ -37,7 +39,7 @@ value_t jit_math_extreme_number(jit_code_t *c, value_t x, value_t y, bool most) 
 /* A sum is not a number if x or y is none. */
 static value_t extreme(jit_code_t *c, value_t x, value_t y, bool most) {
   value_t extreme = jit_math_extreme_number(c, x, y, most);
-  return choose(c, compare(c, LLVMRealUNO, x, y), add(c, x, y), extreme);
+  return choose(c, compare(c, KIR_FCMP_UNO, x, y), add(c, x, y), extreme);
 }
 
 value_t jit_emit_maximum(jit_code_t *c, value_t x, value_t y) { return extreme(c, x, y, true); }
@@ -46,10 +48,10 @@ value_t jit_emit_minimum(jit_code_t *c, value_t x, value_t y) { return extreme(c
 /* x - trunc(x / y) y is exact while the quotient is no longer than a mantissa; a quotient that was rounded up to the
  * next integer leaves a remainder of the wrong sign, to which one divisor more is added. */
 static value_t near_remainder(jit_code_t *c, value_t a, value_t b) {
-  value_t whole = intrinsic_1(c, "llvm.trunc", divide(c, a, b));
+  value_t whole = intrinsic_1(c, KIR_FTRUNC, divide(c, a, b));
   value_t left = fused(c, negate(c, whole), b, a);
   left = choose(c, is_less_k(c, left, 0), add(c, left, b), left);
-  return choose(c, compare(c, LLVMRealOGE, left, b), sub(c, left, b), left);
+  return choose(c, compare(c, KIR_FCMP_OGE, left, b), sub(c, left, b), left);
 }
 
 /* The other ones by the C library. */
@@ -58,6 +60,6 @@ value_t jit_emit_remainder(jit_code_t *c, value_t x, value_t y) {
   value_t a = magnitude(c, x), b = magnitude(c, y), near = with_sign_of(c, near_remainder(c, a, b), x);
   value_t is_middling = both(c, is_more_k(c, b, wide ? 0x1p-960 : 0x1p-100), is_less_k(c, b, wide ? 0x1p900 : 0x1p90));
   value_t is_near = both(c, is_middling, is_less(c, a, mul_k(c, b, wide ? 0x1p52 : 0x1p23)));
-  math_branch_t branch = math_branch_if_any(c, llvm()->BuildNot(c->builder, is_near, ""));
+  math_branch_t branch = math_branch_if_any(c, kir_not(c->builder, is_near));
   return math_branch_end(c, branch, near, math_call_by_lane(c, wide ? "fmod" : "fmodf", x, y));
 }

@@ -33,7 +33,7 @@ static reduced_t reduce(jit_code_t *c, value_t x, bool with_low) {
 
 static value_t bit_is_set(jit_code_t *c, value_t bits, int bit) {
   value_t masked = bits_and_k(c, bits, bit);
-  return llvm()->BuildICmp(c->builder, LLVMIntNE, masked, bits_k(bits, 0), "");
+  return kir_icmp(c->builder, KIR_ICMP_NE, masked, bits_k(bits, 0));
 }
 
 /* sin(x) for shift 0, cos(x) = sin(x + pi/2) for shift 1, in the reduced range. */
@@ -56,7 +56,7 @@ typedef value_t (*small_fn)(jit_code_t *c, value_t x);
 static value_t with_large(jit_code_t *c, value_t x, small_fn quick, const char *library_name) {
   value_t a = magnitude(c, x), near = quick(c, x);
   value_t reach = real(x, is_f64(x) ? REDUCED_F64 : REDUCED_F32);
-  value_t is_large = both(c, compare(c, LLVMRealOGE, a, reach), is_less_k(c, a, INFINITY));
+  value_t is_large = both(c, compare(c, KIR_FCMP_OGE, a, reach), is_less_k(c, a, INFINITY));
   math_branch_t branch = math_branch_if_any(c, is_large);
   return math_branch_end(c, branch, near, math_call_by_lane(c, library_name, x, NULL));
 }

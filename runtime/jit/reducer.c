@@ -47,15 +47,15 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
 
 /* --- identities ------------------------------------------------------------------------------------------------ */
 
-static LLVMValueRef extreme_integer(LLVMTypeRef type, bool is_signed, bool most) {
+static kir_value_t *extreme_integer(kir_type_t *type, bool is_signed, bool most) {
   int bits = jit_element_bits(type);
   uint64_t ones = ~(uint64_t)0 >> (64 - bits);
   if (!is_signed) return jit_int(type, most ? (int64_t)ones : 0);
   return jit_int(type, most ? (int64_t)(ones >> 1) : (int64_t)(~(ones >> 1)));
 }
 
-static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype) {
-  LLVMTypeRef type = jit_register_type(code, dtype);
+static kir_value_t *identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype) {
+  kir_type_t *type = jit_register_type(code, dtype);
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   if (hr_dtype_is_complex(dtype)) return jit_real(type, -0.0);
   if (dtype == HR_PRED) return jit_int(type, op == HLO_MULTIPLY || op == HLO_MINIMUM || op == HLO_AND);
@@ -70,7 +70,8 @@ static LLVMValueRef identity(jit_code_t *code, hlo_opcode_t op, hr_dtype_t dtype
   }
 }
 
-void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *out_starts) {
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                       kir_value_t **out_starts) {
   for (int k = 0; k < reducer->count; k++)
     out_starts[k] =
         reducer->is_plain ? identity(code, reducer->ops[k], reducer->dtypes[k]) : inits[k];
@@ -78,15 +79,15 @@ void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 
 /* --- applying -------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVMValueRef *accs, LLVMValueRef *x,
-                                int count, int lanes, LLVMValueRef *values) {
-  LLVMValueRef args[3];
+static kir_value_t *apply_instr(jit_code_t *code, const hlo_instr_t *instr, kir_value_t **accs,
+                                kir_value_t **x, int count, int lanes, kir_value_t **values) {
+  kir_value_t *args[3];
   if (instr->op == HLO_PARAMETER) {
     int number = (int)hlo_parameter_number(instr);
     return number < count ? accs[number] : x[number - count];
   }
   if (instr->op == HLO_CONSTANT) {
-    LLVMValueRef scalar = jit_element_constant(code, instr->shape->dtype, instr->literal->data);
+    kir_value_t *scalar = jit_element_constant(code, instr->shape->dtype, instr->literal->data);
     return jit_element_splat(code, instr->shape->dtype, lanes, scalar);
   }
   for (int k = 0; k < instr->operand_count; k++) args[k] = values[instr->operands[k]->id];
@@ -95,19 +96,20 @@ static LLVMValueRef apply_instr(jit_code_t *code, const hlo_instr_t *instr, LLVM
   return jit_element_emit(code, &op, args);
 }
 
-static LLVMValueRef apply_plain(jit_code_t *code, const jit_reducer_t *reducer, int k,
-                                LLVMValueRef acc, LLVMValueRef x) {
+static kir_value_t *apply_plain(jit_code_t *code, const jit_reducer_t *reducer, int k,
+                                kir_value_t *acc, kir_value_t *x) {
   hr_dtype_t dtype = hr_dtype_table[reducer->dtypes[k]].compute;
-  LLVMValueRef nothing = identity(code, reducer->ops[k], reducer->dtypes[k]);
+  kir_value_t *nothing = identity(code, reducer->ops[k], reducer->dtypes[k]);
   if (acc == jit_element_splat(code, dtype, jit_element_lanes(dtype, x), nothing)) return x;
   jit_element_op_t op = {.op = reducer->ops[k], .from = dtype, .to = dtype};
-  return jit_element_emit(code, &op, (LLVMValueRef[]){acc, x});
+  return jit_element_emit(code, &op, (kir_value_t *[]){acc, x});
 }
 
-void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x) {
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                       kir_value_t **x) {
   const hlo_computation_t *computation = reducer->computation;
   const hlo_instr_t *root = computation->root;
-  LLVMValueRef values[computation->instrs.count];
+  kir_value_t *values[computation->instrs.count];
   if (reducer->is_plain) {
     for (int k = 0; k < reducer->count; k++) accs[k] = apply_plain(code, reducer, k, accs[k], x[k]);
     return;
@@ -121,53 +123,54 @@ void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValue
 }
 
 /* Pairs: the one with the smaller index becomes the left operand. */
-static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs,
-                           LLVMValueRef *x) {
+static void order_by_index(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                           kir_value_t **x) {
   jit_element_op_t less = {.op = HLO_COMPARE,
                            .from = reducer->dtypes[1],
                            .to = HR_PRED,
                            .detail = JIT_COMPARE_DETAIL(HLO_DIRECTION_LT, HLO_COMPARISON_DEFAULT)};
-  LLVMValueRef is_less = jit_element_emit(code, &less, (LLVMValueRef[]){x[1], accs[1]});
+  kir_value_t *is_less = jit_element_emit(code, &less, (kir_value_t *[]){x[1], accs[1]});
   for (int k = 0; k < reducer->count; k++) {
-    LLVMValueRef left = jit_element_choose(code, reducer->dtypes[k], is_less, x[k], accs[k]);
+    kir_value_t *left = jit_element_choose(code, reducer->dtypes[k], is_less, x[k], accs[k]);
     x[k] = jit_element_choose(code, reducer->dtypes[k], is_less, accs[k], x[k]);
     accs[k] = left;
   }
 }
 
-void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs,
-                      LLVMValueRef *x) {
+void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                      kir_value_t **x) {
   if (reducer->order == JIT_ORDER_BY_INDEX) order_by_index(code, reducer, accs, x);
   jit_reducer_apply(code, reducer, accs, x);
 }
 
-void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first,
-                      LLVMValueRef *accs, LLVMValueRef *x) {
+void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t *is_first,
+                      kir_value_t **accs, kir_value_t **x) {
   jit_reducer_apply(code, reducer, accs, x);
   for (int k = 0; k < reducer->count && is_first; k++)
     accs[k] = jit_element_choose(code, reducer->dtypes[k], is_first, x[k], accs[k]);
 }
 
-static LLVMValueRef only_lane(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value) {
-  LLVMValueRef zero = llvm()->ConstInt(llvm()->Int32TypeInContext(code->context), 0, false);
-  bool is_scalar = llvm()->GetTypeKind(llvm()->TypeOf(value)) != LLVMVectorTypeKind;
+static kir_value_t *only_lane(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value) {
+  kir_value_t *zero = kir_const_int(kir_int_type(code->module, 32), 0);
+  bool is_scalar = kir_type_of(value)->kind != KIR_TYPE_VECTOR;
   if (is_scalar || hr_dtype_is_complex(dtype)) return value;
-  return llvm()->BuildExtractElement(code->builder, value, zero, "");
+  return kir_extract(code->builder, value, zero);
 }
 
 /* With the only lane of `first` as lane 0. */
-static LLVMValueRef replace_first(jit_code_t *code, hr_dtype_t dtype, LLVMValueRef value, int lanes,
-                                  LLVMValueRef first) {
-  LLVMTypeRef i1 = llvm()->Int1TypeInContext(code->context);
-  LLVMValueRef is_first[64];
-  for (int i = 0; i < lanes; i++) is_first[i] = llvm()->ConstInt(i1, i == 0, false);
-  LLVMValueRef all = jit_element_splat(code, dtype, lanes, only_lane(code, dtype, first));
-  return jit_element_choose(code, dtype, llvm()->ConstVector(is_first, (unsigned)lanes), all, value);
+static kir_value_t *replace_first(jit_code_t *code, hr_dtype_t dtype, kir_value_t *value, int lanes,
+                                  kir_value_t *first) {
+  kir_type_t *i1 = kir_int_type(code->module, 1);
+  kir_value_t *is_first[64];
+  for (int i = 0; i < lanes; i++) is_first[i] = kir_const_int(i1, i == 0);
+  kir_value_t *all = jit_element_splat(code, dtype, lanes, only_lane(code, dtype, first));
+  return jit_element_choose(code, dtype, kir_const_vector(is_first, (unsigned)lanes), all, value);
 }
 
 /* Lanes 0 .. count - 1 and those behind them, combined. */
-static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count, LLVMValueRef *accs) {
-  LLVMValueRef low[JIT_MAX_RESULTS], high[JIT_MAX_RESULTS];
+static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count,
+                       kir_value_t **accs) {
+  kir_value_t *low[JIT_MAX_RESULTS], *high[JIT_MAX_RESULTS];
   for (int k = 0; k < reducer->count; k++) {
     low[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, count);
     high[k] = jit_element_take(code, reducer->dtypes[k], accs[k], count, count);
@@ -177,8 +180,9 @@ static void fold_pairs(jit_code_t *code, const jit_reducer_t *reducer, int count
 }
 
 /* A lane that has no partner goes along with the first one. */
-static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
-  LLVMValueRef first[JIT_MAX_RESULTS], last[JIT_MAX_RESULTS];
+static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                     kir_value_t **accs) {
+  kir_value_t *first[JIT_MAX_RESULTS], *last[JIT_MAX_RESULTS];
   for (int k = 0; k < reducer->count; k++) {
     first[k] = jit_element_take(code, reducer->dtypes[k], accs[k], 0, 1);
     last[k] = jit_element_take(code, reducer->dtypes[k], accs[k], lanes - 1, 1);
@@ -189,7 +193,8 @@ static void fold_odd(jit_code_t *code, const jit_reducer_t *reducer, int lanes, 
 }
 
 /* Any number of lanes, each time half of them. */
-static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                        kir_value_t **accs) {
   for (; lanes > 1; lanes /= 2) {
     if (lanes % 2) fold_odd(code, reducer, lanes, accs);
     fold_pairs(code, reducer, lanes / 2, accs);
@@ -197,18 +202,19 @@ static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lane
 }
 
 /* Lane i of the result is lane i + by, the first ones following the last. */
-static LLVMValueRef turned(jit_code_t *code, LLVMValueRef value, int lanes, int by) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  LLVMValueRef numbers[64];
-  for (int i = 0; i < lanes; i++) numbers[i] = llvm()->ConstInt(i32, (uint64_t)((i + by) % lanes), false);
-  return llvm()->BuildShuffleVector(code->builder, value, llvm()->GetPoison(llvm()->TypeOf(value)),
-                                    llvm()->ConstVector(numbers, (unsigned)lanes), "");
+static kir_value_t *turned(jit_code_t *code, kir_value_t *value, int lanes, int by) {
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  kir_value_t *numbers[64];
+  for (int i = 0; i < lanes; i++) numbers[i] = kir_const_int(i32, (uint64_t)((i + by) % lanes));
+  return kir_shuffle(code->builder, value, kir_poison(kir_type_of(value)),
+                     kir_const_vector(numbers, (unsigned)lanes));
 }
 
 /* Whole vectors all the way: the other lanes come for nothing, where narrower vectors take more instructions. */
-static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
+static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                       kir_value_t **accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
-    LLVMValueRef others[JIT_MAX_RESULTS];
+    kir_value_t *others[JIT_MAX_RESULTS];
     for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
     jit_reducer_join(code, reducer, accs, others);
   }
@@ -222,18 +228,19 @@ static bool is_extreme(const jit_reducer_t *reducer) {
 }
 
 /* What is not a number is looked for once, so that each step is about numbers only. */
-static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes, LLVMValueRef *accs) {
-  LLVMValueRef acc = accs[0];
-  LLVMTypeRef type = jit_scalar_type(llvm()->TypeOf(acc));
-  LLVMValueRef is_none = llvm()->BuildFCmp(code->builder, LLVMRealUNO, acc, acc, "");
-  is_none = jit_intrinsic(code, "llvm.vector.reduce.or", llvm()->TypeOf(is_none), &is_none, 1);
+static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lanes,
+                         kir_value_t **accs) {
+  kir_value_t *acc = accs[0];
+  kir_type_t *type = jit_scalar_type(kir_type_of(acc));
+  kir_value_t *is_none = kir_fcmp(code->builder, KIR_FCMP_UNO, acc, acc);
+  is_none = jit_intrinsic(code, KIR_REDUCE_OR, kir_type_of(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
     acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by),
                                   reducer->ops[0] == HLO_MAXIMUM);
-  accs[0] = llvm()->BuildSelect(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc), "");
+  accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc));
 }
 
-void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs) {
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs) {
   int lanes = jit_element_lanes(reducer->dtypes[0], accs[0]);
   bool is_whole = (lanes & (lanes - 1)) == 0;
   for (int k = 0; k < reducer->count; k++) is_whole &= !hr_dtype_is_complex(reducer->dtypes[k]);
@@ -248,7 +255,7 @@ void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueR
   for (int k = 0; k < reducer->count; k++) accs[k] = only_lane(code, reducer->dtypes[k], accs[k]);
 }
 
-void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs) {
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **accs) {
   for (int k = 0; k < reducer->count && reducer->is_plain; k++)
     accs[k] = jit_round(code, reducer->dtypes[k], apply_plain(code, reducer, k, inits[k], accs[k]));
 }

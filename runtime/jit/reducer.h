@@ -24,24 +24,25 @@ bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit
 /* What accumulators begin with: the ops' identities, else the initial values. These may be put in
  * any number of times where the order is by index; in ascending order they stand before the first
  * element alone. `inits` and results are scalars. */
-void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *out_starts);
+void jit_reducer_start(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits, kir_value_t **out_starts);
 /* acc = reducer(acc, x), scalars or vectors. Sums of f16 and bf16 are not rounded before the end. */
-void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs, LLVMValueRef *x);
+void jit_reducer_apply(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs, kir_value_t **x);
 /* The same for accumulators of disjoint sets of elements: in ascending order those of `x` all stand
  * behind the others. */
-void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs,
-                      LLVMValueRef *x);
+void jit_reducer_join(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs,
+                      kir_value_t **x);
 /* accs = is_first ? x : reducer(accs, x), for accumulators that begin with their first element.
  * `is_first` is a scalar; NULL: never. */
-void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef is_first,
-                      LLVMValueRef *accs, LLVMValueRef *x);
+void jit_reducer_take(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t *is_first,
+                      kir_value_t **accs, kir_value_t **x);
 /* Elements in ascending order, in the lanes of 1 or 4 vectors, to one that is in lane 0 of x[0].
  * `mask`: which lanes of the only vector there are, the first ones and at least one; NULL: all. */
 void jit_reducer_tree(jit_code_t *code, const jit_reducer_t *reducer, int vectors,
-                      LLVMValueRef (*x)[JIT_MAX_RESULTS], LLVMValueRef mask);
+                      kir_value_t *(*x)[JIT_MAX_RESULTS], kir_value_t *mask);
 /* Accumulators over lanes to scalars; where the order is ascending only lane 0 counts. */
-void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *accs);
+void jit_reducer_fold(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **accs);
 /* Scalars or vectors: the initial values come in where accumulators began with an identity, then rounding. */
-void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, LLVMValueRef *inits, LLVMValueRef *accs);
+void jit_reducer_finish(jit_code_t *code, const jit_reducer_t *reducer, kir_value_t **inits,
+                        kir_value_t **accs);
 
 #endif

@@ -5,48 +5,48 @@
 #include "jit/reducer.h"
 
 /* Lanes `odd`, odd + 2, odd + 4 ... of `a` and, behind them, of `b`. */
-static LLVMValueRef every_second(jit_code_t *code, LLVMValueRef a, LLVMValueRef b, int odd) {
-  LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-  LLVMValueRef numbers[64], none = llvm()->GetPoison(llvm()->TypeOf(a));
-  int lanes = jit_lanes(llvm()->TypeOf(a)), count = a == b ? lanes : 2 * lanes;
+static kir_value_t *every_second(jit_code_t *code, kir_value_t *a, kir_value_t *b, int odd) {
+  kir_type_t *i32 = kir_int_type(code->module, 32);
+  kir_value_t *numbers[64], *none = kir_poison(kir_type_of(a));
+  int lanes = jit_lanes(kir_type_of(a)), count = a == b ? lanes : 2 * lanes;
   for (int i = 0; i < lanes; i++) {
     uint64_t from = (uint64_t)((2 * i + odd) % count);
-    numbers[i] = llvm()->ConstInt(i32, from, false);
+    numbers[i] = kir_const_int(i32, from);
   }
-  LLVMValueRef order = llvm()->ConstVector(numbers, (unsigned)lanes);
-  return llvm()->BuildShuffleVector(code->builder, a, a == b ? none : b, order, "");
+  kir_value_t *order = kir_const_vector(numbers, (unsigned)lanes);
+  return kir_shuffle(code->builder, a, a == b ? none : b, order);
 }
 
 /* The first `count` lanes. */
-static LLVMValueRef first_lanes(jit_code_t *code, int lanes, int count) {
-  LLVMTypeRef i1 = llvm()->Int1TypeInContext(code->context);
-  LLVMValueRef bits[64];
-  for (int i = 0; i < lanes; i++) bits[i] = llvm()->ConstInt(i1, i < count, false);
-  return llvm()->ConstVector(bits, (unsigned)lanes);
+static kir_value_t *first_lanes(jit_code_t *code, int lanes, int count) {
+  kir_type_t *i1 = kir_int_type(code->module, 1);
+  kir_value_t *bits[64];
+  for (int i = 0; i < lanes; i++) bits[i] = kir_const_int(i1, i < count);
+  return kir_const_vector(bits, (unsigned)lanes);
 }
 
 /* Which pairs have a right element. `left` lanes are in use; 0: those of two vectors. `valid`
  * (NULL: all are) is not 0 in the first lanes, which there are. NULL: all pairs that matter. */
-static LLVMValueRef whole_pairs(jit_code_t *code, int lanes, int left, LLVMValueRef valid) {
-  LLVMValueRef known = left % 2 ? first_lanes(code, lanes, left / 2) : NULL;
+static kir_value_t *whole_pairs(jit_code_t *code, int lanes, int left, kir_value_t *valid) {
+  kir_value_t *known = left % 2 ? first_lanes(code, lanes, left / 2) : NULL;
   if (!valid) return known;
-  LLVMValueRef there = every_second(code, valid, valid, 1);
-  LLVMValueRef zero = llvm()->ConstNull(llvm()->TypeOf(there));
-  there = llvm()->BuildICmp(code->builder, LLVMIntNE, there, zero, "");
-  return known ? llvm()->BuildAnd(code->builder, there, known, "") : there;
+  kir_value_t *there = every_second(code, valid, valid, 1);
+  kir_value_t *zero = kir_null(kir_type_of(there));
+  there = kir_icmp(code->builder, KIR_ICMP_NE, there, zero);
+  return known ? kir_and(code->builder, there, known) : there;
 }
 
 /* Pairs of lanes of a and b, combined, in place of a. */
-static void combine_pairs(jit_code_t *code, const jit_reducer_t *reducer, int left, LLVMValueRef *a,
-                          LLVMValueRef *b, LLVMValueRef *valid) {
-  LLVMValueRef even[JIT_MAX_RESULTS], odd[JIT_MAX_RESULTS], kept[JIT_MAX_RESULTS];
+static void combine_pairs(jit_code_t *code, const jit_reducer_t *reducer, int left, kir_value_t **a,
+                          kir_value_t **b, kir_value_t **valid) {
+  kir_value_t *even[JIT_MAX_RESULTS], *odd[JIT_MAX_RESULTS], *kept[JIT_MAX_RESULTS];
   int lanes = jit_element_lanes(reducer->dtypes[0], a[0]);
   for (int k = 0; k < reducer->count; k++) {
     even[k] = kept[k] = every_second(code, a[k], b[k], 0);
     odd[k] = every_second(code, a[k], b[k], 1);
   }
   jit_reducer_apply(code, reducer, even, odd);
-  LLVMValueRef whole = whole_pairs(code, lanes, left, *valid);
+  kir_value_t *whole = whole_pairs(code, lanes, left, *valid);
   for (int k = 0; k < reducer->count; k++) {
     a[k] = even[k];
     if (whole) a[k] = jit_element_choose(code, reducer->dtypes[k], whole, even[k], kept[k]);
@@ -55,13 +55,13 @@ static void combine_pairs(jit_code_t *code, const jit_reducer_t *reducer, int le
 }
 
 void jit_reducer_tree(jit_code_t *code, const jit_reducer_t *reducer, int vectors,
-                      LLVMValueRef (*x)[JIT_MAX_RESULTS], LLVMValueRef mask) {
+                      kir_value_t *(*x)[JIT_MAX_RESULTS], kir_value_t *mask) {
   int lanes = jit_element_lanes(reducer->dtypes[0], x[0][0]);
-  LLVMValueRef valid = NULL;
+  kir_value_t *valid = NULL;
   if (mask) {
-    LLVMTypeRef i32 = llvm()->Int32TypeInContext(code->context);
-    LLVMTypeRef type = llvm()->VectorType(i32, (unsigned)lanes);
-    valid = llvm()->BuildSExt(code->builder, mask, type, "");
+    kir_type_t *i32 = kir_int_type(code->module, 32);
+    kir_type_t *type = kir_vector_type(i32, (unsigned)lanes);
+    valid = kir_sext(code->builder, mask, type);
   }
   for (int apart = 1; apart < vectors; apart *= 2)
     for (int v = 0; v + apart < vectors; v += 2 * apart)

@@ -17,7 +17,7 @@ typedef struct region_buffer {
   int buffer;
   bool is_register; /* while it runs */
   jit_register_t reg;
-  LLVMValueRef address;
+  kir_value_t *address;
 } region_buffer_t;
 
 typedef struct jit_region {

@@ -11,65 +11,64 @@ typedef struct writer {
   jit_kernel_t *kernel;
   jit_region_t *region;
   jit_code_t *code;
-  LLVMBuilderRef b;
-  LLVMTypeRef i8, i32, i64, pointer;
-  LLVMValueRef function, table, run, run_step, status, nowhere;
-  LLVMBasicBlockRef entry, at; /* at: where code goes on */
-  LLVMTypeRef run_step_type;
+  kir_builder_t *b;
+  kir_type_t *i8, *i32, *i64, *pointer;
+  kir_value_t *function, *table, *run, *run_step, *status, *nowhere;
+  kir_block_t *entry, *at; /* at: where code goes on */
+  kir_type_t *run_step_type;
   int literals; /* that have been met */
 } writer_t;
 
-static LLVMValueRef number(const writer_t *w, int64_t value) {
-  return llvm()->ConstInt(w->i64, (uint64_t)value, true);
+static kir_value_t *number(const writer_t *w, int64_t value) {
+  return kir_const_int(w->i64, (uint64_t)value);
 }
 
-static LLVMBasicBlockRef new_block(const writer_t *w) {
-  return llvm()->AppendBasicBlockInContext(w->code->context, w->function, "");
-}
+static kir_block_t *new_block(const writer_t *w) { return kir_append_block(w->function, ""); }
 
-static void go_on(writer_t *w, LLVMBasicBlockRef block) {
+static void go_on(writer_t *w, kir_block_t *block) {
   w->at = block;
-  llvm()->PositionBuilderAtEnd(w->b, block);
+  kir_position_at_end(w->b, block);
 }
 
-static void jump(writer_t *w, LLVMBasicBlockRef to) {
-  llvm()->PositionBuilderAtEnd(w->b, w->at);
-  llvm()->BuildBr(w->b, to);
+static void jump(writer_t *w, kir_block_t *to) {
+  kir_position_at_end(w->b, w->at);
+  kir_br(w->b, to);
 }
 
-static LLVMValueRef entry_of_list(writer_t *w, LLVMValueRef list, int k) {
-  LLVMValueRef index = number(w, k);
-  LLVMValueRef place = llvm()->BuildInBoundsGEP2(w->b, w->pointer, list, &index, 1, "");
-  return llvm()->BuildLoad2(w->b, w->pointer, place, "");
+static kir_value_t *entry_of_list(writer_t *w, kir_value_t *list, int k) {
+  kir_value_t *index = number(w, k);
+  kir_value_t *place = kir_inbounds_gep(w->b, w->pointer, list, index);
+  return kir_load(w->b, w->pointer, place);
 }
 
-static LLVMValueRef moved_by(writer_t *w, LLVMValueRef address, int64_t bytes) {
-  LLVMValueRef offset = number(w, bytes);
-  return bytes ? llvm()->BuildInBoundsGEP2(w->b, w->i8, address, &offset, 1, "") : address;
+static kir_value_t *moved_by(writer_t *w, kir_value_t *address, int64_t bytes) {
+  kir_value_t *offset = number(w, bytes);
+  return bytes ? kir_inbounds_gep(w->b, w->i8, address, offset) : address;
 }
 
-static LLVMValueRef address_of(writer_t *w, flat_ref_t ref) {
+static kir_value_t *address_of(writer_t *w, flat_ref_t ref) {
   return moved_by(w, region_buffer_of(w->region, ref)->address, (int64_t)ref.offset_bytes);
 }
 
 /* --- registers ------------------------------------------------------------------------------------------------- */
 
-static LLVMTypeRef register_type(const writer_t *w, const jit_register_t *reg) {
+static kir_type_t *register_type(const writer_t *w, const jit_register_t *reg) {
   return jit_vector_type(jit_memory_type(w->code, reg->dtype), reg->count);
 }
 
-static LLVMValueRef load_as(writer_t *w, const jit_register_t *reg, LLVMValueRef address) {
-  LLVMValueRef value = llvm()->BuildLoad2(w->b, register_type(w, reg), address, "");
-  llvm()->SetAlignment(value, (unsigned)hr_dtype_bytes(reg->dtype));
+static kir_value_t *load_as(writer_t *w, const jit_register_t *reg, kir_value_t *address) {
+  kir_value_t *value = kir_load(w->b, register_type(w, reg), address);
+  kir_set_align(value, (unsigned)hr_dtype_bytes(reg->dtype));
   return value;
 }
 
-static void store_value(writer_t *w, const jit_register_t *reg, LLVMValueRef value, LLVMValueRef address) {
-  LLVMValueRef store = llvm()->BuildStore(w->b, value, address);
-  llvm()->SetAlignment(store, (unsigned)hr_dtype_bytes(reg->dtype));
+static void store_value(writer_t *w, const jit_register_t *reg, kir_value_t *value,
+                        kir_value_t *address) {
+  kir_value_t *store = kir_store(w->b, value, address);
+  kir_set_align(store, (unsigned)hr_dtype_bytes(reg->dtype));
 }
 
-static LLVMValueRef read_scalar(writer_t *w, flat_ref_t ref, hr_dtype_t dtype) {
+static kir_value_t *read_scalar(writer_t *w, flat_ref_t ref, hr_dtype_t dtype) {
   const region_buffer_t *buffer = region_buffer_of(w->region, ref);
   const jit_register_t scalar = {.dtype = dtype, .count = 1};
   return buffer->is_register ? buffer->reg.value : load_as(w, &scalar, address_of(w, ref));
@@ -98,7 +97,7 @@ static void start_registers(writer_t *w) {
     if (!buffer->is_register) continue;
     bool has_value = region->flat->buffers[buffer->buffer].start < region->step;
     buffer->reg.value = has_value ? load_as(w, &buffer->reg, buffer->address)
-                                  : llvm()->ConstNull(register_type(w, &buffer->reg));
+                                  : kir_null(register_type(w, &buffer->reg));
   }
 }
 
@@ -116,40 +115,40 @@ static void store_registers(writer_t *w) {
 
 /* A step by the machine; with rounds, it looks around. */
 static void call_step(writer_t *w, int step, int64_t rounds) {
-  LLVMValueRef arguments[] = {w->run, llvm()->ConstInt(w->i32, (uint64_t)step, true), number(w, rounds)};
-  LLVMBasicBlockRef after = new_block(w), bad = new_block(w);
-  LLVMValueRef status = llvm()->BuildCall2(w->b, w->run_step_type, w->run_step, arguments, 3, "");
-  LLVMValueRef fine = llvm()->BuildICmp(w->b, LLVMIntEQ, status, llvm()->ConstNull(w->pointer), "");
-  llvm()->BuildCondBr(w->b, fine, after, bad);
+  kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), number(w, rounds)};
+  kir_block_t *after = new_block(w), *bad = new_block(w);
+  kir_value_t *status = kir_call(w->b, w->run_step_type, w->run_step, arguments, 3);
+  kir_value_t *fine = kir_icmp(w->b, KIR_ICMP_EQ, status, kir_null(w->pointer));
+  kir_cond_br(w->b, fine, after, bad);
   go_on(w, bad);
-  llvm()->BuildStore(w->b, status, w->status);
-  llvm()->BuildRetVoid(w->b);
+  kir_store(w->b, status, w->status);
+  kir_ret_void(w->b);
   go_on(w, after);
 }
 
 /* --- copies ---------------------------------------------------------------------------------------------------- */
 
-static void copy_piece(writer_t *w, LLVMTypeRef type, int64_t at, LLVMValueRef from, LLVMValueRef to) {
-  LLVMValueRef value = llvm()->BuildLoad2(w->b, type, moved_by(w, from, at), "");
-  llvm()->SetAlignment(value, 1);
-  LLVMValueRef store = llvm()->BuildStore(w->b, value, moved_by(w, to, at));
-  llvm()->SetAlignment(store, 1);
+static void copy_piece(writer_t *w, kir_type_t *type, int64_t at, kir_value_t *from,
+                       kir_value_t *to) {
+  kir_value_t *value = kir_load(w->b, type, moved_by(w, from, at));
+  kir_set_align(value, 1);
+  kir_value_t *store = kir_store(w->b, value, moved_by(w, to, at));
+  kir_set_align(store, 1);
 }
 
-static void copy_bytes(writer_t *w, LLVMValueRef from, LLVMValueRef to, int64_t count) {
-  LLVMTypeRef vector = llvm()->VectorType(w->i8, (unsigned)w->kernel->target->vector_bytes);
+static void copy_bytes(writer_t *w, kir_value_t *from, kir_value_t *to, int64_t count) {
+  kir_type_t *vector = kir_vector_type(w->i8, (unsigned)w->kernel->target->vector_bytes);
   int64_t at = 0, step = w->kernel->target->vector_bytes;
   for (; at + step <= count; at += step) copy_piece(w, vector, at, from, to);
   for (step = 8; step; step /= 2)
     for (; at + step <= count; at += step)
-      copy_piece(w, llvm()->IntTypeInContext(w->code->context, (unsigned)(8 * step)), at, from, to);
+      copy_piece(w, kir_int_type(w->code->module, (unsigned)(8 * step)), at, from, to);
 }
 
-static void copy_long(writer_t *w, LLVMValueRef from, LLVMValueRef to, int64_t count) {
-  LLVMTypeRef overloads[] = {w->pointer, w->pointer, w->i64};
-  LLVMValueRef is_volatile = llvm()->ConstInt(llvm()->Int1TypeInContext(w->code->context), 0, false);
-  LLVMValueRef arguments[] = {to, from, number(w, count), is_volatile};
-  jit_intrinsic_of(w->code, "llvm.memmove", overloads, 3, arguments, 4);
+static void copy_long(writer_t *w, kir_value_t *from, kir_value_t *to, int64_t count) {
+  kir_value_t *is_volatile = kir_const_int(kir_int_type(w->code->module, 1), 0);
+  kir_value_t *arguments[] = {to, from, number(w, count), is_volatile};
+  jit_intrinsic(w->code, KIR_MEMMOVE, kir_void_type(w->code->module), arguments, 4);
 }
 
 static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes) {
@@ -167,7 +166,7 @@ static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes
 /* --- kernels --------------------------------------------------------------------------------------------------- */
 
 typedef struct place_lists {
-  LLVMValueRef *ins, *outs;
+  kir_value_t **ins, **outs;
   jit_register_t **in_registers, **out_registers;
 } place_lists_t;
 
@@ -179,16 +178,17 @@ static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel, plac
   return HR_NEW_ARRAY(arena, out_count, &out_lists->out_registers);
 }
 
-static void place_array(writer_t *w, flat_ref_t ref, LLVMValueRef *out_address, jit_register_t **out_register) {
+static void place_array(writer_t *w, flat_ref_t ref, kir_value_t **out_address,
+                        jit_register_t **out_register) {
   region_buffer_t *buffer = region_buffer_of(w->region, ref);
   *out_register = buffer->is_register ? &buffer->reg : NULL;
   *out_address = buffer->is_register ? NULL : address_of(w, ref);
 }
 
-static LLVMValueRef next_literal(writer_t *w) {
-  llvm()->PositionBuilderBefore(w->b, llvm()->GetBasicBlockTerminator(w->entry));
-  LLVMValueRef address = entry_of_list(w, w->table, w->region->buffer_count + w->literals++);
-  llvm()->PositionBuilderAtEnd(w->b, w->at);
+static kir_value_t *next_literal(writer_t *w) {
+  kir_position_before(w->b, kir_terminator(w->entry));
+  kir_value_t *address = entry_of_list(w, w->table, w->region->buffer_count + w->literals++);
+  kir_position_at_end(w->b, w->at);
   return address;
 }
 
@@ -250,68 +250,70 @@ static hr_status_t write_range(writer_t *w, int begin, int end);
 
 /* Values that come from the blocks before, then from where the loop's last step is. */
 typedef struct phis {
-  LLVMValueRef turn, *registers; /* by buffer; NULL: it has none */
+  kir_value_t *turn, **registers; /* by buffer; NULL: it has none */
 } phis_t;
 
-static hr_status_t open_phis(writer_t *w, int s, LLVMBasicBlockRef before, phis_t *out_phis) {
+static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *out_phis) {
   const jit_region_t *region = w->region;
-  LLVMValueRef zero = number(w, 0);
+  kir_value_t *zero = number(w, 0);
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, region->buffer_count + 1, &out_phis->registers));
-  out_phis->turn = llvm()->BuildPhi(w->b, w->i64, "");
-  llvm()->AddIncoming(out_phis->turn, &zero, &before, 1);
+  out_phis->turn = kir_phi(w->b, w->i64);
+  kir_add_incoming(out_phis->turn, &zero, &before, 1);
   for (int b = 0; b < region->buffer_count; b++) {
     region_buffer_t *buffer = &region->buffers[b];
     if (!is_kept(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
-    LLVMValueRef phi = llvm()->BuildPhi(w->b, register_type(w, &buffer->reg), "");
-    llvm()->AddIncoming(phi, &buffer->reg.value, &before, 1);
+    kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
+    kir_add_incoming(phi, &buffer->reg.value, &before, 1);
     out_phis->registers[b] = buffer->reg.value = phi;
   }
   return NULL;
 }
 
 static void close_phis(writer_t *w, const phis_t *phis) {
-  LLVMValueRef next = llvm()->BuildAdd(w->b, phis->turn, number(w, 1), "");
-  llvm()->AddIncoming(phis->turn, &next, &w->at, 1);
+  kir_value_t *next = kir_add(w->b, phis->turn, number(w, 1));
+  kir_add_incoming(phis->turn, &next, &w->at, 1);
   for (int b = 0; b < w->region->buffer_count; b++)
-    if (phis->registers[b]) llvm()->AddIncoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
+    if (phis->registers[b])
+      kir_add_incoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
 }
 
-static void keep_values(const jit_region_t *region, LLVMValueRef *out_values) {
+static void keep_values(const jit_region_t *region, kir_value_t **out_values) {
   for (int b = 0; b < region->buffer_count; b++) out_values[b] = region->buffers[b].reg.value;
 }
 
-static void return_to_values(jit_region_t *region, const LLVMValueRef *values) {
+static void return_to_values(jit_region_t *region, kir_value_t *const *values) {
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
 /* Every so many turns of a loop the machine looks whether it is to stop. */
-static void write_look(writer_t *w, int s, LLVMValueRef turn) {
+static void write_look(writer_t *w, int s, kir_value_t *turn) {
   int64_t turns = w->region->turns[s - w->region->step];
   if (!turns) return;
-  LLVMBasicBlockRef looks = new_block(w), after = new_block(w);
-  LLVMValueRef last = number(w, turns - 1), rest = llvm()->BuildAnd(w->b, turn, last, "");
-  llvm()->BuildCondBr(w->b, llvm()->BuildICmp(w->b, LLVMIntEQ, rest, last, ""), looks, after);
+  kir_block_t *looks = new_block(w), *after = new_block(w);
+  kir_value_t *last = number(w, turns - 1), *rest = kir_and(w->b, turn, last);
+  kir_cond_br(w->b, kir_icmp(w->b, KIR_ICMP_EQ, rest, last), looks, after);
   go_on(w, looks);
   call_step(w, s, turns);
   jump(w, after);
   go_on(w, after);
 }
 
-static hr_status_t write_condition(writer_t *w, const flat_step_t *step, LLVMValueRef turn, LLVMValueRef *out_goes_on) {
+static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *turn,
+                                   kir_value_t **out_goes_on) {
   if (step->turns >= 0) {
-    *out_goes_on = llvm()->BuildICmp(w->b, LLVMIntULT, turn, number(w, step->turns), "");
+    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, turn, number(w, step->turns));
     return NULL;
   }
   HR_TRY(write_range(w, step->starts[0], step->starts[1]));
-  LLVMValueRef met = read_scalar(w, step->in[0], HR_PRED);
-  *out_goes_on = llvm()->BuildICmp(w->b, LLVMIntNE, met, llvm()->ConstNull(w->i8), "");
+  kir_value_t *met = read_scalar(w, step->in[0], HR_PRED);
+  *out_goes_on = kir_icmp(w->b, KIR_ICMP_NE, met, kir_null(w->i8));
   return NULL;
 }
 
 static hr_status_t write_while(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
-  LLVMBasicBlockRef header = new_block(w), body = new_block(w), leave = new_block(w), before = w->at;
-  LLVMValueRef goes_on, *values;
+  kir_block_t *header = new_block(w), *body = new_block(w), *leave = new_block(w), *before = w->at;
+  kir_value_t *goes_on, **values;
   phis_t phis;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
   jump(w, header);
@@ -319,7 +321,7 @@ static hr_status_t write_while(writer_t *w, int s) {
   HR_TRY(open_phis(w, s, before, &phis));
   HR_TRY(write_condition(w, step, phis.turn, &goes_on));
   keep_values(w->region, values);
-  llvm()->BuildCondBr(w->b, goes_on, body, leave);
+  kir_cond_br(w->b, goes_on, body, leave);
   go_on(w, body);
   write_look(w, s, phis.turn);
   HR_TRY(write_range(w, step->starts[1], step->end));
@@ -333,16 +335,16 @@ static hr_status_t write_while(writer_t *w, int s) {
 /* --- conditionals ---------------------------------------------------------------------------------------------- */
 
 typedef struct branch_end {
-  LLVMBasicBlockRef block;
-  LLVMValueRef *values;
+  kir_block_t *block;
+  kir_value_t **values;
 } branch_end_t;
 
 /* Whether branch k is taken, if none before it is. Predicates: true is branch 0. */
-static LLVMValueRef is_branch(writer_t *w, const flat_step_t *step, LLVMValueRef choice, int k) {
-  LLVMTypeRef type = llvm()->TypeOf(choice);
+static kir_value_t *is_branch(writer_t *w, const flat_step_t *step, kir_value_t *choice, int k) {
+  kir_type_t *type = kir_type_of(choice);
   if (step->source->op.in_shapes[0]->dtype == HR_PRED)
-    return llvm()->BuildICmp(w->b, LLVMIntNE, choice, llvm()->ConstNull(type), "");
-  return llvm()->BuildICmp(w->b, LLVMIntEQ, choice, llvm()->ConstInt(type, (uint64_t)k, false), "");
+    return kir_icmp(w->b, KIR_ICMP_NE, choice, kir_null(type));
+  return kir_icmp(w->b, KIR_ICMP_EQ, choice, kir_const_int(type, (uint64_t)k));
 }
 
 static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
@@ -350,14 +352,14 @@ static void join_branches(writer_t *w, int s, const branch_end_t *ends) {
   for (int b = 0; b < w->region->buffer_count; b++) {
     region_buffer_t *buffer = &w->region->buffers[b];
     if (!is_kept(w->region, buffer, s, s + 1, step->end)) continue;
-    LLVMValueRef phi = llvm()->BuildPhi(w->b, register_type(w, &buffer->reg), "");
+    kir_value_t *phi = kir_phi(w->b, register_type(w, &buffer->reg));
     for (int k = 0; k < step->start_count; k++)
-      llvm()->AddIncoming(phi, &ends[k].values[b], (LLVMBasicBlockRef *)&ends[k].block, 1);
+      kir_add_incoming(phi, &ends[k].values[b], (kir_block_t **)&ends[k].block, 1);
     buffer->reg.value = phi;
   }
 }
 
-static hr_status_t write_branch(writer_t *w, const flat_step_t *step, int k, LLVMBasicBlockRef after,
+static hr_status_t write_branch(writer_t *w, const flat_step_t *step, int k, kir_block_t *after,
                                 branch_end_t *out_end) {
   int end = k + 1 < step->start_count ? step->starts[k + 1] : step->end;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &out_end->values));
@@ -371,18 +373,18 @@ static hr_status_t write_branch(writer_t *w, const flat_step_t *step, int k, LLV
 static hr_status_t write_conditional(writer_t *w, int s) {
   const flat_step_t *step = region_step(w->region, s);
   bool is_pred = step->source->op.in_shapes[0]->dtype == HR_PRED;
-  LLVMValueRef choice = read_scalar(w, step->in[0], is_pred ? HR_PRED : HR_S32), *values;
-  LLVMBasicBlockRef after = new_block(w);
+  kir_value_t *choice = read_scalar(w, step->in[0], is_pred ? HR_PRED : HR_S32), **values;
+  kir_block_t *after = new_block(w);
   branch_end_t *ends;
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, step->start_count, &ends));
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, w->region->buffer_count + 1, &values));
   keep_values(w->region, values);
   for (int k = 0; k < step->start_count; k++) {
-    LLVMBasicBlockRef branch = new_block(w), others = k + 1 < step->start_count ? new_block(w) : branch;
+    kir_block_t *branch = new_block(w), *others = k + 1 < step->start_count ? new_block(w) : branch;
     if (others == branch)
-      llvm()->BuildBr(w->b, branch);
+      kir_br(w->b, branch);
     else
-      llvm()->BuildCondBr(w->b, is_branch(w, step, choice, k), branch, others);
+      kir_cond_br(w->b, is_branch(w, step, choice, k), branch, others);
     go_on(w, branch);
     HR_TRY(write_branch(w, step, k, after, &ends[k]));
     return_to_values(w->region, values);
@@ -415,32 +417,37 @@ static hr_status_t write_range(writer_t *w, int begin, int end) {
 
 static void open_function(writer_t *w) {
   char name[64];
-  LLVMTypeRef arguments[] = {w->pointer, w->pointer, w->pointer, w->i64, w->i64};
-  LLVMTypeRef type = llvm()->FunctionType(llvm()->VoidTypeInContext(w->code->context), arguments, 5, false);
+  kir_type_t *arguments[] = {w->pointer, w->pointer, w->pointer, w->i64, w->i64};
+  kir_type_t *type = kir_function_type(kir_void_type(w->code->module), arguments, 5);
   jit_kernel_phase_name(w->kernel, 0, name);
-  w->function = llvm()->AddFunction(w->code->module, name, type);
-  jit_function_attribute(w->code, w->function, LLVMAttributeFunctionIndex, "nounwind", 0);
-  w->table = llvm()->GetParam(w->function, 0), w->status = llvm()->GetParam(w->function, 2);
-  w->run_step_type = llvm()->FunctionType(w->pointer, (LLVMTypeRef[]){w->pointer, w->i32, w->i64}, 3, false);
+  w->function = kir_add_function(w->code->module, name, type);
+  kir_add_attributes(w->function, KIR_NOUNWIND);
+  w->table = kir_param(w->function, 0), w->status = kir_param(w->function, 2);
+  w->run_step_type = kir_function_type(w->pointer, (kir_type_t *[]){w->pointer, w->i32, w->i64}, 3);
   go_on(w, w->entry = new_block(w));
-  w->run = entry_of_list(w, llvm()->GetParam(w->function, 1), 0);
-  w->run_step = entry_of_list(w, llvm()->GetParam(w->function, 1), 1);
+  w->run = entry_of_list(w, kir_param(w->function, 1), 0);
+  w->run_step = entry_of_list(w, kir_param(w->function, 1), 1);
   for (int b = 0; b < w->region->buffer_count; b++)
     w->region->buffers[b].address = entry_of_list(w, w->table, b);
-  LLVMBasicBlockRef first = new_block(w);
+  kir_block_t *first = new_block(w);
   jump(w, first);
   go_on(w, first);
 }
 
 hr_status_t jit_region_write(jit_kernel_t *kernel, jit_code_t *code) {
-  LLVMContextRef context = code->context;
-  writer_t w = {.kernel = kernel, .region = kernel->region, .code = code, .b = code->builder,
-                .i8 = llvm()->Int8TypeInContext(context), .i32 = llvm()->Int32TypeInContext(context),
-                .i64 = llvm()->Int64TypeInContext(context), .pointer = llvm()->PointerTypeInContext(context, 0)};
+  kir_module_t *module = code->module;
+  writer_t w = {.kernel = kernel,
+                .region = kernel->region,
+                .code = code,
+                .b = code->builder,
+                .i8 = kir_int_type(module, 8),
+                .i32 = kir_int_type(module, 32),
+                .i64 = kir_int_type(module, 64),
+                .pointer = kir_pointer_type(module)};
   open_function(&w);
   start_registers(&w);
   HR_TRY(write_while(&w, kernel->region->step));
   store_registers(&w);
-  llvm()->BuildRetVoid(w.b);
+  kir_ret_void(w.b);
   return NULL;
 }

@@ -1,10 +1,9 @@
-/* The processor that code is made for: this machine's. What is asked here needs no LLVM, but for the target machine. */
+/* The processor that code is made for: this machine's. */
 #ifndef JIT_TARGET_H
 #define JIT_TARGET_H
 
 #include <stdbool.h>
-
-#include "jit/llvm_api.h"
+#include <stdint.h>
 
 typedef struct jit_target {
   int vector_bytes;   /* of the widest vectors that pay: 64, 32 or 16 */
@@ -21,13 +20,5 @@ typedef struct jit_target {
 const jit_target_t *jit_target_host(void);
 /* The same machine with vectors of no more than so many bytes, for tests: what an older processor would run. */
 jit_target_t jit_target_narrowed(int vector_bytes);
-
-/* LLVM's view of the target, for code that object_loader.h can link (position independent, small model).
- * quick:  it takes two thirds of the time, and its code is as good where little is computed from what is loaded
- *         (jit_kernel_is_simple). Of the module alone: the shared library's quick code would be far worse.
- * Owner:  the caller disposes of it: llvm()->DisposeTargetMachine.
- * Thread: a machine belongs to one thread at a time.
- * Errors: as llvm_load; UNSUPPORTED if LLVM has no code generator for it. */
-hr_status_t jit_target_machine_create(const jit_target_t *target, bool quick, LLVMTargetMachineRef *out_machine);
 
 #endif

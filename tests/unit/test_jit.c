@@ -652,7 +652,12 @@ static size_t lines_of(const char *path) {
   return lines;
 }
 
-/* Of all files of the folder, which are removed with it. */
+static bool ends_in(const char *name, const char *ending) {
+  const char *dot = strrchr(name, '.');
+  return dot && strcmp(dot, ending) == 0;
+}
+
+/* Of the folder's files of LLVM's text. All files are removed with the folder. */
 static size_t lines_in(const char *folder) {
   size_t lines = 0;
   char path[512];
@@ -661,7 +666,7 @@ static size_t lines_in(const char *folder) {
   for (struct dirent *entry; (entry = readdir(list));) {
     if (entry->d_name[0] == '.') continue;
     snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    lines += lines_of(path);
+    if (ends_in(entry->d_name, ".ll")) lines += lines_of(path);
     unlink(path);
   }
   closedir(list);

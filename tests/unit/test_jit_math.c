@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jit/llvm/llvm_compile.h"
 #include "math_kernels.h"
 #include "unit.h"
 
@@ -192,6 +193,10 @@ static void test_f64(void) {
 
 static void test_other_processors(void) {
   jit_target_t other = *jit_target_host();
+  if (!llvm_is_built) {
+    SKIP("other processors", "they need LLVM");
+    return;
+  }
   make_samples();
   other.divides_slowly = other.vector_bytes == 64;
   try_width(&other, false, 16);

@@ -3,6 +3,7 @@
 
 #include "flat_fixture.h"
 #include "jit/jit.h"
+#include "jit/llvm/llvm_compile.h"
 
 typedef struct region_fixture {
   flat_fixture_t f;
@@ -159,6 +160,10 @@ static int copies_in_loops(const flat_plan_t *flat, size_t size_bytes) {
 static void test_pairs(void) {
   hr_text_t type, text;
   region_fixture_t r;
+  if (!llvm_is_built) {
+    SKIP("loops of many arrays", "they need LLVM");
+    return;
+  }
   hr_text_init(&type), hr_text_init(&text);
   hr_text_printf(&type, "(s32[]");
   for (int k = 0; k < 70; k++) hr_text_printf(&type, ", f32[], f32[9]");
@@ -218,6 +223,10 @@ static void print_lines(hr_text_t *text, const char *type, int n) {
 static void test_lines(void) {
   static const int sizes[] = {3, 4, 7, 8, 12, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 50, 63, 64, 65, 80, 97, 128, 200};
   static const char *const types[] = {"f32", "s32", "u8", "f64"};
+  if (!llvm_is_built) {
+    SKIP("loops over lines", "some of them need LLVM");
+    return;
+  }
   srand(5);
   for (size_t i = 0; i < 3 * sizeof sizes / sizeof *sizes; i++) {
     region_fixture_t r;

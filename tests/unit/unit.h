@@ -4,6 +4,7 @@
 
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -17,6 +18,9 @@
       CU_FAIL(#expr);                              \
     }                                              \
   } while (0)
+
+/* For tests that cannot be run here: says which, and why. */
+#define SKIP(what, why) fprintf(stderr, "  skipped: %s: %s\n", what, why)
 
 /* Fails the test unless `expr` fails with the given code. */
 #define CHECK_FAILS(code, expr)                                \

@@ -1,0 +1,205 @@
+/* Common subexpression elimination and loop-invariant code motion: what is computed twice is
+ * computed once, where a dominating block computes the same; what a loop computes to the same end
+ * in each iteration is computed before it. Memory is read once while a block writes nothing. */
+#include <string.h>
+
+#include "jit/kir/kir_cfg.h"
+
+#define BUCKETS 512
+#define CLASSES_MAX 4
+
+/* An instruction that is computed already. */
+typedef struct available {
+  kir_value_t *value;
+  int writes; /* cse_t's when it was computed, if it reads memory; else 0 */
+  struct available *next;
+} available_t;
+
+typedef struct loop {
+  int first, last;        /* indices of blocks */
+  kir_block_t *preheader; /* the only one that leads to it from outside; NULL: there are several */
+  int hoisted[CLASSES_MAX];
+} loop_t;
+
+typedef struct cse {
+  const kir_cfg_t *cfg;
+  const kir_register_classes_t *classes;
+  kir_replacements_t replacements;
+  int *idom; /* immediate dominator by a block's index; -1: not known yet */
+  available_t **available;
+  loop_t *loops;
+  int loop_count;
+  int writes; /* so far; the beginning of a block counts, since others may have come before it */
+} cse_t;
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static int intersect(const cse_t *c, int a, int b) {
+  while (a != b)
+    if (a > b)
+      a = c->idom[a];
+    else
+      b = c->idom[b];
+  return a;
+}
+
+static bool find_idoms_once(cse_t *c) {
+  bool changes = false;
+  for (int b = 0; b < c->cfg->block_count; b++)
+    for (int k = 0; k < kir_successor_count(c->cfg->order[b]); k++) {
+      int to = c->cfg->order[b]->last->blocks[k]->index;
+      int idom = b;
+      if (c->idom[to] >= 0) idom = to ? intersect(c, c->idom[to], b) : 0;
+      changes |= idom != c->idom[to];
+      c->idom[to] = idom;
+    }
+  return changes;
+}
+
+/* A loop is the run of blocks from the target of a back edge to its source. */
+static void find_loops(cse_t *c) {
+  for (int b = 0; b < c->cfg->block_count; b++)
+    for (int k = 0; k < kir_successor_count(c->cfg->order[b]); k++) {
+      int to = c->cfg->order[b]->last->blocks[k]->index;
+      if (to <= b) c->loops[c->loop_count++] = (loop_t){.first = to, .last = b};
+    }
+  for (int b = 0; b < c->cfg->block_count; b++)
+    for (int k = 0; k < kir_successor_count(c->cfg->order[b]); k++)
+      for (int l = 0; l < c->loop_count; l++) {
+        loop_t *loop = &c->loops[l];
+        bool enters = c->cfg->order[b]->last->blocks[k]->index == loop->first && b < loop->first;
+        bool is_alone = enters && !loop->preheader && kir_successor_count(c->cfg->order[b]) == 1;
+        if (enters) loop->preheader = is_alone ? c->cfg->order[b] : NULL;
+      }
+}
+
+static bool is_within(const loop_t *loop, const kir_block_t *block) {
+  return block->index >= loop->first && block->index <= loop->last;
+}
+
+/* The smallest loop that the block is in; NULL: none. */
+static loop_t *loop_of(cse_t *c, const kir_block_t *block) {
+  loop_t *found = NULL;
+  for (int l = 0; l < c->loop_count; l++)
+    if (is_within(&c->loops[l], block) && (!found || c->loops[l].first >= found->first))
+      found = &c->loops[l];
+  return found;
+}
+
+/* --- common subexpressions -------------------------------------------------------------------- */
+
+static bool reads_memory(kir_op_t op) {
+  return op == KIR_LOAD || op == KIR_MASKED_LOAD || op == KIR_GATHER || op == KIR_ALLOCA;
+}
+
+bool kir_is_movable(const kir_value_t *instr) {
+  return kir_op_flags[instr->op] & KIR_PURE && !reads_memory(instr->op) && instr->op != KIR_PHI;
+}
+
+static unsigned bucket_of(const kir_value_t *instr) {
+  uint64_t hash = (uint64_t)instr->op << 8 ^ (uint64_t)instr->detail;
+  for (int k = 0; k < instr->arg_count; k++)
+    hash = (hash ^ (uintptr_t)instr->args[k] >> 4) * 0x9e3779b97f4a7c15u;
+  return (hash ^ hash >> 31) % BUCKETS;
+}
+
+static bool is_same(const kir_value_t *a, const kir_value_t *b) {
+  return a->op == b->op && a->type == b->type && a->detail == b->detail &&
+         a->arg_count == b->arg_count &&
+         memcmp(a->args, b->args, (size_t)a->arg_count * sizeof *a->args) == 0;
+}
+
+static bool dominates(const cse_t *c, const kir_block_t *a, const kir_block_t *b) {
+  int at = b->index;
+  while (at > a->index) at = c->idom[at];
+  return at == a->index;
+}
+
+static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
+  available_t **bucket = &c->available[bucket_of(instr)], *made;
+  int writes = reads_memory(instr->op) ? c->writes : 0;
+  for (available_t *known = *bucket; known; known = known->next)
+    if (known->writes == writes && is_same(known->value, instr) &&
+        dominates(c, known->value->block, instr->block)) {
+      c->replacements.of[instr->id] = known->value;
+      kir_unlink(instr);
+      return NULL;
+    }
+  HR_TRY(HR_NEW(c->cfg->arena, &made));
+  *made = (available_t){instr, writes, *bucket}, *bucket = made;
+  return NULL;
+}
+
+/* --- loop invariants -------------------------------------------------------------------------- */
+
+/* Addresses are parts of instructions, where they are free; divisions may fail where they would not
+ * have been. */
+static bool may_hoist(const kir_value_t *instr) {
+  bool divides = instr->op >= KIR_UDIV && instr->op <= KIR_SREM;
+  if (divides && !(kir_is_constant(instr->args[1]) &&
+                   kir_sign_extend(instr->args[1]->lanes[0], instr->type->bits) > 0))
+    return false;
+  return instr->op != KIR_GEP && kir_has_result(instr);
+}
+
+static bool changes_within(const kir_value_t *instr, const loop_t *loop) {
+  for (int k = 0; k < instr->arg_count; k++)
+    if (instr->args[k]->block && is_within(loop, instr->args[k]->block)) return true;
+  return false;
+}
+
+static void move_before(kir_value_t *instr, kir_block_t *block) {
+  kir_value_t *end = block->last;
+  kir_unlink(instr);
+  instr->block = block;
+  instr->next = end;
+  instr->prev = end->prev;
+  *(end->prev ? &end->prev->next : &block->first) = instr;
+  end->prev = instr;
+}
+
+static void hoist(cse_t *c, kir_value_t *instr) {
+  int kind = c->classes->class_of(instr->type);
+  for (loop_t *loop = loop_of(c, instr->block); loop && may_hoist(instr);
+       loop = loop_of(c, instr->block)) {
+    if (!loop->preheader || changes_within(instr, loop) ||
+        loop->hoisted[kind] == c->classes->hoisted_max[kind])
+      return;
+    loop->hoisted[kind]++;
+    move_before(instr, loop->preheader);
+  }
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static hr_status_t look_at(cse_t *c, kir_value_t *instr) {
+  kir_replace_operands(&c->replacements, instr);
+  bool reads = reads_memory(instr->op) && instr->op != KIR_ALLOCA;
+  if (!(kir_op_flags[instr->op] & KIR_PURE)) c->writes++;
+  if (!kir_is_movable(instr) && !reads) return NULL;
+  HR_TRY(find_same(c, instr));
+  if (!c->replacements.of[instr->id] && !reads) hoist(c, instr);
+  return NULL;
+}
+
+hr_status_t kir_cse_licm(const kir_cfg_t *cfg, const kir_register_classes_t *classes) {
+  cse_t c = {.cfg = cfg, .classes = classes};
+  if (cfg->block_count < 2) return NULL;
+  HR_TRY(kir_replacements_init(&c.replacements, cfg));
+  HR_TRY(HR_NEW_ARRAY(cfg->arena, cfg->block_count + 1, &c.idom));
+  HR_TRY(HR_NEW_ARRAY(cfg->arena, BUCKETS, &c.available));
+  HR_TRY(HR_NEW_ARRAY(cfg->arena, 2 * cfg->block_count + 1, &c.loops));
+  for (int b = 1; b < cfg->block_count; b++) c.idom[b] = -1;
+  while (find_idoms_once(&c)) {
+  }
+  find_loops(&c);
+  for (int b = 0; b < cfg->block_count; b++) {
+    c.writes++;
+    for (kir_value_t *instr = cfg->order[b]->first, *next; instr; instr = next) {
+      next = instr->next;
+      HR_TRY(look_at(&c, instr));
+    }
+  }
+  kir_replace_uses(&c.replacements, cfg);
+  return NULL;
+}

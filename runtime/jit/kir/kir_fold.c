@@ -1,0 +1,272 @@
+/* Operations of the kernel IR on constants: integers wrap, floats round to nearest. */
+#include <string.h>
+
+#include "jit/kir/kir.h"
+
+static bool compare_integers(int predicate, uint64_t a, uint64_t b, unsigned bits) {
+  int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
+  switch (predicate) {
+    case KIR_ICMP_EQ: return a == b;
+    case KIR_ICMP_NE: return a != b;
+    case KIR_ICMP_UGT: return a > b;
+    case KIR_ICMP_UGE: return a >= b;
+    case KIR_ICMP_ULT: return a < b;
+    case KIR_ICMP_ULE: return a <= b;
+    case KIR_ICMP_SGT: return x > y;
+    case KIR_ICMP_SGE: return x >= y;
+    case KIR_ICMP_SLT: return x < y;
+    default: return x <= y;
+  }
+}
+
+/* False: not known, as a division by zero is. */
+static bool fold_integers(kir_op_t op, int predicate, uint64_t a, uint64_t b, unsigned bits,
+                          uint64_t *out) {
+  int64_t x = kir_sign_extend(a, bits), y = kir_sign_extend(b, bits);
+  bool shifts = b < bits, divides = b != 0, divides_signed = y != 0 && y != -1;
+  switch (op) {
+    case KIR_ADD: *out = a + b; return true;
+    case KIR_SUB: *out = a - b; return true;
+    case KIR_MUL: *out = a * b; return true;
+    case KIR_AND: *out = a & b; return true;
+    case KIR_OR: *out = a | b; return true;
+    case KIR_XOR: *out = a ^ b; return true;
+    case KIR_SHL: *out = shifts ? a << b : 0; return shifts;
+    case KIR_LSHR: *out = shifts ? a >> b : 0; return shifts;
+    case KIR_ASHR: *out = shifts ? (uint64_t)(x >> b) : 0; return shifts;
+    case KIR_UDIV: *out = divides ? a / b : 0; return divides;
+    case KIR_UREM: *out = divides ? a % b : 0; return divides;
+    case KIR_SDIV: *out = divides_signed ? (uint64_t)(x / y) : 0; return divides_signed;
+    case KIR_SREM: *out = divides_signed ? (uint64_t)(x % y) : 0; return divides_signed;
+    case KIR_ICMP: *out = compare_integers(predicate, a, b, bits); return true;
+    case KIR_SMIN: *out = x < y ? a : b; return true;
+    case KIR_SMAX: *out = x > y ? a : b; return true;
+    case KIR_UMIN: *out = a < b ? a : b; return true;
+    case KIR_UMAX: *out = a > b ? a : b; return true;
+    default: return false;
+  }
+}
+
+static double float_of(uint64_t bits, unsigned width) {
+  uint32_t word = (uint32_t)bits;
+  float narrow;
+  double wide;
+  memcpy(&narrow, &word, sizeof narrow);
+  memcpy(&wide, &bits, sizeof wide);
+  return width == 32 ? narrow : wide;
+}
+
+static uint64_t bits_of_float(double value, unsigned width) {
+  float narrow = (float)value;
+  uint32_t word;
+  uint64_t bits;
+  memcpy(&word, &narrow, sizeof word);
+  memcpy(&bits, &value, sizeof bits);
+  return width == 32 ? word : bits;
+}
+
+/* What is exact in f64 and rounded once to f32 is as if it were computed in f32: that holds for
+ * these. */
+static bool fold_floats(kir_op_t op, uint64_t a, uint64_t b, unsigned bits, uint64_t *out) {
+  double x = float_of(a, bits), y = float_of(b, bits), result;
+  if (bits != 32 && bits != 64) return false;
+  switch (op) {
+    case KIR_FADD: result = x + y; break;
+    case KIR_FSUB: result = x - y; break;
+    case KIR_FMUL: result = x * y; break;
+    case KIR_FDIV: result = x / y; break;
+    case KIR_FNEG: *out = a ^ 1ull << (bits - 1); return true;
+    default: return false;
+  }
+  *out = bits_of_float(result, bits);
+  return result == result; /* which NaN it is is the processor's business */
+}
+
+static double widen_half(uint64_t bits) {
+  uint16_t word = (uint16_t)bits;
+  _Float16 half;
+  memcpy(&half, &word, sizeof half);
+  return (double)half;
+}
+
+static uint64_t narrow_to_half(double value) {
+  _Float16 half = (_Float16)value;
+  uint16_t word;
+  memcpy(&word, &half, sizeof word);
+  return word;
+}
+
+static double decode_float(uint64_t bits, unsigned width) {
+  return width == 16 ? widen_half(bits) : float_of(bits, width);
+}
+
+static uint64_t encode_float(double value, unsigned width) {
+  return width == 16 ? narrow_to_half(value) : bits_of_float(value, width);
+}
+
+/* Through f64, which rounds once: f16 and f32 are exact in it. */
+static bool fold_float_cast(uint64_t a, unsigned from, unsigned to, uint64_t *out) {
+  double value = decode_float(a, from);
+  *out = encode_float(value, to);
+  return value == value;
+}
+
+static bool fold_to_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
+  double value = decode_float(a, from);
+  double low = op == KIR_FPTOSI ? -0x1p31 : 0;
+  if (to < 32 || !(value >= low && value < 0x1p31)) return false;
+  *out = (uint64_t)(int64_t)value;
+  return true;
+}
+
+/* Integers that f64 has exactly. */
+static bool fold_from_integer(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
+  int64_t value = op == KIR_SITOFP ? kir_sign_extend(a, from) : (int64_t)a;
+  const int64_t limit = INT64_C(1) << 53;
+  *out = encode_float((double)value, to);
+  return value >= -limit && value <= limit;
+}
+
+static bool fold_cast(kir_op_t op, uint64_t a, unsigned from, unsigned to, uint64_t *out) {
+  switch (op) {
+    case KIR_TRUNC:
+    case KIR_ZEXT: *out = a; return true;
+    case KIR_SEXT: *out = (uint64_t)kir_sign_extend(a, from); return true;
+    case KIR_FPTRUNC:
+    case KIR_FPEXT: return fold_float_cast(a, from, to, out);
+    case KIR_FPTOSI:
+    case KIR_FPTOUI: return fold_to_integer(op, a, from, to, out);
+    case KIR_SITOFP:
+    case KIR_UITOFP: return fold_from_integer(op, a, from, to, out);
+    default: return false;
+  }
+}
+
+/* The predicate has a bit for each outcome (kir_ops.def). */
+static bool compare_floats(int predicate, uint64_t a, uint64_t b, unsigned bits) {
+  double x = decode_float(a, bits), y = decode_float(b, bits);
+  if (x != x || y != y) return predicate & 8;
+  if (x == y) return predicate & 1;
+  return predicate & (x > y ? 2 : 4);
+}
+
+static bool fold_binary(kir_op_t op, int predicate, const kir_type_t *type, uint64_t a, uint64_t b,
+                        uint64_t *out) {
+  if (!kir_is_float(type)) return fold_integers(op, predicate, a, b, type->bits, out);
+  if (op != KIR_FCMP) return fold_floats(op, a, b, type->bits, out);
+  *out = compare_floats(predicate, a, b, type->bits);
+  return true;
+}
+
+/* Lane i of an operation whose operands and result have as many lanes. */
+static bool fold_lane(kir_op_t op, const kir_type_t *type, int predicate, kir_value_t *const *args,
+                      int count, unsigned i, uint64_t *out) {
+  const kir_type_t *from = args[0]->type;
+  uint64_t a = args[0]->lanes[i];
+  uint64_t b = count > 1 && args[1]->type->lanes > i ? args[1]->lanes[i] : 0;
+  if (op == KIR_SELECT) {
+    *out = args[a & 1 ? 1 : 2]->lanes[i];
+    return true;
+  }
+  if (count == 1 && op != KIR_FNEG) return fold_cast(op, a, from->bits, type->bits, out);
+  return fold_binary(op, predicate, from, a, b, out);
+}
+
+static bool is_poison_at(const kir_value_t *value, uint64_t lane) {
+  return value->is_poison || (lane < 64 && value->poison_lanes >> lane & 1);
+}
+
+/* Poison may become anything: a target that simplifies gets zeros, which are one constant for all.
+ */
+static kir_value_t *fold_shuffle(kir_type_t *type, const kir_value_t *a, const kir_value_t *b,
+                                 const uint64_t *mask, const kir_target_t *target) {
+  uint64_t lanes[KIR_LANES_MAX], poison_lanes = 0;
+  unsigned each = a->type->lanes;
+  for (unsigned i = 0; i < type->lanes; i++) {
+    const kir_value_t *from = mask[i] < each ? a : b;
+    uint64_t lane = mask[i] < each ? mask[i] : mask[i] - each;
+    lanes[i] = from->lanes[lane];
+    if (i < 64 && is_poison_at(from, lane)) poison_lanes |= 1ull << i;
+  }
+  return target->simplifies ? kir_constant(type, lanes)
+                            : kir_partly_poison(type, lanes, poison_lanes);
+}
+
+static kir_value_t *fold_insert(kir_type_t *type, const kir_value_t *vector,
+                                const kir_value_t *value, uint64_t lane) {
+  uint64_t lanes[KIR_LANES_MAX];
+  if (type->lanes > 64 || lane >= type->lanes) return NULL;
+  memcpy(lanes, vector->lanes, type->lanes * sizeof *lanes);
+  lanes[lane] = value->lanes[0];
+  return kir_partly_poison(type, lanes, vector->poison_lanes & ~(1ull << lane));
+}
+
+static bool is_all(const kir_value_t *value, uint64_t lane) {
+  return kir_is_constant(value) && kir_is_splat(value) && value->lanes[0] == lane;
+}
+
+static uint64_t ones(const kir_type_t *type) {
+  return type->bits >= 64 ? ~0ull : (1ull << type->bits) - 1;
+}
+
+/* x + 0, x & -1, a select of a known condition: the argument that is the result, or NULL. */
+static kir_value_t *simplify(kir_op_t op, const kir_type_t *type, kir_value_t *const *args) {
+  switch (op) {
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_OR:
+    case KIR_XOR:
+    case KIR_SHL:
+    case KIR_LSHR:
+    case KIR_ASHR: return is_all(args[1], 0) ? args[0] : NULL;
+    case KIR_MUL: return is_all(args[1], 1) ? args[0] : NULL;
+    case KIR_AND:
+      if (is_all(args[1], ones(args[1]->type))) return args[0];
+      return is_all(args[1], 0) ? args[1] : NULL;
+    case KIR_SELECT:
+      if (is_all(args[0], 1) || args[1] == args[2]) return args[1];
+      return is_all(args[0], 0) ? args[2] : NULL;
+    case KIR_FPTRUNC: {
+      const kir_value_t *from = args[0];
+      return from->op == KIR_FPEXT && from->args[0]->type == type ? from->args[0] : NULL;
+    }
+    default: return NULL;
+  }
+}
+
+static kir_value_t *fold_reduce_or(kir_type_t *type, const kir_value_t *vector) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < vector->type->lanes; i++) any |= vector->lanes[i];
+  return kir_splat_constant(type, any);
+}
+
+static bool is_conversion(kir_op_t op) {
+  return op == KIR_FCMP || (op >= KIR_FPTRUNC && op <= KIR_UITOFP);
+}
+
+static kir_value_t *fold_constants(kir_op_t op, kir_type_t *type, int detail,
+                                   kir_value_t *const *args, int count,
+                                   const kir_target_t *target) {
+  uint64_t lanes[KIR_LANES_MAX];
+  if (op == KIR_REDUCE_OR) return fold_reduce_or(type, args[0]);
+  if (op == KIR_SHUFFLE) return fold_shuffle(type, args[0], args[1], args[2]->lanes, target);
+  if (op == KIR_INSERT) return fold_insert(type, args[0], args[1], args[2]->lanes[0]);
+  if (op == KIR_SELECT && args[0]->type->lanes != type->lanes)
+    return args[args[0]->lanes[0] & 1 ? 1 : 2];
+  if (args[0]->type->lanes != type->lanes) return NULL;
+  for (unsigned i = 0; i < type->lanes; i++)
+    if (!fold_lane(op, type, detail, args, count, i, &lanes[i])) return NULL;
+  return kir_constant(type, lanes);
+}
+
+kir_value_t *kir_fold(kir_op_t op, kir_type_t *type, int detail, kir_value_t *const *args,
+                      int count, const kir_target_t *target) {
+  kir_value_t *argument = target->simplifies ? simplify(op, type, args) : NULL;
+  if (argument) return argument;
+  if (!count || type->lanes > KIR_LANES_MAX) return NULL;
+  if (kir_op_flags[op] & KIR_INTRINSIC && !target->simplifies) return NULL;
+  if (is_conversion(op) && !target->folds_conversions) return NULL;
+  for (int k = 0; k < count; k++)
+    if (!kir_is_constant(args[k])) return NULL;
+  return fold_constants(op, type, detail, args, count, target);
+}

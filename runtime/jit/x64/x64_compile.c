@@ -1,0 +1,202 @@
+#include "jit/x64/x64.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "jit/x64/x64_code.h"
+
+bool x64_is_supported(const jit_target_t *target) {
+#if defined(__x86_64__)
+  return target->has_masks && target->vector_bytes == 64;
+#else
+  (void)target;
+  return false;
+#endif
+}
+
+bool x64_permutes_bytes(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vbmi");
+#else
+  return false;
+#endif
+}
+
+bool x64_counts_bits(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vpopcntdq") &&
+         __builtin_cpu_supports("avx512bitalg");
+#else
+  return false;
+#endif
+}
+
+/* --- the object: code, names of functions, names of sections ---------------------------------- */
+
+typedef HR_VEC(unsigned char) bytes_t;
+
+static hr_status_t put(bytes_t *to, const void *bytes, size_t size) {
+  HR_TRY(HR_VEC_RESERVE(to, to->count + size));
+  if (size) memcpy(to->data + to->count, bytes, size);
+  to->count += size;
+  return NULL;
+}
+
+enum { SECTION_NONE, SECTION_CODE, SECTION_CALLS, SECTION_SYMBOLS, SECTION_NAMES, SECTION_COUNT };
+
+typedef struct object {
+  bytes_t code, calls, symbols, names;
+} object_t;
+
+/* A module that is compiled. */
+typedef struct compilation {
+  kir_module_t *module;
+  x64_function_t *functions; /* by index */
+  object_t object;
+} compilation_t;
+
+static hr_status_t put_code(object_t *object, x64_function_t *function, const x86_t *x) {
+  static const unsigned char filler[64];
+  HR_TRY(put(&object->code, filler, -object->code.count & 63));
+  function->offset = object->code.count, function->size = x->code.count;
+  for (size_t i = 0; i < x->calls.count; i++) {
+    Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at,
+                       .r_addend = -4,
+                       .r_info = ELF64_R_INFO((uint64_t)x->calls.data[i].label, R_X86_64_PLT32)};
+    HR_TRY(put(&object->calls, &call, sizeof call));
+  }
+  return put(&object->code, x->code.data, x->code.count);
+}
+
+/* Functions without code are elsewhere. */
+static hr_status_t put_symbol(object_t *object, const kir_function_t *function,
+                              const x64_function_t *compiled) {
+  Elf64_Sym symbol = {.st_name = (Elf64_Word)object->names.count,
+                      .st_info = ELF64_ST_INFO(STB_GLOBAL, function->first ? STT_FUNC : STT_NOTYPE),
+                      .st_shndx = function->first ? SECTION_CODE : SHN_UNDEF,
+                      .st_value = compiled->offset,
+                      .st_size = compiled->size};
+  HR_TRY(put(&object->names, function->name, strlen(function->name) + 1));
+  return put(&object->symbols, &symbol, sizeof symbol);
+}
+
+static hr_status_t write_object(const object_t *object, hr_buffer_t **out_object) {
+  Elf64_Ehdr header = {
+      .e_type = ET_REL,
+      .e_machine = EM_X86_64,
+      .e_version = EV_CURRENT,
+      .e_ehsize = sizeof header,
+      .e_shentsize = sizeof(Elf64_Shdr),
+      .e_shnum = SECTION_COUNT,
+      .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
+  size_t code = sizeof header + SECTION_COUNT * sizeof(Elf64_Shdr),
+         calls = code + object->code.count;
+  size_t symbols = calls + object->calls.count;
+  size_t names = symbols + object->symbols.count, size = names + object->names.count;
+  Elf64_Shdr sections[SECTION_COUNT] = {
+      [SECTION_CODE] = {.sh_type = SHT_PROGBITS,
+                        .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                        .sh_offset = code,
+                        .sh_size = object->code.count,
+                        .sh_addralign = 64},
+      [SECTION_CALLS] = {.sh_type = SHT_RELA,
+                         .sh_offset = calls,
+                         .sh_size = object->calls.count,
+                         .sh_link = SECTION_SYMBOLS,
+                         .sh_info = SECTION_CODE,
+                         .sh_entsize = sizeof(Elf64_Rela)},
+      [SECTION_SYMBOLS] = {.sh_type = SHT_SYMTAB,
+                           .sh_offset = symbols,
+                           .sh_size = object->symbols.count,
+                           .sh_link = SECTION_NAMES,
+                           .sh_entsize = sizeof(Elf64_Sym)},
+      [SECTION_NAMES] = {
+          .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = object->names.count}};
+  header.e_shoff = sizeof header;
+  HR_TRY(hr_buffer_create(size, out_object));
+  unsigned char *to = hr_buffer_data(*out_object);
+  memcpy(to, &header, sizeof header);
+  memcpy(to + sizeof header, sections, sizeof sections);
+  memcpy(to + code, object->code.data, object->code.count);
+  if (object->calls.count) memcpy(to + calls, object->calls.data, object->calls.count);
+  memcpy(to + symbols, object->symbols.data, object->symbols.count);
+  memcpy(to + names, object->names.data, object->names.count);
+  return NULL;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static hr_status_t compile_function(compilation_t *c, kir_function_t *function);
+
+/* Callees come first, so that it is known what they clobber. */
+static hr_status_t compile_callees(compilation_t *c, kir_function_t *function) {
+  for (kir_block_t *block = function->first; block; block = block->next)
+    for (kir_value_t *instr = block->first; instr && !c->module->unsupported; instr = instr->next) {
+      const kir_value_t *callee = instr->op == KIR_CALL ? instr->args[instr->arg_count - 1] : NULL;
+      if (callee && callee->op == KIR_FUNCTION) HR_TRY(compile_function(c, callee->function));
+    }
+  return NULL;
+}
+
+static hr_status_t run_phases(x64_code_t *code) {
+  HR_TRY(x64_prepare(code));
+  if (!code->unsupported) HR_TRY(x64_find_liveness(code));
+  if (!code->unsupported) HR_TRY(x64_allocate_registers(code));
+  if (!code->unsupported) HR_TRY(x64_select(code));
+  return NULL;
+}
+
+static hr_status_t compile_function(compilation_t *c, kir_function_t *function) {
+  x64_function_t *compiled = &c->functions[function->index];
+  if (!function->first || compiled->is_compiled || c->module->unsupported) return NULL;
+  HR_TRY(compile_callees(c, function));
+  x64_code_t code = {.arena = &c->module->arena, .function = function, .functions = c->functions};
+  hr_status_t st = run_phases(&code);
+  if (!st && !code.unsupported) st = put_code(&c->object, compiled, &code.x);
+  for (int kind = 0; kind < X64_CLASS_COUNT; kind++)
+    compiled->clobbered[kind] = code.used[kind] | code.clobbered[kind];
+  if (code.unsupported) c->module->unsupported = code.unsupported;
+  compiled->is_compiled = true;
+  x86_deinit(&code.x);
+  return st;
+}
+
+static hr_status_t compile_all(compilation_t *c) {
+  static const Elf64_Sym none;
+  kir_module_t *module = c->module;
+  HR_TRY(HR_NEW_ARRAY(&module->arena, module->function_count + 1, &c->functions));
+  HR_TRY(put(&c->object.symbols, &none, sizeof none));
+  HR_TRY(put(&c->object.names, "", 1));
+  int symbol = 0;
+  for (kir_function_t *function = module->functions; function; function = function->next)
+    if (!function->intrinsic) c->functions[function->index].symbol = ++symbol;
+  for (kir_function_t *function = module->functions; function; function = function->next)
+    HR_TRY(compile_function(c, function));
+  for (kir_function_t *function = module->functions; function; function = function->next)
+    if (!function->intrinsic)
+      HR_TRY(put_symbol(&c->object, function, &c->functions[function->index]));
+  return NULL;
+}
+
+static hr_status_t compile_module(compilation_t *c, hr_buffer_t **out_object) {
+  kir_module_t *module = c->module;
+  hr_status_t st = module->status;
+  module->status = NULL;
+  HR_TRY(st);
+  if (!module->unsupported) HR_TRY(compile_all(c));
+  return module->unsupported ? NULL : write_object(&c->object, out_object);
+}
+
+hr_status_t x64_compile(kir_module_t *module, hr_buffer_t **out_object) {
+  compilation_t c = {.module = module};
+  *out_object = NULL;
+  hr_status_t st = compile_module(&c, out_object);
+  if (module->unsupported)
+    hr_log(HR_LOG_JIT, HR_LOG_DEBUG, "left to LLVM: %s", module->unsupported);
+  HR_VEC_FREE(&c.object.code);
+  HR_VEC_FREE(&c.object.calls);
+  HR_VEC_FREE(&c.object.symbols);
+  HR_VEC_FREE(&c.object.names);
+  return st;
+}

@@ -1,0 +1,129 @@
+/* Operations that AVX-512 has no instructions for, built from others while the kernel IR is built:
+ * arithmetic of bytes, comparisons and selects of bits, divisions of vectors, conversions of narrow
+ * integers and floats. */
+#include "jit/x64/x64_expand.h"
+
+#include "jit/x64/x64.h"
+
+static kir_type_t *int_like(const kir_type_t *like, unsigned bits) {
+  return kir_type_like(like, kir_int_type(like->module, bits));
+}
+
+static bool is_i1_vector(const kir_type_t *type) { return kir_is_vector(type) && kir_is_i1(type); }
+
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+/* An operation on a widened i1 and a constant is a select of two constants. NULL: it is something
+ * else. */
+static kir_value_t *select_results(kir_builder_t *b, kir_op_t op, kir_value_t *x, kir_value_t *y) {
+  if (x->op != KIR_ZEXT || !kir_is_i1(x->args[0]->type) || !kir_is_constant(y)) return NULL;
+  kir_value_t *one = kir_splat_constant(x->type, 1), *zero = kir_splat_constant(x->type, 0);
+  one = kir_fold(op, x->type, 0, (kir_value_t *[]){one, y}, 2, &x64_kir_target);
+  zero = kir_fold(op, x->type, 0, (kir_value_t *[]){zero, y}, 2, &x64_kir_target);
+  if (!one || !zero) return NULL;
+  return kir_build(b, KIR_SELECT, x->type, 0, (kir_value_t *[]){x->args[0], one, zero}, 3);
+}
+
+/* Vectors of bytes are computed in 16 bits. */
+static kir_value_t *expand_bytes(kir_builder_t *b, kir_op_t op, kir_type_t *type, kir_value_t *x,
+                                 kir_value_t *y) {
+  if (!kir_is_vector(type) || type->bits != 8) return NULL;
+  kir_value_t *selected = select_results(b, op, x, y);
+  if (selected) return selected;
+  kir_type_t *wide = int_like(type, 16);
+  x = op == KIR_ASHR ? kir_sext(b, x, wide) : kir_zext(b, x, wide);
+  y = kir_zext(b, y, wide);
+  return kir_trunc(b, kir_build(b, op, wide, 0, (kir_value_t *[]){x, y}, 2), type);
+}
+
+/* --- bits ------------------------------------------------------------------------------------- */
+
+/* Masks are compared by logic: of signed bits 1 is the lesser. */
+static kir_value_t *compare_bits(kir_builder_t *b, int predicate, kir_value_t *x, kir_value_t *y) {
+  switch (predicate) {
+    case KIR_ICMP_NE: return kir_xor(b, x, y);
+    case KIR_ICMP_UGT:
+    case KIR_ICMP_SLT: return kir_and(b, x, kir_not(b, y));
+    case KIR_ICMP_ULT:
+    case KIR_ICMP_SGT: return kir_and(b, y, kir_not(b, x));
+    case KIR_ICMP_UGE:
+    case KIR_ICMP_SLE: return kir_or(b, x, kir_not(b, y));
+    case KIR_ICMP_ULE:
+    case KIR_ICMP_SGE: return kir_or(b, y, kir_not(b, x));
+    default: return kir_not(b, kir_xor(b, x, y));
+  }
+}
+
+/* y ^ (condition & (x ^ y)) */
+static kir_value_t *select_bits(kir_builder_t *b, kir_value_t *condition, kir_value_t *x,
+                                kir_value_t *y) {
+  if (!is_i1_vector(condition->type)) condition = kir_splat(b, condition, x->type);
+  return kir_xor(b, kir_and(b, condition, kir_xor(b, x, y)), y);
+}
+
+/* --- conversions ------------------------------------------------------------------------------ */
+
+/* The processor converts integers and floats of 32 and 64 bits: narrower ones are widened, without
+ * loss. */
+static kir_value_t *expand_to_float(kir_builder_t *b, kir_op_t op, kir_value_t *x,
+                                    kir_type_t *type) {
+  kir_type_t *f32 = kir_type_like(type, kir_float_type(type->module));
+  if (x->type->bits < 32) {
+    kir_type_t *i32 = int_like(type, 32);
+    x = op == KIR_SITOFP ? kir_sext(b, x, i32) : kir_zext(b, x, i32);
+    op = KIR_SITOFP;
+  }
+  if (type->bits == 16) return kir_fptrunc(b, kir_build(b, op, f32, 0, &x, 1), type);
+  return kir_build(b, op, type, 0, &x, 1);
+}
+
+static kir_value_t *expand_to_integer(kir_builder_t *b, kir_op_t op, kir_value_t *x,
+                                      kir_type_t *type) {
+  kir_type_t *f32 = kir_type_like(type, kir_float_type(type->module));
+  if (x->type->bits == 16) x = kir_fpext(b, x, f32);
+  if (type->bits >= 32) return kir_build(b, op, type, 0, &x, 1);
+  return kir_trunc(b, kir_build(b, KIR_FPTOSI, int_like(type, 32), 0, &x, 1), type);
+}
+
+/* Bits that are set, or zeros before the first one: counted in 32 and 64 bits, set ones of vectors
+ * in any. */
+static kir_value_t *expand_count(kir_builder_t *b, kir_op_t op, kir_value_t *x) {
+  kir_type_t *type = x->type;
+  bool has_width = type->bits >= 32 || (op == KIR_CTPOP && kir_is_vector(type));
+  if (!x64_counts_bits()) b->module->unsupported = "an intrinsic";
+  if (has_width) return kir_build(b, op, type, 0, &x, 1);
+  kir_type_t *wide = int_like(type, 32);
+  kir_value_t *more = kir_splat_constant(wide, op == KIR_CTLZ ? 32 - type->bits : 0);
+  x = kir_zext(b, x, wide);
+  x = kir_sub(b, kir_build(b, op, wide, 0, &x, 1), more);
+  return kir_trunc(b, x, type);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static kir_value_t *expand(kir_builder_t *b, kir_op_t op, kir_type_t *type, int detail,
+                           kir_value_t *const *args, int count) {
+  (void)count;
+  switch (op) {
+    case KIR_UDIV:
+    case KIR_SDIV:
+    case KIR_UREM:
+    case KIR_SREM: return kir_is_vector(type) ? kir_divide_vectors(b, op, args[0], args[1]) : NULL;
+    case KIR_MUL:
+    case KIR_SHL:
+    case KIR_LSHR:
+    case KIR_ASHR: return expand_bytes(b, op, type, args[0], args[1]);
+    case KIR_ICMP:
+      return is_i1_vector(args[0]->type) ? compare_bits(b, detail, args[0], args[1]) : NULL;
+    case KIR_SELECT: return is_i1_vector(type) ? select_bits(b, args[0], args[1], args[2]) : NULL;
+    case KIR_SITOFP:
+    case KIR_UITOFP: return expand_to_float(b, op, args[0], type);
+    case KIR_FPTOSI:
+    case KIR_FPTOUI: return expand_to_integer(b, op, args[0], type);
+    case KIR_CTPOP:
+    case KIR_CTLZ: return expand_count(b, op, args[0]);
+    default: return x64_expand_memory(b, op, type, args);
+  }
+}
+
+const kir_target_t x64_kir_target = {.simplifies = true, .expand = expand};

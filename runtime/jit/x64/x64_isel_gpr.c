@@ -1,0 +1,367 @@
+/* Results in general registers: indices, conditions, integers one at a time. */
+#include "jit/x64/x64_isel.h"
+
+static bool is_wide(const kir_type_t *type) { return type->bits == 64; }
+
+static bool is_int32(const kir_value_t *value, int64_t *out) {
+  if (!kir_is_constant(value)) return false;
+  *out = kir_sign_extend(value->lanes[0], value->type->bits == 1 ? 64 : value->type->bits);
+  return *out == (int32_t)*out;
+}
+
+static int power_of(uint64_t value) {
+  return value && !(value & (value - 1)) ? __builtin_ctzll(value) : -1;
+}
+
+/* The value with all of the register's upper bits as its type says: in `to`, or where it is if it
+ * has no upper bits. */
+static int extended(x64_code_t *code, kir_value_t *value, bool is_signed, int to) {
+  unsigned bits = value->type->bits;
+  if (kir_is_constant(value)) {
+    x86_mov_constant(
+        &code->x, to,
+        is_signed ? (uint64_t)kir_sign_extend(value->lanes[0], bits) : value->lanes[0]);
+    return to;
+  }
+  int reg = x64_gpr(code, value, to);
+  if (bits >= 32 || bits == 1) return reg;
+  x86_extend(&code->x, is_signed, to, reg, bits);
+  return to;
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static int condition_of(int predicate) {
+  switch (predicate) {
+    case KIR_ICMP_EQ: return X86_E;
+    case KIR_ICMP_NE: return X86_NE;
+    case KIR_ICMP_UGT: return X86_A;
+    case KIR_ICMP_UGE: return X86_AE;
+    case KIR_ICMP_ULT: return X86_B;
+    case KIR_ICMP_ULE: return X86_BE;
+    case KIR_ICMP_SGT: return X86_G;
+    case KIR_ICMP_SGE: return X86_GE;
+    case KIR_ICMP_SLT: return X86_L;
+    default: return X86_LE;
+  }
+}
+
+/* Constants of narrow types are the wider ones that the comparison means. */
+static int integer_flags(x64_code_t *code, kir_value_t *compare) {
+  kir_value_t *b = compare->args[1];
+  bool is_signed = compare->detail >= KIR_ICMP_SGT, wide = is_wide(b->type);
+  int64_t value;
+  int x = extended(code, compare->args[0], is_signed, X86_CX);
+  if (is_int32(b, &value) && (is_signed || value >= 0 || b->type->bits >= 32)) {
+    x86_alu_constant(&code->x, X86_CMP, wide, x, (int32_t)value);
+  } else if (kir_is_constant(b)) {
+    x86_mov_constant(
+        &code->x, X86_DX,
+        is_signed ? (uint64_t)kir_sign_extend(b->lanes[0], b->type->bits) : b->lanes[0]);
+    x86_alu(&code->x, X86_CMP, wide, x, X86_DX);
+  } else {
+    x86_alu(&code->x, X86_CMP, wide, x, extended(code, b, is_signed, X86_DX));
+  }
+  return condition_of(compare->detail);
+}
+
+/* Is a lane's bit set? The test has forms for 8, 16, 32 and 64 lanes. */
+static int any_flags(x64_code_t *code, kir_value_t *any) {
+  unsigned lanes = any->args[0]->type->lanes;
+  int mask = x64_mask(code, any->args[0], X64_SCRATCH_MASK);
+  x86_mask(&code->x, lanes == 8 || lanes == 32, lanes >= 32, false, 0x98, mask, X86_NONE, mask);
+  return X86_NE;
+}
+
+int x64_set_flags(x64_code_t *code, kir_value_t *condition) {
+  if (condition->op == KIR_ICMP && x64_node(code, condition)->is_folded)
+    return integer_flags(code, condition);
+  if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded) {
+    x64_compare(code, condition, X64_SCRATCH_MASK);
+    x86_mask(&code->x, 0, true, false, 0x98, X64_SCRATCH_MASK, X86_NONE, X64_SCRATCH_MASK);
+    return X86_NE;
+  }
+  if (condition->op == KIR_REDUCE_OR && x64_node(code, condition)->is_folded)
+    return any_flags(code, condition);
+  int reg = x64_gpr(code, condition, X86_CX);
+  x86_test(&code->x, reg, reg);
+  return X86_NE;
+}
+
+static void select_compare(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X86_AX);
+  if (instr->op == KIR_ICMP) {
+    x86_set(&code->x, integer_flags(code, instr), to);
+  } else {
+    x64_compare(code, instr, X64_SCRATCH_MASK);
+    x86_mask(&code->x, 3, true, false, 0x93, to, X86_NONE, X64_SCRATCH_MASK);
+  }
+  x64_define(code, instr, to);
+}
+
+static void select_either(x64_code_t *code, kir_value_t *instr) {
+  int other = x64_gpr(code, instr->args[2], X86_AX);
+  x86_mov(&code->x, X86_AX, other);
+  int condition = x64_set_flags(code, instr->args[0]);
+  int value = x64_gpr(code, instr->args[1], X86_DX);
+  x86_cmov(&code->x, condition, X86_AX, value);
+  x64_define(code, instr, X86_AX);
+}
+
+/* --- arithmetic ------------------------------------------------------------------------------- */
+
+static void alu(x64_code_t *code, kir_op_t op, bool wide, int to, kir_value_t *last) {
+  static const enum x86_alu alus[KIR_OP_COUNT] = {[KIR_ADD] = X86_ADD,
+                                                  [KIR_SUB] = X86_SUB,
+                                                  [KIR_AND] = X86_AND,
+                                                  [KIR_OR] = X86_OR,
+                                                  [KIR_XOR] = X86_XOR};
+  int64_t value;
+  if (op == KIR_MUL) {
+    x86_multiply(&code->x, wide, to, x64_gpr(code, last, X86_DX));
+  } else if (is_int32(last, &value)) {
+    x86_alu_constant(&code->x, alus[op], wide, to, (int32_t)value);
+  } else {
+    x86_alu(&code->x, alus[op], wide, to, x64_gpr(code, last, X86_DX));
+  }
+}
+
+/* to = a op b, where b may be in `to`. */
+static void select_alu(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *a = instr->args[0], *b = instr->args[1];
+  bool wide = is_wide(instr->type), commutes = kir_op_flags[instr->op] & KIR_COMMUTES;
+  int to = x64_destination(code, instr, X86_AX);
+  bool takes_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to;
+  if (commutes && (takes_b || kir_is_constant(a))) {
+    kir_value_t *first = b;
+    b = a, a = first, takes_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to && a != b;
+  }
+  int into = takes_b ? X86_AX : to;
+  x86_mov(&code->x, into, x64_gpr(code, a, into));
+  alu(code, instr->op, wide, into, b);
+  x64_define(code, instr, into);
+}
+
+static void select_product(x64_code_t *code, kir_value_t *instr) {
+  int64_t value;
+  bool wide = is_wide(instr->type);
+  if (!is_int32(instr->args[1], &value)) {
+    select_alu(code, instr);
+    return;
+  }
+  int to = x64_destination(code, instr, X86_AX), from = x64_gpr(code, instr->args[0], X86_AX),
+      shift = power_of((uint64_t)value);
+  if (shift >= 0) {
+    x86_mov(&code->x, to, from);
+    x86_shift_constant(&code->x, X86_SHL, wide, to, shift);
+  } else {
+    x86_multiply_constant(&code->x, wide, to, from, (int32_t)value);
+  }
+  x64_define(code, instr, to);
+}
+
+/* By a power of two, if it is without signs. */
+static bool select_short_division(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *by = instr->args[1];
+  bool is_rest = instr->op == KIR_UREM;
+  if (!kir_is_constant(by) || (instr->op != KIR_UDIV && !is_rest)) return false;
+  int shift = power_of(by->lanes[0]);
+  if (shift < 0 || shift > 31 || instr->type->bits < 32) return false;
+  int to = x64_destination(code, instr, X86_AX);
+  x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
+  if (is_rest && shift == 31)
+    x86_shift_constant(&code->x, X86_SHL, false, to, 1),
+        x86_shift_constant(&code->x, X86_SHR, false, to, 1);
+  else if (is_rest)
+    x86_alu_constant(&code->x, X86_AND, is_wide(instr->type), to, (int32_t)((1u << shift) - 1));
+  else
+    x86_shift_constant(&code->x, X86_SHR, is_wide(instr->type), to, shift);
+  x64_define(code, instr, to);
+  return true;
+}
+
+/* By a constant d of up to 32 bits: the upper half of the product with 2^64 / d, rounded up, which
+ * is too large by less than 2^-32 of a divisor. What is below zero was rounded down. */
+static bool select_constant_division(x64_code_t *code, kir_value_t *instr) {
+  bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM;
+  unsigned bits = instr->type->bits;
+  int64_t by;
+  if (bits < 8 || bits > 32 || !is_int32(instr->args[1], &by) || by < 3) return false;
+  x86_extend(&code->x, is_signed, X86_CX, x64_gpr(code, instr->args[0], X86_CX), bits);
+  x86_mov_constant(&code->x, X86_AX, UINT64_MAX / (uint64_t)by + 1);
+  x86_multiply_high(&code->x, is_signed, X86_CX);
+  if (is_signed) {
+    x86_mov(&code->x, X86_AX, X86_CX);
+    x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+    x86_alu(&code->x, X86_SUB, false, X86_DX, X86_AX);
+  }
+  if (instr->op == KIR_UREM || instr->op == KIR_SREM) {
+    x86_multiply_constant(&code->x, false, X86_DX, X86_DX, (int32_t)by);
+    x86_alu(&code->x, X86_SUB, false, X86_CX, X86_DX);
+    x86_mov(&code->x, X86_DX, X86_CX);
+  }
+  x64_define(code, instr, X86_DX);
+  return true;
+}
+
+static void select_division(x64_code_t *code, kir_value_t *instr) {
+  bool is_signed = instr->op == KIR_SDIV || instr->op == KIR_SREM, wide = is_wide(instr->type);
+  bool is_rest = instr->op == KIR_UREM || instr->op == KIR_SREM;
+  if (select_short_division(code, instr) || select_constant_division(code, instr)) return;
+  x86_mov(&code->x, X86_AX, extended(code, instr->args[0], is_signed, X86_AX));
+  int by = extended(code, instr->args[1], is_signed, X86_CX);
+  if (is_signed)
+    x86_sign_to_dx(&code->x, wide);
+  else
+    x86_mov_constant(&code->x, X86_DX, 0);
+  x86_divide(&code->x, wide, is_signed, by);
+  x64_define(code, instr, is_rest ? X86_DX : X86_AX);
+}
+
+static void select_shift(x64_code_t *code, kir_value_t *instr) {
+  enum x86_shift op = instr->op == KIR_SHL ? X86_SHL : instr->op == KIR_LSHR ? X86_SHR : X86_SAR;
+  bool wide = is_wide(instr->type);
+  x86_mov(&code->x, X86_AX, extended(code, instr->args[0], instr->op == KIR_ASHR, X86_AX));
+  if (kir_is_constant(instr->args[1])) {
+    x86_shift_constant(&code->x, op, wide, X86_AX, (int)(instr->args[1]->lanes[0] & 63));
+  } else {
+    x86_mov(&code->x, X86_CX, x64_gpr(code, instr->args[1], X86_CX));
+    x86_shift(&code->x, op, wide, X86_AX);
+  }
+  x64_define(code, instr, X86_AX);
+}
+
+static void select_min_max(x64_code_t *code, kir_value_t *instr) {
+  static const int conditions[KIR_OP_COUNT] = {
+      [KIR_SMIN] = X86_L, [KIR_SMAX] = X86_G, [KIR_UMIN] = X86_B, [KIR_UMAX] = X86_A};
+  bool is_signed = instr->op == KIR_SMIN || instr->op == KIR_SMAX;
+  x86_mov(&code->x, X86_AX, extended(code, instr->args[1], is_signed, X86_AX));
+  int other = extended(code, instr->args[0], is_signed, X86_DX);
+  x86_alu(&code->x, X86_CMP, is_wide(instr->type), other, X86_AX);
+  x86_cmov(&code->x, conditions[instr->op], X86_AX, other);
+  x64_define(code, instr, X86_AX);
+}
+
+/* --- casts, memory, lanes --------------------------------------------------------------------- */
+
+static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X86_AX);
+  x86_mov(&code->x, to, x64_gpr(code, instr->args[0], X86_AX));
+  if (kir_is_i1(instr->type)) x86_alu_constant(&code->x, X86_AND, false, to, 1);
+  x64_define(code, instr, to);
+}
+
+static void select_widening(x64_code_t *code, kir_value_t *instr) {
+  unsigned bits = instr->args[0]->type->bits;
+  int from = x64_gpr(code, instr->args[0], X86_AX), to = x64_destination(code, instr, X86_AX);
+  if (bits > 1) {
+    x86_extend(&code->x, instr->op == KIR_SEXT, to, from, bits);
+  } else {
+    x86_mov(&code->x, X86_AX, from);
+    if (instr->op == KIR_SEXT) x86_shift_constant(&code->x, X86_SHL, true, X86_AX, 63);
+    if (instr->op == KIR_SEXT) x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+    to = X86_AX;
+  }
+  x64_define(code, instr, to);
+}
+
+static void select_count(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X86_AX), from = x64_gpr(code, instr->args[0], X86_AX);
+  (instr->op == KIR_CTLZ ? x86_leading_zeros : x86_ones)(&code->x, is_wide(instr->type), to, from);
+  x64_define(code, instr, to);
+}
+
+static void select_load(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X86_DX);
+  x86_load(&code->x, to, x64_address(code, instr->args[0]),
+           instr->type->bits < 8 ? 8 : instr->type->bits);
+  x64_define(code, instr, to);
+}
+
+/* An address that is wanted as a number. */
+static void select_address(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *index = instr->args[1];
+  int to = x64_destination(code, instr, X86_DX);
+  x86_mem_t address = x64_address(code, instr->args[0]);
+  if (instr->type->lanes > 1) x64_unsupported(code, "addresses of lanes");
+  if (kir_is_constant(index)) {
+    address.disp += kir_sign_extend(index->lanes[0], index->type->bits) * instr->detail;
+  } else {
+    int reg = x64_gpr(code, index, X86_DX), size = instr->detail;
+    if (index->type->bits < 64)
+      x86_extend(&code->x, true, X86_DX, reg, index->type->bits), reg = X86_DX;
+    if (address.index != X86_NONE)
+      x86_lea(&code->x, X86_AX, address), address = (x86_mem_t){.base = X86_AX};
+    if (size > 8 || power_of((uint64_t)size) < 0) {
+      x86_multiply_constant(&code->x, true, X86_DX, reg, size);
+      reg = X86_DX, size = 1;
+    }
+    address.index = reg, address.scale = size;
+  }
+  if (address.disp != (int32_t)address.disp) x64_unsupported(code, "distant memory");
+  x86_lea(&code->x, to, address);
+  x64_define(code, instr, to);
+}
+
+static void select_alloca(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X86_AX);
+  x86_lea(&code->x, to,
+          (x86_mem_t){.base = X86_SP,
+                      .index = X86_NONE,
+                      .scale = 1,
+                      .disp = code->frame_bytes - x64_node(code, instr)->frame_offset});
+  x64_define(code, instr, to);
+}
+
+/* Is any lane's bit set? */
+static void select_any(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->args[0]->type;
+  int to = x64_destination(code, instr, X86_AX),
+      from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
+  if (!kir_is_i1(type)) x64_unsupported(code, "an or of integers");
+  x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE, from);
+  if (type->lanes < 64)
+    x86_shift_constant(&code->x, X86_SHL, true, X86_AX, (int)(64 - type->lanes));
+  x86_alu_constant(&code->x, X86_CMP, true, X86_AX, 0);
+  x86_set(&code->x, X86_NE, to);
+  x64_define(code, instr, to);
+}
+
+void x64_select_gpr(x64_code_t *code, kir_value_t *instr) {
+  if (instr->type->kind == KIR_TYPE_INT && instr->type->bits > 64)
+    x64_unsupported(code, "wide integers");
+  switch (instr->op) {
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_AND:
+    case KIR_OR:
+    case KIR_XOR: select_alu(code, instr); return;
+    case KIR_MUL: select_product(code, instr); return;
+    case KIR_UDIV:
+    case KIR_SDIV:
+    case KIR_UREM:
+    case KIR_SREM: select_division(code, instr); return;
+    case KIR_SHL:
+    case KIR_LSHR:
+    case KIR_ASHR: select_shift(code, instr); return;
+    case KIR_SMIN:
+    case KIR_SMAX:
+    case KIR_UMIN:
+    case KIR_UMAX: select_min_max(code, instr); return;
+    case KIR_ICMP:
+    case KIR_FCMP: select_compare(code, instr); return;
+    case KIR_SELECT: select_either(code, instr); return;
+    case KIR_TRUNC: select_narrowing(code, instr); return;
+    case KIR_ZEXT:
+    case KIR_SEXT: select_widening(code, instr); return;
+    case KIR_CTPOP:
+    case KIR_CTLZ: select_count(code, instr); return;
+    case KIR_LOAD: select_load(code, instr); return;
+    case KIR_GEP: select_address(code, instr); return;
+    case KIR_ALLOCA: select_alloca(code, instr); return;
+    case KIR_REDUCE_OR: select_any(code, instr); return;
+    default:
+      if (!x64_select_cast(code, instr) && !x64_select_shuffle(code, instr))
+        x64_unsupported(code, "an instruction");
+  }
+}

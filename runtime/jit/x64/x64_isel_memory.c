@@ -1,0 +1,180 @@
+/* Vectors and masks from memory and to it, and what else is stored. */
+#include "jit/x64/x64_isel.h"
+
+#define SCRATCH X64_SCRATCH_VECTOR
+#define NONE 0
+
+static int size_index(const kir_type_t *type) {
+  if (type->bits == 64) return 3;
+  return type->bits == 32 ? 2 : type->bits == 16;
+}
+
+static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
+                                            X86_OP(2, 1, 0, 0x6f), X86_OP(2, 1, 1, 0x6f)};
+
+/* The instruction that moves as many bytes as the type has. 0: there is none. */
+static x86_opcode_t move_opcode(const kir_type_t *type, bool is_store) {
+  unsigned bits = kir_width(type);
+  if (bits >= 128) return X86_OP(0, 1, 0, 0x10 + is_store);
+  if (bits == 64) return X86_OP(3, 1, 1, 0x10 + is_store);
+  return bits == 32 ? X86_OP(2, 1, 0, 0x10 + is_store) : NONE;
+}
+
+static void select_load(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  x86_mem_t from = x64_address(code, instr->args[0]);
+  x86_opcode_t opcode = move_opcode(instr->type, false);
+  if (kir_is_i1(instr->type)) x64_unsupported(code, "bits in memory");
+  if (opcode) {
+    x86_vector_memory(&code->x,
+                      (x86_vector_t){.opcode = opcode,
+                                     .width = x64_vector_length(code, instr->type),
+                                     .to = to,
+                                     .from = X86_NONE,
+                                     .unit = (int)kir_width(instr->type) / 8},
+                      from);
+  } else {
+    x86_load(&code->x, X86_DX, from, kir_width(instr->type));
+    x64_emit_registers(code, X86_OP(1, 1, 0, 0x6e), 0, to, X86_NONE, X86_DX);
+  }
+  x64_define(code, instr, to);
+}
+
+static void store_vector(x64_code_t *code, const kir_value_t *instr, kir_value_t *value,
+                         x86_mem_t address) {
+  const kir_type_t *type = value->type;
+  int from = x64_vector(code, value, SCRATCH);
+  x86_opcode_t opcode = move_opcode(type, true);
+  if (instr->is_nontemporal && kir_width(type) >= 128) opcode = X86_OP(0, 1, 0, 0x2b);
+  if (!opcode) {
+    x64_emit_registers(code, X86_OP(1, 1, 0, 0x7e), 0, from, X86_NONE, X86_DX);
+    x86_store(&code->x, address, X86_DX, kir_width(type));
+    return;
+  }
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = opcode,
+                                   .width = x64_vector_length(code, type),
+                                   .to = from,
+                                   .from = X86_NONE,
+                                   .unit = (int)kir_width(type) / 8},
+                    address);
+}
+
+static void select_store(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *value = instr->args[0];
+  x64_class_t kind = x64_class_of(value->type);
+  x86_mem_t address = x64_address(code, instr->args[1]);
+  if (kind == X64_MASK) x64_unsupported(code, "bits in memory");
+  if (kind == X64_GPR)
+    x86_store(&code->x, address, x64_gpr(code, value, X86_DX),
+              value->type->bits < 8 ? 8 : value->type->bits);
+  else if (code->unsupported)
+    return;
+  else
+    store_vector(code, instr, value, address);
+}
+
+/* LLVM counts from 0, no cache, to 3, the nearest one. */
+static void select_prefetch(x64_code_t *code, kir_value_t *instr) {
+  int nearness = (int)(instr->args[2]->lanes[0] & 3);
+  x86_prefetch(&code->x, x64_address(code, instr->args[0]), nearness ? 4 - nearness : 0);
+}
+
+/* Lanes that the type unsupported would be touched, too. */
+static int mask_of_lanes(x64_code_t *code, kir_value_t *value, const kir_type_t *type) {
+  int mask = x64_mask(code, value, X64_SCRATCH_MASK);
+  if (kir_width(type) >= 128 || kir_is_constant(value)) return mask;
+  x86_mask_shift(&code->x, true, X64_SCRATCH_MASK, mask, 64 - (int)type->lanes);
+  x86_mask_shift(&code->x, false, X64_SCRATCH_MASK, X64_SCRATCH_MASK, 64 - (int)type->lanes);
+  return X64_SCRATCH_MASK;
+}
+
+static void select_masked_load(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      mask = mask_of_lanes(code, instr->args[2], instr->type);
+  x86_mem_t from = x64_address(code, instr->args[0]);
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = masked_loads[size_index(instr->type)],
+                                   .width = x64_vector_length(code, instr->type),
+                                   .to = to,
+                                   .from = X86_NONE,
+                                   .mask = mask,
+                                   .zeroes = true},
+                    from);
+  x64_define(code, instr, to);
+}
+
+static void select_masked_store(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->args[0]->type;
+  int from = x64_vector(code, instr->args[0], SCRATCH),
+      mask = mask_of_lanes(code, instr->args[3], type);
+  x86_mem_t to = x64_address(code, instr->args[1]);
+  x86_opcode_t opcode = masked_loads[size_index(type)] + 0x10;
+  x86_vector_memory(&code->x,
+                    (x86_vector_t){.opcode = opcode,
+                                   .width = x64_vector_length(code, type),
+                                   .to = from,
+                                   .from = X86_NONE,
+                                   .mask = mask},
+                    to);
+}
+
+static bool has_gather(const x64_code_t *code, const kir_value_t *address, const kir_type_t *type) {
+  return x64_node(code, address)->is_folded && address->args[1]->type->lanes > 1 &&
+         address->args[1]->type->bits >= 32 && type->bits >= 32 && kir_width(type) >= 128;
+}
+
+/* The mask is used up. */
+static void select_gather(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *address = instr->args[0];
+  if (!has_gather(code, address, instr->type)) {
+    x64_unsupported(code, "such a gather");
+    return;
+  }
+  const kir_type_t *index = address->args[1]->type;
+  bool is_far = index->bits == 64, is_wide = instr->type->bits == 64;
+  int to = SCRATCH + 2, width = x64_vector_length(
+                            code, kir_width(index) > kir_width(instr->type) ? index : instr->type);
+  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[2], X64_SCRATCH_MASK));
+  x64_emit_registers(code, X86_OP(1, 1, 0, 0xef), 2, to, to, to);
+  x86_gather(&code->x,
+             (x86_vector_t){.opcode = X86_OP(1, 2, is_wide, 0x90 + is_far),
+                            .width = width,
+                            .to = to,
+                            .from = X86_NONE,
+                            .mask = X64_SCRATCH_MASK},
+             x64_address(code, instr->args[0]));
+  x64_define(code, instr, to);
+}
+
+static void select_scatter(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *address = instr->args[1];
+  const kir_type_t *type = instr->args[0]->type;
+  if (!has_gather(code, address, type)) {
+    x64_unsupported(code, "such a scatter");
+    return;
+  }
+  const kir_type_t *index = address->args[1]->type;
+  int width = x64_vector_length(code, kir_width(index) > kir_width(type) ? index : type);
+  int from = x64_vector(code, instr->args[0], SCRATCH + 1);
+  x64_move_mask(code, X64_SCRATCH_MASK, x64_mask(code, instr->args[3], X64_SCRATCH_MASK));
+  x86_opcode_t opcode = X86_OP(1, 2, type->bits == 64, 0xa0 + (index->bits == 64));
+  x86_gather(
+      &code->x,
+      (x86_vector_t){
+          .opcode = opcode, .width = width, .to = from, .from = X86_NONE, .mask = X64_SCRATCH_MASK},
+      x64_address(code, instr->args[1]));
+}
+
+bool x64_select_memory(x64_code_t *code, kir_value_t *instr) {
+  switch (instr->op) {
+    case KIR_LOAD: select_load(code, instr); return true;
+    case KIR_STORE: select_store(code, instr); return true;
+    case KIR_SCATTER: select_scatter(code, instr); return true;
+    case KIR_PREFETCH: select_prefetch(code, instr); return true;
+    case KIR_MASKED_LOAD: select_masked_load(code, instr); return true;
+    case KIR_MASKED_STORE: select_masked_store(code, instr); return true;
+    case KIR_GATHER: select_gather(code, instr); return true;
+    default: return false;
+  }
+}

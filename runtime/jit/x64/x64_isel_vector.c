@@ -1,0 +1,387 @@
+/* Results in vectors and masks, scalar floats among them, and what is stored. */
+#include "jit/x64/x64_isel.h"
+
+#define SCRATCH X64_SCRATCH_VECTOR
+
+static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
+static int size_index(const kir_type_t *type) {
+  return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16;
+}
+
+/* --- arithmetic ------------------------------------------------------------------------------- */
+
+#define NONE 0
+
+/* By the bits of elements: 8, 16, 32, 64. */
+static const x86_opcode_t integer_opcodes[KIR_OP_COUNT][4] = {
+    [KIR_ADD] = {X86_OP(1, 1, 0, 0xfc), X86_OP(1, 1, 0, 0xfd), X86_OP(1, 1, 0, 0xfe),
+                 X86_OP(1, 1, 1, 0xd4)},
+    [KIR_SUB] = {X86_OP(1, 1, 0, 0xf8), X86_OP(1, 1, 0, 0xf9), X86_OP(1, 1, 0, 0xfa),
+                 X86_OP(1, 1, 1, 0xfb)},
+    [KIR_MUL] = {NONE, X86_OP(1, 1, 0, 0xd5), X86_OP(1, 2, 0, 0x40), X86_OP(1, 2, 1, 0x40)},
+    [KIR_AND] = {X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb), X86_OP(1, 1, 0, 0xdb),
+                 X86_OP(1, 1, 1, 0xdb)},
+    [KIR_OR] = {X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb), X86_OP(1, 1, 0, 0xeb),
+                X86_OP(1, 1, 1, 0xeb)},
+    [KIR_XOR] = {X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef), X86_OP(1, 1, 0, 0xef),
+                 X86_OP(1, 1, 1, 0xef)},
+    [KIR_SHL] = {NONE, X86_OP(1, 2, 1, 0x12), X86_OP(1, 2, 0, 0x47), X86_OP(1, 2, 1, 0x47)},
+    [KIR_LSHR] = {NONE, X86_OP(1, 2, 1, 0x10), X86_OP(1, 2, 0, 0x45), X86_OP(1, 2, 1, 0x45)},
+    [KIR_ASHR] = {NONE, X86_OP(1, 2, 1, 0x11), X86_OP(1, 2, 0, 0x46), X86_OP(1, 2, 1, 0x46)},
+    [KIR_SMIN] = {X86_OP(1, 2, 0, 0x38), X86_OP(1, 1, 0, 0xea), X86_OP(1, 2, 0, 0x39),
+                  X86_OP(1, 2, 1, 0x39)},
+    [KIR_SMAX] = {X86_OP(1, 2, 0, 0x3c), X86_OP(1, 1, 0, 0xee), X86_OP(1, 2, 0, 0x3d),
+                  X86_OP(1, 2, 1, 0x3d)},
+    [KIR_UMIN] = {X86_OP(1, 1, 0, 0xda), X86_OP(1, 2, 0, 0x3a), X86_OP(1, 2, 0, 0x3b),
+                  X86_OP(1, 2, 1, 0x3b)},
+    [KIR_UMAX] = {X86_OP(1, 1, 0, 0xde), X86_OP(1, 2, 0, 0x3e), X86_OP(1, 2, 0, 0x3f),
+                  X86_OP(1, 2, 1, 0x3f)},
+};
+
+static const unsigned char float_opcodes[KIR_OP_COUNT] = {
+    [KIR_FADD] = 0x58, [KIR_FMUL] = 0x59, [KIR_FSUB] = 0x5c, [KIR_FDIV] = 0x5e, [KIR_SQRT] = 0x51};
+
+/* Packed floats have prefix none or 66, single ones F3 or F2. */
+static x86_opcode_t float_opcode(x64_code_t *code, const kir_type_t *type, unsigned byte) {
+  bool wide = type->bits == 64;
+  if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  return X86_OP(is_scalar(type) ? 2 + wide : wide, 1, wide, byte);
+}
+
+/* to = op(a, b) */
+static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode) {
+  kir_value_t *a = instr->args[0], *b = instr->args[1];
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  if (!opcode) x64_unsupported(code, "arithmetic of narrow integers");
+  bool is_swapped = kir_is_constant(a) || (a->op == KIR_LOAD && x64_node(code, a)->is_folded);
+  if (kir_op_flags[instr->op] & KIR_COMMUTES && is_swapped) a = instr->args[1], b = instr->args[0];
+  int from = x64_vector(code, a, SCRATCH);
+  x64_emit(code, opcode, instr->type, to, from, b, SCRATCH + 1);
+  x64_define(code, instr, to);
+}
+
+static bool is_shift(const x64_code_t *code, const kir_value_t *value, kir_op_t op,
+                     const kir_value_t *user) {
+  return value->op == op && code->uses[value->id].count == 1 && value->block == user->block &&
+         kir_is_constant(value->args[1]) && kir_is_splat(value->args[1]);
+}
+
+bool x64_is_rotate(const x64_code_t *code, const kir_value_t *either) {
+  if (either->op != KIR_OR) return false;
+  const kir_value_t *up = either->args[0], *down = either->args[1];
+  const kir_type_t *type = either->type;
+  if (up->op == KIR_LSHR) up = either->args[1], down = either->args[0];
+  return type->kind == KIR_TYPE_VECTOR && (type->bits == 32 || type->bits == 64) &&
+         is_shift(code, up, KIR_SHL, either) && is_shift(code, down, KIR_LSHR, either) &&
+         up->args[0] == down->args[0] && !kir_is_constant(up->args[0]) &&
+         up->args[1]->lanes[0] + down->args[1]->lanes[0] == type->bits;
+}
+
+static void select_rotation(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *up = instr->args[instr->args[0]->op == KIR_SHL ? 0 : 1];
+  int to = x64_destination(code, instr, SCRATCH + 2), from = x64_vector(code, up->args[0], SCRATCH);
+  x64_emit_registers(code, X86_OP(1, 1, instr->type->bits == 64, 0x72),
+                     x64_vector_length(code, instr->type), 1, to, from);
+  x86_byte(&code->x, (unsigned)up->args[1]->lanes[0]);
+  x64_define(code, instr, to);
+}
+
+static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
+  int opcode = instr->op == KIR_AND ? 0x41 : instr->op == KIR_OR ? 0x45 : 0x47;
+  int to = x64_destination(code, instr, X64_SCRATCH_MASK);
+  if (instr->op == KIR_XOR && kir_is_constant(instr->args[1]) && kir_is_splat(instr->args[1]) &&
+      instr->args[1]->lanes[0]) {
+    x86_mask(&code->x, 0, true, false, 0x44, to, X86_NONE,
+             x64_mask(code, instr->args[0], X64_SCRATCH_MASK));
+    x64_define(code, instr, to);
+    return;
+  }
+  int a = x64_mask(code, instr->args[0], 0), b = x64_mask(code, instr->args[1], X64_SCRATCH_MASK);
+  if (instr->op != KIR_AND && instr->op != KIR_OR && instr->op != KIR_XOR)
+    x64_unsupported(code, "arithmetic of bits");
+  x86_mask(&code->x, 0, true, true, opcode, to, a, b);
+  x64_define(code, instr, to);
+}
+
+static void select_root(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  x86_opcode_t opcode = float_opcode(code, instr->type, float_opcodes[KIR_SQRT]);
+  x64_emit_registers(code, opcode, x64_vector_length(code, instr->type), to,
+                     is_scalar(instr->type) ? from : X86_NONE, from);
+  x64_define(code, instr, to);
+}
+
+static void select_count(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->type;
+  bool is_wide = type->bits == 64 || type->bits == 16;
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  int byte = instr->op == KIR_CTLZ ? 0x44 : 0x54 + (type->bits >= 32);
+  x64_emit_registers(code, X86_OP(1, 2, is_wide, byte), x64_vector_length(code, type), to, X86_NONE,
+                     from);
+  x64_define(code, instr, to);
+}
+
+/* Of the three forms the one whose destination has one of its operands already. */
+static void select_fma(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *a = instr->args[0], *b = instr->args[1], *c = instr->args[2];
+  const kir_type_t *type = instr->type;
+  bool single = is_scalar(type);
+  x86_opcode_t with_c = X86_OP(1, 2, type->bits == 64, 0xa8 + single); /* to = from * to + last */
+  x86_opcode_t onto_c = X86_OP(1, 2, type->bits == 64, 0xb8 + single); /* to = from * last + to */
+  int to = x64_destination(code, instr, SCRATCH + 2);
+  if (kir_is_constant(a)) a = instr->args[1], b = instr->args[0];
+  int first = x64_vector(code, a, SCRATCH);
+  bool has_c = !kir_is_constant(c) && x64_interval(code, c)->reg == to && to != SCRATCH + 2;
+  bool has_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to && to != SCRATCH + 2;
+  if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  if (has_c) {
+    x64_emit(code, onto_c, type, to, first, b, SCRATCH + 1);
+  } else if (has_b) {
+    x64_emit(code, with_c, type, to, first, c, SCRATCH + 1);
+  } else if (kir_is_constant(b) && kir_is_constant(c) && first != to && !x64_pinned(code, b)) {
+    x64_load_constant(code, b, to);
+    x64_emit(code, with_c, type, to, first, c, SCRATCH + 1);
+  } else if (first == to || kir_is_constant(c)) {
+    x64_move_vector(code, to, first);
+    x64_emit(code, with_c, type, to, x64_vector(code, b, SCRATCH), c, SCRATCH + 1);
+  } else {
+    x64_move_vector(code, to, x64_vector(code, c, SCRATCH + 1));
+    x64_emit(code, onto_c, type, to, first, b, SCRATCH + 1);
+  }
+  x64_define(code, instr, to);
+}
+
+/* --- bits of floats --------------------------------------------------------------------------- */
+
+static kir_value_t *sign_of(const kir_type_t *type, bool but) {
+  uint64_t sign = 1ull << (type->bits - 1);
+  return kir_splat_constant((kir_type_t *)type, but ? ~sign : sign);
+}
+
+/* As whole registers, so that a scalar's constant is one, too. */
+static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
+                      kir_value_t *constant) {
+  x86_opcode_t opcode = integer_opcodes[op][size_index(type)];
+  if (is_scalar(type))
+    x64_emit_registers(code, opcode, 0, to, from, x64_vector(code, constant, SCRATCH + 1));
+  else
+    x64_emit(code, opcode, type, to, from, constant, SCRATCH + 1);
+}
+
+static void select_sign(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  bool is_negation = instr->op == KIR_FNEG;
+  if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  bits_with(code, is_negation ? KIR_XOR : KIR_AND, instr->type, to, from,
+            sign_of(instr->type, !is_negation));
+  x64_define(code, instr, to);
+}
+
+/* Bits of the second where the constant has ones, else of the first: the processor's choice by
+ * three operands. */
+static void select_copysign(x64_code_t *code, kir_value_t *instr) {
+  const kir_type_t *type = instr->type;
+  const x86_opcode_t choose = X86_OP(1, 3, type->bits == 64, 0x25);
+  int to = SCRATCH + 2, from = x64_vector(code, instr->args[0], SCRATCH);
+  kir_value_t *sign = sign_of(type, false);
+  if (type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  x64_move_vector(code, to, x64_vector(code, instr->args[1], to));
+  if (is_scalar(type))
+    x64_emit_registers(code, choose, 0, to, from, x64_vector(code, sign, SCRATCH + 1));
+  else
+    x64_emit_with_imm(code, choose, type, to, from, sign, SCRATCH + 1, 1);
+  x86_byte(&code->x, 0xe4);
+  x64_define(code, instr, to);
+}
+
+/* how: LLVM's and the processor's nearest even, down, up, towards zero. */
+static void select_rounding(x64_code_t *code, kir_value_t *instr, unsigned how) {
+  bool wide = instr->type->bits == 64, single = is_scalar(instr->type);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  if (instr->type->bits < 32) x64_unsupported(code, "arithmetic in f16");
+  x64_emit_registers(code, X86_OP(1, 3, wide, 0x08 + wide + 2 * single),
+                     x64_vector_length(code, instr->type), to, single ? from : X86_NONE, from);
+  x86_byte(&code->x, how);
+  x64_define(code, instr, to);
+}
+
+static void select_special(x64_code_t *code, kir_value_t *instr, x86_opcode_t opcode,
+                           bool has_two) {
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  int last = has_two ? x64_vector(code, instr->args[1], SCRATCH + 1) : from;
+  x64_emit_registers(code, opcode, 2, to, has_two ? from : X86_NONE, last);
+  x64_define(code, instr, to);
+}
+
+static void select_range(x64_code_t *code, kir_value_t *instr) {
+  bool wide = instr->op == KIR_RANGE_PD;
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[0], SCRATCH);
+  int last = x64_vector(code, instr->args[1], SCRATCH + 1);
+  x64_emit_registers(code, X86_OP(1, 3, wide, 0x50), 2, to, from, last);
+  x86_byte(&code->x, (unsigned)instr->args[2]->lanes[0]);
+  x64_define(code, instr, to);
+}
+
+/* --- comparisons and choices ------------------------------------------------------------------ */
+
+static int float_condition(int predicate) {
+  static const unsigned char conditions[16] = {0x0b, 0x00, 0x1e, 0x1d, 0x11, 0x12, 0x0c, 0x07,
+                                               0x03, 0x08, 0x16, 0x15, 0x19, 0x1a, 0x04, 0x0f};
+  return conditions[predicate & 15];
+}
+
+static int integer_condition(int predicate) {
+  switch (predicate) {
+    case KIR_ICMP_EQ: return 0;
+    case KIR_ICMP_ULT:
+    case KIR_ICMP_SLT: return 1;
+    case KIR_ICMP_ULE:
+    case KIR_ICMP_SLE: return 2;
+    case KIR_ICMP_NE: return 4;
+    case KIR_ICMP_UGE:
+    case KIR_ICMP_SGE: return 5;
+    default: return 6;
+  }
+}
+
+void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
+  const kir_type_t *type = compare->args[0]->type;
+  int index = size_index(type), a = x64_vector(code, compare->args[0], SCRATCH);
+  x86_opcode_t opcode = compare->op == KIR_FCMP ? float_opcode(code, type, 0xc2) : 0;
+  if (compare->op == KIR_ICMP) {
+    unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
+    if (compare->detail >= KIR_ICMP_UGT && compare->detail <= KIR_ICMP_ULE) byte--;
+    opcode = X86_OP(1, 3, index == 1 || index == 3, byte);
+  }
+  bool may_broadcast = index > 1; /* not bytes, nor pairs of them */
+  if (may_broadcast)
+    x64_emit_with_imm(code, opcode, type, to, a, compare->args[1], SCRATCH + 1, 1);
+  else
+    x64_emit_registers(code, opcode, x64_vector_length(code, type), to, a,
+                       x64_vector(code, compare->args[1], SCRATCH + 1));
+  x86_byte(&code->x, (unsigned)(compare->op == KIR_ICMP ? integer_condition(compare->detail)
+                                                        : float_condition(compare->detail)));
+}
+
+static void select_compare(x64_code_t *code, kir_value_t *instr) {
+  int to = x64_destination(code, instr, X64_SCRATCH_MASK);
+  x64_compare(code, instr, to);
+  x64_define(code, instr, to);
+}
+
+/* A mask of the lanes in which the choice is the first. */
+static int mask_of_condition(x64_code_t *code, kir_value_t *instr) {
+  kir_value_t *condition = instr->args[0];
+  if (!is_scalar(condition->type)) return x64_mask(code, condition, X64_SCRATCH_MASK);
+  if (condition->op == KIR_FCMP && x64_node(code, condition)->is_folded && is_scalar(instr->type)) {
+    x64_compare(code, condition, X64_SCRATCH_MASK);
+    return X64_SCRATCH_MASK;
+  }
+  x86_set(&code->x, x64_set_flags(code, condition), X86_AX);
+  x86_shift_constant(&code->x, X86_SHL, true, X86_AX, 63);
+  x86_shift_constant(&code->x, X86_SAR, true, X86_AX, 63);
+  x86_mask(&code->x, 3, true, false, 0x92, X64_SCRATCH_MASK, X86_NONE, X86_AX);
+  return X64_SCRATCH_MASK;
+}
+
+/* Is the larger (smaller) of a and b selected, and b if either is NaN? So do the processor's max
+ * and min. */
+bool x64_is_min_max(const kir_value_t *choice) {
+  const kir_value_t *compare = choice->args[0];
+  bool is_order = compare->detail == KIR_FCMP_OGT || compare->detail == KIR_FCMP_OLT;
+  if (compare->op != KIR_FCMP || !is_order || choice->type->bits < 32) return false;
+  return (compare->args[0] == choice->args[1] && compare->args[1] == choice->args[2]) ||
+         (compare->args[0] == choice->args[2] && compare->args[1] == choice->args[1]);
+}
+
+static void select_min_max(x64_code_t *code, kir_value_t *instr) {
+  const kir_value_t *compare = instr->args[0];
+  bool is_most = (compare->detail == KIR_FCMP_OGT) == (compare->args[0] == instr->args[1]);
+  int to = x64_destination(code, instr, SCRATCH + 2),
+      from = x64_vector(code, instr->args[1], SCRATCH);
+  x64_emit(code, float_opcode(code, instr->type, is_most ? 0x5f : 0x5d), instr->type, to, from,
+           instr->args[2], SCRATCH + 1);
+  x64_define(code, instr, to);
+}
+
+static void select_select(x64_code_t *code, kir_value_t *instr) {
+  if (x64_node(code, instr->args[0])->is_folded && x64_is_min_max(instr)) {
+    select_min_max(code, instr);
+    return;
+  }
+  static const x86_opcode_t blends[] = {X86_OP(1, 2, 0, 0x66), X86_OP(1, 2, 1, 0x66),
+                                        X86_OP(1, 2, 0, 0x64), X86_OP(1, 2, 1, 0x64)};
+  int mask = mask_of_condition(code, instr), to = x64_destination(code, instr, SCRATCH + 2);
+  int chosen = x64_vector(code, instr->args[1], SCRATCH),
+      other = x64_vector(code, instr->args[2], SCRATCH + 1);
+  x64_emit_masked(code, blends[size_index(instr->type)], x64_vector_length(code, instr->type), mask,
+                  false, to, other, chosen);
+  x64_define(code, instr, to);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static void select_integers(x64_code_t *code, kir_value_t *instr) {
+  if (kir_is_i1(instr->type))
+    select_mask_binary(code, instr);
+  else if (x64_node(code, instr->args[0])->is_folded && x64_is_rotate(code, instr))
+    select_rotation(code, instr);
+  else
+    select_binary(code, instr, integer_opcodes[instr->op][size_index(instr->type)]);
+}
+
+void x64_select_vector(x64_code_t *code, kir_value_t *instr) {
+  switch (instr->op) {
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_MUL:
+    case KIR_AND:
+    case KIR_OR:
+    case KIR_XOR:
+    case KIR_SHL:
+    case KIR_LSHR:
+    case KIR_ASHR:
+    case KIR_SMIN:
+    case KIR_SMAX:
+    case KIR_UMIN:
+    case KIR_UMAX: select_integers(code, instr); return;
+    case KIR_FADD:
+    case KIR_FSUB:
+    case KIR_FMUL:
+    case KIR_FDIV:
+      select_binary(code, instr, float_opcode(code, instr->type, float_opcodes[instr->op]));
+      return;
+    case KIR_FMA: select_fma(code, instr); return;
+    case KIR_FNEG:
+    case KIR_FABS: select_sign(code, instr); return;
+    case KIR_COPYSIGN: select_copysign(code, instr); return;
+    case KIR_CTPOP:
+    case KIR_CTLZ: select_count(code, instr); return;
+    case KIR_SQRT: select_root(code, instr); return;
+    case KIR_RINT: select_rounding(code, instr, 4); return;
+    case KIR_FLOOR: select_rounding(code, instr, 9); return;
+    case KIR_CEIL: select_rounding(code, instr, 10); return;
+    case KIR_FTRUNC: select_rounding(code, instr, 11); return;
+    case KIR_RANGE_PS:
+    case KIR_RANGE_PD: select_range(code, instr); return;
+    case KIR_SCALEF_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x2c), true); return;
+    case KIR_SCALEF_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x2c), true); return;
+    case KIR_RSQRT14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4e), false); return;
+    case KIR_RCP14_PS: select_special(code, instr, X86_OP(1, 2, 0, 0x4c), false); return;
+    case KIR_RCP14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4c), false); return;
+    case KIR_RSQRT14_PD: select_special(code, instr, X86_OP(1, 2, 1, 0x4e), false); return;
+    case KIR_ICMP:
+    case KIR_FCMP: select_compare(code, instr); return;
+    case KIR_SELECT: select_select(code, instr); return;
+    default:
+      if (!x64_select_memory(code, instr) && !x64_select_cast(code, instr) &&
+          !x64_select_shuffle(code, instr))
+        x64_unsupported(code, "an instruction");
+  }
+}

@@ -1,0 +1,440 @@
+/* Type legalisation: vectors wider than a register, or of lanes that are no power of two, are
+ * split. All values of an instruction are split at the same lanes; users that are split at others
+ * get lanes by shuffles.
+ *
+ * The last part of an odd count has a power of two of lanes, of which the last ones are
+ * unspecified: memory is accessed under a mask there. */
+#include <string.h>
+
+#include "jit/x64/x64_code.h"
+
+#define SOURCES_MAX 64
+
+/* What a value that is divided consists of. */
+typedef struct parts {
+  kir_value_t **of; /* NULL: it is whole */
+  unsigned lanes;   /* of each but for the last one, which may have fewer */
+} parts_t;
+
+typedef struct split {
+  x64_code_t *code;
+  kir_module_t *module;
+  kir_builder_t *builder; /* before what is divided */
+  kir_replacements_t replacements;
+  parts_t *parts; /* by id, of values that were there at first */
+} split_t;
+
+/* --- how much at a time ----------------------------------------------------------------------- */
+
+static bool is_vector(const kir_type_t *type) { return type->kind == KIR_TYPE_VECTOR; }
+
+/* Lanes that a register has. */
+static unsigned lanes_max(const kir_type_t *type) {
+  return kir_is_i1(type) ? 64 : X64_VECTOR_BITS / type->bits;
+}
+
+static bool is_no_power_of_two(const kir_type_t *type) {
+  return (type->lanes & (type->lanes - 1)) != 0;
+}
+
+static bool is_illegal(const kir_type_t *type) {
+  return is_vector(type) && (type->lanes > lanes_max(type) || is_no_power_of_two(type));
+}
+
+static unsigned power_above(unsigned count) {
+  unsigned power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+static unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+
+static unsigned lanes_at_once(const kir_type_t *type) {
+  return min(lanes_max(type), power_above(type->lanes));
+}
+
+/* Lanes of the part that begins at `first`. */
+static unsigned lanes_of_part(unsigned lanes, unsigned at_once, unsigned first) {
+  return min(at_once, power_above(lanes - first));
+}
+
+static kir_type_t *part_type(kir_type_t *type, unsigned lanes) {
+  return is_vector(type) ? kir_vector_type(type->element, lanes) : type;
+}
+
+static parts_t parts_of(const split_t *s, const kir_value_t *value) {
+  return value->id < s->replacements.count ? s->parts[value->id] : (parts_t){0};
+}
+
+/* --- lanes of values -------------------------------------------------------------------------- */
+
+static kir_value_t *shuffle(split_t *s, kir_value_t *a, kir_value_t *b, const uint64_t *order,
+                            unsigned lanes) {
+  kir_type_t *i32 = kir_int_type(s->module, 32);
+  kir_value_t *mask = kir_constant(kir_vector_type(i32, lanes), order);
+  return kir_shuffle(s->builder, a, b, mask);
+}
+
+static kir_value_t *subvector(split_t *s, kir_value_t *a, kir_value_t *b, unsigned first,
+                              unsigned lanes) {
+  uint64_t order[1024];
+  for (unsigned i = 0; i < lanes; i++) order[i] = first + i;
+  return shuffle(s, a, b, order, lanes);
+}
+
+static kir_value_t *constant_lanes(const kir_value_t *value, unsigned first, unsigned lanes) {
+  uint64_t part[1024] = {0};
+  for (unsigned i = 0; i < lanes && first + i < value->type->lanes; i++)
+    part[i] = value->lanes[first + i];
+  kir_type_t *type = kir_vector_type(value->type->element, lanes);
+  return value->is_poison ? kir_poison(type) : kir_constant(type, part);
+}
+
+static bool is_splat(const split_t *s, const kir_value_t *value) {
+  if (value->op != KIR_SHUFFLE || parts_of(s, value).of) return false;
+  for (unsigned i = 0; i < value->type->lanes; i++)
+    if (value->lanes[i]) return false;
+  return true;
+}
+
+/* Lanes of a whole value or of a part: `first` is a multiple of their number. */
+static kir_value_t *lanes_within(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
+  if (!first && lanes == value->type->lanes) return value;
+  if (kir_is_constant(value)) return constant_lanes(value, first, lanes);
+  if (is_splat(s, value)) {
+    const uint64_t zeros[64] = {0};
+    return shuffle(s, value->args[0], value->args[1], zeros, lanes);
+  }
+  return subvector(s, value, kir_poison(value->type), first, lanes);
+}
+
+/* So many lanes, a power of two, from a multiple of them on; those behind the last one are
+ * anything. */
+static kir_value_t *lanes_of(split_t *s, kir_value_t *value, unsigned first, unsigned lanes) {
+  const parts_t parts = parts_of(s, value);
+  if (!is_vector(value->type)) return value;
+  if (first >= value->type->lanes) return kir_poison(kir_vector_type(value->type->element, lanes));
+  if (!parts.of) return lanes_within(s, value, first, lanes);
+  kir_value_t *part = parts.of[first / parts.lanes];
+  if (part->type->lanes >= lanes) return lanes_within(s, part, first % parts.lanes, lanes);
+  kir_value_t *low = lanes_of(s, value, first, lanes / 2),
+              *high = lanes_of(s, value, first + lanes / 2, lanes / 2);
+  return subvector(s, low, high, 0, lanes);
+}
+
+/* --- instructions ----------------------------------------------------------------------------- */
+
+/* Room for the parts of a value. */
+static kir_value_t **new_parts(split_t *s, const kir_value_t *value, unsigned lanes) {
+  unsigned count = (value->type->lanes + lanes - 1) / lanes;
+  parts_t *parts = &s->parts[value->id];
+  *parts = (parts_t){kir_alloc(s->module, count * sizeof *parts->of), lanes};
+  return parts->of;
+}
+
+/* The parts take its place; one behind the other if there is a register for all. */
+static void replace(split_t *s, kir_value_t *instr) {
+  if (kir_has_result(instr) && !is_illegal(instr->type))
+    s->replacements.of[instr->id] = lanes_of(s, instr, 0, instr->type->lanes);
+  kir_unlink(instr);
+}
+
+static int pointer_index(kir_op_t op) {
+  switch (op) {
+    case KIR_LOAD:
+    case KIR_MASKED_LOAD: return 0;
+    case KIR_STORE:
+    case KIR_MASKED_STORE: return 1;
+    default: return -1;
+  }
+}
+
+static bool is_masked(kir_op_t op) {
+  return op == KIR_MASKED_LOAD || op == KIR_MASKED_STORE || op == KIR_GATHER || op == KIR_SCATTER;
+}
+
+static kir_value_t *pointer_at(split_t *s, kir_value_t *pointer, uint64_t distance) {
+  kir_value_t *index = kir_const_int(kir_int_type(s->module, 64), distance);
+  return distance ? kir_gep(s->builder, kir_int_type(s->module, 8), pointer, index) : pointer;
+}
+
+/* A load or store of the first lanes alone. */
+static kir_value_t *build_first_lanes(split_t *s, kir_op_t op, kir_type_t *type, kir_value_t **args,
+                                      unsigned lanes, unsigned first_lanes) {
+  uint64_t bits[64] = {0};
+  for (unsigned i = 0; i < first_lanes; i++) bits[i] = 1;
+  kir_value_t *mask = kir_constant(kir_vector_type(kir_int_type(s->module, 1), lanes), bits);
+  kir_value_t *align = kir_splat_constant(kir_int_type(s->module, 32), 1);
+  if (op == KIR_LOAD) {
+    kir_value_t *all[] = {args[0], align, mask, kir_poison(type)};
+    return kir_build(s->builder, KIR_MASKED_LOAD, type, 0, all, 4);
+  }
+  kir_value_t *all[] = {args[0], args[1], align, mask};
+  return kir_build(s->builder, KIR_MASKED_STORE, type, 0, all, 4);
+}
+
+static unsigned common_lanes(const split_t *s, const kir_value_t *instr, unsigned *out_lanes) {
+  unsigned at_once = 1024;
+  for (int k = -1; k < instr->arg_count; k++) {
+    const kir_type_t *type = k < 0 ? instr->type : instr->args[k]->type;
+    if (is_vector(type)) at_once = min(at_once, lanes_at_once(type)), *out_lanes = type->lanes;
+    parts_t parts = k < 0 ? (parts_t){0} : parts_of(s, instr->args[k]);
+    if (kir_is_i1(type) && parts.of) at_once = min(at_once, parts.lanes);
+  }
+  return at_once;
+}
+
+/* One part of an instruction whose lanes have nothing to do with each other. */
+static kir_value_t *build_part(split_t *s, const kir_value_t *instr, unsigned first, unsigned lanes,
+                               unsigned all) {
+  kir_value_t *args[8];
+  kir_type_t *type = part_type(instr->type, lanes);
+  int pointer = pointer_index(instr->op);
+  const kir_type_t *moved = kir_has_result(instr) ? instr->type : instr->args[0]->type;
+  for (int k = 0; k < instr->arg_count; k++)
+    args[k] = k == pointer ? pointer_at(s, instr->args[k], (uint64_t)first * moved->bits / 8)
+                           : lanes_of(s, instr->args[k], first, lanes);
+  bool is_beyond = first + lanes > all;
+  if (is_beyond && is_masked(instr->op)) s->code->unsupported = "odd vectors under masks";
+  kir_value_t *made =
+      (instr->op == KIR_LOAD || instr->op == KIR_STORE) && is_beyond
+          ? build_first_lanes(s, instr->op, type, args, lanes, all - first)
+          : kir_build(s->builder, instr->op, type, instr->detail, args, instr->arg_count);
+  made->align = instr->align, made->is_nontemporal = instr->is_nontemporal;
+  return made;
+}
+
+static void split_lanes(split_t *s, kir_value_t *instr) {
+  unsigned all = 0, at_once = common_lanes(s, instr, &all);
+  kir_value_t *parts[1024];
+  if (instr->arg_count > 8 || all > 1024) s->code->unsupported = "vectors of odd sizes";
+  if (s->code->unsupported) return;
+  for (unsigned first = 0; first < all; first += at_once)
+    parts[first / at_once] = build_part(s, instr, first, lanes_of_part(all, at_once, first), all);
+  if (kir_has_result(instr)) {
+    kir_value_t **made = new_parts(s, instr, at_once);
+    if (s->module->status) return;
+    memcpy(made, parts, (all + at_once - 1) / at_once * sizeof *parts);
+  }
+  replace(s, instr);
+}
+
+/* Of as many bits, in lanes of other widths. */
+static void split_bits(split_t *s, kir_value_t *instr) {
+  const kir_type_t *from = instr->args[0]->type, *type = instr->type;
+  unsigned at_once = lanes_at_once(type);
+  if (kir_is_i1(from) || kir_is_i1(type)) s->code->unsupported = "masks as integers";
+  if (s->code->unsupported) return;
+  kir_value_t **parts = new_parts(s, instr, at_once);
+  for (unsigned first = 0; first < type->lanes && !s->module->status; first += at_once) {
+    unsigned lanes = lanes_of_part(type->lanes, at_once, first);
+    kir_value_t *part = lanes_of(s, instr->args[0], first * type->bits / from->bits,
+                                 lanes * type->bits / from->bits);
+    parts[first / at_once] = kir_bitcast(s->builder, part, part_type(instr->type, lanes));
+  }
+  replace(s, instr);
+}
+
+/* Its values come when all are divided: they may be of blocks that follow. */
+static void split_phi(split_t *s, kir_value_t *phi) {
+  unsigned all = phi->type->lanes, at_once = lanes_at_once(phi->type);
+  kir_value_t **parts = new_parts(s, phi, at_once);
+  for (unsigned first = 0; first < all && !s->module->status; first += at_once)
+    parts[first / at_once] =
+        kir_phi(s->builder, part_type(phi->type, lanes_of_part(all, at_once, first)));
+}
+
+static void fill_phi(split_t *s, kir_value_t *phi) {
+  const parts_t parts = parts_of(s, phi);
+  if (phi->op != KIR_PHI || !parts.of) return;
+  for (int a = 0; a < phi->arg_count; a++) {
+    kir_position_before(s->builder, phi->blocks[a]->last);
+    for (unsigned first = 0; first < phi->type->lanes; first += parts.lanes) {
+      kir_value_t *part = parts.of[first / parts.lanes];
+      kir_value_t *value = lanes_of(s, phi->args[a], first, part->type->lanes);
+      kir_add_incoming(part, &value, &phi->blocks[a], 1);
+    }
+  }
+  kir_unlink(phi);
+}
+
+/* --- shuffles --------------------------------------------------------------------------------- */
+
+/* Vectors that lanes are taken from, each with `lanes` of them. */
+typedef struct sources {
+  kir_value_t *values[SOURCES_MAX];
+  unsigned keys[SOURCES_MAX];
+  unsigned count, lanes;
+} sources_t;
+
+static unsigned source_of(split_t *s, sources_t *sources, const kir_value_t *instr, uint64_t lane) {
+  unsigned each = instr->args[0]->type->lanes, arg = lane >= each, at = (unsigned)lane - arg * each;
+  unsigned key = arg * each + at / sources->lanes, i = 0;
+  while (i < sources->count && sources->keys[i] != key) i++;
+  if (i == SOURCES_MAX) s->code->unsupported = "such an order", i = 0;
+  if (i == sources->count) {
+    sources->keys[i] = key;
+    sources->values[i] =
+        lanes_of(s, instr->args[arg], at / sources->lanes * sources->lanes, sources->lanes);
+    sources->count++;
+  }
+  return i;
+}
+
+/* From each source after the first in turn, into what the ones before it gave. */
+static kir_value_t *merge_sources(split_t *s, const sources_t *sources, const unsigned *from,
+                                  const uint64_t *at, unsigned lanes) {
+  kir_value_t *so_far = sources->values[0];
+  uint64_t order[64];
+  for (unsigned k = sources->count > 1 ? 1 : 0; k < sources->count; k++) {
+    unsigned made = k + 1 < sources->count ? sources->lanes : lanes;
+    bool is_begun = k > 1;
+    for (unsigned i = 0; i < made; i++)
+      order[i] = i >= lanes                ? 0
+                 : k && from[i] == k       ? sources->lanes + at[i]
+                 : is_begun || from[i] > k ? i % sources->lanes
+                                           : at[i];
+    kir_value_t *other = k ? sources->values[k] : kir_poison(so_far->type);
+    so_far = shuffle(s, so_far, other, order, made);
+  }
+  return so_far;
+}
+
+static kir_value_t *shuffle_part(split_t *s, const kir_value_t *instr, unsigned first,
+                                 unsigned lanes) {
+  sources_t sources = {.lanes = lanes_at_once(instr->args[0]->type)};
+  unsigned from[64] = {0};
+  uint64_t at[64] = {0};
+  for (unsigned i = 0; i < lanes && first + i < instr->type->lanes; i++) {
+    uint64_t lane = instr->lanes[first + i];
+    from[i] = source_of(s, &sources, instr, lane);
+    at[i] = lane % instr->args[0]->type->lanes % sources.lanes;
+  }
+  if (sources.count > 2 && lanes > sources.lanes) s->code->unsupported = "such an order";
+  return merge_sources(s, &sources, from, at, lanes);
+}
+
+static void split_shuffle(split_t *s, kir_value_t *instr) {
+  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type);
+  kir_value_t *parts[1024];
+  for (unsigned first = 0; first < all && !s->code->unsupported; first += at_once)
+    parts[first / at_once] = shuffle_part(s, instr, first, lanes_of_part(all, at_once, first));
+  kir_value_t **made = new_parts(s, instr, at_once);
+  if (s->code->unsupported || s->module->status) return;
+  memcpy(made, parts, (all + at_once - 1) / at_once * sizeof *parts);
+  replace(s, instr);
+}
+
+/* --- one lane --------------------------------------------------------------------------------- */
+
+static void split_insertion(split_t *s, kir_value_t *instr) {
+  unsigned all = instr->type->lanes, at_once = lanes_at_once(instr->type),
+           lane = (unsigned)instr->args[2]->lanes[0];
+  kir_value_t **parts = new_parts(s, instr, at_once);
+  for (unsigned first = 0; first < all && !s->module->status; first += at_once) {
+    kir_value_t *part = lanes_of(s, instr->args[0], first, lanes_of_part(all, at_once, first));
+    kir_value_t *at = kir_splat_constant(instr->args[2]->type, lane % at_once);
+    if (lane / at_once == first / at_once) part = kir_insert(s->builder, part, instr->args[1], at);
+    parts[first / at_once] = part;
+  }
+  kir_unlink(instr);
+}
+
+static void split_extraction(split_t *s, kir_value_t *instr) {
+  kir_value_t *vector = instr->args[0];
+  unsigned lane = (unsigned)instr->args[1]->lanes[0], at_once = lanes_at_once(vector->type);
+  unsigned first = lane / at_once * at_once;
+  instr->args[0] = lanes_of(s, vector, first, lanes_of_part(vector->type->lanes, at_once, first));
+  instr->args[1] = kir_splat_constant(instr->args[1]->type, lane % at_once);
+}
+
+/* An or of all lanes: of all parts first. */
+static void split_reduce_or(split_t *s, kir_value_t *instr) {
+  const kir_value_t *vector = instr->args[0];
+  unsigned at_once = lanes_at_once(vector->type);
+  kir_value_t *sum = NULL;
+  for (unsigned first = 0; first < vector->type->lanes; first += at_once) {
+    kir_value_t *part = lanes_of(s, instr->args[0], first, at_once);
+    sum = sum ? kir_or(s->builder, sum, part) : part;
+  }
+  instr->args[0] = sum;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* Of bits that come in parts, which need not be joined then. */
+static bool reads_parts(const split_t *s, const kir_value_t *instr) {
+  bool is_of_bits = instr->op == KIR_AND || instr->op == KIR_OR || instr->op == KIR_XOR;
+  return is_of_bits && is_vector(instr->type) && kir_is_i1(instr->type) &&
+         (parts_of(s, instr->args[0]).of || parts_of(s, instr->args[1]).of);
+}
+
+static bool is_illegal_use(const kir_value_t *instr) {
+  if (is_illegal(instr->type)) return true;
+  for (int k = 0; k < instr->arg_count; k++)
+    if (is_illegal(instr->args[k]->type) && !(instr->op == KIR_SHUFFLE && k == 2)) return true;
+  return false;
+}
+
+static bool has_unknown_lane(const kir_value_t *instr) {
+  return !kir_is_constant(instr->args[instr->op == KIR_INSERT ? 2 : 1]);
+}
+
+static void split_one(split_t *s, kir_value_t *instr) {
+  if (!is_illegal_use(instr) && !reads_parts(s, instr)) return;
+  kir_position_before(s->builder, instr);
+  switch (instr->op) {
+    case KIR_PHI: split_phi(s, instr); return;
+    case KIR_SHUFFLE: split_shuffle(s, instr); return;
+    case KIR_BITCAST:
+      (instr->args[0]->type->lanes == instr->type->lanes ? split_lanes : split_bits)(s, instr);
+      return;
+    case KIR_INSERT:
+    case KIR_EXTRACT:
+      if (has_unknown_lane(instr))
+        s->code->unsupported = "such a lane";
+      else
+        (instr->op == KIR_INSERT ? split_insertion : split_extraction)(s, instr);
+      return;
+    case KIR_REDUCE_OR:
+      if (is_no_power_of_two(instr->args[0]->type)) s->code->unsupported = "vectors of odd sizes";
+      split_reduce_or(s, instr);
+      return;
+    case KIR_CALL:
+    case KIR_RET: s->code->unsupported = "wide arguments"; return;
+    default: split_lanes(s, instr);
+  }
+}
+
+typedef void (*split_fn)(split_t *s, kir_value_t *instr);
+
+/* Instructions that come to be meanwhile are left out. */
+static void each_instr(split_t *s, split_fn do_one) {
+  for (int b = 0; b < s->code->cfg.block_count; b++)
+    for (kir_value_t *instr = s->code->cfg.order[b]->first, *next;
+         instr && !s->code->unsupported && !s->module->status; instr = next) {
+      next = instr->next;
+      do_one(s, instr);
+    }
+}
+
+static bool any_illegal(const x64_code_t *code) {
+  for (int b = 0; b < code->cfg.block_count; b++)
+    for (const kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+      if (is_illegal_use(instr)) return true;
+  return false;
+}
+
+hr_status_t x64_legalize(x64_code_t *code) {
+  split_t s = {.code = code, .module = code->function->module};
+  if (!any_illegal(code)) return NULL;
+  HR_TRY(kir_replacements_init(&s.replacements, &code->cfg));
+  HR_TRY(HR_NEW_ARRAY(code->arena, s.replacements.count + 1, &s.parts));
+  s.builder = kir_builder_create(s.module);
+  each_instr(&s, split_one);
+  each_instr(&s, fill_phi);
+  kir_replace_uses(&s.replacements, &code->cfg);
+  hr_status_t st = s.module->status;
+  s.module->status = NULL;
+  return st;
+}

@@ -1,0 +1,178 @@
+/* A function made ready for machine code: its blocks in order, vectors of legal sizes, common code
+ * computed once, dead code gone, and known which instructions become a part of their users:
+ * addresses, conditions, loads. */
+#include "jit/x64/x64_code.h"
+
+/* --- what becomes a part of its users --------------------------------------------------------- */
+
+static bool is_address(const kir_value_t *value) { return value->op == KIR_GEP; }
+
+static bool is_distance(const kir_value_t *index) {
+  return kir_is_constant(index) && index->type->lanes == 1;
+}
+
+static bool has_index(const kir_value_t *gep) {
+  if (!is_distance(gep->args[1])) return true;
+  return is_address(gep->args[0]) && has_index(gep->args[0]);
+}
+
+static bool fits_operand(const kir_value_t *gep) {
+  const kir_value_t *index = gep->args[1];
+  int size = gep->detail;
+  if (is_distance(index)) {
+    int64_t distance = kir_sign_extend(index->lanes[0], index->type->bits) * size;
+    return distance > -(1 << 30) && distance < 1 << 30;
+  }
+  bool is_scale = size == 1 || size == 2 || size == 4 || size == 8;
+  return is_scale && (index->type->bits == 64 || index->type->lanes > 1);
+}
+
+/* May the address be computed by the instruction that has it as argument k? */
+static bool takes_address(const kir_value_t *user, int k, const kir_value_t *gep) {
+  bool is_near = !has_index(gep) || user->block == gep->block;
+  switch (user->op) {
+    case KIR_LOAD:
+    case KIR_GATHER:
+    case KIR_PREFETCH:
+    case KIR_MASKED_LOAD: return k == 0 && is_near;
+    case KIR_STORE:
+    case KIR_SCATTER:
+    case KIR_MASKED_STORE: return k == 1 && is_near;
+    case KIR_GEP: return k == 0 && is_near && (is_distance(user->args[1]) || !has_index(gep));
+    default: return false;
+  }
+}
+
+/* Is a comparison computed where it decides, so that it stays in the flags? */
+static bool decides_alone(const x64_code_t *code, const kir_value_t *compare) {
+  const kir_value_t *user = code->uses[compare->id].user;
+  if (code->uses[compare->id].count != 1 || user->block != compare->block ||
+      user->args[0] != compare)
+    return false;
+  if (user->op == KIR_SELECT && x64_is_min_max(user)) return true;
+  if (compare->type->kind == KIR_TYPE_VECTOR) return false;
+  if (compare->op == KIR_REDUCE_OR && (compare->args[0]->type->lanes < 8 || user->op != KIR_CONDBR))
+    return false;
+  return user->op == KIR_CONDBR ||
+         (user->op == KIR_SELECT && user->args[1] != compare && user->args[2] != compare);
+}
+
+static bool changes_memory(const kir_value_t *instr) {
+  return instr->op == KIR_STORE || instr->op == KIR_MASKED_STORE || instr->op == KIR_SCATTER ||
+         instr->op == KIR_CALL;
+}
+
+/* Is what is loaded the last operand of one instruction alone, before memory changes? */
+static bool is_operand(const x64_code_t *code, const kir_value_t *load) {
+  const kir_value_t *user = code->uses[load->id].user, *between = load->next;
+  if (code->uses[load->id].count != 1 || user->block != load->block || user->op < KIR_ADD ||
+      user->op > KIR_FDIV)
+    return false;
+  if (load->type->kind != KIR_TYPE_VECTOR || kir_width(load->type) < 128 || kir_is_i1(user->type))
+    return false;
+  bool is_last = user->args[1] == load || kir_op_flags[user->op] & KIR_COMMUTES,
+       is_division = user->op >= KIR_UDIV && user->op <= KIR_SREM;
+  const kir_value_t *other = user->args[user->args[1] == load ? 0 : 1];
+  if (!is_last || is_division || kir_is_constant(other) ||
+      (other->op == KIR_LOAD && x64_node(code, other)->is_folded))
+    return false;
+  while (between != user && !changes_memory(between)) between = between->next;
+  return between == user;
+}
+
+/* A load that is widened is read as it is widened. */
+static bool is_widened(const x64_code_t *code, const kir_value_t *load) {
+  const kir_value_t *user = code->uses[load->id].user, *between = load->next;
+  bool widens = code->uses[load->id].count == 1 && user->block == load->block &&
+                (user->op == KIR_ZEXT || user->op == KIR_SEXT);
+  if (!widens || x64_class_of(user->type) != X64_VECTOR || kir_width(user->type) < 128)
+    return false;
+  while (between != user && !changes_memory(between)) between = between->next;
+  return between == user;
+}
+
+static void fold_into_users(x64_code_t *code, const kir_value_t *instr) {
+  bool *is_folded = &x64_node(code, instr)->is_folded;
+  if (x64_is_rotate(code, instr))
+    for (int k = 0; k < 2; k++) x64_node(code, instr->args[k])->is_folded = true;
+  if (instr->op == KIR_LOAD) *is_folded = is_operand(code, instr) || is_widened(code, instr);
+  if (instr->op == KIR_GEP) *is_folded = fits_operand(instr);
+  if (instr->op == KIR_ICMP || instr->op == KIR_FCMP || instr->op == KIR_REDUCE_OR)
+    *is_folded = decides_alone(code, instr);
+}
+
+static void unfold_addresses(x64_code_t *code, const kir_value_t *user) {
+  for (int k = 0; k < user->arg_count; k++)
+    if (is_address(user->args[k]) && !takes_address(user, k, user->args[k]))
+      x64_node(code, user->args[k])->is_folded = false;
+}
+
+/* --- positions -------------------------------------------------------------------------------- */
+
+static void number_block(x64_code_t *code, const kir_block_t *block, int *position) {
+  block_range_t *range = &code->ranges[block->index];
+  range->from = *position;
+  *position += 2;
+  for (const kir_value_t *instr = block->first; instr; instr = instr->next) {
+    x64_node_t *node = x64_node(code, instr);
+    node->interval = X86_NONE;
+    if (node->is_folded) continue;
+    if (kir_has_result(instr)) node->interval = code->interval_count++;
+    if (instr->op != KIR_PHI) *position += 2;
+    node->position = *position - 2;
+  }
+  range->to = *position;
+}
+
+static hr_status_t number_values(x64_code_t *code) {
+  int position = 2;
+  HR_TRY(HR_NEW_ARRAY(code->arena, code->cfg.block_count + 1, &code->ranges));
+  for (int k = 0; k < code->function->param_count; k++)
+    x64_node(code, &code->function->params[k])->interval = code->interval_count++;
+  for (int b = 0; b < code->cfg.block_count; b++) number_block(code, code->cfg.order[b], &position);
+  return NULL;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static void fold(x64_code_t *code) {
+  for (int b = 0; b < code->cfg.block_count; b++)
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+      fold_into_users(code, instr);
+  for (int b = 0; b < code->cfg.block_count; b++)
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+      unfold_addresses(code, instr);
+}
+
+static int class_number(const kir_type_t *type) { return (int)x64_class_of(type); }
+
+/* Values that loops keep in registers besides their own. */
+static const int hoisted_max[X64_CLASS_COUNT] = {[X64_GPR] = 16, [X64_VECTOR] = 10, [X64_MASK] = 5};
+
+hr_status_t x64_prepare(x64_code_t *code) {
+  const kir_register_classes_t classes = {
+      .class_of = class_number, .hoisted_max = hoisted_max, .sunk_class = X64_GPR};
+  HR_TRY(kir_cfg_find(code->arena, code->function, &code->cfg));
+  HR_TRY(HR_NEW_ARRAY(code->arena, code->cfg.block_count + 1, &code->labels));
+  if (code->cfg.is_malformed) code->unsupported = "a block without a terminator";
+  if (!code->unsupported) HR_TRY(x64_legalize(code));
+  if (code->unsupported) return NULL;
+  HR_TRY(kir_cse_licm(&code->cfg, &classes));
+  HR_TRY(kir_find_uses(&code->cfg, &code->uses));
+  HR_TRY(kir_sink(&code->cfg, &classes, code->uses));
+  HR_TRY(HR_NEW_ARRAY(code->arena, code->function->value_count + 1, &code->nodes));
+  fold(code);
+  return number_values(code);
+}
+
+void x64_each_operand(x64_code_t *code, kir_value_t *instr, x64_operand_fn each, void *context) {
+  if (instr->op == KIR_PHI) return;
+  for (int k = 0; k < instr->arg_count; k++) {
+    kir_value_t *read = instr->args[k];
+    if (kir_is_constant(read) || read->op == KIR_FUNCTION) continue;
+    if (x64_node(code, read)->is_folded)
+      x64_each_operand(code, read, each, context);
+    else
+      each(code, read, context);
+  }
+}

@@ -1,0 +1,173 @@
+/* Registers by one pass over the values in the order in which they begin (linear scan): each gets
+ * one for as long as it is needed. Where none is left, the value of the least weight is spilled. */
+#include <stdlib.h>
+
+#include "jit/x64/x64_code.h"
+
+/* ax, cx, dx, sp and bp are not given out. Those that a function may change come first. */
+static const int general[] = {X86_SI, X86_DI, 8, 9, 10, 11, X86_BX, 12, 13, 14, 15};
+#define GENERAL_COUNT ((int)(sizeof general / sizeof *general))
+
+typedef struct scan {
+  x64_code_t *code;
+  live_interval_t *owner[X64_CLASS_COUNT][32]; /* of each register, the last one */
+} scan_t;
+
+static int register_count(x64_class_t kind) {
+  return kind == X64_GPR      ? GENERAL_COUNT
+         : kind == X64_VECTOR ? X64_SCRATCH_VECTOR
+                              : X64_SCRATCH_MASK - 1;
+}
+
+static int register_of(x64_class_t kind, int i) {
+  return kind == X64_GPR ? general[i] : i + (kind == X64_MASK);
+}
+
+static bool is_forbidden(const live_interval_t *interval, int reg) {
+  return interval->forbidden >> reg & 1;
+}
+
+static bool is_free(const scan_t *scan, const live_interval_t *interval, int reg) {
+  const live_interval_t *owner = scan->owner[interval->kind][reg];
+  return !is_forbidden(interval, reg) && (!owner || owner->to < interval->from);
+}
+
+static void assign(scan_t *scan, live_interval_t *interval, int reg) {
+  interval->reg = reg;
+  scan->owner[interval->kind][reg] = interval;
+  scan->code->used[interval->kind] |= 1u << reg;
+}
+
+static void spill(x64_code_t *code, live_interval_t *interval) {
+  interval->reg = X86_NONE;
+  interval->slot = code->frame_bytes += X64_SLOT_BYTES;
+}
+
+/* The register of what is read last here, or of what it becomes in the next round. */
+static int preferred_register(const scan_t *scan, const live_interval_t *interval) {
+  const x64_code_t *code = scan->code;
+  const live_interval_t *intervals = code->intervals;
+  if (interval->hint != X86_NONE && intervals[interval->hint].reg != X86_NONE &&
+      intervals[interval->hint].kind == interval->kind &&
+      is_free(scan, interval, intervals[interval->hint].reg))
+    return intervals[interval->hint].reg;
+  const kir_value_t *value = interval->value;
+  for (int k = value->op == KIR_PHI ? 0 : value->arg_count; k-- > 0;) {
+    if (kir_is_constant(value->args[k]) || x64_node(code, value->args[k])->is_folded ||
+        value->args[k]->op == KIR_FUNCTION)
+      continue;
+    const live_interval_t *read = &intervals[x64_node(code, value->args[k])->interval];
+    if (read->kind == interval->kind && read->reg != X86_NONE && is_free(scan, interval, read->reg))
+      return read->reg;
+  }
+  return X86_NONE;
+}
+
+static void allocate(scan_t *scan, live_interval_t *interval) {
+  live_interval_t *lightest = interval;
+  int reg = preferred_register(scan, interval);
+  for (int i = 0; i < register_count(interval->kind) && reg == X86_NONE; i++)
+    if (is_free(scan, interval, register_of(interval->kind, i)))
+      reg = register_of(interval->kind, i);
+  if (reg != X86_NONE) {
+    assign(scan, interval, reg);
+    return;
+  }
+  for (int i = 0; i < register_count(interval->kind); i++) {
+    live_interval_t *owner = scan->owner[interval->kind][register_of(interval->kind, i)];
+    if (!is_forbidden(interval, register_of(interval->kind, i)) && owner->weight < lightest->weight)
+      lightest = owner;
+  }
+  reg = lightest->reg;
+  spill(scan->code, lightest);
+  if (lightest != interval) assign(scan, interval, reg);
+}
+
+static int by_start(const void *a, const void *b) {
+  const live_interval_t *x = *(live_interval_t *const *)a, *y = *(live_interval_t *const *)b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+static pinned_const_t *pinned_entry(x64_code_t *code, kir_value_t *value) {
+  for (int i = 0; i < code->pinned_count; i++)
+    if (code->pinned[i].value == value) return &code->pinned[i];
+  code->pinned[code->pinned_count] = (pinned_const_t){value, 0, X86_NONE};
+  return &code->pinned[code->pinned_count++];
+}
+
+static void find_constants(x64_code_t *code) {
+  for (int b = 0; b < code->cfg.block_count; b++) {
+    double weight = 1;
+    for (int d = 0; d < code->cfg.depth[b]; d++) weight *= 10;
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+      for (int k = 0; k < instr->arg_count; k++)
+        if (x64_constant_operand(instr, k))
+          pinned_entry(code, x64_constant_operand(instr, k))->weight += weight;
+  }
+}
+
+static int by_weight(const void *a, const void *b) {
+  const pinned_const_t *x = a, *y = b;
+  return x->weight > y->weight ? -1 : x->weight < y->weight;
+}
+
+/* Those that loops read, most of all, into registers that nothing else is in. */
+static hr_status_t pin_constants(x64_code_t *code) {
+  uint32_t reserved = 0;
+  int most = 0, next = 0;
+  for (int b = 0; b < code->cfg.block_count; b++)
+    for (kir_value_t *instr = code->cfg.order[b]->first; instr; instr = instr->next)
+      most += instr->arg_count;
+  HR_TRY(HR_NEW_ARRAY(code->arena, most + 1, &code->pinned));
+  find_constants(code);
+  qsort(code->pinned, (size_t)code->pinned_count, sizeof *code->pinned, by_weight);
+  for (int i = 0; i < code->pinned_count && code->pinned[i].weight > 10; i++) {
+    while (next < X64_SCRATCH_VECTOR &&
+           (code->used[X64_VECTOR] | code->clobbered[X64_VECTOR]) >> next & 1)
+      next++;
+    if (next < X64_SCRATCH_VECTOR) reserved |= 1u << next, code->pinned[i].reg = next++;
+  }
+  code->used[X64_VECTOR] |= reserved;
+  return NULL;
+}
+
+/* Where loops have more values than registers, LLVM divides them better: parts of how often values
+ * of a class are touched. General ones are on the stack at little cost. */
+static const double spilled_max[X64_CLASS_COUNT] = {
+    [X64_GPR] = 0.1, [X64_VECTOR] = 0.03, [X64_MASK] = 0.03};
+#define WEIGHT_MIN 1000
+#define WEIGHT_MIN_OF_CALLEES 100 /* which loops call */
+
+static bool spills_much(const x64_code_t *code) {
+  double all = 0, spilled = 0;
+  for (int n = 0; n < code->interval_count; n++) {
+    const live_interval_t *interval = &code->intervals[n];
+    if (interval->to < 0) continue;
+    all += interval->weight;
+    if (interval->reg == X86_NONE) spilled += interval->weight / spilled_max[interval->kind];
+  }
+  return all > (x64_preserves_vectors(code->function) ? WEIGHT_MIN_OF_CALLEES : WEIGHT_MIN) &&
+         spilled > all;
+}
+
+hr_status_t x64_allocate_registers(x64_code_t *code) {
+  live_interval_t **order;
+  scan_t *scan;
+  int count = 0;
+  HR_TRY(HR_NEW_ARRAY(code->arena, code->interval_count + 1, &order));
+  HR_TRY(HR_NEW(code->arena, &scan));
+  scan->code = code;
+  for (int n = 0; n < code->interval_count; n++)
+    if (code->intervals[n].to >= 0) order[count++] = &code->intervals[n];
+  qsort(order, (size_t)count, sizeof *order, by_start);
+  for (int i = 0; i < count; i++) allocate(scan, order[i]);
+  if (spills_much(code)) code->unsupported = "registers";
+  for (int n = 0; n < code->interval_count; n++)
+    if (code->intervals[n].is_saved && code->intervals[n].reg != X86_NONE)
+      code->intervals[n].slot = code->frame_bytes += X64_SLOT_BYTES;
+  if (code->preserves_all) code->preserved_at = code->frame_bytes += (32 + 8) * X64_SLOT_BYTES;
+  return pin_constants(code);
+}
