@@ -116,7 +116,7 @@ static bool dominates(const cse_t *c, const kir_block_t *a, const kir_block_t *b
 }
 
 static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
-  available_t **bucket = &c->available[bucket_of(instr)], *made;
+  available_t *made, **bucket = &c->available[bucket_of(instr)];
   int writes = reads_memory(instr->op) ? c->writes : 0;
   for (available_t *known = *bucket; known; known = known->next)
     if (known->writes == writes && is_same(known->value, instr) &&
@@ -126,7 +126,8 @@ static hr_status_t find_same(cse_t *c, kir_value_t *instr) {
       return NULL;
     }
   HR_TRY(HR_NEW(c->cfg->arena, &made));
-  *made = (available_t){instr, writes, *bucket}, *bucket = made;
+  *made = (available_t){instr, writes, *bucket};
+  *bucket = made;
   return NULL;
 }
 

@@ -33,7 +33,8 @@ static kir_value_t *by_constant(kir_builder_t *b, kir_value_t *x, uint64_t divis
   kir_value_t *both = kir_bitcast(b, x, pairs), *half = all(pairs, 32);
   kir_value_t *low = build(b, KIR_AND, both, all(pairs, UINT32_MAX)),
               *high = build(b, KIR_LSHR, both, half);
-  low = divide_lanes(b, pairs, low, divisor), high = divide_lanes(b, pairs, high, divisor);
+  low = divide_lanes(b, pairs, low, divisor);
+  high = divide_lanes(b, pairs, high, divisor);
   return kir_bitcast(b, build(b, KIR_OR, low, build(b, KIR_SHL, high, half)), type);
 }
 
@@ -86,7 +87,8 @@ kir_value_t *kir_divide_vectors(kir_builder_t *b, kir_op_t op, kir_value_t *x, k
   if (type->kind != KIR_TYPE_VECTOR) return build(b, op, x, y);
   if (type->bits == 64) return one_by_one(b, op, x, y);
   kir_type_t *wide = kir_type_like(type, kir_int_type(type->module, 32));
-  x = kir_int_cast(b, x, wide, is_signed), y = kir_int_cast(b, y, wide, is_signed);
+  x = kir_int_cast(b, x, wide, is_signed);
+  y = kir_int_cast(b, y, wide, is_signed);
   kir_value_t *result = quotient_of(b, x, y, is_signed);
   if (is_rest) result = build(b, KIR_SUB, x, build(b, KIR_MUL, result, y));
   return kir_int_cast(b, result, type, false);

@@ -4,9 +4,10 @@
 const bool llvm_is_built = false;
 
 hr_status_t llvm_load(void) {
-  return hr_error(HR_UNAVAILABLE,
-                  "there are kernels that jit/x64 has no code for, and hlorun was built without LLVM: "
-                  "install llvm-19-dev, configure and build again");
+  return hr_error(
+      HR_UNAVAILABLE,
+      "there are kernels that jit/x64 has no code for, and hlorun was built without LLVM: "
+      "install llvm-19-dev, configure and build again");
 }
 
 hr_status_t llvm_compile(const llvm_compile_options_t *options, llvm_worker_t *worker,

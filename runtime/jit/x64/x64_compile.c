@@ -59,7 +59,8 @@ typedef struct compilation {
 static hr_status_t put_code(object_t *object, x64_function_t *function, const x86_t *x) {
   static const unsigned char filler[64];
   HR_TRY(put(&object->code, filler, -object->code.count & 63));
-  function->offset = object->code.count, function->size = x->code.count;
+  function->offset = object->code.count;
+  function->size = x->code.count;
   for (size_t i = 0; i < x->calls.count; i++) {
     Elf64_Rela call = {.r_offset = function->offset + x->calls.data[i].at,
                        .r_addend = -4,

@@ -79,7 +79,7 @@ static void modrm(x86_t *x, int mod, int reg, int rm) {
   x86_byte(x, (unsigned)(mod << 6 | (reg & 7) << 3 | (rm & 7)));
 }
 
-static int scale_bits(int scale) { return scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0; }
+static int scale_bits(int scale) { return scale > 1 ? __builtin_ctz((unsigned)scale) : 0; }
 
 /* unit: what a short displacement counts in; 0: none. */
 static void memory(x86_t *x, int reg, x86_mem_t m, int unit) {
@@ -90,7 +90,8 @@ static void memory(x86_t *x, int reg, x86_mem_t m, int unit) {
   }
   bool has_sib = m.index != X86_NONE || (m.base & 7) == X86_SP;
   bool is_short = unit && m.disp % unit == 0 && m.disp / unit >= -128 && m.disp / unit <= 127;
-  int mod = m.disp == 0 && (m.base & 7) != X86_BP ? 0 : is_short ? 1 : 2;
+  int mod = is_short ? 1 : 2;
+  if (m.disp == 0 && (m.base & 7) != X86_BP) mod = 0;
   modrm(x, mod, reg, has_sib ? 4 : m.base);
   if (has_sib) modrm(x, scale_bits(m.scale), m.index == X86_NONE ? 4 : m.index, m.base);
   if (mod == 1) x86_byte(x, (unsigned)(m.disp / unit) & 255);
@@ -290,7 +291,8 @@ void x86_vector(x86_t *x, x86_vector_t how, int last) {
 }
 
 void x86_vector_memory(x86_t *x, x86_vector_t how, x86_mem_t last) {
-  int index = last.is_pool ? X86_NONE : last.index, base = last.is_pool ? X86_NONE : last.base;
+  int index = last.is_pool ? X86_NONE : last.index;
+  int base = last.is_pool ? X86_NONE : last.base;
   evex(x, &how, high(index), high(base), bit(how.from, 4), last.broadcast != 0);
   memory(x, how.to, last, last.broadcast ? last.broadcast : how.unit);
 }

@@ -62,7 +62,8 @@ static void select_call(x64_code_t *code, kir_value_t *instr) {
                   : next_argument(code, &assigned, instr->args[k]->type);
     live_interval_t *interval = &code->intervals[code->interval_count + count];
     *interval = (live_interval_t){.kind = x64_class_of(instr->args[k]->type), .reg = reg};
-    moves[count] = (parallel_move_t){code->interval_count + count, instr->args[k], 0}, count++;
+    moves[count] = (parallel_move_t){code->interval_count + count, instr->args[k], 0};
+    count++;
   }
   x64_save_live(code, instr);
   x64_move_parallel(code, moves, code->unsupported ? 0 : count);

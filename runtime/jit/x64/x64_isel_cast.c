@@ -7,14 +7,11 @@ static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VE
 
 /* --- between integers of vectors -------------------------------------------------------------- */
 
-static int log_bytes(const kir_type_t *type) {
-  return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16;
-}
-
 /* Opcodes of 8 to 16, 8 to 32, 8 to 64, 16 to 32, 16 to 64, 32 to 64 follow one another. */
 static unsigned step_of(const kir_type_t *narrow, const kir_type_t *wide) {
   static const unsigned firsts[] = {0, 3, 5};
-  return firsts[log_bytes(narrow)] + (unsigned)(log_bytes(wide) - log_bytes(narrow) - 1);
+  return firsts[x64_log_bytes(narrow)] +
+         (unsigned)(x64_log_bytes(wide) - x64_log_bytes(narrow) - 1);
 }
 
 static void select_widening(x64_code_t *code, kir_value_t *instr) {
@@ -44,7 +41,7 @@ static void select_narrowing(x64_code_t *code, kir_value_t *instr) {
 /* All bits of a lane, or its lowest one. */
 static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
   const kir_type_t *type = instr->type;
-  int size = log_bytes(type), width = x64_vector_length(code, type);
+  int size = x64_log_bytes(type), width = x64_vector_length(code, type);
   int to = x64_destination(code, instr, SCRATCH + 2),
       from = x64_mask(code, instr->args[0], X64_SCRATCH_MASK);
   x64_emit_registers(code, X86_OP(2, 2, size & 1, size < 2 ? 0x28 : 0x38), width, to, X86_NONE,
@@ -59,7 +56,7 @@ static void select_from_mask(x64_code_t *code, kir_value_t *instr) {
 /* The lowest bit of each lane. */
 static void select_to_mask(x64_code_t *code, kir_value_t *instr) {
   kir_value_t *value = instr->args[0];
-  int size = log_bytes(value->type), to = x64_destination(code, instr, X64_SCRATCH_MASK);
+  int size = x64_log_bytes(value->type), to = x64_destination(code, instr, X64_SCRATCH_MASK);
   int from = x64_vector(code, value, SCRATCH),
       one = x64_vector(code, kir_splat_constant(value->type, 1), SCRATCH + 1);
   x64_emit_registers(code, X86_OP(1, 2, size & 1, size < 2 ? 0x26 : 0x27),
@@ -171,10 +168,12 @@ static void select_bits(x64_code_t *code, kir_value_t *instr) {
     return;
   }
   if (kind == X64_VECTOR) {
-    to = x64_destination(code, instr, SCRATCH + 2), from = x64_gpr(code, instr->args[0], X86_AX);
+    to = x64_destination(code, instr, SCRATCH + 2);
+    from = x64_gpr(code, instr->args[0], X86_AX);
     x64_emit_registers(code, X86_OP(1, 1, wide, 0x6e), 0, to, X86_NONE, from);
   } else {
-    to = x64_destination(code, instr, X86_AX), from = x64_vector(code, instr->args[0], SCRATCH);
+    to = x64_destination(code, instr, X86_AX);
+    from = x64_vector(code, instr->args[0], SCRATCH);
     x64_emit_registers(code, X86_OP(1, 1, wide, 0x7e), 0, from, X86_NONE, to);
   }
   x64_define(code, instr, to);

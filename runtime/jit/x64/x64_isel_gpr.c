@@ -134,7 +134,9 @@ static void select_alu(x64_code_t *code, kir_value_t *instr) {
   bool takes_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to;
   if (commutes && (takes_b || kir_is_constant(a))) {
     kir_value_t *first = b;
-    b = a, a = first, takes_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to && a != b;
+    b = a;
+    a = first;
+    takes_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to && a != b;
   }
   int into = takes_b ? X86_AX : to;
   x86_mov(&code->x, into, x64_gpr(code, a, into));
@@ -219,7 +221,8 @@ static void select_division(x64_code_t *code, kir_value_t *instr) {
 }
 
 static void select_shift(x64_code_t *code, kir_value_t *instr) {
-  enum x86_shift op = instr->op == KIR_SHL ? X86_SHL : instr->op == KIR_LSHR ? X86_SHR : X86_SAR;
+  enum x86_shift op = instr->op == KIR_LSHR ? X86_SHR : X86_SAR;
+  if (instr->op == KIR_SHL) op = X86_SHL;
   bool wide = is_wide(instr->type);
   x86_mov(&code->x, X86_AX, extended(code, instr->args[0], instr->op == KIR_ASHR, X86_AX));
   if (kir_is_constant(instr->args[1])) {
@@ -294,9 +297,11 @@ static void select_address(x64_code_t *code, kir_value_t *instr) {
       x86_lea(&code->x, X86_AX, address), address = (x86_mem_t){.base = X86_AX};
     if (size > 8 || power_of((uint64_t)size) < 0) {
       x86_multiply_constant(&code->x, true, X86_DX, reg, size);
-      reg = X86_DX, size = 1;
+      reg = X86_DX;
+      size = 1;
     }
-    address.index = reg, address.scale = size;
+    address.index = reg;
+    address.scale = size;
   }
   if (address.disp != (int32_t)address.disp) x64_unsupported(code, "distant memory");
   x86_lea(&code->x, to, address);

@@ -4,11 +4,6 @@
 #define SCRATCH X64_SCRATCH_VECTOR
 #define NONE 0
 
-static int size_index(const kir_type_t *type) {
-  if (type->bits == 64) return 3;
-  return type->bits == 32 ? 2 : type->bits == 16;
-}
-
 static const x86_opcode_t masked_loads[] = {X86_OP(3, 1, 0, 0x6f), X86_OP(3, 1, 1, 0x6f),
                                             X86_OP(2, 1, 0, 0x6f), X86_OP(2, 1, 1, 0x6f)};
 
@@ -94,7 +89,7 @@ static void select_masked_load(x64_code_t *code, kir_value_t *instr) {
       mask = mask_of_lanes(code, instr->args[2], instr->type);
   x86_mem_t from = x64_address(code, instr->args[0]);
   x86_vector_memory(&code->x,
-                    (x86_vector_t){.opcode = masked_loads[size_index(instr->type)],
+                    (x86_vector_t){.opcode = masked_loads[x64_log_bytes(instr->type)],
                                    .width = x64_vector_length(code, instr->type),
                                    .to = to,
                                    .from = X86_NONE,
@@ -109,7 +104,7 @@ static void select_masked_store(x64_code_t *code, kir_value_t *instr) {
   int from = x64_vector(code, instr->args[0], SCRATCH),
       mask = mask_of_lanes(code, instr->args[3], type);
   x86_mem_t to = x64_address(code, instr->args[1]);
-  x86_opcode_t opcode = masked_loads[size_index(type)] + 0x10;
+  x86_opcode_t opcode = masked_loads[x64_log_bytes(type)] + 0x10;
   x86_vector_memory(&code->x,
                     (x86_vector_t){.opcode = opcode,
                                    .width = x64_vector_length(code, type),

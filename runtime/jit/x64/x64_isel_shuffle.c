@@ -103,7 +103,7 @@ static bool is_broadcast(const kir_value_t *shuffle) {
 static void select_broadcast(x64_code_t *code, kir_value_t *instr) {
   static const unsigned char opcodes[] = {0x78, 0x79, 0x58, 0x59};
   unsigned bits = instr->type->bits;
-  int index = bits == 64 ? 3 : bits == 32 ? 2 : bits == 16, to;
+  int index = x64_log_bytes(instr->type), to;
   if (kir_is_i1(instr->type)) {
     to = x64_destination(code, instr, X64_SCRATCH_MASK);
     x86_mask(&code->x, 3, true, false, 0x93, X86_AX, X86_NONE,
@@ -340,7 +340,8 @@ static shuffle_t kind_of(const kir_value_t *instr) {
     return IS_SUBVECTOR;
   if (lanes == 2 * from->lanes && is_sequence(instr, 0, lanes)) return IS_CONCAT;
   if (kir_is_i1(from)) return IS_PERMUTE;
-  return is_unpack(instr) ? IS_UNPACK : is_shuffle_128(instr) ? IS_SHUFFLE_128 : IS_PERMUTE;
+  if (is_unpack(instr)) return IS_UNPACK;
+  return is_shuffle_128(instr) ? IS_SHUFFLE_128 : IS_PERMUTE;
 }
 
 static void select_subvector(x64_code_t *code, kir_value_t *instr) {

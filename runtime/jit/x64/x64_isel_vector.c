@@ -4,10 +4,6 @@
 #define SCRATCH X64_SCRATCH_VECTOR
 
 static bool is_scalar(const kir_type_t *type) { return type->kind != KIR_TYPE_VECTOR; }
-static int size_index(const kir_type_t *type) {
-  return type->bits == 64 ? 3 : type->bits == 32 ? 2 : type->bits == 16;
-}
-
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
 #define NONE 0
@@ -54,7 +50,10 @@ static void select_binary(x64_code_t *code, kir_value_t *instr, x86_opcode_t opc
   int to = x64_destination(code, instr, SCRATCH + 2);
   if (!opcode) x64_unsupported(code, "arithmetic of narrow integers");
   bool is_swapped = kir_is_constant(a) || (a->op == KIR_LOAD && x64_node(code, a)->is_folded);
-  if (kir_op_flags[instr->op] & KIR_COMMUTES && is_swapped) a = instr->args[1], b = instr->args[0];
+  if (kir_op_flags[instr->op] & KIR_COMMUTES && is_swapped) {
+    a = instr->args[1];
+    b = instr->args[0];
+  }
   int from = x64_vector(code, a, SCRATCH);
   x64_emit(code, opcode, instr->type, to, from, b, SCRATCH + 1);
   x64_define(code, instr, to);
@@ -87,7 +86,8 @@ static void select_rotation(x64_code_t *code, kir_value_t *instr) {
 }
 
 static void select_mask_binary(x64_code_t *code, kir_value_t *instr) {
-  int opcode = instr->op == KIR_AND ? 0x41 : instr->op == KIR_OR ? 0x45 : 0x47;
+  int opcode = instr->op == KIR_OR ? 0x45 : 0x47;
+  if (instr->op == KIR_AND) opcode = 0x41;
   int to = x64_destination(code, instr, X64_SCRATCH_MASK);
   if (instr->op == KIR_XOR && kir_is_constant(instr->args[1]) && kir_is_splat(instr->args[1]) &&
       instr->args[1]->lanes[0]) {
@@ -131,7 +131,10 @@ static void select_fma(x64_code_t *code, kir_value_t *instr) {
   x86_opcode_t with_c = X86_OP(1, 2, type->bits == 64, 0xa8 + single); /* to = from * to + last */
   x86_opcode_t onto_c = X86_OP(1, 2, type->bits == 64, 0xb8 + single); /* to = from * last + to */
   int to = x64_destination(code, instr, SCRATCH + 2);
-  if (kir_is_constant(a)) a = instr->args[1], b = instr->args[0];
+  if (kir_is_constant(a)) {
+    a = instr->args[1];
+    b = instr->args[0];
+  }
   int first = x64_vector(code, a, SCRATCH);
   bool has_c = !kir_is_constant(c) && x64_interval(code, c)->reg == to && to != SCRATCH + 2;
   bool has_b = !kir_is_constant(b) && x64_interval(code, b)->reg == to && to != SCRATCH + 2;
@@ -163,7 +166,7 @@ static kir_value_t *sign_of(const kir_type_t *type, bool but) {
 /* As whole registers, so that a scalar's constant is one, too. */
 static void bits_with(x64_code_t *code, kir_op_t op, const kir_type_t *type, int to, int from,
                       kir_value_t *constant) {
-  x86_opcode_t opcode = integer_opcodes[op][size_index(type)];
+  x86_opcode_t opcode = integer_opcodes[op][x64_log_bytes(type)];
   if (is_scalar(type))
     x64_emit_registers(code, opcode, 0, to, from, x64_vector(code, constant, SCRATCH + 1));
   else
@@ -252,7 +255,7 @@ static int integer_condition(int predicate) {
 
 void x64_compare(x64_code_t *code, kir_value_t *compare, int to) {
   const kir_type_t *type = compare->args[0]->type;
-  int index = size_index(type), a = x64_vector(code, compare->args[0], SCRATCH);
+  int index = x64_log_bytes(type), a = x64_vector(code, compare->args[0], SCRATCH);
   x86_opcode_t opcode = compare->op == KIR_FCMP ? float_opcode(code, type, 0xc2) : 0;
   if (compare->op == KIR_ICMP) {
     unsigned byte = index < 2 ? 0x3f : 0x1f; /* those without signs have the byte below */
@@ -320,8 +323,8 @@ static void select_select(x64_code_t *code, kir_value_t *instr) {
   int mask = mask_of_condition(code, instr), to = x64_destination(code, instr, SCRATCH + 2);
   int chosen = x64_vector(code, instr->args[1], SCRATCH),
       other = x64_vector(code, instr->args[2], SCRATCH + 1);
-  x64_emit_masked(code, blends[size_index(instr->type)], x64_vector_length(code, instr->type), mask,
-                  false, to, other, chosen);
+  x64_emit_masked(code, blends[x64_log_bytes(instr->type)], x64_vector_length(code, instr->type),
+                  mask, false, to, other, chosen);
   x64_define(code, instr, to);
 }
 
@@ -333,7 +336,7 @@ static void select_integers(x64_code_t *code, kir_value_t *instr) {
   else if (x64_node(code, instr->args[0])->is_folded && x64_is_rotate(code, instr))
     select_rotation(code, instr);
   else
-    select_binary(code, instr, integer_opcodes[instr->op][size_index(instr->type)]);
+    select_binary(code, instr, integer_opcodes[instr->op][x64_log_bytes(instr->type)]);
 }
 
 void x64_select_vector(x64_code_t *code, kir_value_t *instr) {

@@ -10,7 +10,8 @@ int x64_vector_length(x64_code_t *code, const kir_type_t *type) {
   unsigned bits = kir_width(type);
   if (bits > 512 || (type->lanes & (type->lanes - 1)))
     x64_unsupported(code, "vectors of odd sizes");
-  return bits > 256 ? 2 : bits > 128 ? 1 : 0;
+  if (bits > 256) return 2;
+  return bits > 128;
 }
 
 /* --- registers and the stack ------------------------------------------------------------------ */
