@@ -8,13 +8,13 @@
 #define TILES_FILE "ops/abreast_loops.h"
 #include "ops/each_width.h"
 
-const abreast_loops_t *abreast_find(hr_dtype_t dtype, int64_t batch, int64_t m, int64_t n) {
-  if ((dtype != HR_F32 && dtype != HR_F64) || m > ABREAST_SIZE || n > ABREAST_SIZE) return NULL;
-  const abreast_loops_t *loops = EACH_WIDTH(loops, dtype == HR_F64);
+const batched_small_loops_t *batched_small_find(hr_dtype_t dtype, int64_t batch, int64_t m, int64_t n) {
+  if ((dtype != HR_F32 && dtype != HR_F64) || m > BATCHED_SMALL_SIZE || n > BATCHED_SMALL_SIZE) return NULL;
+  const batched_small_loops_t *loops = SIMD_FOREACH_REAL(loops, dtype == HR_F64);
   return 2 * batch >= loops->lanes ? loops : NULL;
 }
 
-/* Not of what is not a number, too. Zeros alone are fine. */
+/* False if any element is NaN or infinite. All-zero matrices are accepted. */
 #define DEFINE_SAFE(T, LOW, HIGH)                                \
   static bool is_safe_##T(const T *x, int64_t count) {           \
     T most = 0, none = 0;                                        \
@@ -28,7 +28,7 @@ const abreast_loops_t *abreast_find(hr_dtype_t dtype, int64_t batch, int64_t m, 
 DEFINE_SAFE(float, 1e-6F, 1e15F)
 DEFINE_SAFE(double, 1e-90, 1e130)
 
-bool abreast_are_safe(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count) {
+bool batched_small_in_range(hr_dtype_t dtype, const void *data, int64_t elements, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     const char *matrix = (const char *)data + i * elements * (int64_t)hr_dtype_bytes(dtype);
     if (!(dtype == HR_F32 ? is_safe_float((const void *)matrix, elements)

@@ -43,9 +43,9 @@ hr_status_t accumulate_init(accumulate_t *acc, op_env_t *env, const accumulate_p
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->to));
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->from));
   HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->rows));
-  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->own));
+  HR_TRY(HR_NEW_ARRAY(env->scratch, plan->count, &acc->in_place_rows));
   HR_TRY(HR_NEW_ARRAY(env->scratch, 2 * plan->count, &acc->ins));
-  HR_TRY(HR_NEW_ARRAY(env->scratch, 2 * plan->count, &acc->steps));
+  HR_TRY(HR_NEW_ARRAY(env->scratch, 2 * plan->count, &acc->strides));
   for (int k = 0; k < plan->count; k++) HR_TRY(hr_arena_array(env->scratch, BLOCK, plan->bytes[k], &acc->rows[k]));
   return NULL;
 }
@@ -55,15 +55,15 @@ static hr_status_t run_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
                            int64_t from_step) {
   const accumulate_plan_t *plan = acc->plan;
   for (int k = 0; k < plan->count; k++) {
-    acc->own[k] = acc->to[k] + to * (int64_t)plan->bytes[k];
-    acc->ins[k] = acc->own[k];
-    acc->steps[k] = to_step;
+    acc->in_place_rows[k] = acc->to[k] + to * (int64_t)plan->bytes[k];
+    acc->ins[k] = acc->in_place_rows[k];
+    acc->strides[k] = to_step;
     acc->ins[plan->count + k] = acc->from[k] + from * (int64_t)plan->bytes[k];
-    acc->steps[plan->count + k] = from_step;
+    acc->strides[plan->count + k] = from_step;
   }
-  void **outs = to_step == 1 ? acc->own : acc->rows;
-  if (!plan->kernel) return op_body_run(acc->env, plan->body, count, acc->ins, acc->steps, outs);
-  ew_kernel_run(plan->kernel, count, acc->ins, acc->steps, outs[0]);
+  void **outs = to_step == 1 ? acc->in_place_rows : acc->rows;
+  if (!plan->kernel) return op_body_run(acc->env, plan->body, count, acc->ins, acc->strides, outs);
+  ew_kernel_run(plan->kernel, count, acc->ins, acc->strides, outs[0]);
   return NULL;
 }
 
@@ -76,7 +76,7 @@ hr_status_t accumulate_row(accumulate_t *acc, int64_t count, int64_t to, int64_t
     HR_TRY(run_row(acc, block, to + i * to_step, to_step, from + i * from_step, from_step));
     for (int k = 0; k < acc->plan->count; k++) {
       int64_t bytes = (int64_t)acc->plan->bytes[k];
-      loop_copy_row(acc->own[k], acc->rows[k], block, to_step * bytes, bytes, (int)bytes);
+      loop_copy_row(acc->in_place_rows[k], acc->rows[k], block, to_step * bytes, bytes, (int)bytes);
     }
   }
   return NULL;

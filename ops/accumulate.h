@@ -25,9 +25,9 @@ typedef struct accumulate {
   op_env_t *env;
   char **to;
   const char **from;
-  void **rows, **own; /* where results go: dense rows, or the accumulators */
+  void **rows, **in_place_rows; /* where results go: dense rows, or the accumulators */
   const void **ins;
-  int64_t *steps;
+  int64_t *strides;
 } accumulate_t;
 
 /* Storage comes from env->scratch. */

@@ -6,11 +6,11 @@
 #include "ops/reflectors.h"
 
 /* Scratch memory of one matrix; aligned to 64 bytes. */
-size_t bidiagonal_bytes(const planes_kind_t *kind, int64_t m, int64_t n);
+size_t bidiagonal_bytes(const split_matrix_kind_t *kind, int64_t m, int64_t n);
 /* a: m x n, padded with zeros; it is overwritten. diagonal: n, above: n - 1 numbers (reals of the kind). left: n
  * reflectors
  * of length m, right: n - 1 of length n and offset 1; vectors and taus are found. space: as for reflectors. */
-void bidiagonal_reduce(hr_workers_t *workers, const reflectors_t *left, const reflectors_t *right, planes_t a,
-                       void *diagonal, void *above, void *memory, char *space);
+void bidiagonal_reduce(hr_workers_t *workers, const reflectors_t *left, const reflectors_t *right, split_matrix_t a,
+                       void *diagonal, void *superdiagonal, void *memory, char *space);
 
 #endif

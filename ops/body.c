@@ -93,24 +93,24 @@ hr_status_t op_body_prepare(hr_arena_t *arena, const hlo_computation_t *computat
 typedef struct lanes {
   const op_body_t *body;
   const void *const *ins;
-  const int64_t *steps;
+  const int64_t *strides;
   int64_t base; /* first element of this block */
   int64_t width; /* lanes that the scratch area is laid out for */
   char *scratch;
 } lanes_t;
 
 /* Where lane 0 of a value is, and how far the lanes are apart. */
-static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_step) {
+static const void *lane_zero(const lanes_t *lanes, int number, int64_t *out_stride) {
   const body_value_t *value = &lanes->body->values[number];
   switch (value->kind) {
     case BODY_PARAM:
-      *out_step = lanes->steps[value->number];
-      return (const char *)lanes->ins[value->number] + lanes->base * *out_step * value->element_bytes;
-    case BODY_CONSTANT: *out_step = 0; return value->data;
+      *out_stride = lanes->strides[value->number];
+      return (const char *)lanes->ins[value->number] + lanes->base * *out_stride * value->element_bytes;
+    case BODY_CONSTANT: *out_stride = 0; return value->data;
     case BODY_STEP: break;
   }
-  *out_step = 1;
-  return lanes->scratch + value->place * lanes->width;
+  *out_stride = 1;
+  return lanes->scratch + value->offset * lanes->width;
 }
 
 /* The last step may write straight into the result: nothing of the block is read after it. */
@@ -126,7 +126,7 @@ static void run_steps(const lanes_t *lanes, int64_t n, void *result) {
     const void *in[EW_MAX_OPERANDS];
     int64_t in_steps[EW_MAX_OPERANDS];
     for (int k = 0; k < step->operand_count; k++) in[k] = lane_zero(lanes, step->operands[k], &in_steps[k]);
-    void *out = lanes->scratch + body->values[step->result].place * lanes->width;
+    void *out = lanes->scratch + body->values[step->result].offset * lanes->width;
     ew_kernel_run(step->kernel, n, in, in_steps, s + 1 == body->step_count && result ? result : out);
   }
 }
@@ -149,13 +149,13 @@ static void *result_at(const op_body_t *body, int r, int64_t i, void *const *out
   return (char *)outs[r] + i * (int64_t)hr_dtype_bytes(body->result_dtypes[r]);
 }
 
-static void run_flat(const op_body_t *body, int64_t count, const void *const *ins, const int64_t *steps,
+static void run_flat(const op_body_t *body, int64_t count, const void *const *ins, const int64_t *strides,
                      void *const *outs) {
   char scratch[BODY_SCRATCH_BYTES] __attribute__((aligned(64)));
   int64_t width = body->lane_bytes ? BODY_SCRATCH_BYTES / body->lane_bytes : BODY_LANES;
   if (width > BODY_LANES) width = BODY_LANES;
   if (width > count) width = count;
-  lanes_t lanes = {body, ins, steps, 0, width, scratch};
+  lanes_t lanes = {body, ins, strides, 0, width, scratch};
   bool direct = last_step_is_result(body);
   for (; lanes.base < count; lanes.base += width) {
     int64_t n = count - lanes.base < width ? count - lanes.base : width;
@@ -185,13 +185,13 @@ static hr_status_t store_results(const op_body_t *body, const hlo_value_t *resul
 }
 
 static hr_status_t call_once(op_env_t *env, const op_body_t *body, int64_t i, const void *const *ins,
-                             const int64_t *steps, hlo_value_t **args, void *const *outs) {
+                             const int64_t *strides, hlo_value_t **args, void *const *outs) {
   hr_status_t st = NULL;
   hlo_value_t *result;
   int made = 0;
   for (; made < body->param_count; made++) {
     const hlo_shape_t *shape = body->computation->params.data[made]->shape;
-    int64_t offset = i * steps[made] * (int64_t)hr_dtype_bytes(shape->dtype);
+    int64_t offset = i * strides[made] * (int64_t)hr_dtype_bytes(shape->dtype);
     HR_TRY_GOTO(fail, st, make_argument(shape, (const char *)ins[made] + offset, &args[made]));
   }
   HR_TRY(env->call(env, body->computation, args, body->param_count, &result));
@@ -204,12 +204,12 @@ fail:
 }
 
 static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
-                             const int64_t *steps, void *const *outs) {
+                             const int64_t *strides, void *const *outs) {
   void *args;
   HR_TRY(hr_alloc((size_t)body->param_count * sizeof(hlo_value_t *), &args));
   hr_status_t st = NULL;
   for (int64_t i = 0; i < count && !st; i++) {
-    st = call_once(env, body, i, ins, steps, args, outs);
+    st = call_once(env, body, i, ins, strides, args, outs);
     if (!st && i % 1024 == 1023 && env->check_cancelled) st = env->check_cancelled(env);
   }
   hr_free(args);
@@ -217,9 +217,9 @@ static hr_status_t run_calls(op_env_t *env, const op_body_t *body, int64_t count
 }
 
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
-                        const int64_t *steps, void *const *outs) {
+                        const int64_t *strides, void *const *outs) {
   if (count <= 0 || body->result_count == 0) return NULL;
-  if (!body->flat) return run_calls(env, body, count, ins, steps, outs);
-  run_flat(body, count, ins, steps, outs);
+  if (!body->flat) return run_calls(env, body, count, ins, strides, outs);
+  run_flat(body, count, ins, strides, outs);
   return NULL;
 }

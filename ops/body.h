@@ -25,7 +25,7 @@ hr_dtype_t op_body_result_dtype(const op_body_t *body, int k);
  * element for all i. `outs` are dense, and may be the same memory as dense inputs of the same element size (they are
  * written after all reads of a block). */
 hr_status_t op_body_run(op_env_t *env, const op_body_t *body, int64_t count, const void *const *ins,
-                        const int64_t *steps, void *const *outs);
+                        const int64_t *strides, void *const *outs);
 
 /* True if the body is one commutative, associative binary op of its two parameters; gives the op and a kernel for
  * it. */

@@ -204,9 +204,9 @@ static void find_last_readers(flattener_t *f, const int *results, int result_cou
 }
 
 /* Every place has room for the largest element; a place is free again once the last reader has run. */
-static hr_status_t assign_places(flattener_t *f, int64_t *out_lane_bytes) {
-  HR_VEC(int) free_places = {0};
-  int64_t places = 0, bytes = 1;
+static hr_status_t assign_offsets(flattener_t *f, int64_t *out_lane_bytes) {
+  HR_VEC(int) free_slots = {0};
+  int64_t slot_count = 0, bytes = 1;
   hr_status_t st = NULL;
   for (size_t s = 0; s < f->steps.count; s++)
     if (f->values.data[f->steps.data[s].result].element_bytes > bytes)
@@ -214,19 +214,19 @@ static hr_status_t assign_places(flattener_t *f, int64_t *out_lane_bytes) {
   for (size_t s = 0; s < f->steps.count; s++) {
     const body_step_t *step = &f->steps.data[s];
     body_value_t *result = &f->values.data[step->result];
-    int64_t place = free_places.count ? free_places.data[--free_places.count] : places++;
-    result->place = place * bytes;
+    int64_t slot = free_slots.count ? free_slots.data[--free_slots.count] : slot_count++;
+    result->offset = slot * bytes;
     for (int k = 0; k < step->operand_count; k++) {
       body_value_t *operand = &f->values.data[step->operands[k]];
       if (operand->kind != BODY_STEP || operand->last_reader != (int)s) continue;
       operand->last_reader = -1; /* once, also if it is two operands of this step */
-      HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&free_places, free_places.count + 1));
-      free_places.data[free_places.count++] = (int)(operand->place / bytes);
+      HR_TRY_GOTO(done, st, HR_VEC_RESERVE(&free_slots, free_slots.count + 1));
+      free_slots.data[free_slots.count++] = (int)(operand->offset / bytes);
     }
   }
-  *out_lane_bytes = places * bytes;
+  *out_lane_bytes = slot_count * bytes;
 done:
-  HR_VEC_FREE(&free_places);
+  HR_VEC_FREE(&free_slots);
   return st;
 }
 
@@ -256,7 +256,7 @@ static hr_status_t flatten_body(flattener_t *f, op_body_t *body) {
   if (!find_results(body, root, results)) return NULL;
   drop_dead_steps(f, results, body->result_count);
   find_last_readers(f, results, body->result_count);
-  HR_TRY(assign_places(f, &body->lane_bytes));
+  HR_TRY(assign_offsets(f, &body->lane_bytes));
   HR_TRY(hr_arena_copy(f->arena, f->values.data, f->values.count * sizeof *f->values.data, &values));
   HR_TRY(hr_arena_copy(f->arena, f->steps.data, f->steps.count * sizeof *f->steps.data, &steps));
   body->values = values;

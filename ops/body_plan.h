@@ -16,7 +16,7 @@ typedef struct body_value {
   const void *data;   /* of a constant: one element, borrowed from the module */
   int element_bytes;
   int last_reader;    /* step that reads it last; -1: none; the step count for results */
-  int64_t place;      /* of a step's result: its lane 0 in the scratch area, in bytes per lane */
+  int64_t offset;      /* of a step's result: its lane 0 in the scratch area, in bytes per lane */
 } body_value_t;
 
 typedef struct body_step {

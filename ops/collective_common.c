@@ -48,7 +48,7 @@ hr_status_t coll_permute(op_env_t *env, int64_t stream, int to, const op_block_t
 hr_status_t coll_exchange(op_env_t *env, op_transfer_t *transfer, const op_group_t *group, const op_block_t *sends,
                           const op_block_t *recvs, size_t equal_bytes) {
   op_request_t **request;
-  HR_TRY(op_transfer_room(env, transfer, &request));
+  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
   return coll_all_to_all(env, group, sends, recvs, equal_bytes, request);
 }
 
@@ -105,8 +105,8 @@ hr_status_t coll_root(const op_step_t *step, const op_group_t *group, hlo_value_
 
 hr_status_t coll_result(op_env_t *env, const op_transfer_t *transfer, const hlo_shape_t *shape, int k,
                         hlo_value_t **out_value) {
-  if (!transfer->places) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
-  *out_value = hlo_value_retain(transfer->places[k]);
+  if (!transfer->out_buffers) return op_shared_array(env, shape->dtype, shape->rank, shape->dims, out_value);
+  *out_value = hlo_value_retain(transfer->out_buffers[k]);
   return NULL;
 }
 
@@ -147,7 +147,7 @@ static hr_status_t operands_part(const op_step_t *step, hlo_value_t *const *in, 
   return NULL;
 }
 
-hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
                        hlo_value_t **out_value) {
   enum { MOST = 8 };
   int count = step->out_shape->element_count;

@@ -54,7 +54,7 @@ hr_status_t coll_scratch(op_env_t *env, op_transfer_t *transfer, size_t size_byt
 /* transfer->value out of `values`, as `shape` says: one array or a tuple. Retains them. */
 hr_status_t coll_set_value(op_transfer_t *transfer, const hlo_shape_t *shape, int count, hlo_value_t *const *values);
 /* A -start whose value is (operands, results, contexts...). */
-hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
+hr_status_t coll_start(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
                        hlo_value_t **out_value);
 
 #endif

@@ -126,7 +126,7 @@ static void unpack_rows(const ragged_t *ragged, int k, const char *from) {
   }
 }
 
-static hr_status_t exchange_rows(op_env_t *env, ragged_t *ragged) {
+static hr_status_t swap_rows(op_env_t *env, ragged_t *ragged) {
   for (int k = 0; k < ragged->group->size; k++) {
     void *memory;
     ragged->recvs[k].size_bytes = rows_bytes(ragged, 5, k);
@@ -152,14 +152,14 @@ static hr_status_t begin_exchanges(op_env_t *env, ragged_t *ragged) {
   HR_TRY(HR_NEW_ARRAY(arena, ragged->group->size, &ragged->recvs));
   HR_TRY(read_lists(ragged));
   HR_TRY(exchange_pieces(env, ragged));
-  return exchange_rows(env, ragged);
+  return swap_rows(env, ragged);
 }
 
 /* The output as it is before anything arrives: where it belongs, if that is known. */
-static hr_status_t bring_output(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
+static hr_status_t move_output(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                 op_transfer_t *transfer) {
-  if (!transfer->places) return op_reuse_or_copy(env, step, in, 1, &transfer->value);
-  transfer->value = hlo_value_retain(transfer->places[0]);
+  if (!transfer->out_buffers) return op_reuse_or_copy(env, step, in, 1, &transfer->value);
+  transfer->value = hlo_value_retain(transfer->out_buffers[0]);
   if (in[1]->count && in[1]->data != transfer->value->data)
     memcpy(transfer->value->data, in[1]->data, hlo_value_bytes(in[1]));
   return NULL;
@@ -173,7 +173,7 @@ static hr_status_t begin_ragged(op_env_t *env, const op_step_t *step, const hlo_
   HR_TRY(coll_group(env, step, &group));
   if (!group) return hlo_error(step->instr, NULL, "process %d is in no group", env->rank);
   HR_TRY(HR_NEW(transfer->arena, &ragged));
-  HR_TRY(bring_output(env, step, in, transfer));
+  HR_TRY(move_output(env, step, in, transfer));
   size_t row_bytes = hr_dtype_bytes(in[0]->dtype);
   for (int d = 1; d < in[0]->rank; d++) row_bytes *= (size_t)in[0]->dims[d];
   *ragged = (ragged_t){.step = step, .group = group, .out = transfer->value, .row_bytes = row_bytes,

@@ -16,7 +16,7 @@ typedef struct reduction {
   hr_dtype_t dtype;           /* of the elements that travel */
   const op_body_t *body;
   const ew_kernel_t *binary;  /* if the body is one plain op */
-  fast_sum_fn fast;           /* the same for the commonest; may be NULL */
+  reduce_local_fn fast;           /* the same for the commonest; may be NULL */
   bool wide;                  /* a plain sum of a narrow float type */
   const ew_kernel_t *convert_in, *convert_out; /* NULL: nothing to convert */
 } reduction_t;
@@ -42,7 +42,7 @@ static hr_status_t prepare_one(hr_arena_t *arena, const op_body_t *body, hr_dtyp
   reduction->body = body;
   reduction->dtype = op_body_param_dtype(body, 0);
   if (!op_body_is_binary(body, &op, &reduction->binary)) reduction->binary = NULL;
-  reduction->fast = reduction->binary ? fast_sum_of(op, reduction->dtype) : NULL;
+  reduction->fast = reduction->binary ? reduce_local_of(op, reduction->dtype) : NULL;
   bool is_narrow = reduction->dtype == HR_BF16 || reduction->dtype == HR_F16;
   reduction->wide = reduction->binary && op == HLO_ADD && is_narrow;
   HR_TRY(prepare_convert(arena, from, reduction->dtype, &reduction->convert_in));
@@ -144,7 +144,7 @@ static hr_status_t new_reducer(op_env_t *env, hr_arena_t *arena, const reduction
   bool is_free = context->combiner.run || op_body_is_flat(reduction->body);
   *out_reducer = (op_reducer_t){.reduce = is_free ? reduce_elements : call_for_elements, .context = context,
                                 .any_thread = is_free,
-                                .in_any_order = reduction->binary && !reduction->wide,
+                                .is_reorderable = reduction->binary && !reduction->wide,
                                 .combine = is_free && !reduction->wide ? combine_arrays : NULL,
                                 .element_bytes = hr_dtype_bytes(reduction->dtype)};
   if (!reduction->wide) return NULL;
@@ -224,15 +224,15 @@ static hr_status_t new_travelling(op_env_t *env, const op_transfer_t *transfer, 
 /* May the reduction of operand k be made where the operand lies, for nobody else needs that? */
 static bool is_alone(const op_step_t *step, hlo_value_t *const *in, const coll_operands_t *operands, int k,
                      const op_transfer_t *transfer) {
-  return !transfer->places && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
+  return !transfer->out_buffers && operands->values == in && op_is_last_use(step, k) && hlo_value_is_exclusive(in[k]);
 }
 
 /* Operand k as it travels: itself, or in the array that takes its reduction. The bytes behind an operand may be
  * another's before the end of a -start that has places, unless they are lent. */
-static void bring_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
+static void move_operand(const hlo_value_t *operand, int k, const reduction_t *reduction,
                           const op_transfer_t *transfer, hlo_value_t *travelling, hlo_value_t **out_operand) {
-  bool is_lent = k < 64 && (transfer->lent >> k & 1);
-  bool moves = transfer->start && transfer->places && operand->data != travelling->data && !is_lent;
+  bool is_pinned = k < 64 && (transfer->pinned_operands >> k & 1);
+  bool moves = transfer->start && transfer->out_buffers && operand->data != travelling->data && !is_pinned;
   *out_operand = moves || reduction->convert_in ? travelling : (hlo_value_t *)operand;
   if (reduction->convert_in)
     ew_kernel_run(reduction->convert_in, operand->count, (const void *const[]){operand->data}, (const int64_t[]){1},
@@ -253,7 +253,7 @@ static hr_status_t place_operand(op_env_t *env, const op_step_t *step, const hlo
     return NULL;
   }
   HR_TRY(new_travelling(env, transfer, shape, reduction, k, travelling));
-  bring_operand(operands->values[k], k, reduction, transfer, *travelling, &reducing->operands[k]);
+  move_operand(operands->values[k], k, reduction, transfer, *travelling, &reducing->operands[k]);
   return NULL;
 }
 
@@ -262,7 +262,7 @@ static hr_status_t start_one(op_env_t *env, const reduction_t *reduction, const 
   op_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_room(env, transfer, &request));
+  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
   return env->all_reduce(env, group, in, out, count, &reducer, request);
 }
 
@@ -404,7 +404,7 @@ static hr_status_t scatter_parts(op_env_t *env, const op_step_t *step, const op_
   op_reducer_t reducer;
   op_request_t **request;
   HR_TRY(new_reducer(env, transfer->arena, reduction, &reducer));
-  HR_TRY(op_transfer_room(env, transfer, &request));
+  HR_TRY(op_transfer_has_capacity(env, transfer, &request));
   return env->reduce_scatter(env, group, parts, out->count, &reducer, out->data, request);
 }
 

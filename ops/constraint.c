@@ -350,16 +350,16 @@ hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *r
 
 static __int128 dilated(int64_t size, int64_t dilation) { return size <= 0 ? 0 : (__int128)(size - 1) * dilation + 1; }
 
-bool op_window_places(const hlo_window_dim_t *window, int64_t size, int64_t *out_places) {
-  *out_places = HLO_UNBOUNDED;
+bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count) {
+  *out_count = HLO_UNBOUNDED;
   if (size == HLO_UNBOUNDED) return true;
   __int128 padded = dilated(size, window->base_dilation) + window->pad_low + window->pad_high;
   __int128 extent = dilated(window->size, window->window_dilation);
   if (padded <= 0 || extent > padded) {
-    *out_places = 0;
+    *out_count = 0;
     return true;
   }
-  return op_size_from((padded - extent) / window->stride + 1, out_places);
+  return op_size_from((padded - extent) / window->stride + 1, out_count);
 }
 
 /* ---- groups ---- */

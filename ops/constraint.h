@@ -102,7 +102,7 @@ typedef struct op_window_rules {
 hr_status_t op_check_window(const hlo_instr_t *instr, const op_window_rules_t *rules, int rank);
 /* How many places the window has along a dimension of this size. A window of a dynamic size has as many as on its
  * bound; HLO_UNBOUNDED stays that. False if the number does not fit. */
-bool op_window_places(const hlo_window_dim_t *window, int64_t size, int64_t *out_places);
+bool op_window_count(const hlo_window_dim_t *window, int64_t size, int64_t *out_count);
 
 /* Operands of reduce and reduce-window: inputs of equal sizes, then as many initial values of their types. */
 typedef struct op_reduction_rules {

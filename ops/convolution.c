@@ -95,10 +95,10 @@ static hr_status_t plan_out(const op_step_t *step, const hlo_dim_labels_t *label
   loop_dense_strides(side.rank, side.dims, bytes, dense);
   if (plan->out_order.needed) loop_copy_init(&plan->out_order.copy, bytes, side.rank, side.dims, side.strides, dense);
   plan->out_batch = side.dims[0];
-  plan->places = 1;
+  plan->positions = 1;
   for (int d = 0; d < plan->spatial_rank; d++) {
     plan->out_dims[d] = side.dims[1 + d];
-    plan->places *= side.dims[1 + d];
+    plan->positions *= side.dims[1 + d];
   }
   if (side.dims[side.rank - 1] != plan->out_features)
     return hlo_error(step->instr, "convolution C27", "%ld output features, but the kernel has %ld",
@@ -186,7 +186,7 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
   int64_t groups = plan->feature_groups * plan->batch_groups, features = plan->out_features * types->parts;
   int64_t bytes = view.real_bytes;
   matmul_job_t job = {.real = types->real, .fill = conv_patches_fill, .context = &view, .c_row = features, .c_col = 1};
-  job.m = plan->out_batch * plan->places;
+  job.m = plan->out_batch * plan->positions;
   job.n = features / groups;
   job.k = plan->window_count * view.unit;
   job.b_row = features, job.b_col = 1;
@@ -204,7 +204,7 @@ static hr_status_t conv_by_products(op_env_t *env, const conv_plan_t *plan, cons
 static hr_status_t conv_depthwise(op_env_t *env, const conv_plan_t *plan, const char *lhs, const char *rhs, char *out) {
   conv_view_t view;
   HR_TRY(view_new(env->scratch, plan, &view));
-  conv_depthwise_rows(&view, 0, plan->out_batch * plan->places, lhs, rhs, out);
+  conv_depthwise_rows(&view, 0, plan->out_batch * plan->positions, lhs, rhs, out);
   return NULL;
 }
 

@@ -19,7 +19,7 @@ typedef struct conv_plan {
   int64_t in_batch_stride, in_batch, in_features;        /* features in elements */
   int64_t group_features, out_batch, out_features;       /* input features of a group; all output features */
   int64_t feature_groups, batch_groups;
-  int64_t places, window_count; /* result places of one batch entry; elements of the window */
+  int64_t positions, window_count; /* result places of one batch entry; elements of the window */
 } conv_plan_t;
 
 /* Errors: INVALID for labels, groups and windows that do not fit; UNSUPPORTED for sparse operands. */

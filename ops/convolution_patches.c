@@ -35,12 +35,12 @@ static void move_dimension(const hlo_window_dim_t *w, int64_t position, int64_t 
 }
 
 /* Fills in the offsets for a place (number within its batch entry). */
-static void view_move(const conv_view_t *view, int64_t place) {
+static void view_move(const conv_view_t *view, int64_t result_index) {
   const conv_plan_t *plan = view->plan;
   for (int d = plan->spatial_rank - 1; d >= 0; d--) {
     const hlo_window_dim_t *w = &plan->window[d];
-    int64_t position = place % plan->out_dims[d] * w->stride - w->pad_low;
-    place /= plan->out_dims[d];
+    int64_t position = result_index % plan->out_dims[d] * w->stride - w->pad_low;
+    result_index /= plan->out_dims[d];
     move_dimension(w, position, plan->in_dims[d], plan->in_strides[d], view->offsets[d]);
   }
 }
@@ -54,9 +54,9 @@ typedef struct conv_run {
 static int64_t offset_of(const conv_view_t *view, const int64_t *at, int rank) {
   int64_t offset = 0;
   for (int d = 0; d < rank; d++) {
-    int64_t step = view->offsets[d][at[d]];
-    if (step < 0) return -1;
-    offset += step;
+    int64_t stride = view->offsets[d][at[d]];
+    if (stride < 0) return -1;
+    offset += stride;
   }
   return offset;
 }
@@ -123,8 +123,8 @@ void conv_patches_fill(const void *context, int64_t row, int64_t rows, int64_t f
   const conv_view_t *view = context;
   const conv_plan_t *plan = view->plan;
   for (int64_t i = row; i < row + rows; i++) {
-    const char *input = view->input + i / plan->places * plan->in_batch_stride * view->real_bytes;
-    view_move(view, i % plan->places);
+    const char *input = view->input + i / plan->positions * plan->in_batch_stride * view->real_bytes;
+    view_move(view, i % plan->positions);
     write_patch(view, input, first, count, (char *)to + (i - row) * count * view->real_bytes);
   }
 }
@@ -146,7 +146,7 @@ DEFINE_DEPTHWISE(f64, double)
 DEFINE_DEPTHWISE(u32, uint32_t)
 DEFINE_DEPTHWISE(u64, uint64_t)
 
-static void depthwise_place(const conv_view_t *view, const char *input, const char *rhs, char *out) {
+static void depthwise_position(const conv_view_t *view, const char *input, const char *rhs, char *out) {
   const conv_plan_t *plan = view->plan;
   int64_t at[HLO_MAX_RANK] = {0}, q = plan->out_features / plan->in_features;
   hr_dtype_t real = plan->types.real;
@@ -168,8 +168,9 @@ void conv_depthwise_rows(const conv_view_t *view, int64_t row, int64_t rows, con
   int64_t row_bytes = plan->out_features * view->real_bytes;
   memset(out + row * row_bytes, 0, (size_t)(rows * row_bytes));
   for (int64_t i = row; i < row + rows; i++) {
-    view_move(view, i % plan->places);
-    depthwise_place(view, lhs + i / plan->places * plan->in_batch_stride * view->real_bytes, rhs, out + i * row_bytes);
+    view_move(view, i % plan->positions);
+    depthwise_position(view, lhs + i / plan->positions * plan->in_batch_stride * view->real_bytes, rhs,
+                       out + i * row_bytes);
   }
 }
 
@@ -181,18 +182,18 @@ bool conv_is_line(const conv_plan_t *plan) {
 
 #define FOR_EACH_CPU __attribute__((optimize("O3"))) NATIVE_CLONES
 
-/* `taps` elements of the window, which meet the input `step` elements apart: a few at once, to load and store the sums
- * less often. They are added one after the other all the same. */
+/* `taps` elements of the window, which meet the input `stride` elements apart: a few at once, to load and store the
+ * sums less often. They are added one after the other all the same. */
 #define LINE_TAPS 4
 #define DEFINE_LINE(NAME, T)                                                                                    \
-  FOR_EACH_CPU static void NAME##_line(const void *x, int64_t step, const void *weights, int taps, void *out,   \
+  FOR_EACH_CPU static void NAME##_line(const void *x, int64_t stride, const void *weights, int taps, void *out,   \
                                        int64_t count) {                                                         \
     const T *xs = x, *w = weights;                                                                              \
     T *restrict to = out;                                                                                       \
     if (taps == LINE_TAPS)                                                                                      \
       for (int64_t i = 0; i < count; i++)                                                                       \
-        to[i] = (((to[i] + xs[i] * w[0]) + xs[i + step] * w[1]) + xs[i + 2 * step] * w[2]) +                    \
-                xs[i + 3 * step] * w[3];                                                                        \
+        to[i] = (((to[i] + xs[i] * w[0]) + xs[i + stride] * w[1]) + xs[i + 2 * stride] * w[2]) +                    \
+                xs[i + 3 * stride] * w[3];                                                                        \
     else                                                                                                        \
       for (int64_t i = 0; i < count; i++) to[i] += xs[i] * *w;                                                  \
   }
@@ -251,12 +252,12 @@ static void add_group(const conv_line_t *l, int64_t index, int taps) {
 void conv_line_run(const conv_view_t *view, int64_t line, int64_t begin, int64_t end, const char *lhs, const char *rhs,
                    char *out) {
   const conv_plan_t *plan = view->plan;
-  int64_t at[HLO_MAX_RANK] = {0}, width = plan->out_dims[plan->spatial_rank - 1], place = line * width;
+  int64_t at[HLO_MAX_RANK] = {0}, width = plan->out_dims[plan->spatial_rank - 1], result_index = line * width;
   int64_t last = plan->spatial_rank - 1, inner = plan->window[last].size, bytes = view->real_bytes;
-  const char *input = lhs + place / plan->places * plan->in_batch_stride * bytes;
-  out += (place + begin) * bytes;
+  const char *input = lhs + result_index / plan->positions * plan->in_batch_stride * bytes;
+  out += (result_index + begin) * bytes;
   memset(out, 0, (size_t)((end - begin) * bytes));
-  view_move(view, place % plan->places);
+  view_move(view, result_index % plan->positions);
   for (int64_t i = 0; i < plan->window_count; i += inner) {
     int64_t offset = offset_of(view, at, (int)last);
     conv_line_t l = {view, input + offset * bytes, rhs + i * bytes, begin, end, out};

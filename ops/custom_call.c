@@ -18,7 +18,7 @@ static const op_custom_call_t table[] = {
 };
 
 /* What somebody registered, under any name that is not in the table. */
-static const op_custom_call_t users_own = {"", &custom_host, &native_custom_none, ""};
+static const op_custom_call_t is_user_target = {"", &custom_host, &native_custom_none, ""};
 
 #define TABLE_COUNT ((int)(sizeof table / sizeof *table))
 
@@ -37,7 +37,7 @@ const op_custom_call_t *op_custom_call_find(hr_str_t target) {
   if (target.size > size && memcmp(target.data + target.size - size, suffix, size) == 0) stem.size -= size;
   for (int i = 0; i < TABLE_COUNT; i++)
     if (matches(table[i].target, target) || matches(table[i].target, stem)) return &table[i];
-  return custom_host_find(target) ? &users_own : NULL;
+  return custom_host_find(target) ? &is_user_target : NULL;
 }
 
 bool op_custom_call_is_identity(const hlo_instr_t *instr) {
@@ -87,10 +87,10 @@ static void frame_position(const hlo_module_t *module, int64_t frame, hr_str_t *
   if (!tables || frame < 1 || frame > tables->frame_count) return;
   int64_t location = tables->frames[frame - 1].file_location_id;
   if (location < 1 || location > tables->location_count) return;
-  const hlo_file_location_t *place = &tables->locations[location - 1];
-  if (place->file_name_id < 1 || place->file_name_id > tables->file_count) return;
-  *file = tables->files[place->file_name_id - 1];
-  *line = place->line;
+  const hlo_file_location_t *source = &tables->locations[location - 1];
+  if (source->file_name_id < 1 || source->file_name_id > tables->file_count) return;
+  *file = tables->files[source->file_name_id - 1];
+  *line = source->line;
 }
 
 hr_status_t custom_origin(hr_arena_t *arena, const hlo_instr_t *instr, const char **out_text) {

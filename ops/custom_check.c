@@ -84,20 +84,20 @@ static worst_t compare(const hlo_value_t *got, const hlo_value_t *want, const li
 
 static hr_status_t mismatch(const hlo_instr_t *instr, const hlo_value_t *got, const hlo_value_t *want,
                             const limits_t *limits, const worst_t *worst) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   bool has_ulp = hr_dtype_is_float(hr_dtype_real(got->dtype));
   hlo_pair_print(&text, got, want, worst->index, has_ulp ? worst->ulp : UINT64_MAX);
-  hr_text_printf(&text, "; %ld of %ld elements differ", (long)worst->bad_count, (long)got->count);
-  if (limits->kind == CHECK_NEAR) hr_text_printf(&text, " by more than %g", limits->tolerance);
+  hr_strbuf_printf(&text, "; %ld of %ld elements differ", (long)worst->bad_count, (long)got->count);
+  if (limits->kind == CHECK_NEAR) hr_strbuf_printf(&text, " by more than %g", limits->tolerance);
   if (limits->kind == CHECK_ULP)
-    hr_text_printf(&text, " by other than %lu to %lu ulp", (unsigned long)limits->min_ulp,
+    hr_strbuf_printf(&text, " by other than %lu to %lu ulp", (unsigned long)limits->min_ulp,
                    (unsigned long)limits->max_ulp);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st)
     st = hlo_error_from(__FILE__, __LINE__, HR_MISMATCH, instr, NULL, "%.*s: %s",
                         HR_STR_ARGS(op_custom_call_target(instr)), text.data);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -182,16 +182,16 @@ static hr_status_t prepare_print(hr_arena_t *arena, const op_step_t *step, const
 
 static hr_status_t run_print(op_env_t *env, const op_step_t *step, hlo_value_t *const *in, hlo_value_t **out_value) {
   (void)env;
-  hr_text_t text;
+  hr_strbuf_t text;
   hlo_shape_t shape = {.dtype = in[0]->dtype, .rank = in[0]->rank, .dims = in[0]->dims};
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, &shape, false);
-  hr_text_add_char(&text, ' ');
+  hr_strbuf_add_char(&text, ' ');
   hlo_print_literal(&text, in[0]);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) printf("%s\n", text.data);
   fflush(stdout);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st ? st : hlo_value_zeros(step->out_shape, out_value);
 }
 

@@ -41,7 +41,7 @@ static hr_status_t run_dynamic_reduce_window(op_env_t *env, const op_step_t *ste
                                  .pad_high = op_index_at(lists[4], 2 * d + 1)};
   hlo_window_t window = {in[0]->rank, dims};
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_WINDOW, .window = &window}, {.key = HLO_ATTR_TO_APPLY, .called_count = 1}};
-  return op_run_as(env, step, &(op_static_form_t){HLO_REDUCE_WINDOW, first, 2, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_REDUCE_WINDOW, first, 2, attrs, NULL}, in, out_value);
 }
 const op_kernel_t custom_dynamic_reduce_window = {NULL, run_dynamic_reduce_window};
 
@@ -70,7 +70,7 @@ static hr_status_t run_dynamic_rng(op_env_t *env, const op_step_t *step, hlo_val
   HR_TRY(hlo_shape_array(env->scratch, declared->elements[1]->dtype, (int)in[1]->count, sizes, &shapes[1]));
   HR_TRY(hlo_shape_tuple(env->scratch, 2, shapes, &shape));
   hlo_attr_t attr = {.key = HLO_ATTR_RNG_ALGORITHM, .integer = algorithm_of(step->instr)};
-  return op_run_as(env, step, &(op_static_form_t){HLO_RNG_BIT_GENERATOR, 1, 1, &attr, shape}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_RNG_BIT_GENERATOR, 1, 1, &attr, shape}, in, out_value);
 }
 const op_kernel_t custom_dynamic_rng = {NULL, run_dynamic_rng};
 
@@ -80,7 +80,7 @@ static hr_status_t run_dynamic_top_k(op_env_t *env, const op_step_t *step, hlo_v
   if (step->instr->operand_count != 2 || in[1]->count != 1 || !hr_dtype_is_integer(in[1]->dtype))
     return hlo_error(step->instr, NULL, "want an array and how many elements to keep");
   hlo_attr_t attrs[] = {{.key = HLO_ATTR_K, .integer = op_index_at(in[1], 0)}, {.key = HLO_ATTR_LARGEST, .flag = true}};
-  return op_run_as(env, step, &(op_static_form_t){HLO_TOPK, 1, 2, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_TOPK, 1, 2, attrs, NULL}, in, out_value);
 }
 const op_kernel_t custom_dynamic_top_k = {NULL, run_dynamic_top_k};
 
@@ -211,7 +211,8 @@ static hr_status_t run_dynamic_convolution_forward(op_env_t *env, const op_step_
                               {.key = HLO_ATTR_FEATURE_GROUP_COUNT, .integer = groups},
                               {.key = HLO_ATTR_BATCH_GROUP_COUNT,
                                .integer = hlo_attr_int(step->instr, HLO_ATTR_BATCH_GROUP_COUNT)}};
-  hr_status_t st = op_run_as(env, &inner, &(op_static_form_t){HLO_CONVOLUTION, 2, 4, attrs, NULL}, operands, out_value);
+  hr_status_t st =
+      op_lower_dynamic(env, &inner, &(op_lowered_form_t){HLO_CONVOLUTION, 2, 4, attrs, NULL}, operands, out_value);
   hlo_value_release(filled);
   return st;
 }

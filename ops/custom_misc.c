@@ -223,33 +223,33 @@ static hr_str_t assertion_message(hr_arena_t *arena, const hlo_instr_t *instr) {
   return message ? message->text : text;
 }
 
-static void write_message(hr_text_t *text, hr_str_t message, const op_step_t *step, hlo_value_t *const *in) {
+static void write_message(hr_strbuf_t *text, hr_str_t message, const op_step_t *step, hlo_value_t *const *in) {
   for (size_t i = 0; i < message.size; i++) {
     size_t end = i + 1;
     int k = 0;
     while (end < message.size && message.data[end] >= '0' && message.data[end] <= '9' && k < 10000)
       k = k * 10 + message.data[end++] - '0';
-    bool is_place = message.data[i] == '{' && end > i + 1 && end < message.size && message.data[end] == '}' &&
+    bool is_placeholder = message.data[i] == '{' && end > i + 1 && end < message.size && message.data[end] == '}' &&
                     k + 1 < step->instr->operand_count;
-    if (is_place)
-      hr_text_add_int(text, hlo_value_int_at(in[k + 1], 0));
+    if (is_placeholder)
+      hr_strbuf_add_int(text, hlo_value_int_at(in[k + 1], 0));
     else
-      hr_text_add_char(text, message.data[i]);
-    if (is_place) i = end;
+      hr_strbuf_add_char(text, message.data[i]);
+    if (is_placeholder) i = end;
   }
   if (message.size) return;
-  hr_text_add_str(text, "a shape is not what the program was made for; the sizes it looked at:");
-  for (int k = 1; k < step->instr->operand_count; k++) hr_text_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
+  hr_strbuf_add_str(text, "a shape is not what the program was made for; the sizes it looked at:");
+  for (int k = 1; k < step->instr->operand_count; k++) hr_strbuf_printf(text, " %ld", (long)hlo_value_int_at(in[k], 0));
 }
 
 static hr_status_t run_assertion(op_env_t *env, const op_step_t *step, hlo_value_t *const *in,
                                  hlo_value_t **out_value) {
   if (*(const uint8_t *)in[0]->data) return hlo_value_zeros(step->out_shape, out_value);
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   write_message(&text, assertion_message(env->scratch, step->instr), step, in);
   hr_status_t st = hlo_error(step->instr, NULL, "assertion failed: %s", text.data ? text.data : "");
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

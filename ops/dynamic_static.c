@@ -15,7 +15,7 @@ static hr_status_t run_dynamic_pad(op_env_t *env, const op_step_t *step, hlo_val
                        (long)dims[d].interior, d);
   }
   hlo_attr_t attr = {.key = HLO_ATTR_PADDING, .padding = &padding};
-  return op_run_as(env, step, &(op_static_form_t){HLO_PAD, 2, 1, &attr, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_PAD, 2, 1, &attr, NULL}, in, out_value);
 }
 const op_kernel_t kernel_dynamic_pad = {NULL, run_dynamic_pad};
 
@@ -28,7 +28,7 @@ static hr_status_t run_real_dynamic_slice(op_env_t *env, const op_step_t *step, 
   for (int d = 0; d < rank; d++)
     dims[d] = (hlo_slice_dim_t){op_index_at(in[1], d), op_index_at(in[2], d), op_index_at(in[3], d)};
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE, .slice = &slice};
-  return op_run_as(env, step, &(op_static_form_t){HLO_SLICE, 1, 1, &attr, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_SLICE, 1, 1, &attr, NULL}, in, out_value);
 }
 const op_kernel_t kernel_real_dynamic_slice = {NULL, run_real_dynamic_slice};
 
@@ -53,7 +53,7 @@ static hr_status_t run_dynamic_gather(op_env_t *env, const op_step_t *step, hlo_
   HR_TRY(op_indices_load(env, in[2], &sizes));
   hlo_attr_t attr = {.key = HLO_ATTR_SLICE_SIZES, .ints = {sizes, in[2]->count}};
   HR_TRY(attrs_with(env, step->instr, attr, &attrs, &count));
-  return op_run_as(env, step, &(op_static_form_t){HLO_GATHER, 2, count, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_GATHER, 2, count, attrs, NULL}, in, out_value);
 }
 const op_kernel_t kernel_dynamic_gather = {NULL, run_dynamic_gather};
 
@@ -74,6 +74,6 @@ static hr_status_t run_dynamic_convolution(op_env_t *env, const op_step_t *step,
   }
   hlo_attr_t attr = {.key = HLO_ATTR_WINDOW, .window = &padded};
   HR_TRY(attrs_with(env, step->instr, attr, &attrs, &count));
-  return op_run_as(env, step, &(op_static_form_t){HLO_CONVOLUTION, 2, count, attrs, NULL}, in, out_value);
+  return op_lower_dynamic(env, step, &(op_lowered_form_t){HLO_CONVOLUTION, 2, count, attrs, NULL}, in, out_value);
 }
 const op_kernel_t kernel_dynamic_convolution = {NULL, run_dynamic_convolution};

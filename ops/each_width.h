@@ -1,74 +1,75 @@
 /* Includes TILES_FILE for each width of vectors and each real type, with these defined for it:
- *   TILES_TARGET    attribute of its functions
- *   TILES_BYTES     of a vector
- *   TILES_SUMS      vectors of sums that there are registers for
- *   TILES_REAL      float or double
- *   TILES_NAME(x)   f32_wide_x, f64_middle_x, ...: widths as in native_width()
- * EACH_WIDTH_OF(f32, x) is the address of this processor's x, EACH_WIDTH(x, is_double) that of either type's. */
+ *   SIMD_TARGET    attribute of its functions
+ *   SIMD_BYTES     of a vector
+ *   SIMD_SUMS      vectors of sums that there are registers for
+ *   SIMD_REAL      float or double
+ *   SIMD_NAME(x)   f32_wide_x, f64_middle_x, ...: widths as in simd_width()
+ * SIMD_FOREACH_REAL_OF(f32, x) is the address of this processor's x, SIMD_FOREACH_REAL(x, is_double) that of either
+ * type's. */
 #include "ops/native_cpu.h"
 
-#define TILES_JOIN(a, b) a##b
+#define SIMD_JOIN(a, b) a##b
 
-#if NATIVE_HAS_WIDTHS
-#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
-#define TILES_BYTES 64
-#define TILES_SUMS 16
-#define TILES_REAL float
-#define TILES_NAME(x) TILES_JOIN(f32_wide_, x)
+#if SIMD_HAS_WIDTHS
+#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#define SIMD_BYTES 64
+#define SIMD_SUMS 16
+#define SIMD_REAL float
+#define SIMD_NAME(x) SIMD_JOIN(f32_v512_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) TILES_JOIN(f64_wide_, x)
+#undef SIMD_REAL
+#undef SIMD_NAME
+#define SIMD_REAL double
+#define SIMD_NAME(x) SIMD_JOIN(f64_v512_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
+#undef SIMD_REAL
+#undef SIMD_NAME
+#undef SIMD_TARGET
+#undef SIMD_BYTES
+#undef SIMD_SUMS
 
-#define TILES_TARGET __attribute__((target("avx2,fma")))
-#define TILES_BYTES 32
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) TILES_JOIN(f32_middle_, x)
+#define SIMD_TARGET __attribute__((target("avx2,fma")))
+#define SIMD_BYTES 32
+#define SIMD_SUMS 8
+#define SIMD_REAL float
+#define SIMD_NAME(x) SIMD_JOIN(f32_v256_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) TILES_JOIN(f64_middle_, x)
+#undef SIMD_REAL
+#undef SIMD_NAME
+#define SIMD_REAL double
+#define SIMD_NAME(x) SIMD_JOIN(f64_v256_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
+#undef SIMD_REAL
+#undef SIMD_NAME
+#undef SIMD_TARGET
+#undef SIMD_BYTES
+#undef SIMD_SUMS
 #endif
 
-#define TILES_TARGET
-#define TILES_BYTES 16
-#define TILES_SUMS 8
-#define TILES_REAL float
-#define TILES_NAME(x) TILES_JOIN(f32_narrow_, x)
+#define SIMD_TARGET
+#define SIMD_BYTES 16
+#define SIMD_SUMS 8
+#define SIMD_REAL float
+#define SIMD_NAME(x) SIMD_JOIN(f32_v128_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#define TILES_REAL double
-#define TILES_NAME(x) TILES_JOIN(f64_narrow_, x)
+#undef SIMD_REAL
+#undef SIMD_NAME
+#define SIMD_REAL double
+#define SIMD_NAME(x) SIMD_JOIN(f64_v128_, x)
 #include TILES_FILE
-#undef TILES_REAL
-#undef TILES_NAME
-#undef TILES_TARGET
-#undef TILES_BYTES
-#undef TILES_SUMS
+#undef SIMD_REAL
+#undef SIMD_NAME
+#undef SIMD_TARGET
+#undef SIMD_BYTES
+#undef SIMD_SUMS
 #undef TILES_FILE
 
-#if NATIVE_HAS_WIDTHS
-#define EACH_WIDTH_OF(real, x)                          \
-  (native_width() == NATIVE_WIDE     ? &real##_wide_##x   \
-   : native_width() == NATIVE_MIDDLE ? &real##_middle_##x \
-                                     : &real##_narrow_##x)
+#if SIMD_HAS_WIDTHS
+#define SIMD_FOREACH_REAL_OF(real, x)                          \
+  (simd_width() == SIMD_512     ? &real##_v512_##x   \
+   : simd_width() == SIMD_256 ? &real##_v256_##x \
+                                     : &real##_v128_##x)
 #else
-#define EACH_WIDTH_OF(real, x) (&real##_narrow_##x)
+#define SIMD_FOREACH_REAL_OF(real, x) (&real##_v128_##x)
 #endif
-#define EACH_WIDTH(x, is_double) ((is_double) ? EACH_WIDTH_OF(f64, x) : EACH_WIDTH_OF(f32, x))
+#define SIMD_FOREACH_REAL(x, is_double) ((is_double) ? SIMD_FOREACH_REAL_OF(f64, x) : SIMD_FOREACH_REAL_OF(f32, x))

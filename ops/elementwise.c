@@ -217,20 +217,20 @@ static void widen(hr_dtype_t type, const void *from, int64_t step, int64_t count
 static void run_block(const ew_kernel_t *kernel, int64_t base, int64_t n, const void *const *in,
                       const int64_t *in_steps, void *out, float wide[][EW_BLOCK]) {
   const void *at[EW_MAX_OPERANDS];
-  int64_t steps[EW_MAX_OPERANDS];
+  int64_t strides[EW_MAX_OPERANDS];
   for (int k = 0; k < kernel->operand_count; k++) {
     hr_dtype_t type = kernel->params.operands[k];
     at[k] = (const char *)in[k] + base * in_steps[k] * (int64_t)hr_dtype_bytes(type);
-    steps[k] = in_steps[k];
+    strides[k] = in_steps[k];
     if (kernel->operands[k] != EW_BY_F32) continue;
-    if (steps[k] != 0) widen(type, at[k], steps[k], n, wide[k]);
+    if (strides[k] != 0) widen(type, at[k], strides[k], n, wide[k]);
     else if (base == 0) widen(type, at[k], 1, 1, wide[k]);
-    if (steps[k] != 0) steps[k] = 1;
+    if (strides[k] != 0) strides[k] = 1;
     at[k] = wide[k];
   }
   void *to = (char *)out + base * (int64_t)hr_dtype_bytes(kernel->params.result);
   void *result = kernel->result == EW_BY_F32 ? wide[EW_MAX_OPERANDS] : to;
-  kernel->loop(&kernel->params, n, at, steps, result);
+  kernel->loop(&kernel->params, n, at, strides, result);
   if (kernel->result == EW_BY_F32) hr_floats_from_f32(kernel->params.result, result, to, n);
   if (kernel->result == EW_WRAP) wrap(kernel->params.result, n, to);
 }
@@ -265,14 +265,14 @@ static void round_to(hr_dtype_t type, float *value) {
 }
 
 /* A fold of narrow floats, rounded to their type after every step. */
-static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_step, void *acc) {
+static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in, int64_t in_stride, void *acc) {
   hr_dtype_t type = kernel->params.result;
-  int64_t stride = in_step * (int64_t)hr_dtype_bytes(type);
+  int64_t stride = in_stride * (int64_t)hr_dtype_bytes(type);
   float wide[EW_BLOCK], sum;
   hr_floats_to_f32(type, acc, &sum, 1);
   for (int64_t base = 0; base < count; base += EW_BLOCK) {
     int64_t n = count - base < EW_BLOCK ? count - base : EW_BLOCK;
-    widen(type, in + base * stride, in_step, n, wide);
+    widen(type, in + base * stride, in_stride, n, wide);
     if (!kernel->fold_rounds) {
       kernel->fold(n, wide, 1, &sum);
       continue;
@@ -285,14 +285,14 @@ static void fold_by_f32(const ew_kernel_t *kernel, int64_t count, const char *in
   hr_floats_from_f32(type, &sum, acc, 1);
 }
 
-void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_step, void *acc) {
+void ew_kernel_fold(const ew_kernel_t *kernel, int64_t count, const void *in, int64_t in_stride, void *acc) {
   if (kernel->fold && kernel->result == EW_BY_F32) {
-    fold_by_f32(kernel, count, in, in_step, acc);
+    fold_by_f32(kernel, count, in, in_stride, acc);
   } else if (kernel->fold) {
-    kernel->fold(count, in, in_step, acc);
+    kernel->fold(count, in, in_stride, acc);
     if (kernel->result == EW_WRAP) wrap(kernel->params.result, 1, acc);
   } else {
-    int64_t stride = in_step * (int64_t)hr_dtype_bytes(kernel->params.result);
+    int64_t stride = in_stride * (int64_t)hr_dtype_bytes(kernel->params.result);
     for (int64_t i = 0; i < count; i++)
       ew_kernel_run(kernel, 1, (const void *[]){acc, (const char *)in + i * stride}, (const int64_t[]){1, 1}, acc);
   }
@@ -329,11 +329,11 @@ static hr_status_t elementwise_run(op_env_t *env, const op_step_t *step, hlo_val
                                    hlo_value_t **out_value) {
   const hlo_instr_t *instr = step->instr;
   const void *data[EW_MAX_OPERANDS];
-  int64_t steps[EW_MAX_OPERANDS], count;
+  int64_t strides[EW_MAX_OPERANDS], count;
   HR_TRY(hlo_shape_count(step->out_shape, &count));
   for (int k = 0; k < instr->operand_count; k++) {
     data[k] = in[k]->data;
-    steps[k] = in[k]->count == count ? 1 : 0;
+    strides[k] = in[k]->count == count ? 1 : 0;
     if (in[k]->count != count && in[k]->count != 1)
       return hlo_error(instr, NULL, "operand %d has %lld elements, want %lld as the result", k,
                        (long long)in[k]->count, (long long)count);
@@ -344,7 +344,7 @@ static hr_status_t elementwise_run(op_env_t *env, const op_step_t *step, hlo_val
   }
   hlo_value_t *out;
   HR_TRY(result_value(env, step, in, &out));
-  ew_kernel_run(step->plan, count, data, steps, out->data);
+  ew_kernel_run(step->plan, count, data, strides, out->data);
   *out_value = out;
   return NULL;
 }

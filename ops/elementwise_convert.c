@@ -113,8 +113,8 @@ ew_loop_fn ew_convert_loop(hr_dtype_t from, hr_dtype_t to, bool to_odd) {
 /* Stochastic conversion: the magnitude is cut to a multiple of `unit`, and goes to the next one if the random integer
  * of `random_bits` bits is below the part cut off, as a fraction of that integer's range. */
 static double round_stochastic(double x, double unit, double random, int random_bits) {
-  double steps = fabs(x) / unit, kept = floor(steps);
-  bool up = random < floor(ldexp(steps - kept, random_bits));
+  double strides = fabs(x) / unit, kept = floor(strides);
+  bool up = random < floor(ldexp(strides - kept, random_bits));
   return copysign((kept + up) * unit, x);
 }
 
@@ -141,10 +141,10 @@ static void stochastic_loop(EW_ARGUMENTS) {
     int64_t n = count - base < BLOCK ? count - base : BLOCK;
     int64_t x_bytes = (int64_t)hr_dtype_bytes(hr_dtype_table[from].compute);
     int64_t random_bytes = (int64_t)hr_dtype_bytes(bits);
-    const void *x_at = (const char *)in[0] + base * steps[0] * x_bytes;
-    const void *random_at = (const char *)in[1] + base * steps[1] * random_bytes, *rounded = x;
-    widen_x(params, n, &x_at, &steps[0], x);
-    widen_random(params, n, &random_at, &steps[1], random);
+    const void *x_at = (const char *)in[0] + base * strides[0] * x_bytes;
+    const void *random_at = (const char *)in[1] + base * strides[1] * random_bytes, *rounded = x;
+    widen_x(params, n, &x_at, &strides[0], x);
+    widen_random(params, n, &random_at, &strides[1], random);
     for (int64_t i = 0; i < n; i++)
       if (isfinite(x[i]))
         x[i] = round_stochastic(x[i], result_unit(x[i], format), random[i], hr_dtype_table[bits].bits);

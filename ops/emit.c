@@ -2,28 +2,28 @@
 
 #include "ops/fusion_form.h"
 
-const op_emit_t op_emits[HLO_OPCODE_COUNT] = {
-#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) EMIT_##emit,
+const op_codegen_t op_codegens[HLO_OPCODE_COUNT] = {
+#define OP(id, name, stablehlo, operands, traits, attrs, infer, verify, kernel, emit, native) CODEGEN_##emit,
 #include "ops/ops.def"
 #undef OP
 };
 
-bool op_can_emit_dtype(hr_dtype_t dtype) {
+bool op_can_codegen_dtype(hr_dtype_t dtype) {
   return hr_dtype_is_array(dtype);
 }
 
 static bool shape_is_emitted(const hlo_shape_t *shape) {
   for (int i = 0; i < shape->element_count; i++)
     if (!shape_is_emitted(shape->elements[i])) return false;
-  return hlo_shape_is_tuple(shape) || (op_can_emit_dtype(shape->dtype) && !hlo_shape_is_dynamic(shape));
+  return hlo_shape_is_tuple(shape) || (op_can_codegen_dtype(shape->dtype) && !hlo_shape_is_dynamic(shape));
 }
 
 static bool computation_is_emitted(const hlo_computation_t *computation, bool of_scalars) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    op_emit_t kind = op_emits[instr->op];
-    if (of_scalars && kind != EMIT_ELEMENTWISE && kind != EMIT_STRUCTURE) return false;
-    if (!op_can_emit(instr)) return false;
+    op_codegen_t kind = op_codegens[instr->op];
+    if (of_scalars && kind != CODEGEN_ELEMENTWISE && kind != CODEGEN_STRUCTURE) return false;
+    if (!op_can_codegen(instr)) return false;
   }
   return true;
 }
@@ -60,7 +60,7 @@ static bool form_is_emitted(const hlo_instr_t *instr) {
     case HLO_CONSTANT: return instr->literal != NULL;
     case HLO_GATHER: return gather_is_emitted(instr);
     case HLO_REDUCE: return fusion_space_of(instr, &space);
-    default: return op_emits[instr->op] != EMIT_NONE;
+    default: return op_codegens[instr->op] != CODEGEN_NONE;
   }
 }
 
@@ -75,7 +75,7 @@ static bool has_form(const hlo_computation_t *body) {
   return found;
 }
 
-bool op_can_emit(const hlo_instr_t *instr) {
+bool op_can_codegen(const hlo_instr_t *instr) {
   if (!shape_is_emitted(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!shape_is_emitted(instr->operands[k]->shape)) return false;

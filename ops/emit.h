@@ -27,20 +27,20 @@
 #include "ir/module.h"
 
 typedef enum op_emit {
-  EMIT_NONE,
-  EMIT_ELEMENTWISE, /* element i of the result is a formula of the operands' elements i */
-  EMIT_INDEX,       /* an element of the result is one of the operands' elements, found by arithmetic on the index */
-  EMIT_REDUCE,      /* a reduction with any computation of scalars */
-  EMIT_UPDATE,      /* writes a part of operand 0 and leaves the rest: the whole, but in place */
-  EMIT_STRUCTURE    /* parameters, constants, tuples and their elements: no code of its own */
-} op_emit_t;
+  CODEGEN_NONE,
+  CODEGEN_ELEMENTWISE, /* element i of the result is a formula of the operands' elements i */
+  CODEGEN_INDEX,       /* an element of the result is one of the operands' elements, found by arithmetic on the index */
+  CODEGEN_REDUCE,      /* a reduction with any computation of scalars */
+  CODEGEN_UPDATE,      /* writes a part of operand 0 and leaves the rest: the whole, but in place */
+  CODEGEN_STRUCTURE    /* parameters, constants, tuples and their elements: no code of its own */
+} op_codegen_t;
 
-extern const op_emit_t op_emits[HLO_OPCODE_COUNT]; /* from ops.def */
+extern const op_codegen_t op_codegens[HLO_OPCODE_COUNT]; /* from ops.def */
 
 /* Can generated code compute this instruction: its kind, its types, static sizes, and the computations that it applies?
  * Of a fusion: is its body of one of the forms above? */
-bool op_can_emit(const hlo_instr_t *instr);
+bool op_can_codegen(const hlo_instr_t *instr);
 /* Is this a type that generated code computes with? */
-bool op_can_emit_dtype(hr_dtype_t dtype);
+bool op_can_codegen_dtype(hr_dtype_t dtype);
 
 #endif

@@ -15,9 +15,9 @@ typedef struct ew_params {
 } ew_params_t;
 
 /* A loop over elements of compute types; steps as ew_kernel_run has them. */
-typedef void (*ew_loop_fn)(const ew_params_t *params, int64_t count, const void *const *in, const int64_t *steps,
+typedef void (*ew_loop_fn)(const ew_params_t *params, int64_t count, const void *const *in, const int64_t *strides,
                            void *out);
-typedef void (*ew_fold_fn)(int64_t count, const void *in, int64_t step, void *acc);
+typedef void (*ew_fold_fn)(int64_t count, const void *in, int64_t stride, void *acc);
 
 /* Loops for an op on one compute type: NULL where there are none. */
 typedef struct ew_row {
@@ -53,7 +53,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
 #define EW_OPTIMIZE __attribute__((optimize("O3")))
 #endif
 #define EW_ARGUMENTS \
-  const ew_params_t *params, int64_t count, const void *const *in, const int64_t *steps, void *out
+  const ew_params_t *params, int64_t count, const void *const *in, const int64_t *strides, void *out
 
 #define EW_EACH(A_AT, B_AT, C_AT, EXPRESSION)                 \
   EW_INDEPENDENT for (int64_t i = 0; i < count; i++) {        \
@@ -68,11 +68,11 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
     (void)params;                                                             \
     OUT *to = out;                                                            \
     const A *as = in[0];                                                      \
-    int64_t step = steps[0];                                                  \
-    if (step == 1)                                                            \
+    int64_t stride = strides[0];                                                  \
+    if (stride == 1)                                                            \
       EW_EACH(A a = as[i], , , EXPRESSION)                                    \
     else                                                                      \
-      EW_EACH(A a = as[i * step], , , EXPRESSION)                             \
+      EW_EACH(A a = as[i * stride], , , EXPRESSION)                             \
   }
 
 /* For cheap expressions: array with array, array with scalar, scalar with array, and the rest. */
@@ -81,7 +81,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
     (void)params;                                                             \
     OUT *to = out;                                                            \
     const A *as = in[0], *bs = in[1];                                         \
-    int64_t a_step = steps[0], b_step = steps[1];                             \
+    int64_t a_step = strides[0], b_step = strides[1];                             \
     if (count == 0) return;                                                   \
     if (a_step == 1 && b_step == 1) {                                         \
       EW_EACH(A a = as[i], A b = bs[i], , EXPRESSION)                         \
@@ -103,7 +103,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
     OUT *to = out;                                                            \
     const A *as = in[0];                                                      \
     const B *bs = in[1];                                                      \
-    int64_t a_step = steps[0], b_step = steps[1];                             \
+    int64_t a_step = strides[0], b_step = strides[1];                             \
     EW_EACH(A a = as[i * a_step], B b = bs[i * b_step], , EXPRESSION)         \
   }
 
@@ -114,7 +114,7 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
     const A *as = in[0];                                                                               \
     const B *bs = in[1];                                                                               \
     const C *cs = in[2];                                                                               \
-    int64_t a_step = steps[0], b_step = steps[1], c_step = steps[2];                                   \
+    int64_t a_step = strides[0], b_step = strides[1], c_step = strides[2];                                   \
     if (a_step == 1 && b_step == 1 && c_step == 1)                                                     \
       EW_EACH(A a = as[i], B b = bs[i], C c = cs[i], EXPRESSION)                                       \
     else if (a_step == 0 && b_step == 1 && c_step == 0 && count > 0) {                                 \
@@ -129,11 +129,11 @@ ew_loop_fn ew_stochastic_loop(const ew_params_t *params);
   }
 
 #define EW_FOLD(name, T, EXPRESSION)                                          \
-  static void name(int64_t count, const void *in, int64_t step, void *acc) {  \
+  static void name(int64_t count, const void *in, int64_t stride, void *acc) {  \
     const T *bs = in;                                                         \
     T a = *(T *)acc;                                                          \
     for (int64_t i = 0; i < count; i++) {                                     \
-      T b = bs[i * step];                                                     \
+      T b = bs[i * stride];                                                     \
       a = (EXPRESSION);                                                       \
     }                                                                         \
     *(T *)acc = a;                                                            \

@@ -38,7 +38,7 @@
   }
 
 /* MOST arrays, then so many at a time that they and the sums are MOST. */
-static void add_up(fast_sum_fn some, void *out, const void *const *in, int arrays, int64_t count) {
+static void add_up(reduce_local_fn some, void *out, const void *const *in, int arrays, int64_t count) {
   some(out, in, arrays < MOST ? arrays : MOST, count);
   for (int next = MOST; next < arrays; next += MOST - 1) {
     const void *more[MOST] = {out};
@@ -55,7 +55,7 @@ LOOP(add_64, uint64_t, +)
 LOOP(multiply_f32, float, *)
 LOOP(multiply_f64, double, *)
 
-fast_sum_fn fast_sum_of(hlo_opcode_t op, hr_dtype_t dtype) {
+reduce_local_fn reduce_local_of(hlo_opcode_t op, hr_dtype_t dtype) {
   if (op == HLO_ADD) switch (dtype) {
       case HR_F32: return add_f32;
       case HR_F64: return add_f64;

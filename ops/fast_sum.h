@@ -7,8 +7,8 @@
 
 /* out[i] = (in[0][i] op in[1][i]) op in[2][i] ... of `arrays` arrays, at least two; out may be in[0]. Several at a time:
  * they are read side by side, and the sums are written once. */
-typedef void (*fast_sum_fn)(void *out, const void *const *in, int arrays, int64_t count);
+typedef void (*reduce_local_fn)(void *out, const void *const *in, int arrays, int64_t count);
 /* NULL: there is none. */
-fast_sum_fn fast_sum_of(hlo_opcode_t op, hr_dtype_t dtype);
+reduce_local_fn reduce_local_of(hlo_opcode_t op, hr_dtype_t dtype);
 
 #endif

@@ -8,8 +8,8 @@
 
 static const fft_lanes_code_t *find_code(bool is_double) {
 #if HR_HAS_CLONES
-  if (native_width() == NATIVE_WIDE) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
-  if (native_width() == NATIVE_MIDDLE) return is_double ? &fft_lanes_code_f64_32 : &fft_lanes_code_f32_32;
+  if (simd_width() == SIMD_512) return is_double ? &fft_lanes_code_f64_64 : &fft_lanes_code_f32_64;
+  if (simd_width() == SIMD_256) return is_double ? &fft_lanes_code_f64_32 : &fft_lanes_code_f32_32;
 #endif
   (void)is_double;
   return NULL;
@@ -164,6 +164,7 @@ void fft_lanes_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t
   plan->code->rows(plan, from, to, count, space);
 }
 
-void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t step, int64_t count, void *space) {
-  plan->code->columns(plan, from, to, step, count, space);
+void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t stride, int64_t count,
+                       void *space) {
+  plan->code->columns(plan, from, to, stride, count, space);
 }

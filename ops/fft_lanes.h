@@ -26,7 +26,7 @@ bool fft_lanes_is_odd(int64_t length);
 
 /* `count` dense lines (at most fft_lanes_count), one after the other. */
 void fft_lanes_rows(const fft_lanes_t *plan, const void *from, void *to, int64_t count, void *space);
-/* `count` neighbouring columns of complex rows that lie `step` elements apart; `to` may be `from`. */
-void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t step, int64_t count, void *space);
+/* `count` neighbouring columns of complex rows that lie `stride` elements apart; `to` may be `from`. */
+void fft_lanes_columns(const fft_lanes_t *plan, const void *from, void *to, int64_t stride, int64_t count, void *space);
 
 #endif

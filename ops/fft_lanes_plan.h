@@ -5,7 +5,7 @@
 #include "ops/fft_lanes.h"
 
 #define FFT_FACTORS_MAX 32
-#define FFT_FACTOR_MOST 13 /* greater primes are left to Bluestein */
+#define FFT_MAX_FACTOR 13 /* greater primes are left to Bluestein */
 
 /* One pass of Stockham's method: `radix` elements, that lie ido apart, become one group. */
 typedef struct fft_pass {
@@ -39,7 +39,7 @@ typedef struct fft_lanes_code {
   int lanes;
   size_t vector_bytes;
   void (*rows)(const fft_lanes_t *plan, const void *from, void *to, int64_t count, void *space);
-  void (*columns)(const fft_lanes_t *plan, const void *from, void *to, int64_t step, int64_t count, void *space);
+  void (*columns)(const fft_lanes_t *plan, const void *from, void *to, int64_t stride, int64_t count, void *space);
 } fft_lanes_code_t;
 
 extern const fft_lanes_code_t fft_lanes_code_f32_64, fft_lanes_code_f64_64; /* AVX-512 */

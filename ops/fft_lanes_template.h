@@ -4,7 +4,7 @@
 
 typedef T vector_t __attribute__((vector_size(BYTES), may_alias));
 typedef T unaligned_t __attribute__((vector_size(BYTES), may_alias, aligned(sizeof(T))));
-typedef INTEGER order_t __attribute__((vector_size(BYTES)));
+typedef INTEGER lane_order_t __attribute__((vector_size(BYTES)));
 
 typedef struct cell { /* one element of all lines */
   vector_t re, im;
@@ -31,10 +31,10 @@ NATIVE_INLINE void dft_2(cell_t *t) {
 }
 
 NATIVE_INLINE void dft_3(cell_t *t) {
-  cell_t sum = cell_add(t[1], t[2]), turned = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
+  cell_t sum = cell_add(t[1], t[2]), rotated = cell_scale(cell_sub(t[1], t[2]), (T)0.86602540378443864676);
   cell_t middle = cell_more(t[0], (T)-0.5, sum);
   t[0] = cell_add(t[0], sum);
-  t[1] = cell_less_i(middle, turned), t[2] = cell_more_i(middle, turned);
+  t[1] = cell_less_i(middle, rotated), t[2] = cell_more_i(middle, rotated);
 }
 
 NATIVE_INLINE void dft_4(cell_t *t) {
@@ -57,7 +57,7 @@ NATIVE_INLINE void dft_8(cell_t *t) {
 
 /* An odd number of elements, those at equal distances from the first two by two. */
 NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
-  cell_t sums[FFT_FACTOR_MOST / 2], differences[FFT_FACTOR_MOST / 2], first = t[0], all = t[0];
+  cell_t sums[FFT_MAX_FACTOR / 2], differences[FFT_MAX_FACTOR / 2], first = t[0], all = t[0];
   int half = radix / 2;
   for (int j = 0; j < half; j++) {
     sums[j] = cell_add(t[j + 1], t[radix - 1 - j]), differences[j] = cell_sub(t[j + 1], t[radix - 1 - j]);
@@ -65,12 +65,12 @@ NATIVE_INLINE void dft_odd(cell_t *t, int radix, const T *roots) {
   }
   t[0] = all;
   for (int q = 1; q <= half; q++) {
-    cell_t middle = first, turned = {0};
+    cell_t middle = first, rotated = {0};
     for (int j = 0; j < half; j++) {
       int k = (j + 1) * q % radix;
-      middle = cell_more(middle, roots[2 * k], sums[j]), turned = cell_more(turned, roots[2 * k + 1], differences[j]);
+      middle = cell_more(middle, roots[2 * k], sums[j]), rotated = cell_more(rotated, roots[2 * k + 1], differences[j]);
     }
-    t[q] = cell_less_i(middle, turned), t[radix - q] = cell_more_i(middle, turned);
+    t[q] = cell_less_i(middle, rotated), t[radix - q] = cell_more_i(middle, rotated);
   }
 }
 
@@ -152,9 +152,9 @@ static void to_halves(const fft_lanes_t *plan, cell_t *z) {
   for (int64_t k = 1; k <= n / 2; k++) {
     cell_t a = z[k], b = {z[n - k].re, -z[n - k].im};
     cell_t even = cell_scale(cell_add(a, b), (T)0.5), odd = cell_scale(cell_sub(a, b), (T)0.5);
-    cell_t turned = cell_times((cell_t){odd.im, -odd.re}, w + 2 * k), other = cell_sub(even, turned);
+    cell_t rotated = cell_times((cell_t){odd.im, -odd.re}, w + 2 * k), other = cell_sub(even, rotated);
     z[n - k] = (cell_t){other.re, -other.im};
-    z[k] = cell_add(even, turned);
+    z[k] = cell_add(even, rotated);
   }
 }
 
@@ -166,10 +166,10 @@ static void from_halves(const fft_lanes_t *plan, cell_t *x) {
   for (int64_t k = 1; k <= n / 2; k++) {
     cell_t a = x[k], b = {x[n - k].re, -x[n - k].im};
     T back[2] = {w[2 * k], -w[2 * k + 1]};
-    cell_t even = cell_add(a, b), turned = cell_times(cell_sub(a, b), back);
-    cell_t other = cell_less_i(even, turned);
+    cell_t even = cell_add(a, b), rotated = cell_times(cell_sub(a, b), back);
+    cell_t other = cell_less_i(even, rotated);
     x[n - k] = (cell_t){other.re, -other.im};
-    x[k] = cell_more_i(even, turned);
+    x[k] = cell_more_i(even, rotated);
   }
 }
 
@@ -180,7 +180,7 @@ static void from_halves(const fft_lanes_t *plan, cell_t *x) {
 NATIVE_INLINE void turn(vector_t *rows) {
 #pragma GCC unroll 4
   for (int bit = 1; bit < LANES; bit *= 2) {
-    order_t low, high;
+    lane_order_t low, high;
 #pragma GCC unroll 16
     for (int lane = 0; lane < LANES; lane++) {
       low[lane] = lane & bit ? LANES + lane - bit : lane;
@@ -246,7 +246,7 @@ static void store_rows(const cell_t *from, int64_t numbers, int64_t count, int s
 
 /* Neighbouring complex numbers of a row are the lanes: two vectors of pairs to one cell, and back. */
 NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
-  order_t evens, odds;
+  lane_order_t evens, odds;
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) evens[i] = 2 * i, odds[i] = 2 * i + 1;
   vector_t a = *(const unaligned_t *)from, b = *(const unaligned_t *)(from + LANES);
@@ -254,7 +254,7 @@ NATIVE_INLINE void load_pairs(const T *from, int swaps, vector_t *to) {
 }
 
 NATIVE_INLINE void store_pairs(const vector_t *from, int swaps, T scale, T *to) {
-  order_t low, high;
+  lane_order_t low, high;
 #pragma GCC unroll 16
   for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
   vector_t a = from[swaps] * scale, b = from[1 - swaps] * scale;

@@ -5,7 +5,7 @@
 #include "ops/emit.h"
 #include "ops/indices.h"
 
-enum { MOST_SHARING = 8192 }; /* instructions of a body in which sharing is looked for */
+enum { MAX_SHARING = 8192 }; /* instructions of a body in which sharing is looked for */
 
 int64_t fusion_count(const hlo_shape_t *shape) {
   int64_t count = 1;
@@ -27,16 +27,16 @@ bool fusion_sizes_equal(const hlo_shape_t *a, const hlo_shape_t *b) {
 }
 
 const hlo_shape_t *fusion_root_shape(const hlo_instr_t *root) {
-  return op_emits[root->op] == EMIT_UPDATE ? root->operands[1]->shape : root->shape;
+  return op_codegens[root->op] == CODEGEN_UPDATE ? root->operands[1]->shape : root->shape;
 }
 
 /* A place that nothing moves to where it fits, as a slice that has it does: they are as large. */
 static bool slices_at(const hlo_instr_t *slice, const hlo_instr_t *update) {
-  const hlo_slice_t *places = hlo_attr_slice(slice);
+  const hlo_slice_t *bounds = hlo_attr_slice(slice);
   for (int d = 0; d < slice->shape->rank; d++) {
     const hlo_instr_t *start = update->operands[2 + d];
     if (start->op != HLO_CONSTANT || !start->literal || start->shape->rank) return false;
-    if (places->dims[d].stride != 1 || op_index_at(start->literal, 0) != places->dims[d].start) return false;
+    if (bounds->dims[d].stride != 1 || op_index_at(start->literal, 0) != bounds->dims[d].start) return false;
   }
   return true;
 }
@@ -145,12 +145,12 @@ static uint8_t need_of_index(const fusion_space_t *space, const hlo_instr_t *use
 
 uint8_t fusion_need(const fusion_space_t *space, const hlo_instr_t *user, uint8_t role, int k) {
   if (!role) return 0;
-  switch (op_emits[user->op]) {
-    case EMIT_ELEMENTWISE:
+  switch (op_codegens[user->op]) {
+    case CODEGEN_ELEMENTWISE:
       return fusion_count(user->operands[k]->shape) == fusion_count(user->shape) ? role : FUSION_SOURCE;
-    case EMIT_INDEX: return need_of_index(space, user, role);
-    case EMIT_REDUCE: return k < user->operand_count / 2 ? FUSION_FULL : FUSION_SOURCE;
-    case EMIT_UPDATE: return k == 0 ? 0 : k == 1 ? FUSION_FULL : FUSION_SOURCE;
+    case CODEGEN_INDEX: return need_of_index(space, user, role);
+    case CODEGEN_REDUCE: return k < user->operand_count / 2 ? FUSION_FULL : FUSION_SOURCE;
+    case CODEGEN_UPDATE: return k == 0 ? 0 : k == 1 ? FUSION_FULL : FUSION_SOURCE;
     default: return user->op == HLO_GET_TUPLE_ELEMENT ? role : 0;
   }
 }
@@ -175,13 +175,13 @@ static bool is_root(const finder_t *find, const hlo_instr_t *instr) {
 
 /* What stands where: arrays but for a tuple at the root and the results of a reduction of several operands. */
 static bool is_in_place(const finder_t *find, const hlo_instr_t *instr) {
-  op_emit_t kind = op_emits[instr->op];
+  op_codegen_t kind = op_codegens[instr->op];
   switch (instr->op) {
     case HLO_PARAMETER: return !hlo_shape_is_tuple(instr->shape);
     case HLO_TUPLE: return instr == find->body->root;
     case HLO_GET_TUPLE_ELEMENT: return instr->operands[0]->op == HLO_REDUCE;
     case HLO_CONSTANT: return true;
-    default: return kind != EMIT_NONE && kind != EMIT_STRUCTURE;
+    default: return kind != CODEGEN_NONE && kind != CODEGEN_STRUCTURE;
   }
 }
 
@@ -213,7 +213,7 @@ static void place_roots(finder_t *find) {
   for (int r = 0; r < find->form->root_count; r++) {
     const hlo_instr_t *root = find->form->roots[r];
     uint8_t role = FUSION_FULL;
-    if (op_emits[root->op] == EMIT_UPDATE) find->good &= space->kind == FUSION_LOOP;
+    if (op_codegens[root->op] == CODEGEN_UPDATE) find->good &= space->kind == FUSION_LOOP;
     if (space->kind != FUSION_LOOP) {
       const hlo_shape_t *shape = hlo_shape_is_tuple(root->shape) ? root->shape->elements[0] : root->shape;
       int64_t count = fusion_count(shape);
@@ -233,7 +233,7 @@ static void place_operands(finder_t *find) {
     if (instr->op == HLO_TUPLE) continue;
     if (find->reduced[i]) find->good &= !(role & FUSION_SOURCE) && role != (FUSION_FULL | FUSION_OUTER);
     if (instr->op == HLO_REDUCE) find->good &= !(role & FUSION_FULL);
-    if (op_emits[instr->op] == EMIT_UPDATE) find->good &= role == FUSION_FULL && is_root(find, instr);
+    if (op_codegens[instr->op] == CODEGEN_UPDATE) find->good &= role == FUSION_FULL && is_root(find, instr);
     if (hlo_shape_is_tuple(instr->shape)) find->good &= instr->op == HLO_REDUCE;
     for (int k = 0; k < instr->operand_count; k++)
       find->roles[instr->operands[k]->id] |= fusion_need(space, instr, role, k);
@@ -259,8 +259,8 @@ static void check_updates(finder_t *find) {
   for (size_t i = 0; i < find->body->instrs.count; i++) {
     const hlo_instr_t *instr = find->body->instrs.data[i];
     for (int k = 0; k < instr->operand_count && instr->op != HLO_TUPLE; k++)
-      find->good &= op_emits[instr->operands[k]->op] != EMIT_UPDATE;
-    if (op_emits[instr->op] != EMIT_UPDATE) continue;
+      find->good &= op_codegens[instr->operands[k]->op] != CODEGEN_UPDATE;
+    if (op_codegens[instr->op] != CODEGEN_UPDATE) continue;
     find->good &= is_good_update(find, instr);
     find->updated[instr->operands[0]->id] = true;
   }
@@ -323,7 +323,7 @@ static hr_status_t check_reads(finder_t *find) {
   bool *uses;
   HR_TRY(HR_NEW_ARRAY(find->arena, find->body->instrs.count, &uses));
   for (int r = 0; r < find->form->root_count; r++)
-    if (op_emits[find->form->roots[r]->op] == EMIT_UPDATE && !is_read_in_time(find, r, uses))
+    if (op_codegens[find->form->roots[r]->op] == CODEGEN_UPDATE && !is_read_in_time(find, r, uses))
       find->form->space.kind = FUSION_NONE;
   return NULL;
 }
@@ -369,8 +369,8 @@ hr_status_t fusion_form_find(hr_arena_t *arena, const hlo_computation_t *body, f
 /* The part of all roots that need `value`, or -1 if there are several. Users come after operands. */
 static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *body, const hlo_instr_t *value) {
   int part = -1;
-  uint32_t needs[1 + MOST_SHARING / 32] = {0};
-  if (body->instrs.count > MOST_SHARING) return -1;
+  uint32_t needs[1 + MAX_SHARING / 32] = {0};
+  if (body->instrs.count > MAX_SHARING) return -1;
   for (size_t i = value->id; i < body->instrs.count; i++) {
     const hlo_instr_t *instr = body->instrs.data[i];
     bool uses = instr == value;
@@ -392,7 +392,7 @@ static int part_that_needs(const fusion_form_t *form, const hlo_computation_t *b
 bool fusion_may_share(const fusion_form_t *form, const hlo_computation_t *body, int root,
                       const hlo_instr_t *parameter) {
   const hlo_instr_t *instr = form->roots[root];
-  if (op_emits[instr->op] == EMIT_UPDATE) return instr->operands[0] == parameter;
+  if (op_codegens[instr->op] == CODEGEN_UPDATE) return instr->operands[0] == parameter;
   if (hlo_shape_is_tuple(instr->shape) || form->roles[instr->id] != FUSION_FULL) return false;
   if (form->space.kind != FUSION_LOOP && form->space.kind != FUSION_COLUMNS) return false;
   return form->roles[parameter->id] == FUSION_FULL &&

@@ -5,7 +5,7 @@
  * a transpose that moves only dimensions of size 1 leave an element where it is, and [8,64,512] and [512,512] are the
  * same line. An instruction is evaluated
  *   FULL    at element i of the iteration space: of a root's part (kLoop), or of what is reduced (kInput)
- *   OUTER   kInput: at element i of what the reductions leave
+ *   OUTER kInput: indexed by the non-reduced dimensions
  *   SOURCE  at an index that its user computes, also once for all (a scalar that stands in for an array)
  * or at several of these. What depends on a reduction is never a SOURCE, the rest is a formula of the parameters. */
 #ifndef HLO_OPS_FUSION_FORM_H

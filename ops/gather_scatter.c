@@ -9,7 +9,7 @@
 
 /* Gather */
 typedef struct gather_plan {
-  window_places_t places;
+  window_starts_t starts;
   loop_copy_t copy; /* one window to the result */
 } gather_plan_t;
 
@@ -21,8 +21,8 @@ static hr_status_t prepare_gather(hr_arena_t *arena, const op_step_t *step, cons
   int64_t slice[HLO_MAX_RANK], sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK];
   HR_TRY(HR_NEW(arena, &plan));
   for (int d = 0; d < operand->rank; d++) slice[d] = op_gather_slice_size(step->instr, operand, d);
-  window_places_init(&plan->places, &dims, operand, step->in_shapes[1], out, slice);
-  int rank = window_own_strides(&dims, operand, out, sizes, from, to);
+  window_starts_init(&plan->starts, &dims, operand, step->in_shapes[1], out, slice);
+  int rank = window_strides(&dims, operand, out, sizes, from, to);
   for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes;
   loop_copy_init(&plan->copy, bytes, rank, sizes, to, from);
   *out_plan = plan;
@@ -39,12 +39,12 @@ static void copy_window(const loop_copy_t *copy, char *to, const char *from) {
 
 static void gather_row(const gather_plan_t *plan, const loop_walk_t *walk, char *to, const int64_t *indices,
                        const char *from) {
-  const loop_nest_t *batch = &plan->places.batch;
+  const loop_nest_t *batch = &plan->starts.batch;
   int64_t bytes = plan->copy.element_bytes;
   for (int64_t i = 0; i < batch->row_count; i++) {
     const int64_t *vector = indices + walk->at[1] + i * batch->row_strides[1];
-    int64_t place = window_clamped_place(&plan->places, vector) + walk->at[2] + i * batch->row_strides[2];
-    copy_window(&plan->copy, to + (walk->at[0] + i * batch->row_strides[0]) * bytes, from + place * bytes);
+    int64_t offset = window_clamped_offset(&plan->starts, vector) + walk->at[2] + i * batch->row_strides[2];
+    copy_window(&plan->copy, to + (walk->at[0] + i * batch->row_strides[0]) * bytes, from + offset * bytes);
   }
 }
 
@@ -54,7 +54,7 @@ static hr_status_t run_gather(op_env_t *env, const op_step_t *step, hlo_value_t 
   HR_TRY(op_indices_load(env, in[1], &indices));
   HR_TRY(op_output(env, step, out_value));
   if (plan->copy.nest.empty) return NULL;
-  for (loop_walk_t walk = loop_walk_first(&plan->places.batch); walk.live; loop_walk_next(&plan->places.batch, &walk))
+  for (loop_walk_t walk = loop_walk_first(&plan->starts.batch); walk.live; loop_walk_next(&plan->starts.batch, &walk))
     gather_row(plan, &walk, (*out_value)->data, indices, in[0]->data);
   return NULL;
 }
@@ -63,7 +63,7 @@ const op_kernel_t kernel_gather = {prepare_gather, run_gather};
 /* Scatter: windows one after the other in the order of the index array, so that of two updates of one element the later
  * one sees the earlier. Elements of one window never coincide: each row of it is one call of the body. */
 typedef struct scatter_plan {
-  window_places_t places;
+  window_starts_t starts;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
   accumulate_plan_t body;
   promote_plan_t promote;
@@ -88,12 +88,12 @@ static hr_status_t prepare_scatter(hr_arena_t *arena, const op_step_t *step, con
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
   scatter_plan_t *plan;
   HR_TRY(HR_NEW(arena, &plan));
-  int rank = window_own_strides(&dims, operand, updates, sizes, to, from), next = 0;
+  int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   for (int d = 0; d < operand->rank; d++) {
     window[d] = window_dims_contain(dims.dropped, d) || window_dims_contain(dims.batching, d) ? 1 : sizes[next++];
     plan->never_fits |= window[d] > operand->dims[d];
   }
-  window_places_init(&plan->places, &dims, operand, step->in_shapes[count], updates, window);
+  window_starts_init(&plan->starts, &dims, operand, step->in_shapes[count], updates, window);
   loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
   *out_plan = plan;
   return plan_scatter_body(arena, step, plan);
@@ -118,14 +118,14 @@ static hr_status_t scatter_window(const scatter_plan_t *plan, accumulate_t *acc,
 }
 
 static hr_status_t scatter_all(const scatter_plan_t *plan, accumulate_t *acc, const int64_t *indices) {
-  const loop_nest_t *batch = &plan->places.batch;
+  const loop_nest_t *batch = &plan->starts.batch;
   if (plan->never_fits || plan->window.empty) return NULL;
   for (loop_walk_t walk = loop_walk_first(batch); walk.live; loop_walk_next(batch, &walk))
     for (int64_t i = 0; i < batch->row_count; i++) {
-      int64_t place;
-      if (!window_strict_place(&plan->places, indices + walk.at[1] + i * batch->row_strides[1], &place)) continue;
-      place += walk.at[2] + i * batch->row_strides[2];
-      HR_TRY(scatter_window(plan, acc, place, walk.at[0] + i * batch->row_strides[0]));
+      int64_t offset;
+      if (!window_strict_offset(&plan->starts, indices + walk.at[1] + i * batch->row_strides[1], &offset)) continue;
+      offset += walk.at[2] + i * batch->row_strides[2];
+      HR_TRY(scatter_window(plan, acc, offset, walk.at[0] + i * batch->row_strides[0]));
     }
   return NULL;
 }

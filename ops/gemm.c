@@ -7,13 +7,14 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/native_cpu.h"
 
 #define GEMM_DEPTH 320         /* most terms of a strip */
-#define GEMM_STRIPS 4          /* packed at once, side by side; more where they are short */
+#define GEMM_PANELS 4          /* packed at once, side by side; more where they are short */
 #define SHORT_DEPTH 64
 #define BLOCK_BYTES (1 << 19)  /* of a block of the left matrix: a part of the second cache */
-#define STRIP_BYTES 128        /* of a row of the widest strip */
+#define PANEL_BYTES 128        /* of a row of the widest strip */
 #define ROW_UNIT 8
 #define DEPTH_UNIT 8
 #define PACKED_COLUMNS 256     /* from so many on the left matrix is packed too */
@@ -25,18 +26,14 @@ typedef struct gemm_range {
   bool packed;                                      /* the left matrix */
 } gemm_range_t;
 
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static inline int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
-
 /* Terms of the strips of a sum of `depth` terms: about as many in each. */
-static inline int64_t gemm_strip_depth(int64_t depth) {
-  return divide_up(divide_up(depth, divide_up(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
+static inline int64_t gemm_panel_depth(int64_t depth) {
+  return hr_div_ceil(hr_div_ceil(depth, hr_div_ceil(depth, GEMM_DEPTH)), DEPTH_UNIT) * DEPTH_UNIT;
 }
 
 /* As many rows of a as a block holds. */
 static inline int64_t gemm_block_rows(int64_t depth, int64_t real_bytes) {
-  return BLOCK_BYTES / (gemm_strip_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
+  return BLOCK_BYTES / (gemm_panel_depth(depth) * real_bytes) / ROW_UNIT * ROW_UNIT;
 }
 
 /* Fewer where whole rows are to be finished soon. */
@@ -48,15 +45,15 @@ static inline int64_t gemm_part_rows(const gemm_job_t *job, int64_t depth, int64
 }
 
 /* Tells that columns of the rows `now` are final, if the job wants to know and their last terms were added now. */
-static inline void gemm_tell(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now, int worker,
-                             int64_t column, int64_t columns) {
+static inline void gemm_report_finished(const gemm_job_t *job, const gemm_range_t *range, const gemm_range_t *now,
+                                        int worker, int64_t column, int64_t columns) {
   if (job->finish && now->first + now->depth == range->first + range->depth)
     job->finish(job->finish_context, worker, now->row, now->rows, column, columns);
 }
 
 /* Columns whose strips are packed at once, of those that are to be finished together. */
-static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t strip) {
-  int64_t columns = GEMM_STRIPS * GEMM_DEPTH / depth * strip;
+static inline int64_t gemm_group_columns(const gemm_job_t *job, int64_t depth, int64_t panel) {
+  int64_t columns = GEMM_PANELS * GEMM_DEPTH / depth * panel;
   return job->finish && job->finish_unit ? columns / job->finish_unit * job->finish_unit : columns;
 }
 
@@ -66,12 +63,12 @@ static inline gemm_mode_t gemm_mode_of(const gemm_job_t *job, const gemm_range_t
 }
 
 static int64_t vector_bytes(void) {
-  return native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16;
+  return simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16;
 }
 
-gemm_strips_t gemm_strips_of(const gemm_job_t *job) {
+gemm_panels_t gemm_panels_of(const gemm_job_t *job) {
   int64_t width = 2 * vector_bytes() / (int64_t)hr_dtype_bytes(hr_dtype_real(job->dtype));
-  return (gemm_strips_t){width, divide_up(job->n, width), gemm_strip_depth(job->k), job->k};
+  return (gemm_panels_t){width, hr_div_ceil(job->n, width), gemm_panel_depth(job->k), job->k};
 }
 
 #define TILES_FILE "ops/gemm_tiles.h"
@@ -81,14 +78,14 @@ typedef void (*part_fn)(const gemm_job_t *job, const gemm_range_t *range, int wo
 
 void gemm_pack(const gemm_job_t *job, void *to) {
   if (job->dtype == HR_F64)
-    EACH_WIDTH_OF(f64, pack_all)(job, to);
+    SIMD_FOREACH_REAL_OF(f64, pack_all)(job, to);
   else
-    EACH_WIDTH_OF(f32, pack_all)(job, to);
+    SIMD_FOREACH_REAL_OF(f32, pack_all)(job, to);
 }
 
 size_t gemm_packed_bytes(const gemm_job_t *job) {
-  gemm_strips_t strips = gemm_strips_of(job);
-  return (size_t)(strips.count * strips.width * job->k) * hr_dtype_bytes(job->dtype);
+  gemm_panels_t panels = gemm_panels_of(job);
+  return (size_t)(panels.count * panels.width * job->k) * hr_dtype_bytes(job->dtype);
 }
 
 /* --- sizes --- */
@@ -100,9 +97,9 @@ static int64_t real_bytes(const gemm_job_t *job) { return (int64_t)hr_dtype_byte
  * and its lines are far apart; rows only where many of them meet in the caches. */
 static bool is_packed(const gemm_job_t *job, int64_t columns) {
   if (job->fill || job->a_rows || (parts_of(job) == 2 && job->a_col != 1)) return true;
-  int64_t step = job->a_col == 1 ? job->a_row : job->a_col;
-  if (job->a_col != 1 && job->a_row != 1) return columns > STRIP_BYTES / real_bytes(job);
-  int64_t step_bytes = step * parts_of(job) * real_bytes(job);
+  int64_t stride = job->a_col == 1 ? job->a_row : job->a_col;
+  if (job->a_col != 1 && job->a_row != 1) return columns > PANEL_BYTES / real_bytes(job);
+  int64_t step_bytes = stride * parts_of(job) * real_bytes(job);
   return columns >= PACKED_COLUMNS && step_bytes >= 1024 && (job->a_col != 1 || step_bytes % 1024 == 0);
 }
 
@@ -114,44 +111,45 @@ static gemm_range_t whole_range(const gemm_job_t *job) {
 
 /* Of any part of the sums: parts of few terms have blocks of more rows. */
 size_t gemm_space_bytes(const gemm_job_t *job) {
-  int64_t bytes = real_bytes(job), depth = gemm_strip_depth(job->k * parts_of(job));
-  int64_t rows = divide_up(job->m, ROW_UNIT) * ROW_UNIT;
-  int64_t block = least(BLOCK_BYTES, rows * depth * bytes);
-  block += least(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
-  size_t strips = (size_t)(GEMM_STRIPS * STRIP_BYTES * GEMM_DEPTH);
-  return strips + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
+  int64_t bytes = real_bytes(job), depth = gemm_panel_depth(job->k * parts_of(job));
+  int64_t rows = hr_div_ceil(job->m, ROW_UNIT) * ROW_UNIT;
+  int64_t block = hr_min(BLOCK_BYTES, rows * depth * bytes);
+  block += hr_min(gemm_block_rows(1, bytes), rows) / ROW_UNIT * 64; /* a vector lies between panels */
+  size_t panels = (size_t)(GEMM_PANELS * PANEL_BYTES * GEMM_DEPTH);
+  return panels + (is_packed(job, job->n * parts_of(job)) ? (size_t)(block + 63) / 64 * 64 : 0);
 }
 
-void gemm_run_alone(const gemm_job_t *job, int worker, void *space) {
+void gemm_run_serial(const gemm_job_t *job, int worker, void *space) {
   gemm_range_t range = whole_range(job);
-  EACH_WIDTH(part, real_bytes(job) == 8)(job, &range, worker, space);
+  SIMD_FOREACH_REAL(part, real_bytes(job) == 8)(job, &range, worker, space);
 }
 
 /* --- sharing out --- */
 
 /* What the slowest worker does, in products: those of its part, and what packing costs it. */
 static double cost_of(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
-  int64_t parts = parts_of(job), strip = STRIP_BYTES / real_bytes(job);
-  if (job->finish && job->finish_unit && col_parts > 1) strip = job->finish_unit;
-  double rows = (double)(divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
-  double columns = (double)(divide_up(divide_up(job->n * parts, strip), col_parts) * strip);
-  double depth = (double)divide_up(job->k * parts, depth_parts);
+  int64_t parts = parts_of(job), panel = PANEL_BYTES / real_bytes(job);
+  if (job->finish && job->finish_unit && col_parts > 1) panel = job->finish_unit;
+  double rows = (double)(hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT);
+  double columns = (double)(hr_div_ceil(hr_div_ceil(job->n * parts, panel), col_parts) * panel);
+  double depth = (double)hr_div_ceil(job->k * parts, depth_parts);
   double sums = depth_parts > 1 ? 16 * (double)job->m * (double)(job->n * parts) : 0;
   double packing = (job->packed_b ? 0 : 8) * columns + (job->fill ? 24 : 4) * rows;
   return rows * columns * depth + depth * packing + sums;
 }
 
-static gemm_cut_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
-  int64_t strip = STRIP_BYTES / real_bytes(job) / parts_of(job);
-  if (job->finish && job->finish_unit) strip = job->finish_unit;
-  gemm_cut_t cut = {.row_unit = divide_up(divide_up(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
-                    .col_unit = divide_up(divide_up(job->n, strip), col_parts) * strip,
-                    .depth_unit = divide_up(job->k, depth_parts),
+static gemm_partition_t make_cut(const gemm_job_t *job, int64_t row_parts, int64_t col_parts, int64_t depth_parts) {
+  int64_t panel = PANEL_BYTES / real_bytes(job) / parts_of(job);
+  if (job->finish && job->finish_unit) panel = job->finish_unit;
+  gemm_partition_t partition = {.row_unit = hr_div_ceil(hr_div_ceil(job->m, ROW_UNIT), row_parts) * ROW_UNIT,
+                    .col_unit = hr_div_ceil(hr_div_ceil(job->n, panel), col_parts) * panel,
+                    .depth_unit = hr_div_ceil(job->k, depth_parts),
                     .cost = cost_of(job, row_parts, col_parts, depth_parts)};
-  if (depth_parts > 1) cut.depth_unit = divide_up(cut.depth_unit, 16) * 16;
-  cut.row_parts = divide_up(job->m, cut.row_unit), cut.col_parts = divide_up(job->n, cut.col_unit);
-  cut.depth_parts = divide_up(job->k, cut.depth_unit);
-  return cut;
+  if (depth_parts > 1) partition.depth_unit = hr_div_ceil(partition.depth_unit, 16) * 16;
+  partition.row_parts = hr_div_ceil(job->m, partition.row_unit),
+  partition.col_parts = hr_div_ceil(job->n, partition.col_unit);
+  partition.depth_parts = hr_div_ceil(job->k, partition.depth_unit);
+  return partition;
 }
 
 static bool may_cut_sums(const gemm_job_t *job) {
@@ -162,8 +160,8 @@ static bool may_cut_columns(const gemm_job_t *job) { return !job->finish || job-
 
 #define SPLIT_PRODUCTS 1e5 /* below this one worker is as quick */
 
-gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
-  gemm_cut_t best = make_cut(job, 1, 1, 1);
+gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers) {
+  gemm_partition_t best = make_cut(job, 1, 1, 1);
   double products = (double)job->m * (double)job->n * (double)job->k;
   if (products * (double)parts_of(job) < SPLIT_PRODUCTS) return best;
   for (int rows = 1; rows <= workers; rows++)
@@ -179,16 +177,16 @@ gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers) {
 
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost) {
   gemm_job_t finished = *job;
-  for (int strips = GEMM_STRIPS; strips > 0; strips /= 2) {
-    finished.finish_unit = strips * gemm_strips_of(job).width;
-    if (gemm_cut_choose(&finished, workers).cost <= cost) return finished.finish_unit;
+  for (int panels = GEMM_PANELS; panels > 0; panels /= 2) {
+    finished.finish_unit = panels * gemm_panels_of(job).width;
+    if (gemm_partition_choose(&finished, workers).cost <= cost) return finished.finish_unit;
   }
   return 0;
 }
 
-static size_t part_space(const gemm_job_t *job, const gemm_cut_t *cut) {
+static size_t part_space(const gemm_job_t *job, const gemm_partition_t *partition) {
   gemm_job_t part = *job;
-  part.m = least(job->m, cut->row_unit), part.k = least(job->k, cut->depth_unit);
+  part.m = hr_min(job->m, partition->row_unit), part.k = hr_min(job->k, partition->depth_unit);
   return gemm_space_bytes(&part);
 }
 
@@ -196,13 +194,13 @@ static size_t sum_bytes(const gemm_job_t *job) {
   return ((size_t)(job->m * job->n) * hr_dtype_bytes(job->dtype) + 63) / 64 * 64;
 }
 
-size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers) {
-  return part_space(job, cut) * (size_t)workers + sum_bytes(job) * (size_t)(cut->depth_parts - 1);
+size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers) {
+  return part_space(job, partition) * (size_t)workers + sum_bytes(job) * (size_t)(partition->depth_parts - 1);
 }
 
 typedef struct gemm_call {
   const gemm_job_t *job;
-  const gemm_cut_t *cut;
+  const gemm_partition_t *cut;
   part_fn part;
   char *space, *sums;
   size_t space_bytes;
@@ -211,15 +209,16 @@ typedef struct gemm_call {
 /* Later terms of the sums go to places of their own first. */
 static void run_parts(void *context, int64_t begin, int64_t end, int worker) {
   const gemm_call_t *call = context;
-  const gemm_cut_t *cut = call->cut;
+  const gemm_partition_t *partition = call->cut;
   for (int64_t task = begin; task < end; task++) {
     gemm_job_t job = *call->job;
-    int64_t depth = task % cut->depth_parts, place = task / cut->depth_parts, parts = parts_of(&job);
-    int64_t row = place % cut->row_parts * cut->row_unit, column = place / cut->row_parts * cut->col_unit;
-    int64_t first = depth * cut->depth_unit;
-    gemm_range_t range = {.row = row, .rows = least(cut->row_unit, job.m - row), .column = column * parts,
-                          .columns = least(cut->col_unit, job.n - column) * parts, .first = first * parts,
-                          .depth = least(cut->depth_unit, job.k - first) * parts};
+    int64_t depth = task % partition->depth_parts, block = task / partition->depth_parts, parts = parts_of(&job);
+    int64_t row = block % partition->row_parts * partition->row_unit,
+            column = block / partition->row_parts * partition->col_unit;
+    int64_t first = depth * partition->depth_unit;
+    gemm_range_t range = {.row = row, .rows = hr_min(partition->row_unit, job.m - row), .column = column * parts,
+                          .columns = hr_min(partition->col_unit, job.n - column) * parts, .first = first * parts,
+                          .depth = hr_min(partition->depth_unit, job.k - first) * parts};
     range.packed = is_packed(&job, range.columns);
     if (depth > 0)
       job.mode = GEMM_SET, job.c = call->sums + (size_t)(depth - 1) * sum_bytes(&job), job.c_row = job.n;
@@ -248,10 +247,11 @@ static void add_sums(const gemm_call_t *call) {
     }
 }
 
-void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch) {
-  gemm_call_t call = {job, cut, EACH_WIDTH(part, real_bytes(job) == 8), scratch, NULL, part_space(job, cut)};
+void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition, void *scratch) {
+  gemm_call_t call = {job,     partition, SIMD_FOREACH_REAL(part, real_bytes(job) == 8),
+                      scratch, NULL,      part_space(job, partition)};
   call.sums = call.space + call.space_bytes * (size_t)hr_workers_count(workers);
-  int64_t tasks = cut->row_parts * cut->col_parts * cut->depth_parts;
+  int64_t tasks = partition->row_parts * partition->col_parts * partition->depth_parts;
   if (tasks > 1)
     hr_workers_for(workers, tasks, 1, run_parts, &call);
   else

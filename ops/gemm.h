@@ -1,6 +1,6 @@
-/* Products of matrices of f32, f64, c64 and c128 by own loops, blocked for the caches: what dot, convolution and the
- * factorisations share. A complex product is a real one (see matmul.h): of the left matrix every element is two reals
- * of a row, of the right one two rows of two.
+/* Products of matrices of f32, f64, c64 and c128 by built-in kernels, blocked for the caches: what dot, convolution and
+ * the factorisations share. A complex product is a real one (see matmul.h): of the left matrix every element is two
+ * reals of a row, of the right one two rows of two.
  *
  *   tile     8 rows by 2 vectors of columns, or fewer, in registers
  *   strip    2 vectors of columns of b, GEMM_DEPTH rows of it, packed: stays in the innermost cache
@@ -42,44 +42,45 @@ typedef struct gemm_job {
 } gemm_job_t;
 
 /* How a product is shared out: rows, columns and, where those are too few, terms of the sums. */
-typedef struct gemm_cut {
+typedef struct gemm_partition {
   int64_t row_unit, col_unit, depth_unit;
   int64_t row_parts, col_parts, depth_parts;
   double cost; /* what the slowest worker does, in products */
-} gemm_cut_t;
+} gemm_partition_t;
 
 static inline bool gemm_has_type(hr_dtype_t dtype) {
   return dtype == HR_F32 || dtype == HR_F64 || dtype == HR_C64 || dtype == HR_C128;
 }
 
 /* Only sizes and type of the job count, and whether it has `fill` and `finish`. */
-gemm_cut_t gemm_cut_choose(const gemm_job_t *job, int workers);
+gemm_partition_t gemm_partition_choose(const gemm_job_t *job, int workers);
 /* Scratch memory of gemm_run: undefined before and after; aligned to 64 bytes. */
-size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_cut_t *cut, int workers);
+size_t gemm_scratch_bytes(const gemm_job_t *job, const gemm_partition_t *partition, int workers);
 /* workers: at most as many as scratch memory is for; may be NULL. */
-void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_cut_t *cut, void *scratch);
+void gemm_run(hr_workers_t *workers, const gemm_job_t *job, const gemm_partition_t *partition, void *scratch);
 
 /* The right matrix, packed once for many products: strips of columns, side by side, of as many terms as fit, then
  * of the next terms. Sizes, type and b of the job count. */
 size_t gemm_packed_bytes(const gemm_job_t *job);
 void gemm_pack(const gemm_job_t *job, void *to);
-/* Where an element goes, for who packs by himself: its neighbours as far as `lanes` columns, a vector's, follow it. */
-typedef struct gemm_strips {
+/* Offset of element (row, column) in packed B, for callers that pack it themselves: its neighbours as far as `lanes`
+ * columns, a vector's, follow it. */
+typedef struct gemm_panels {
   int64_t width, count, depth, k; /* columns of a strip; strips; terms of each but the last; of all */
-} gemm_strips_t;
-gemm_strips_t gemm_strips_of(const gemm_job_t *job);
-static inline int64_t gemm_packed_at(const gemm_strips_t *strips, int64_t row, int64_t column) {
-  int64_t first = row / strips->depth * strips->depth, strip = column / strips->width;
-  int64_t depth = strips->k - first < strips->depth ? strips->k - first : strips->depth;
-  return (first * strips->count + strip * depth + row - first) * strips->width + column % strips->width;
+} gemm_panels_t;
+gemm_panels_t gemm_panels_of(const gemm_job_t *job);
+static inline int64_t gemm_packed_at(const gemm_panels_t *panels, int64_t row, int64_t column) {
+  int64_t first = row / panels->depth * panels->depth, panel = column / panels->width;
+  int64_t depth = panels->k - first < panels->depth ? panels->k - first : panels->depth;
+  return (first * panels->count + panel * depth + row - first) * panels->width + column % panels->width;
 }
 
-/* The largest finish_unit, of a job that has `finish`, with which sharing out costs at most `cost`, as gemm_cut_t has
- * it; 0: none. */
+/* The largest finish_unit, of a job that has `finish`, with which sharing out costs at most `cost`, as gemm_partition_t
+ * has it; 0: none. */
 int64_t gemm_finish_unit(const gemm_job_t *job, int workers, double cost);
 
 /* The whole product on one worker, which is told to `fill`, and its scratch memory. */
 size_t gemm_space_bytes(const gemm_job_t *job);
-void gemm_run_alone(const gemm_job_t *job, int worker, void *space);
+void gemm_run_serial(const gemm_job_t *job, int worker, void *space);
 
 #endif

@@ -11,7 +11,7 @@ static bool takes_global_ids(hlo_opcode_t op) {
   return false;
 }
 
-hlo_enum_GROUP_MODE_t op_group_mode(const hlo_instr_t *instr) {
+hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr) {
   if (hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID) <= 0) return HLO_GROUP_MODE_CROSS_REPLICA;
   if (!takes_global_ids(instr->op)) return HLO_GROUP_MODE_CROSS_PARTITION;
   return hlo_attr_bool(instr, HLO_ATTR_USE_GLOBAL_DEVICE_IDS) ? HLO_GROUP_MODE_FLATTENED_ID
@@ -25,7 +25,7 @@ typedef struct grid {
 } grid_t;
 
 static grid_t grid_of(const hlo_instr_t *instr, int num_replicas, int num_partitions) {
-  return (grid_t){.replicas = num_replicas, .partitions = num_partitions, .mode = op_group_mode(instr)};
+  return (grid_t){.replicas = num_replicas, .partitions = num_partitions, .mode = op_replica_group_mode(instr)};
 }
 
 /* How many different ids there are. */

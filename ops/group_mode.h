@@ -19,7 +19,7 @@ typedef struct op_members {
   int *ranks;   /* flattened: replica * partitions + partition */
 } op_members_t;
 
-hlo_enum_GROUP_MODE_t op_group_mode(const hlo_instr_t *instr);
+hlo_enum_GROUP_MODE_t op_replica_group_mode(const hlo_instr_t *instr);
 /* The group of process `rank` for a collective with replica groups, on a grid that op_groups_check has passed. */
 hr_status_t op_group_members(hr_arena_t *arena, const hlo_instr_t *instr, int num_replicas, int num_partitions,
                              int rank, op_members_t *out_members);

@@ -58,7 +58,7 @@ static hr_status_t check_conv_groups(const hlo_instr_t *instr, const hlo_shape_t
 
 /* The result's size in a spatial dimension. Where the program leaves the kernel's size open, so is the result's,
  * until a step knows the kernel. */
-static hr_status_t push_conv_places(const hlo_instr_t *instr, const hlo_shape_t *const *in, const hlo_dim_labels_t *l,
+static hr_status_t push_conv_sizes(const hlo_instr_t *instr, const hlo_shape_t *const *in, const hlo_dim_labels_t *l,
                                     int i, op_dims_t *dims) {
   hlo_window_dim_t window = hlo_attr_window(instr)->dims[i];
   int64_t kernel = in[1]->dims[l->rhs_spatial[i]], out = l->out_spatial[i];
@@ -70,7 +70,7 @@ static hr_status_t push_conv_places(const hlo_instr_t *instr, const hlo_shape_t 
   dims->dynamic[out] = is_open || op_is_dynamic(in[0], l->lhs_spatial[i]);
   dims->sizes[out] = HLO_UNBOUNDED;
   if (is_open) return NULL;
-  OP_WANT(instr, op_window_places(&window, in[0]->dims[l->lhs_spatial[i]], &dims->sizes[out]), "C25",
+  OP_WANT(instr, op_window_count(&window, in[0]->dims[l->lhs_spatial[i]], &dims->sizes[out]), "C25",
           "the result's size in spatial dimension %d overflows", i);
   return NULL;
 }
@@ -84,7 +84,7 @@ static hr_status_t push_conv_dims(const hlo_instr_t *instr, const hlo_shape_t *c
   dims->dynamic[l->out_batch] = op_is_dynamic(in[0], l->lhs_batch);
   dims->sizes[l->out_feature] = in[1]->dims[l->rhs_output_feature];
   dims->dynamic[l->out_feature] = op_is_dynamic(in[1], l->rhs_output_feature);
-  for (int i = 0; i < l->spatial_rank; i++) HR_TRY(push_conv_places(instr, in, l, i, dims));
+  for (int i = 0; i < l->spatial_rank; i++) HR_TRY(push_conv_sizes(instr, in, l, i, dims));
   return NULL;
 }
 
@@ -112,7 +112,7 @@ static hr_status_t op_window_shape(hr_arena_t *arena, const hlo_instr_t *instr, 
   op_dims_t dims;
   op_dims_of(operand, &dims);
   for (int d = 0; d < dims.rank; d++)
-    OP_WANT(instr, op_window_places(&window->dims[d], operand->dims[d], &dims.sizes[d]), rule,
+    OP_WANT(instr, op_window_count(&window->dims[d], operand->dims[d], &dims.sizes[d]), rule,
             "the result's size in dimension %d overflows", d);
   return op_dims_shape(arena, dtype, &dims, out_shape);
 }

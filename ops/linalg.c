@@ -42,7 +42,7 @@ typedef struct solve_plan {
  * first row down if `forward`, else from the last up. x op(a) = b is solved as op(a)^T x^T = b^T, and an upper factor
  * is the conjugate transpose of a lower one. */
 #define DEFINE_LINALG(NAME, T)                                                                             \
-  static void NAME##_turn(const T *from, int64_t rows, int64_t columns, bool conjugate, T *to) {           \
+  static void NAME##_transpose(const T *from, int64_t rows, int64_t columns, bool conjugate, T *to) {           \
     for (int64_t i = 0; i < rows; i++)                                                                     \
       for (int64_t j = 0; j < columns; j++)                                                                \
         to[j * rows + i] = conjugate ? conj_##NAME(from[i * columns + j]) : from[i * columns + j];         \
@@ -66,11 +66,11 @@ typedef struct solve_plan {
   static void NAME##_cholesky(const cholesky_plan_t *plan, void *matrix, void *work) {                     \
     int64_t n = plan->n;                                                                                   \
     T *a = matrix, *l = plan->lower ? matrix : work;                                                       \
-    if (!plan->lower) NAME##_turn(a, n, n, true, l);                                                       \
+    if (!plan->lower) NAME##_transpose(a, n, n, true, l);                                                       \
     bool fine = NAME##_factor(l, n);                                                                       \
     for (int64_t i = 0; i < n; i++)                                                                        \
       for (int64_t j = fine ? i + 1 : 0; j < n; j++) l[i * n + j] = fine ? 0 : NAN;                        \
-    if (!plan->lower) NAME##_turn(l, n, n, true, a);                                                       \
+    if (!plan->lower) NAME##_transpose(l, n, n, true, a);                                                       \
   }                                                                                                        \
                                                                                                            \
   static void NAME##_eliminate(const T *t, int64_t n, T *x, int64_t width, bool forward, bool unit) {      \
@@ -89,14 +89,14 @@ typedef struct solve_plan {
   static void NAME##_solve(const solve_plan_t *plan, const void *a, void *b, void *a_work, void *b_work) { \
     int64_t n = plan->n, width = plan->width;                                                              \
     bool conjugate = plan->transpose == HLO_TRANSPOSE_ADJOINT;                                             \
-    bool turned = (conjugate || plan->transpose == HLO_TRANSPOSE_TRANSPOSE) == plan->left;                 \
+    bool transposed = (conjugate || plan->transpose == HLO_TRANSPOSE_TRANSPOSE) == plan->left;                 \
     const T *from = a;                                                                                     \
     T *t = a_work;                                                                                         \
-    if (turned) NAME##_turn(from, n, n, conjugate, t);                                                     \
-    for (int64_t i = 0; i < n * n && !turned; i++) t[i] = conjugate ? conj_##NAME(from[i]) : from[i];      \
-    if (!plan->left) NAME##_turn(b, width, n, false, b_work);                                              \
-    NAME##_eliminate(t, n, plan->left ? b : b_work, width, plan->lower != turned, plan->unit);             \
-    if (!plan->left) NAME##_turn(b_work, n, width, false, b);                                              \
+    if (transposed) NAME##_transpose(from, n, n, conjugate, t);                                                     \
+    for (int64_t i = 0; i < n * n && !transposed; i++) t[i] = conjugate ? conj_##NAME(from[i]) : from[i];      \
+    if (!plan->left) NAME##_transpose(b, width, n, false, b_work);                                              \
+    NAME##_eliminate(t, n, plan->left ? b : b_work, width, plan->lower != transposed, plan->unit);             \
+    if (!plan->left) NAME##_transpose(b_work, n, width, false, b);                                              \
   }
 
 DEFINE_LINALG(real, double)

@@ -1,5 +1,6 @@
-/* By halves of the columns: the left half is factored; the rows of the right one are exchanged like its own, solved with
- * its triangle, and what is left below them is lessened by a product; then that is factored. */
+/* Recursive right-looking LU by halves of the columns: the left half is factored; the rows of the right half are
+ * swapped like its own (laswp) and solved with its triangle (trsm); the trailing submatrix is updated (gemm) and
+ * factored. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "cx-limited-range")
 #endif
@@ -8,6 +9,7 @@
 #include <complex.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/native_cpu.h"
 
 #define LU_PANEL 16
@@ -41,7 +43,7 @@
 #include "ops/lu_loops.h"
 
 typedef struct lu_loops {
-  int64_t (*panel)(int64_t m, int64_t n, void *a, int64_t step, int32_t *pivots, void *space);
+  int64_t (*panel)(int64_t m, int64_t n, void *a, int64_t stride, int32_t *pivots, void *space);
   void (*solve)(bool upper, bool unit, int64_t n, const void *a, int64_t a_step, int64_t columns, void *x,
                 int64_t x_step);
 } lu_loops_t;
@@ -68,16 +70,14 @@ typedef struct lu_run {
   int64_t bytes; /* of an element */
 } lu_run_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static void *element(const lu_run_t *r, int64_t row, int64_t column) {
-  return (char *)r->matrix->data + (row * r->matrix->step + column) * r->bytes;
+  return (char *)r->matrix->data + (row * r->matrix->stride + column) * r->bytes;
 }
 
 static void exchange(char *a, char *b, int64_t bytes) {
   char keep[CHUNK];
   for (int64_t at = 0; at < bytes; at += CHUNK) {
-    size_t size = (size_t)least(CHUNK, bytes - at);
+    size_t size = (size_t)hr_min(CHUNK, bytes - at);
     memcpy(keep, a + at, size);
     memcpy(a + at, b + at, size);
     memcpy(b + at, keep, size);
@@ -85,31 +85,31 @@ static void exchange(char *a, char *b, int64_t bytes) {
 }
 
 /* Rows [first, first + count) of some columns with those that the pivots name. */
-static void exchange_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t column, int64_t columns) {
+static void swap_rows(const lu_run_t *r, int64_t first, int64_t count, int64_t column, int64_t columns) {
   for (int64_t i = first; i < first + count; i++)
     if (r->matrix->pivots[i] != i)
       exchange(element(r, i, column), element(r, r->matrix->pivots[i], column), columns * r->bytes);
 }
 
-static gemm_job_t lessen(const lu_run_t *r, int64_t row, int64_t column, int64_t m, int64_t n, int64_t k_first,
+static gemm_job_t trailing_update(const lu_run_t *r, int64_t row, int64_t column, int64_t m, int64_t n, int64_t k_first,
                          int64_t k) {
-  int64_t step = r->matrix->step;
+  int64_t stride = r->matrix->stride;
   return (gemm_job_t){.dtype = r->matrix->dtype, .mode = GEMM_SUBTRACT, .m = m, .n = n, .k = k,
-                      .a = element(r, row, k_first), .a_row = step, .a_col = 1, .b = element(r, k_first, column),
-                      .b_row = step, .b_col = 1, .c = element(r, row, column), .c_row = step};
+                      .a = element(r, row, k_first), .a_row = stride, .a_col = 1, .b = element(r, k_first, column),
+                      .b_row = stride, .b_col = 1, .c = element(r, row, column), .c_row = stride};
 }
 
 /* Columns of the rows [first, first + n) with the triangle that starts at (first, first). */
 static void solve_columns(const lu_run_t *r, int64_t first, int64_t n, int64_t column, int64_t columns, void *space) {
   if (n <= LU_TRIANGLE) {
-    r->loops.solve(false, true, n, element(r, first, first), r->matrix->step, columns, element(r, first, column),
-                   r->matrix->step);
+    r->loops.solve(false, true, n, element(r, first, first), r->matrix->stride, columns, element(r, first, column),
+                   r->matrix->stride);
     return;
   }
   int64_t top = n / 2;
   solve_columns(r, first, top, column, columns, space);
-  gemm_job_t job = lessen(r, first + top, column, n - top, columns, first, top);
-  gemm_run_alone(&job, 0, space);
+  gemm_job_t job = trailing_update(r, first + top, column, n - top, columns, first, top);
+  gemm_run_serial(&job, 0, space);
   solve_columns(r, first + top, n - top, column, columns, space);
 }
 
@@ -121,7 +121,7 @@ typedef struct lu_right {
 
 static void ready_right(void *context, int64_t begin, int64_t end, int worker) {
   const lu_right_t *right = context;
-  exchange_rows(right->run, right->first, right->n, right->column + begin, end - begin);
+  swap_rows(right->run, right->first, right->n, right->column + begin, end - begin);
   solve_columns(right->run, right->first, right->n, right->column + begin, end - begin,
                 right->run->space + (size_t)worker * right->run->space_bytes);
 }
@@ -130,27 +130,27 @@ static void ready_right(void *context, int64_t begin, int64_t end, int worker) {
 static int64_t factor(const lu_run_t *r, int64_t first, int64_t m, int64_t n) {
   if (n <= LU_PANEL) {
     int32_t *pivots = r->matrix->pivots + first;
-    int64_t none = r->loops.panel(m, n, element(r, first, first), r->matrix->step, pivots, r->space);
+    int64_t none = r->loops.panel(m, n, element(r, first, first), r->matrix->stride, pivots, r->space);
     for (int64_t i = 0; i < n && i < m; i++) pivots[i] += (int32_t)first;
     return none ? first + none : 0;
   }
-  int64_t half = least(m, (n / 2 + LU_PANEL - 1) / LU_PANEL * LU_PANEL), below = m - half, right_n = n - half;
+  int64_t half = hr_min(m, (n / 2 + LU_PANEL - 1) / LU_PANEL * LU_PANEL), below = m - half, right_n = n - half;
   int64_t none = factor(r, first, m, half), later;
   lu_right_t right = {r, first, half, first + half};
   hr_workers_split(r->workers, right_n, 1 + 200000 / (half * (half + 8)), ready_right, &right);
   if (below == 0) return none;
-  gemm_job_t job = lessen(r, first + half, first + half, below, right_n, first, half);
-  gemm_cut_t cut = gemm_cut_choose(&job, hr_workers_count(r->workers));
-  gemm_run(r->workers, &job, &cut, r->space);
+  gemm_job_t job = trailing_update(r, first + half, first + half, below, right_n, first, half);
+  gemm_partition_t partition = gemm_partition_choose(&job, hr_workers_count(r->workers));
+  gemm_run(r->workers, &job, &partition, r->space);
   later = factor(r, first + half, below, right_n);
-  exchange_rows(r, first + half, least(below, right_n), first, half);
+  swap_rows(r, first + half, hr_min(below, right_n), first, half);
   return none ? none : later;
 }
 
 static int64_t factor_all(lu_run_t *r) {
   const lu_matrix_t *a = r->matrix;
   int64_t none = a->m && a->n ? factor(r, 0, a->m, a->n) : 0;
-  for (int64_t i = 0; i < least(a->m, a->n); i++) a->pivots[i]++;
+  for (int64_t i = 0; i < hr_min(a->m, a->n); i++) a->pivots[i]++;
   return none;
 }
 

@@ -1,5 +1,5 @@
-/* Triangular factors of matrices of f32, f64, c64 and c128 by own loops, most of the work being products (gemm.h), which
- * workers share. Matrices are row-major. Thread: any, with scratch memory of its own. */
+/* Triangular factors of matrices of f32, f64, c64 and c128 by built-in kernels, most of the work being products
+ * (gemm.h), which workers share. Matrices are row-major. Thread: any, with scratch memory of its own. */
 #ifndef HLO_OPS_LU_H
 #define HLO_OPS_LU_H
 
@@ -9,7 +9,7 @@ typedef struct lu_matrix {
   hr_dtype_t dtype;
   int64_t m, n;
   void *data;
-  int64_t step;    /* elements from row to row */
+  int64_t stride;    /* elements from row to row */
   int32_t *pivots; /* min(m, n): row i was exchanged with row pivots[i], counted from 1 */
 } lu_matrix_t;
 

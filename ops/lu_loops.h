@@ -27,12 +27,12 @@ NATIVE_INLINE int64_t LU_NAME(largest)(const LU_TYPE *x, int64_t count) {
 
 /* A panel of at most LU_PANEL columns, by columns in `space` meanwhile. Returns the first column without a pivot, from
  * 1, or 0. */
-NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t step, int32_t *pivots,
+NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, int64_t stride, int32_t *pivots,
                                             void *space) {
   LU_TYPE *a = data, *columns = space;
   int64_t none = 0;
   for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < n; j++) columns[j * m + i] = a[i * step + j];
+    for (int64_t j = 0; j < n; j++) columns[j * m + i] = a[i * stride + j];
   for (int64_t j = 0; j < n && j < m; j++) {
     LU_TYPE *column = columns + j * m;
     int64_t at = j + LU_NAME(largest)(column + j, m - j);
@@ -53,17 +53,17 @@ NATIVE_CLONES static int64_t LU_NAME(panel)(int64_t m, int64_t n, void *data, in
     }
   }
   for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < n; j++) a[i * step + j] = columns[j * m + i];
+    for (int64_t j = 0; j < n; j++) a[i * stride + j] = columns[j * m + i];
   return none;
 }
 
 /* sum of a[k] x[k * step] over [begin, end), in four parts that do not wait for each other. */
-NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t step, int64_t begin, int64_t end) {
+NATIVE_INLINE LU_TYPE LU_NAME(sum)(const LU_TYPE *a, const LU_TYPE *x, int64_t stride, int64_t begin, int64_t end) {
   LU_TYPE sums[4] = {0};
   int64_t k = begin;
   for (; k + 4 <= end; k += 4)
-    for (int part = 0; part < 4; part++) sums[part] += a[k + part] * x[(k + part) * step];
-  for (; k < end; k++) sums[0] += a[k] * x[k * step];
+    for (int part = 0; part < 4; part++) sums[part] += a[k + part] * x[(k + part) * stride];
+  for (; k < end; k++) sums[0] += a[k] * x[k * stride];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 

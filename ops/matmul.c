@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/clones.h"
 
 /* The product is blocked so that a BLOCK_K x BLOCK_N piece of b stays in the outer cache and a BLOCK_M x BLOCK_K piece
@@ -13,8 +14,8 @@
  *   a: [ | ] x TILE_M    b: k  [ v0 | v1 ]       c tile += column of a * row of b
  */
 #define TILE_M 6
-#define VECTOR_BYTES 32
-#define TILE_BYTES (2 * VECTOR_BYTES)
+#define SIMD_VECTOR_BYTES 32
+#define TILE_BYTES (2 * SIMD_VECTOR_BYTES)
 #define BLOCK_M 192
 #define BLOCK_K 256
 #define BLOCK_N 512
@@ -25,15 +26,12 @@ struct matmul_space {
   void *a, *b, *filled;
 };
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, int64_t n, int64_t k,
                              matmul_space_t **out_space) {
   size_t each = hr_dtype_bytes(real);
   /* The operands may be exchanged, so both blocks must hold either. */
-  size_t rows = (size_t)round_up(least(m > n ? m : n, BLOCK_M), TILE_M), depth = (size_t)least(k, BLOCK_K);
-  size_t columns = (size_t)round_up(least(m > n ? m : n, BLOCK_N), TILE_BYTES / (int64_t)each);
+  size_t rows = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_M), TILE_M), depth = (size_t)hr_min(k, BLOCK_K);
+  size_t columns = (size_t)hr_round_up(hr_min(m > n ? m : n, BLOCK_N), TILE_BYTES / (int64_t)each);
   matmul_space_t *space;
   HR_TRY(HR_NEW(scratch, &space));
   HR_TRY(hr_arena_alloc(scratch, rows * depth * each + HR_ALIGNMENT, &space->a));
@@ -44,90 +42,90 @@ hr_status_t matmul_space_new(hr_arena_t *scratch, hr_dtype_t real, int64_t m, in
 }
 
 /* Everything that depends on the type. A tile is added to c at once if it is whole, else element by element. */
-#define DEFINE_PRODUCT(NAME, T)                                                                                        \
-  enum { NAME##_lanes = VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };                             \
-  typedef T NAME##_vec_t __attribute__((vector_size(VECTOR_BYTES)));                                                   \
-                                                                                                                       \
-  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {                                   \
-    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                                     \
-    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                                     \
-    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                                               \
-      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes);                      \
-      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                                          \
-      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                                          \
-      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                                          \
-    }                                                                                                                  \
-    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                                           \
-    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                                      \
-    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;                                    \
-  }                                                                                                                    \
-                                                                                                                       \
-  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */                           \
-  static void NAME##_pack(const T *from, int64_t line, int64_t step, int64_t lines, int64_t count, int64_t width,      \
-                          T *to) {                                                                                     \
-    for (int64_t first = 0; first < lines; first += width, to += width * count) {                                      \
-      int64_t live = least(width, lines - first);                                                                      \
-      const T *start = from + first * line;                                                                            \
-      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                                            \
-      if (line == 1) {                                                                                                 \
-        for (int64_t p = 0; p < count; p++)                                                                            \
-          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * step + i];                                  \
-      } else {                                                                                                         \
-        for (int64_t i = 0; i < live; i++)                                                                             \
-          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * step];                          \
-      }                                                                                                                \
-    }                                                                                                                  \
-  }                                                                                                                    \
-                                                                                                                       \
-  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c, int64_t c_row,             \
-                              int64_t c_col) {                                                                         \
-    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                                             \
-      if (add)                                                                                                         \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                                                 \
-      else                                                                                                             \
-        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                                                  \
-    }                                                                                                                  \
-  }                                                                                                                    \
-                                                                                                                       \
-  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t c_row,     \
-                           int64_t c_col) {                                                                            \
-    T tile[TILE_M * NAME##_width] __attribute__((aligned(VECTOR_BYTES)));                                              \
-    for (int64_t j = 0; j < n; j += NAME##_width)                                                                      \
-      for (int64_t i = 0; i < m; i += TILE_M) {                                                                        \
-        NAME##_tile(k, a + i * k, b + j * k, tile);                                                                    \
-        NAME##_add_tile(tile, least(TILE_M, m - i), least(NAME##_width, n - j), add, c + i * c_row + j * c_col, c_row, \
-                        c_col);                                                                                        \
-      }                                                                                                                \
-  }                                                                                                                    \
-                                                                                                                       \
-  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, int64_t count,       \
-                               matmul_space_t *space) {                                                                \
-    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                                         \
-    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);                                    \
-    if (job->fill)                                                                                                     \
-      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                                             \
-    else                                                                                                               \
-      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                                        \
-  }                                                                                                                    \
-                                                                                                                       \
-  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                                         \
-    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                                      \
-      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                                                  \
-        int64_t columns = least(BLOCK_N, job->n - j), depth = least(BLOCK_K, job->k - p);                              \
-        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row, columns, depth,       \
-                    NAME##_width, space->b);                                                                           \
-        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                                                \
-          int64_t rows = least(BLOCK_M, job->m - i);                                                                   \
-          NAME##_pack_left(job, i, rows, p, depth, space);                                                             \
-          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,                             \
-                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);                         \
-        }                                                                                                              \
-      }                                                                                                                \
-  }                                                                                                                    \
-                                                                                                                       \
-  static void NAME##_clear(const matmul_job_t *job) {                                                                  \
-    for (int64_t i = 0; i < job->m; i++)                                                                               \
-      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;                         \
+#define DEFINE_PRODUCT(NAME, T)                                                                                     \
+  enum { NAME##_lanes = SIMD_VECTOR_BYTES / sizeof(T), NAME##_width = TILE_BYTES / sizeof(T) };                     \
+  typedef T NAME##_vec_t __attribute__((vector_size(SIMD_VECTOR_BYTES)));                                           \
+                                                                                                                    \
+  FOR_EACH_CPU static void NAME##_tile(int64_t k, const T *a, const T *b, T *tile) {                                \
+    NAME##_vec_t c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0};                                  \
+    NAME##_vec_t c30 = {0}, c31 = {0}, c40 = {0}, c41 = {0}, c50 = {0}, c51 = {0};                                  \
+    for (; k > 0; k--, a += TILE_M, b += NAME##_width) {                                                            \
+      NAME##_vec_t b0 = *(const NAME##_vec_t *)b, b1 = *(const NAME##_vec_t *)(b + NAME##_lanes);                   \
+      c00 += a[0] * b0, c01 += a[0] * b1, c10 += a[1] * b0, c11 += a[1] * b1;                                       \
+      c20 += a[2] * b0, c21 += a[2] * b1, c30 += a[3] * b0, c31 += a[3] * b1;                                       \
+      c40 += a[4] * b0, c41 += a[4] * b1, c50 += a[5] * b0, c51 += a[5] * b1;                                       \
+    }                                                                                                               \
+    NAME##_vec_t *to = (NAME##_vec_t *)tile;                                                                        \
+    to[0] = c00, to[1] = c01, to[2] = c10, to[3] = c11, to[4] = c20, to[5] = c21;                                   \
+    to[6] = c30, to[7] = c31, to[8] = c40, to[9] = c41, to[10] = c50, to[11] = c51;                                 \
+  }                                                                                                                 \
+                                                                                                                    \
+  /* Panels of `width` lines of the operand, each [count][width]; missing lines are zero. */                        \
+  static void NAME##_pack(const T *from, int64_t line, int64_t stride, int64_t lines, int64_t count, int64_t width, \
+                          T *to) {                                                                                  \
+    for (int64_t first = 0; first < lines; first += width, to += width * count) {                                   \
+      int64_t live = hr_min(width, lines - first);                                                                  \
+      const T *start = from + first * line;                                                                         \
+      if (live < width) memset(to, 0, (size_t)(width * count) * sizeof(T));                                         \
+      if (line == 1) {                                                                                              \
+        for (int64_t p = 0; p < count; p++)                                                                         \
+          for (int64_t i = 0; i < live; i++) to[p * width + i] = start[p * stride + i];                             \
+      } else {                                                                                                      \
+        for (int64_t i = 0; i < live; i++)                                                                          \
+          for (int64_t p = 0; p < count; p++) to[p * width + i] = start[i * line + p * stride];                     \
+      }                                                                                                             \
+    }                                                                                                               \
+  }                                                                                                                 \
+                                                                                                                    \
+  static void NAME##_add_tile(const T *tile, int64_t rows, int64_t columns, bool add, T *c, int64_t c_row,          \
+                              int64_t c_col) {                                                                      \
+    for (int64_t i = 0; i < rows; i++, c += c_row, tile += NAME##_width) {                                          \
+      if (add)                                                                                                      \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] += tile[j];                                              \
+      else                                                                                                          \
+        for (int64_t j = 0; j < columns; j++) c[j * c_col] = tile[j];                                               \
+    }                                                                                                               \
+  }                                                                                                                 \
+                                                                                                                    \
+  static void NAME##_block(const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t c_row,  \
+                           int64_t c_col) {                                                                         \
+    T tile[TILE_M * NAME##_width] __attribute__((aligned(SIMD_VECTOR_BYTES)));                                      \
+    for (int64_t j = 0; j < n; j += NAME##_width)                                                                   \
+      for (int64_t i = 0; i < m; i += TILE_M) {                                                                     \
+        NAME##_tile(k, a + i * k, b + j * k, tile);                                                                 \
+        NAME##_add_tile(tile, hr_min(TILE_M, m - i), hr_min(NAME##_width, n - j), add, c + i * c_row + j * c_col,   \
+                        c_row, c_col);                                                                              \
+      }                                                                                                             \
+  }                                                                                                                 \
+                                                                                                                    \
+  static void NAME##_pack_left(const matmul_job_t *job, int64_t row, int64_t rows, int64_t first, int64_t count,    \
+                               matmul_space_t *space) {                                                             \
+    const T *from = (const T *)job->a + row * job->a_row + first * job->a_col;                                      \
+    if (job->fill) job->fill(job->context, row, rows, first, count, space->filled);                                 \
+    if (job->fill)                                                                                                  \
+      NAME##_pack(space->filled, count, 1, rows, count, TILE_M, space->a);                                          \
+    else                                                                                                            \
+      NAME##_pack(from, job->a_row, job->a_col, rows, count, TILE_M, space->a);                                     \
+  }                                                                                                                 \
+                                                                                                                    \
+  static void NAME##_product(const matmul_job_t *job, matmul_space_t *space) {                                      \
+    for (int64_t j = 0; j < job->n; j += BLOCK_N)                                                                   \
+      for (int64_t p = 0; p < job->k; p += BLOCK_K) {                                                               \
+        int64_t columns = hr_min(BLOCK_N, job->n - j), depth = hr_min(BLOCK_K, job->k - p);                         \
+        NAME##_pack((const T *)job->b + p * job->b_row + j * job->b_col, job->b_col, job->b_row, columns, depth,    \
+                    NAME##_width, space->b);                                                                        \
+        for (int64_t i = 0; i < job->m; i += BLOCK_M) {                                                             \
+          int64_t rows = hr_min(BLOCK_M, job->m - i);                                                               \
+          NAME##_pack_left(job, i, rows, p, depth, space);                                                          \
+          NAME##_block(space->a, space->b, rows, columns, depth, job->accumulate || p > 0,                          \
+                       (T *)job->c + i * job->c_row + j * job->c_col, job->c_row, job->c_col);                      \
+        }                                                                                                           \
+      }                                                                                                             \
+  }                                                                                                                 \
+                                                                                                                    \
+  static void NAME##_clear(const matmul_job_t *job) {                                                               \
+    for (int64_t i = 0; i < job->m; i++)                                                                            \
+      for (int64_t j = 0; j < job->n; j++) ((T *)job->c)[i * job->c_row + j * job->c_col] = 0;                      \
   }
 
 DEFINE_PRODUCT(f32, float)
@@ -169,14 +167,14 @@ void matmul_run(const matmul_job_t *job, matmul_space_t *space) {
   }
 }
 
-static bool is_whole(hr_dtype_t type) { return hr_dtype_is_integer(type) || type == HR_PRED; }
+static bool is_integer(hr_dtype_t type) { return hr_dtype_is_integer(type) || type == HR_PRED; }
 
-/* The real type of a product that is not one of whole numbers. */
+/* The real type of a product that is not one of integers. */
 static hr_dtype_t float_for(hr_dtype_t lhs, hr_dtype_t rhs, hr_dtype_t out) {
   hr_dtype_t types[] = {lhs, rhs, out};
   for (int i = 0; i < 3; i++) {
     if (hr_dtype_real(types[i]) == HR_F64) return HR_F64;
-    if (is_whole(types[i]) && hr_dtype_bytes(types[i]) > 2) return HR_F64; /* f32 does not hold them all */
+    if (is_integer(types[i]) && hr_dtype_bytes(types[i]) > 2) return HR_F64; /* f32 does not hold them all */
   }
   return HR_F32;
 }
@@ -187,7 +185,7 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
   if (!hr_dtype_is_array(lhs) || !hr_dtype_is_array(rhs) || !hr_dtype_is_array(out))
     return hlo_error(instr, NULL, "operands and result must be arrays");
   t.is_complex = hr_dtype_is_complex(lhs) || hr_dtype_is_complex(rhs) || hr_dtype_is_complex(out);
-  bool whole = is_whole(lhs) && is_whole(rhs) && is_whole(out);
+  bool whole = is_integer(lhs) && is_integer(rhs) && is_integer(out);
   t.real = !whole ? float_for(lhs, rhs, out) : hr_dtype_bytes(out) == 8 ? HR_U64 : HR_U32;
   t.parts = t.is_complex ? 2 : 1;
   t.element_bytes = t.parts * (int)hr_dtype_bytes(t.real);
@@ -211,7 +209,7 @@ hr_status_t matmul_types_init(const hlo_instr_t *instr, hr_dtype_t lhs, hr_dtype
 
 static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real, int parts, void *to) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
-  switch (is_whole(dtype) ? (int)hr_dtype_bytes(dtype) : 0) {
+  switch (is_integer(dtype) ? (int)hr_dtype_bytes(dtype) : 0) {
     case 1:
       if (is_signed)
         WIDEN(int8_t);
@@ -247,11 +245,11 @@ static void widen_numbers(hr_dtype_t dtype, const void *from, int64_t count, hr_
 static void widen_floats(hr_dtype_t dtype, const void *from, int64_t count, hr_dtype_t real, int parts, void *to) {
   enum { PIECE = 1024 };
   float piece[PIECE];
-  size_t each = hr_dtype_bytes(dtype), step = hr_dtype_bytes(real) * (size_t)parts;
+  size_t each = hr_dtype_bytes(dtype), stride = hr_dtype_bytes(real) * (size_t)parts;
   for (int64_t i = 0; i < count; i += PIECE) {
-    int64_t live = least(PIECE, count - i);
+    int64_t live = hr_min(PIECE, count - i);
     hr_floats_to_f32(dtype, (const char *)from + (size_t)i * each, piece, live);
-    widen_numbers(HR_F32, piece, live, real, parts, (char *)to + (size_t)i * step);
+    widen_numbers(HR_F32, piece, live, real, parts, (char *)to + (size_t)i * stride);
   }
 }
 

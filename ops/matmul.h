@@ -38,8 +38,8 @@ void matmul_widen_to(const matmul_types_t *types, hr_dtype_t dtype, const void *
 void matmul_narrow(const matmul_types_t *types, void *from, void *to, int64_t count);
 /* Is it the widened type, or integers of the same bits? */
 static inline bool matmul_is_widened(const matmul_types_t *types, hr_dtype_t dtype) {
-  bool is_whole = types->real == HR_U32 || types->real == HR_U64;
-  if (is_whole) return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
+  bool is_integer = types->real == HR_U32 || types->real == HR_U64;
+  if (is_integer) return hr_dtype_is_integer(dtype) && hr_dtype_bytes(dtype) == hr_dtype_bytes(types->real);
   return dtype == (!types->is_complex ? types->real : types->real == HR_F32 ? HR_C64 : HR_C128);
 }
 

@@ -118,7 +118,7 @@ typedef struct concatenate_part {
 } concatenate_part_t;
 
 static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step, const void **out_plan) {
-  int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], place = 0;
+  int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
   int bytes = (int)hr_dtype_bytes(step->out_shape->dtype), rank = step->out_shape->rank;
   int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   concatenate_part_t *parts;
@@ -128,8 +128,8 @@ static hr_status_t prepare_concatenate(hr_arena_t *arena, const op_step_t *step,
     const int64_t *dims = step->in_shapes[k]->dims;
     loop_dense_strides(rank, dims, bytes, from_strides);
     loop_copy_init(&parts[k].copy, bytes, rank, dims, to_strides, from_strides);
-    parts[k].to_offset = parts[k].copy.nest.empty ? 0 : place * to_strides[d];
-    place += dims[d];
+    parts[k].to_offset = parts[k].copy.nest.empty ? 0 : start * to_strides[d];
+    start += dims[d];
   }
   *out_plan = parts;
   return NULL;
@@ -167,13 +167,13 @@ static hr_status_t prepare_pad(hr_arena_t *arena, const op_step_t *step, const v
   loop_dense_strides(in->rank, in->dims, bytes, from_strides);
   bool empty = dense_count(in) == 0 || dense_count(out) == 0;
   for (int d = 0; d < out->rank; d++) {
-    int64_t first, place, pad_step;
-    pad_range(in->dims[d], out->dims[d], &padding->dims[d], &first, &counts[d], &pad_step, &place);
+    int64_t first, start, pad_step;
+    pad_range(in->dims[d], out->dims[d], &padding->dims[d], &first, &counts[d], &pad_step, &start);
     empty |= counts[d] == 0;
     plan->fill |= counts[d] < out->dims[d];
     if (empty) continue;
     plan->from_offset += first * from_strides[d];
-    plan->to_offset += place * to_strides[d];
+    plan->to_offset += start * to_strides[d];
     to_strides[d] *= pad_step;
   }
   if (empty) plan->from_offset = plan->to_offset = 0;

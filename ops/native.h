@@ -26,17 +26,17 @@ typedef struct op_native_part {
 } op_native_part_t;
 
 /* What is done with each part of a result as soon as it is final, by the worker that made it: a step that follows. */
-typedef struct op_native_after {
-  void (*run)(const struct op_native_after *after, const op_native_part_t *part, int worker);
+typedef struct op_native_epilogue {
+  void (*run)(const struct op_native_epilogue *epilogue, const op_native_part_t *part, int worker);
   const void *context;
-} op_native_after_t;
+} op_native_epilogue_t;
 
 /* For whom plans are made. */
 typedef struct op_native_target {
   hr_arena_t *arena; /* plans live in it; freed with the program */
   int workers;       /* how many will run it */
   /* Things that a plan holds and the arena cannot free: called in reverse order when the program is destroyed. */
-  hr_status_t (*at_end)(void *context, void (*destroy)(void *object), void *object);
+  hr_status_t (*add_cleanup)(void *context, void (*destroy)(void *object), void *object);
   void *context;
   void *emitter; /* for the code generator: what it was handed to the planner with */
 } op_native_target_t;
@@ -56,28 +56,28 @@ struct op_native_step;
 /* How a plan can be done in parts; all zero: only as a whole. */
 typedef struct op_native_parts {
   /* Of what others can come behind: its only result is made in parts of `grid`. follow() makes another plan, whose runs
-   * call op_native_run_t.after for each part; its grid has the unit of this one, or, if whole_rows, 0. */
+   * call op_native_run_t.epilogue for each part; its grid has the unit of this one, or, if whole_rows, 0. */
   op_native_grid_t grid;
   uint64_t by_rows; /* operands of which a range of rows is needed only for the same rows of the grid, and not again
                      * once these are final, if parts are whole rows */
-  hr_status_t (*follow)(const op_native_target_t *target, const void *plan, const op_native_grid_t *grid,
+  hr_status_t (*fuse)(const op_native_target_t *target, const void *plan, const op_native_grid_t *grid,
                         struct op_native_step *out);
-  bool fit_caches; /* each part is still in the caches when it is final, and little else is */
-  const struct op_native_behind *behind; /* of what can come behind others; NULL: cannot */
+  bool fit_caches; /* a finished part is still cache-resident: an epilogue reads it at no cost */
+  const struct op_native_consumer *consumer; /* of what can come behind others; NULL: cannot */
 } op_native_parts_t;
 
 /* A form of an operand that is quicker to work on, and serves as long as the operand does not change: made once before
  * a loop that does not write it. */
-typedef struct op_native_ahead {
+typedef struct op_native_prepack {
   int leaf;     /* the operand; its form takes its place in in[] */
   size_t bytes; /* of the form */
-  const op_native_t *maker; /* runs maker_plan on the operand alone; its only result is the form */
-  const void *maker_plan;
+  const op_native_t *packer; /* runs packer_plan on the operand alone; its only result is the form */
+  const void *packer_plan;
   /* The plan that works on the form: as prepare has it. */
-  hr_status_t (*prepare)(const op_native_target_t *target, const struct op_native_ahead *ahead,
+  hr_status_t (*prepare)(const op_native_target_t *target, const struct op_native_prepack *prepack,
                          struct op_native_step *out);
   const void *context; /* for prepare */
-} op_native_ahead_t;
+} op_native_prepack_t;
 
 /* What prepare decided. */
 typedef struct op_native_step {
@@ -88,11 +88,11 @@ typedef struct op_native_step {
    * the copy when they are equal. Rows of `reuse_words` words (0: one), see native_reuses. */
   const uint64_t *reuse;
   int reuse_words;
-  uint64_t open; /* result leaves that have several right values, so that the reference kernel's is no measure: vectors
-                  * of either sign, and what the op leaves as it comes */
+  uint64_t nondeterministic_results; /* bitmask of results that are not unique (signs of eigenvectors, undefined parts):
+                                      * HLORUN_CHECK leaves them out */
   double flops, bytes; /* of one run, for traces; 0: unknown */
   op_native_parts_t parts;
-  const op_native_ahead_t *ahead; /* NULL: operands are taken as they are */
+  const op_native_prepack_t *prepack; /* NULL: operands are taken as they are */
 } op_native_step_t;
 
 /* One run. */
@@ -104,7 +104,7 @@ typedef struct op_native_run {
    * after so many more rounds of the loop that the step is. */
   hr_status_t (*run_step)(const struct op_native_run *run, int step, int64_t rounds);
   void *machine;
-  const op_native_after_t *after; /* of a plan of op_native_parts_t.follow; else NULL */
+  const op_native_epilogue_t *epilogue; /* of a plan of op_native_parts_t.fuse; else NULL */
 } op_native_run_t;
 
 /* The pool for a plan made for `planned` workers: none if it has become larger, as scratch is per worker. */
@@ -114,14 +114,14 @@ static inline hr_workers_t *native_workers(const op_native_run_t *run, int plann
 
 /* A kernel that can be done in parts of the grid by which one of its operands becomes ready. Per run: one call of begin,
  * then calls of `part` side by side until the grid is done. */
-typedef struct op_native_behind {
+typedef struct op_native_consumer {
   /* Leaves out->plan NULL if parts need more of operand leaf `leaf` than the same part of it. Sets grid->unit to 0 if
    * they need whole rows of it. As of prepare; `plan`, what prepare made, is not run any more when there is another. */
   hr_status_t (*prepare)(const op_native_target_t *target, const op_step_t *step, const void *plan, int leaf,
                          op_native_grid_t *grid, op_native_step_t *out);
   void (*begin)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
   void (*part)(const op_native_run_t *run, const void *plan, const op_native_part_t *part, int worker);
-} op_native_behind_t;
+} op_native_consumer_t;
 
 struct op_native {
   const char *name; /* for traces and plans: "oneDNN matmul" */

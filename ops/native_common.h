@@ -6,7 +6,7 @@
 #include "ops/native.h"
 
 /* Offsets of scratch memory, one piece after the other, each aligned. */
-static inline size_t native_take(size_t *total_bytes, size_t size_bytes) {
+static inline size_t scratch_reserve(size_t *total_bytes, size_t size_bytes) {
   size_t at = *total_bytes;
   *total_bytes += (size_bytes + 63) / 64 * 64;
   return at;

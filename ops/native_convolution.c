@@ -15,10 +15,10 @@ static bool all_have_roles(const conv_labels_t *l) {
          l->out->rank == spatial + 2;
 }
 
-static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial, const int64_t *places,
+static conv_array_t activations(const hlo_shape_t *shape, const int64_t *strides, int spatial, const int64_t *dims,
                                 int64_t outer, int64_t inner) {
   conv_array_t array = {.dtype = shape->dtype, .outer = strides[outer], .inner = strides[inner], .count = 1};
-  for (int d = 0; d < spatial; d++) array.spatial[d] = strides[places[d]];
+  for (int d = 0; d < spatial; d++) array.spatial[d] = strides[dims[d]];
   for (int d = 0; d < shape->rank; d++) array.count *= shape->dims[d];
   return array;
 }
@@ -121,7 +121,7 @@ static bool is_whole(const conv_problem_t *p) {
 }
 
 /* Without spatial dimensions it is a product of matrices: a place of one. */
-static void add_place(conv_problem_t *p) {
+static void add_position(conv_problem_t *p) {
   if (p->spatial > 0) return;
   p->spatial = 1;
   p->in[0] = p->out[0] = p->window[0] = p->stride[0] = p->dilation[0] = 1;
@@ -172,7 +172,7 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
     *p = other;
   else if (!forward && !read_data(l, p))
     return false;
-  add_place(p);
+  add_position(p);
   finish_padding(p);
   crop(p);
   p->flops = 2 * (double)p->batch * (double)p->groups * (double)p->in_channels * (double)p->out_channels *
@@ -181,11 +181,11 @@ static bool read_problem(const conv_labels_t *l, conv_problem_t *p) {
 }
 
 /* One of the ways of computing it, with its plan. */
-typedef struct conv_way {
+typedef struct conv_strategy {
   hr_status_t (*run)(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
   const void *plan;
   size_t scratch_bytes;
-} conv_way_t;
+} conv_strategy_t;
 
 hr_status_t conv_problem_read(const op_step_t *step, conv_problem_t *problem, bool *out_fits) {
   const hlo_window_t *window = hlo_attr_window(step->instr);
@@ -246,7 +246,7 @@ bool conv_orders_find(const hlo_instr_t *conv, conv_orders_t *orders) {
 }
 
 /* As the problem that it is: by fewer products, along lines, over taps or places, or by oneDNN. */
-static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_way_t *way,
+static hr_status_t prepare_problem(const op_native_target_t *target, const op_step_t *step, conv_strategy_t *strategy,
                                    op_native_step_t *out) {
   conv_problem_t *problem;
   bool fits;
@@ -254,19 +254,19 @@ static hr_status_t prepare_problem(const op_native_target_t *target, const op_st
   HR_TRY(conv_problem_read(step, problem, &fits));
   if (!fits) return NULL;
   out->flops = problem->flops;
-  way->run = conv_run_winograd;
+  strategy->run = conv_run_winograd;
   HR_TRY(conv_prepare_winograd(target, problem, out));
   if (out->plan) return NULL;
-  way->run = conv_run_lines;
-  HR_TRY(conv_prepare_lines(target, problem, out));
+  strategy->run = conv_run_direct_narrow;
+  HR_TRY(conv_prepare_direct_narrow(target, problem, out));
   if (out->plan) return NULL;
-  way->run = conv_run_taps;
-  HR_TRY(conv_prepare_taps(target, problem, out));
+  strategy->run = conv_run_direct;
+  HR_TRY(conv_prepare_direct(target, problem, out));
   if (out->plan) return NULL;
-  way->run = conv_run_gradient;
-  HR_TRY(conv_prepare_gradient(target, problem, out));
+  strategy->run = conv_run_weight_grad;
+  HR_TRY(conv_prepare_weight_grad(target, problem, out));
   if (out->plan) return NULL;
-  way->run = conv_run_onednn;
+  strategy->run = conv_run_onednn;
   return conv_prepare_onednn(target, problem, out);
 }
 
@@ -276,35 +276,35 @@ static double array_bytes(const hlo_shape_t *shape) {
   return bytes;
 }
 
-/* Signature of op_native_parts_t.follow: the same plan. */
+/* Signature of op_native_parts_t.fuse: the same plan. */
 static hr_status_t follow_convolution(const op_native_target_t *target, const void *before,
                                       const op_native_grid_t *grid, op_native_step_t *out) {
   (void)target, (void)grid;
-  out->plan = before, out->scratch_bytes = ((const conv_way_t *)before)->scratch_bytes;
+  out->plan = before, out->scratch_bytes = ((const conv_strategy_t *)before)->scratch_bytes;
   return NULL;
 }
 
 static hr_status_t prepare_native_convolution(const op_native_target_t *target, const op_step_t *step,
                                               op_native_step_t *out) {
-  conv_way_t *way;
+  conv_strategy_t *strategy;
   if (!is_labelled(step->instr)) return NULL;
-  HR_TRY(HR_NEW(target->arena, &way));
-  HR_TRY(prepare_problem(target, step, way, out));
+  HR_TRY(HR_NEW(target->arena, &strategy));
+  HR_TRY(prepare_problem(target, step, strategy, out));
   if (!out->plan) {
-    way->run = conv_run_products;
-    HR_TRY(conv_prepare_products(target, step, out));
+    strategy->run = conv_run_im2col;
+    HR_TRY(conv_prepare_im2col(target, step, out));
   }
   if (!out->plan) return NULL;
-  way->plan = out->plan, way->scratch_bytes = out->scratch_bytes, out->plan = way;
-  if (out->parts.grid.rows) out->parts.follow = follow_convolution;
+  strategy->plan = out->plan, strategy->scratch_bytes = out->scratch_bytes, out->plan = strategy;
+  if (out->parts.grid.rows) out->parts.fuse = follow_convolution;
   out->bytes = array_bytes(step->in_shapes[0]) + array_bytes(step->in_shapes[1]) + array_bytes(step->out_shape);
   return NULL;
 }
 
 static hr_status_t run_native_convolution(const op_native_run_t *run, const void *plan, void *const *in,
                                           void *const *out) {
-  const conv_way_t *way = plan;
-  return way->run(run, way->plan, in, out);
+  const conv_strategy_t *strategy = plan;
+  return strategy->run(run, strategy->plan, in, out);
 }
 
 const op_native_t native_convolution = {"convolution", prepare_native_convolution, run_native_convolution};

@@ -67,26 +67,27 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
 hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 /* Forward with few channels of the result, where the last axis is innermost, in f32 and f64. */
-hr_status_t conv_prepare_lines(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
-hr_status_t conv_run_lines(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target, const conv_problem_t *problem,
+                                       op_native_step_t *out);
+hr_status_t conv_run_direct_narrow(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 /* Forward and of the input, with enough channels: floats, and bf16 and bytes as they are where the processor multiplies
  * these. See taps.h. */
-hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
-hr_status_t conv_run_taps(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+hr_status_t conv_prepare_direct(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
+hr_status_t conv_run_direct(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 /* Of the weights, with channels innermost, in f32 and f64. */
-hr_status_t conv_prepare_gradient(const op_native_target_t *target, const conv_problem_t *problem,
+hr_status_t conv_prepare_weight_grad(const op_native_target_t *target, const conv_problem_t *problem,
                                   op_native_step_t *out);
-hr_status_t conv_run_gradient(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+hr_status_t conv_run_weight_grad(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out);
 hr_status_t conv_run_onednn(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
-/* What the library does not do: f64, complex and whole numbers, and whatever window. Patches of the input are made a
- * block of places at a time and multiplied by own loops, or for whole numbers by the reference's products; groups and
+/* What the library does not do: f64, complex and integers, and whatever window. Patches of the input are made a
+ * block of places at a time and multiplied by built-in kernels, or for integers by the reference's products; groups and
  * blocks are shared out among the workers. */
-hr_status_t conv_prepare_products(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out);
-hr_status_t conv_run_products(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
+hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out);
+hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan, void *const *in, void *const *out);
 
 #endif

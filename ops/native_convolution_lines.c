@@ -11,6 +11,7 @@
 #endif
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/native_convolution.h"
 #include "ops/native_cpu.h"
 
@@ -27,8 +28,8 @@ typedef struct lines_sum {
 
 #define AXES CONV_MAX_SPATIAL /* those that a convolution has are the last ones, the others have one place */
 #define SPLIT_FLOPS 2e5       /* below this one worker is as quick */
-#define BLOCK_PLACES 4096     /* of results: they and what they read are in the first cache */
-#define LINE_PLACES 2048
+#define BLOCK_POSITIONS 4096     /* of results: they and what they read are in the first cache */
+#define LINE_POSITIONS 2048
 #define MOST_TAPS 65536
 
 typedef struct lines_axis {
@@ -38,7 +39,7 @@ typedef struct lines_axis {
   int64_t region, region_step; /* places that a block's copy has */
 } lines_axis_t;
 
-typedef struct conv_lines {
+typedef struct conv_direct_narrow {
   const conv_problem_t *problem;
   lines_axis_t axes[AXES];
   int workers;
@@ -48,10 +49,10 @@ typedef struct conv_lines {
   int64_t tasks;
   size_t space_bytes, copy_at; /* of a worker: its weights, and the copy after them */
   void (*sum_line)(const lines_sum_t *line);
-} conv_lines_t;
+} conv_direct_narrow_t;
 
 typedef struct lines_run {
-  const conv_lines_t *plan;
+  const conv_direct_narrow_t *plan;
   const char *from, *weights;
   char *to, *spaces;
 } lines_run_t;
@@ -63,20 +64,16 @@ typedef struct lines_block {
   char *space;
 } lines_block_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
-
 /* --- blocks --- */
 
 static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) {
-  const conv_lines_t *plan = run->plan;
+  const conv_direct_narrow_t *plan = run->plan;
   const conv_problem_t *p = plan->problem;
   lines_block_t block = {.run = run, .space = run->spaces + (size_t)worker * plan->space_bytes};
   for (int d = AXES - 1; d >= 0; d--) {
     const lines_axis_t *axis = &plan->axes[d];
     block.begin[d] = task % axis->blocks * axis->block, task /= axis->blocks;
-    block.count[d] = least(axis->block, axis->out - block.begin[d]);
+    block.count[d] = hr_min(axis->block, axis->out - block.begin[d]);
   }
   block.channel = task % p->out_channels, task /= p->out_channels;
   block.group = task % p->groups, block.image = task / p->groups;
@@ -84,8 +81,8 @@ static lines_block_t block_of(const lines_run_t *run, int64_t task, int worker) 
 }
 
 /* What the first tap of the block's first result reads, in elements; it may be outside of the input. */
-static int64_t first_place(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+static int64_t first_position(const lines_block_t *block) {
+  const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
   int64_t at = src->start + block->image * src->outer + block->group * plan->problem->in_channels * src->inner;
   for (int d = 0; d < AXES; d++)
@@ -100,9 +97,9 @@ static int64_t reach_of(const lines_axis_t *axis, int64_t count) {
 
 /* Whether all that is read is in the input, and what the last vector of the last line reads in its array. */
 static bool is_inside(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *src = &plan->problem->arrays[CONV_SRC];
-  int64_t end = first_place(block) + (plan->problem->in_channels - 1) * src->inner + plan->lanes;
+  int64_t end = first_position(block) + (plan->problem->in_channels - 1) * src->inner + plan->lanes;
   for (int d = 0; d < AXES; d++) {
     const lines_axis_t *axis = &plan->axes[d];
     int64_t first = block->begin[d] * axis->stride - axis->low, reach = reach_of(axis, block->count[d]);
@@ -114,16 +111,16 @@ static bool is_inside(const lines_block_t *block) {
 
 /* Line `number` of the copy, counted over channels and all axes but the last. */
 static void copy_line(const lines_block_t *block, int64_t number, char *to) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *line = &plan->axes[AXES - 1];
-  int64_t low = block->begin[AXES - 1] * line->stride - line->low, at = first_place(block);
-  int64_t begin = least(most(-low, 0), line->region), end = most(least(line->in - low, line->region), begin);
+  int64_t low = block->begin[AXES - 1] * line->stride - line->low, at = first_position(block);
+  int64_t begin = hr_min(hr_max(-low, 0), line->region), end = hr_max(hr_min(line->in - low, line->region), begin);
   bool inside = true;
   for (int d = AXES - 2; d >= 0; d--) {
     const lines_axis_t *axis = &plan->axes[d];
-    int64_t y = number % axis->region, place = block->begin[d] * axis->stride - axis->low + y;
+    int64_t y = number % axis->region, at_input = block->begin[d] * axis->stride - axis->low + y;
     number /= axis->region, at += y * axis->from_step;
-    inside &= place >= 0 && place < axis->in;
+    inside &= at_input >= 0 && at_input < axis->in;
   }
   at += number * plan->problem->arrays[CONV_SRC].inner;
   if (!inside) begin = end = line->region;
@@ -134,7 +131,7 @@ static void copy_line(const lines_block_t *block, int64_t number, char *to) {
 }
 
 static char *copy_block(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   char *to = block->space + plan->copy_at;
   int64_t lines = plan->problem->in_channels * plan->axes[0].region * plan->axes[1].region;
   for (int64_t i = 0; i < lines; i++) copy_line(block, i, to + i * plan->axes[AXES - 1].region * plan->bytes);
@@ -142,7 +139,7 @@ static char *copy_block(const lines_block_t *block) {
 }
 
 static void gather_weights(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
   const char *from = block->run->weights + (wei->start + block->group * wei->group + block->channel * wei->outer) *
                                                plan->bytes;
@@ -151,7 +148,7 @@ static void gather_weights(const lines_block_t *block) {
 }
 
 static int64_t result_at(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   const conv_array_t *dst = &plan->problem->arrays[CONV_DST];
   int64_t channel = block->group * plan->problem->out_channels + block->channel;
   int64_t at = dst->start + block->image * dst->outer + channel * dst->inner;
@@ -160,19 +157,19 @@ static int64_t result_at(const lines_block_t *block) {
 }
 
 static void run_block(const lines_block_t *block) {
-  const conv_lines_t *plan = block->run->plan;
+  const conv_direct_narrow_t *plan = block->run->plan;
   const lines_axis_t *axes = plan->axes;
   bool inside = is_inside(block);
-  const char *from = inside ? block->run->from + first_place(block) * plan->bytes : copy_block(block);
+  const char *from = inside ? block->run->from + first_position(block) * plan->bytes : copy_block(block);
   char *to = block->run->to + result_at(block) * plan->bytes;
   gather_weights(block);
   lines_sum_t line = {.weights = block->space, .offsets = inside ? plan->in_place : plan->in_region,
                       .taps = plan->taps, .count = block->count[AXES - 1]};
   for (int64_t i = 0; i < block->count[0] * block->count[1]; i++) {
     int64_t z = i / block->count[1], y = i % block->count[1];
-    int64_t steps[] = {inside ? axes[0].from_step : axes[0].region_step,
+    int64_t strides[] = {inside ? axes[0].from_step : axes[0].region_step,
                        inside ? axes[1].from_step : axes[1].region_step};
-    line.from = from + (z * axes[0].stride * steps[0] + y * axes[1].stride * steps[1]) * plan->bytes;
+    line.from = from + (z * axes[0].stride * strides[0] + y * axes[1].stride * strides[1]) * plan->bytes;
     line.to = to + (z * axes[0].to_step + y * axes[1].to_step) * plan->bytes;
     plan->sum_line(&line);
   }
@@ -185,8 +182,9 @@ static void run_blocks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-hr_status_t conv_run_lines(const op_native_run_t *native, const void *plan_, void *const *in, void *const *out) {
-  const conv_lines_t *plan = plan_;
+hr_status_t conv_run_direct_narrow(const op_native_run_t *native, const void *plan_, void *const *in,
+                                   void *const *out) {
+  const conv_direct_narrow_t *plan = plan_;
   const conv_problem_t *p = plan->problem;
   lines_run_t run = {.plan = plan, .from = in[0], .weights = in[1], .to = out[0], .spaces = native->scratch};
   int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1;
@@ -197,7 +195,7 @@ hr_status_t conv_run_lines(const op_native_run_t *native, const void *plan_, voi
 
 /* --- planning --- */
 
-static void plan_axes(conv_lines_t *plan) {
+static void plan_axes(conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
   for (int i = 0; i < AXES; i++) {
     int d = i - (AXES - p->spatial);
@@ -210,33 +208,33 @@ static void plan_axes(conv_lines_t *plan) {
   }
 }
 
-/* Parts of the axis of at most `places`, as many as workers can share evenly. */
-static void plan_parts(lines_axis_t *axis, int64_t places, int64_t unit, int workers) {
-  int64_t blocks = hr_workers_even(divide_up(axis->out, places), workers);
-  axis->block = least(divide_up(divide_up(axis->out, blocks), unit) * unit, axis->out);
+/* Parts of the axis of at most `positions`, as many as workers can share evenly. */
+static void plan_parts(lines_axis_t *axis, int64_t positions, int64_t unit, int workers) {
+  int64_t blocks = hr_workers_balance(hr_div_ceil(axis->out, positions), workers);
+  axis->block = hr_min(hr_div_ceil(hr_div_ceil(axis->out, blocks), unit) * unit, axis->out);
 }
 
 /* Some lines, or of a single one a part. */
-static void plan_blocks(conv_lines_t *plan) {
+static void plan_blocks(conv_direct_narrow_t *plan) {
   lines_axis_t *axes = plan->axes, *line = &axes[AXES - 1];
   const conv_problem_t *p = plan->problem;
   bool single = axes[0].out * axes[1].out * p->batch * p->groups * p->out_channels < plan->workers;
-  plan_parts(line, LINE_PLACES, plan->lanes, single ? plan->workers : 1);
-  plan_parts(&axes[1], most(1, BLOCK_PLACES / line->block), 1, plan->workers);
+  plan_parts(line, LINE_POSITIONS, plan->lanes, single ? plan->workers : 1);
+  plan_parts(&axes[1], hr_max(1, BLOCK_POSITIONS / line->block), 1, plan->workers);
   axes[0].block = 1;
   plan->tasks = p->batch * p->groups * p->out_channels;
-  int64_t step = 1;
-  for (int d = AXES - 1; d >= 0; step *= axes[d--].region) {
-    axes[d].blocks = divide_up(axes[d].out, axes[d].block), plan->tasks *= axes[d].blocks;
+  int64_t stride = 1;
+  for (int d = AXES - 1; d >= 0; stride *= axes[d--].region) {
+    axes[d].blocks = hr_div_ceil(axes[d].out, axes[d].block), plan->tasks *= axes[d].blocks;
     axes[d].region = reach_of(&axes[d], axes[d].block) + (d == AXES - 1 ? plan->lanes : 0);
-    axes[d].region_step = step;
+    axes[d].region_step = stride;
   }
-  native_take(&plan->space_bytes, (size_t)(plan->taps * plan->bytes));
-  plan->copy_at = native_take(&plan->space_bytes, (size_t)(p->in_channels * step * plan->bytes));
+  scratch_reserve(&plan->space_bytes, (size_t)(plan->taps * plan->bytes));
+  plan->copy_at = scratch_reserve(&plan->space_bytes, (size_t)(p->in_channels * stride * plan->bytes));
 }
 
 /* Taps are counted over the input's channels and then along the axes. */
-static hr_status_t plan_taps(hr_arena_t *arena, conv_lines_t *plan) {
+static hr_status_t plan_taps(hr_arena_t *arena, conv_direct_narrow_t *plan) {
   const conv_problem_t *p = plan->problem;
   const conv_array_t *src = &p->arrays[CONV_SRC], *wei = &p->arrays[CONV_WEI];
   int64_t channel = plan->axes[0].region * plan->axes[0].region_step;
@@ -275,14 +273,15 @@ static bool has_form(const conv_problem_t *p, int64_t lanes) {
          p->out[last] >= lanes && p->out_channels * 4 <= lanes && (p->groups == 1 || p->in_channels == 1);
 }
 
-hr_status_t conv_prepare_lines(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
-  conv_lines_t *plan;
+hr_status_t conv_prepare_direct_narrow(const op_native_target_t *target, const conv_problem_t *problem,
+                                       op_native_step_t *out) {
+  conv_direct_narrow_t *plan;
   int64_t bytes = problem->types.element_bytes;
-  int64_t lanes = (native_width() == NATIVE_WIDE ? 64 : native_width() == NATIVE_MIDDLE ? 32 : 16) / bytes;
+  int64_t lanes = (simd_width() == SIMD_512 ? 64 : simd_width() == SIMD_256 ? 32 : 16) / bytes;
   if (!has_form(problem, lanes) || !count_taps(problem)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem, plan->workers = target->workers, plan->bytes = bytes, plan->lanes = lanes;
-  plan->taps = count_taps(problem), plan->sum_line = EACH_WIDTH(sum_line, bytes == 8);
+  plan->taps = count_taps(problem), plan->sum_line = SIMD_FOREACH_REAL(sum_line, bytes == 8);
   plan_axes(plan);
   plan_blocks(plan);
   HR_TRY(plan_taps(target->arena, plan));

@@ -53,10 +53,10 @@ typedef struct conv_onednn {
 
 typedef enum conv_cut { CUT_NOTHING, CUT_BATCH, CUT_OUT, CUT_IN, CUT_GROUPS } conv_cut_t;
 
-static conv_problem_t cut_problem(const conv_problem_t *whole, conv_cut_t cut, int64_t begin, int64_t count) {
+static conv_problem_t cut_problem(const conv_problem_t *whole, conv_cut_t partition, int64_t begin, int64_t count) {
   conv_problem_t p = *whole;
   conv_array_t *src = &p.arrays[CONV_SRC], *wei = &p.arrays[CONV_WEI], *dst = &p.arrays[CONV_DST];
-  switch (cut) {
+  switch (partition) {
     case CUT_NOTHING:
       break;
     case CUT_BATCH:
@@ -126,9 +126,9 @@ static void list_strides(const conv_problem_t *p, conv_role_t role, int64_t *str
 /* Dense with channels innermost, which oneDNN takes as it is. */
 static void list_plain_strides(const conv_problem_t *p, const int64_t *sizes, int64_t *strides) {
   strides[1] = 1;
-  int64_t step = sizes[1];
-  for (int d = p->spatial + 1; d >= 2; d--) strides[d] = step, step *= sizes[d];
-  strides[0] = step;
+  int64_t stride = sizes[1];
+  for (int d = p->spatial + 1; d >= 2; d--) strides[d] = stride, stride *= sizes[d];
+  strides[0] = stride;
 }
 
 /* Do they mean the same bytes? Steps along dimensions of size 1 do not matter. */
@@ -299,8 +299,8 @@ static void *used_address(const conv_run_t *r, const conv_part_t *part, conv_rol
   const conv_side_t *side = &part->sides[role];
   if (role == CONV_WEI && plan->packed_weights) return (void *)plan->packed_weights;
   if (role == CONV_WEI && plan->shared_weights) side = &plan->parts[0].sides[role];
-  bool own = side->reorder || (plan->adds && role == CONV_WEI);
-  return own ? r->scratch + side->at : given_address(r, part, role);
+  bool is_native = side->reorder || (plan->adds && role == CONV_WEI);
+  return is_native ? r->scratch + side->at : given_address(r, part, role);
 }
 
 static void reorder(conv_run_t *r, const conv_part_t *part, conv_role_t role, bool back) {
@@ -410,26 +410,26 @@ static size_t largest_scratch(const conv_part_t *part) {
   return most;
 }
 
-static void place_part(const onednn_t *lib, const conv_onednn_t *plan, conv_part_t *part, size_t *total) {
+static void assign_part_offset(const onednn_t *lib, const conv_onednn_t *plan, conv_part_t *part, size_t *total) {
   for (int r = 0; r < CONV_ROLES; r++) {
     conv_side_t *side = &part->sides[r];
-    bool own = side->reorder || (plan->adds && r == CONV_WEI);
-    if (r == CONV_WEI && (plan->packed_weights || (plan->shared_weights && part != plan->parts))) own = false;
-    if (own) side->at = native_take(total, desc_bytes(lib, &side->used));
+    bool is_native = side->reorder || (plan->adds && r == CONV_WEI);
+    if (r == CONV_WEI && (plan->packed_weights || (plan->shared_weights && part != plan->parts))) is_native = false;
+    if (is_native) side->at = scratch_reserve(total, desc_bytes(lib, &side->used));
   }
-  part->op_at = native_take(total, largest_scratch(part));
+  part->op_at = scratch_reserve(total, largest_scratch(part));
 }
 
 /* Places of everything in scratch memory; returns its size. */
-static size_t place_all(const onednn_t *lib, conv_onednn_t *plan) {
+static size_t assign_offsets(const onednn_t *lib, conv_onednn_t *plan) {
   const conv_problem_t *p = plan->problem;
   size_t total = 0;
   for (int r = 0; r < CONV_ROLES; r++)
-    plan->widened_at[r] = native_take(&total, plan->widened[r] ? (size_t)p->arrays[r].count * 4 : 0);
-  plan->sums_at = native_take(&total, plan->narrowed ? (size_t)p->arrays[conv_role_out(p->kind)].count * 4 : 0);
+    plan->widened_at[r] = scratch_reserve(&total, plan->widened[r] ? (size_t)p->arrays[r].count * 4 : 0);
+  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)p->arrays[conv_role_out(p->kind)].count * 4 : 0);
   plan->flip_at =
-      native_take(&total, plan->flips ? (size_t)p->arrays[CONV_WEI].count * element_bytes(plan, CONV_WEI) : 0);
-  for (int i = 0; i < plan->part_count; i++) place_part(lib, plan, &plan->parts[i], &total);
+      scratch_reserve(&total, plan->flips ? (size_t)p->arrays[CONV_WEI].count * element_bytes(plan, CONV_WEI) : 0);
+  for (int i = 0; i < plan->part_count; i++) assign_part_offset(lib, plan, &plan->parts[i], &total);
   return total;
 }
 
@@ -449,8 +449,8 @@ static void plan_flip(conv_onednn_t *plan) {
   if (plan->flips) loop_copy_init(&plan->flip, (int)each, rank, sizes, to, from);
 }
 
-static bool weights_agree(const onednn_t *lib, const conv_onednn_t *plan, conv_cut_t cut) {
-  if (plan->problem->kind == CONV_WEIGHTS || (cut != CUT_BATCH && cut != CUT_NOTHING)) return false;
+static bool weights_agree(const onednn_t *lib, const conv_onednn_t *plan, conv_cut_t partition) {
+  if (plan->problem->kind == CONV_WEIGHTS || (partition != CUT_BATCH && partition != CUT_NOTHING)) return false;
   for (int i = 1; i < plan->part_count; i++)
     if (!lib->memory_desc_equal(&plan->parts[0].sides[CONV_WEI].used, &plan->parts[i].sides[CONV_WEI].used))
       return false;
@@ -460,20 +460,20 @@ static bool weights_agree(const onednn_t *lib, const conv_onednn_t *plan, conv_c
 static hr_status_t make_parts(const onednn_t *lib, const op_native_target_t *target, bool free, conv_onednn_t *plan,
                               bool *out_made) {
   int64_t units, unit;
-  conv_cut_t cut = choose_cut(plan->problem, target->workers, &units, &unit);
-  int64_t blocks = (units + unit - 1) / unit, count = cut == CUT_NOTHING ? 1 : target->workers;
+  conv_cut_t partition = choose_cut(plan->problem, target->workers, &units, &unit);
+  int64_t blocks = (units + unit - 1) / unit, count = partition == CUT_NOTHING ? 1 : target->workers;
   if (count > blocks) count = blocks;
   if (count > MAX_PARTS) count = MAX_PARTS;
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &plan->parts));
   plan->part_count = (int)count;
-  plan->adds = cut == CUT_BATCH && plan->problem->kind == CONV_WEIGHTS && count > 1;
+  plan->adds = partition == CUT_BATCH && plan->problem->kind == CONV_WEIGHTS && count > 1;
   *out_made = true;
   for (int64_t i = 0; i < count && *out_made; i++) {
     int64_t begin = blocks * i / count * unit, end = blocks * (i + 1) / count * unit;
-    plan->parts[i].problem = cut_problem(plan->problem, cut, begin, (end < units ? end : units) - begin);
+    plan->parts[i].problem = cut_problem(plan->problem, partition, begin, (end < units ? end : units) - begin);
     HR_TRY(make_part(lib, target, plan, free, &plan->parts[i], out_made));
   }
-  plan->shared_weights = *out_made && weights_agree(lib, plan, cut);
+  plan->shared_weights = *out_made && weights_agree(lib, plan, partition);
   return NULL;
 }
 
@@ -499,11 +499,11 @@ static int64_t row_elements(const conv_problem_t *p) {
  * multiplies there, too, with channels outermost. The limits are fitted to some 150 convolutions of random sizes on
  * processors with AVX-512 and with AVX2: the choice costs 7% of the time of the better one in the geometric mean, where
  * plain order for all costs 39% and oneDNN's for all 45%. */
-static bool is_own_order_quicker(const conv_onednn_t *plain, const conv_onednn_t *own) {
+static bool is_own_order_quicker(const conv_onednn_t *plain, const conv_onednn_t *is_native) {
   const conv_problem_t *p = plain->problem;
   const conv_side_t *sides = plain->parts[0].sides;
   bool reorders = sides[CONV_SRC].reorder || sides[CONV_DST].reorder;
-  if (!is_by_products(own)) return true;
+  if (!is_by_products(is_native)) return true;
   switch (p->kind) {
     case CONV_FORWARD: return reorders || p->groups >= MANY_GROUPS || (p->groups > 1 && p->out_channels < FEW_CHANNELS);
     case CONV_DATA: return reorders && row_elements(p) < SHORT_ROW;
@@ -515,14 +515,14 @@ static bool is_own_order_quicker(const conv_onednn_t *plain, const conv_onednn_t
 
 /* Activations as they are, or in oneDNN's own order. */
 static hr_status_t choose(const onednn_t *lib, const op_native_target_t *target, conv_onednn_t *plan, bool *out_made) {
-  conv_onednn_t own = *plan;
+  conv_onednn_t is_native = *plan;
   bool own_made;
   HR_TRY(make_parts(lib, target, false, plan, out_made));
   if (*out_made && (plan->problem->flops < REORDER_FLOPS || is_direct(plan))) return NULL;
-  HR_TRY(make_parts(lib, target, true, &own, &own_made));
+  HR_TRY(make_parts(lib, target, true, &is_native, &own_made));
   if (!own_made) return NULL;
-  bool takes_own = !*out_made || is_own_order_quicker(plan, &own);
-  if (takes_own) *plan = own;
+  bool takes_own = !*out_made || is_own_order_quicker(plan, &is_native);
+  if (takes_own) *plan = is_native;
   *out_made = true;
   hr_log(HR_LOG_PLAN, HR_LOG_DEBUG, "convolution by oneDNN's %s, %s", plan->parts[0].primitive->name,
          takes_own ? "in its own order" : "with channels innermost");
@@ -555,7 +555,7 @@ static hr_status_t pack_constant(const onednn_t *lib, const op_native_target_t *
   void *packed, *memory;
   if (!p->constant_weights || !plan->shared_weights || plan->widened[CONV_WEI]) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, desc_bytes(lib, &plan->parts[0].sides[CONV_WEI].used) + 64, &packed));
-  HR_TRY(hr_alloc(place_all(lib, plan) + 64, &memory));
+  HR_TRY(hr_alloc(assign_offsets(lib, plan) + 64, &memory));
   conv_run_t r = {.plan = plan, .scratch = memory};
   r.arrays[CONV_WEI] = (char *)p->constant_weights;
   flip_weights(plan, &r);
@@ -582,7 +582,7 @@ hr_status_t conv_prepare_onednn(const op_native_target_t *target, const conv_pro
   }
   if (!made) return NULL;
   HR_TRY(pack_constant(lib, target, plan));
-  out->scratch_bytes = place_all(lib, plan);
+  out->scratch_bytes = assign_offsets(lib, plan);
   out->plan = plan;
   return NULL;
 }

@@ -23,10 +23,10 @@ typedef struct conv_products {
   conv_plan_t conv;
   int workers;
   conv_operand_t lhs, rhs;
-  bool is_whole;           /* whole numbers */
+  bool is_integer;           /* integers */
   matmul_space_t **spaces; /* for them, one a worker */
   gemm_job_t job;          /* for the others: of a group, without addresses */
-  gemm_cut_t cut;
+  gemm_partition_t cut;
   int64_t groups, m, n, k; /* of the product of a group, in elements */
   int64_t rows, blocks;    /* rows of a block, blocks of a group */
   bool plain;              /* the input itself is the matrix of patches */
@@ -89,7 +89,7 @@ static void multiply_groups(void *context, int64_t begin, int64_t end, int worke
   const conv_job_t *job = context;
   for (int64_t group = begin; group < end; group++) {
     gemm_job_t product = product_of(&(conv_source_t){job, group});
-    gemm_run_alone(&product, worker, job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
+    gemm_run_serial(&product, worker, job->scratch + job->plan->space_at + (size_t)worker * job->plan->space_bytes);
   }
 }
 
@@ -116,7 +116,7 @@ static void fill_block(const void *context, int64_t row, int64_t rows, int64_t f
   conv_patches_fill(&block->view, block->first + row, rows, first, count, to);
 }
 
-static void multiply_whole(const conv_job_t *job, int64_t group, int64_t block, int worker) {
+static void multiply_integers(const conv_job_t *job, int64_t group, int64_t block, int worker) {
   const conv_products_t *plan = job->plan;
   int64_t bytes = plan->conv.types.element_bytes, features = plan->conv.out_features, row = block * plan->rows;
   conv_block_t context = {view_of(job, group, worker), row};
@@ -131,7 +131,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   const conv_job_t *job = context;
   const conv_products_t *plan = job->plan;
   for (int64_t task = begin; task < end; task++)
-    multiply_whole(job, task % plan->groups, task / plan->groups, worker);
+    multiply_integers(job, task % plan->groups, task / plan->groups, worker);
 }
 
 static void run_depthwise(void *context, int64_t begin, int64_t end, int worker) {
@@ -160,7 +160,7 @@ static void compute(hr_workers_t *workers, conv_job_t *job) {
                    job);
   else if (conv_is_depthwise(&plan->conv))
     hr_workers_for(workers, plan->m, plan->rows, run_depthwise, job);
-  else if (plan->is_whole)
+  else if (plan->is_integer)
     hr_workers_for(workers, plan->groups * plan->blocks, 1, run_tasks, job);
   else
     multiply_floats(workers, job);
@@ -178,7 +178,7 @@ static const char *ready(hr_workers_t *workers, const conv_products_t *plan, con
   return scratch + operand->ordered_at;
 }
 
-hr_status_t conv_run_products(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
+hr_status_t conv_run_im2col(const op_native_run_t *run, const void *plan_, void *const *in, void *const *out) {
   const conv_products_t *plan = plan_;
   const conv_plan_t *conv = &plan->conv;
   hr_workers_t *workers = native_workers(run, plan->workers);
@@ -213,33 +213,33 @@ static void choose_rows(conv_products_t *plan) {
 static bool is_summed_directly(const conv_plan_t *conv) { return conv_is_line(conv) || conv_is_depthwise(conv); }
 
 static bool is_multiplied(const conv_products_t *plan) {
-  return !plan->is_whole && !is_summed_directly(&plan->conv);
+  return !plan->is_integer && !is_summed_directly(&plan->conv);
 }
 
-static void place_operand(const matmul_types_t *types, conv_operand_t *operand, size_t *total) {
+static void assign_operand_offsets(const matmul_types_t *types, conv_operand_t *operand, size_t *total) {
   operand->widened = !matmul_is_widened(types, operand->dtype);
   size_t bytes = (size_t)operand->count * (size_t)types->element_bytes;
-  operand->wide_at = native_take(total, operand->widened ? bytes : 0);
-  operand->ordered_at = native_take(total, operand->order->needed ? bytes : 0);
+  operand->wide_at = scratch_reserve(total, operand->widened ? bytes : 0);
+  operand->ordered_at = scratch_reserve(total, operand->order->needed ? bytes : 0);
 }
 
-static size_t place_all(conv_products_t *plan) {
+static size_t assign_offsets(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   const matmul_types_t *types = &conv->types;
   size_t total = 0, workers = (size_t)plan->workers;
   plan->lhs = (conv_operand_t){.order = &conv->lhs_order, .dtype = types->lhs, .count = conv->lhs_count};
   plan->rhs = (conv_operand_t){.order = &conv->rhs_order, .dtype = types->rhs, .count = conv->rhs_count};
-  place_operand(types, &plan->lhs, &total);
-  place_operand(types, &plan->rhs, &total);
+  assign_operand_offsets(types, &plan->lhs, &total);
+  assign_operand_offsets(types, &plan->rhs, &total);
   plan->narrowed = !matmul_is_widened(types, types->out);
   plan->sums_at =
-      native_take(&total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
-  plan->narrow_at = native_take(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
+      scratch_reserve(&total, plan->narrowed ? (size_t)plan->out_count * (size_t)types->element_bytes : 0);
+  plan->narrow_at = scratch_reserve(&total, conv->out_order.needed ? conv->out_order.size_bytes : 0);
   plan->offsets_bytes = ((size_t)conv_view_offsets(conv) * sizeof(int64_t) + 63) / 64 * 64;
-  plan->offsets_at = native_take(&total, workers * plan->offsets_bytes);
+  plan->offsets_at = scratch_reserve(&total, workers * plan->offsets_bytes);
   if (!is_multiplied(plan)) return total;
   plan->space_bytes = gemm_space_bytes(&plan->job);
-  plan->space_at = native_take(&total, plan->by_groups ? workers * plan->space_bytes
+  plan->space_at = scratch_reserve(&total, plan->by_groups ? workers * plan->space_bytes
                                                        : gemm_scratch_bytes(&plan->job, &plan->cut, plan->workers));
   return total;
 }
@@ -247,20 +247,20 @@ static size_t place_all(conv_products_t *plan) {
 /* Complex numbers are multiplied as such, not as twice as many real ones. */
 static void choose_product(conv_products_t *plan) {
   const matmul_types_t *types = &plan->conv.types;
-  plan->is_whole = !hr_dtype_is_float(types->real);
+  plan->is_integer = !hr_dtype_is_float(types->real);
   if (!is_multiplied(plan)) return;
   plan->job = (gemm_job_t){.dtype = types->real, .m = plan->m, .n = plan->n, .k = plan->k, .a_col = 1, .b_col = 1};
   if (types->is_complex) plan->job.dtype = types->real == HR_F32 ? HR_C64 : HR_C128;
   plan->job.a_row = plan->conv.in_features, plan->job.b_row = plan->job.c_row = plan->conv.out_features;
   if (!plan->plain) plan->job.fill = fill_patches;
-  plan->cut = gemm_cut_choose(&plan->job, plan->workers);
+  plan->cut = gemm_partition_choose(&plan->job, plan->workers);
   plan->by_groups = plan->groups >= 2 * plan->workers || plan->cut.row_parts * plan->cut.col_parts == 1;
 }
 
 static bool set_sizes(conv_products_t *plan) {
   const conv_plan_t *conv = &plan->conv;
   plan->groups = conv->feature_groups * conv->batch_groups;
-  plan->m = conv->out_batch * conv->places;
+  plan->m = conv->out_batch * conv->positions;
   plan->n = conv->out_features / plan->groups;
   plan->k = conv->window_count * conv->group_features;
   plan->out_count = plan->m * conv->out_features;
@@ -270,14 +270,14 @@ static bool set_sizes(conv_products_t *plan) {
 }
 
 static hr_status_t make_spaces(const op_native_target_t *target, conv_products_t *plan) {
-  if (!plan->is_whole || is_summed_directly(&plan->conv)) return NULL;
+  if (!plan->is_integer || is_summed_directly(&plan->conv)) return NULL;
   HR_TRY(HR_NEW_ARRAY(target->arena, plan->workers, &plan->spaces));
   for (int w = 0; w < plan->workers; w++)
     HR_TRY(matmul_space_new(target->arena, plan->conv.types.real, plan->rows, plan->n, plan->k, &plan->spaces[w]));
   return NULL;
 }
 
-hr_status_t conv_prepare_products(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
+hr_status_t conv_prepare_im2col(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   conv_products_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = (conv_products_t){.workers = target->workers};
@@ -290,7 +290,7 @@ hr_status_t conv_prepare_products(const op_native_target_t *target, const op_ste
   choose_product(plan);
   choose_rows(plan);
   HR_TRY(make_spaces(target, plan));
-  out->scratch_bytes = place_all(plan);
+  out->scratch_bytes = assign_offsets(plan);
   out->flops = 2.0 * (plan->conv.types.is_complex ? 4 : 1) * (double)plan->out_count * (double)plan->k;
   out->plan = plan;
   return NULL;

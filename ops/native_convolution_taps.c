@@ -23,8 +23,8 @@
  * Results go where they belong at once, or by way of a copy of the block if channels are not innermost or do not fill
  * vectors, or where sums are narrowed.
  *
- * Types: f32 and f64; floats that are widened to them; where the processor multiplies pairs of bf16 or fours of bytes,
- * these as they are. */
+ * Types: f32 and f64; floats that are widened to them; where the processor multiplies pairs of bf16 or groups of four
+ * bytes (VNNI), these as they are. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT ON
 #else
@@ -35,7 +35,7 @@
 #include "ops/native_cpu.h"
 #include "ops/taps.h"
 
-#if NATIVE_HAS_WIDTHS
+#if SIMD_HAS_WIDTHS
 #include <immintrin.h>
 #endif
 
@@ -45,33 +45,33 @@
 #define TILES_FILE "ops/tap_tiles.h"
 #include "ops/each_width.h"
 
-/* Pairs of bf16 and fours of bytes, where the processor multiplies them. */
-#if NATIVE_HAS_WIDTHS
-#define TILES_BYTES 64
-#define TILES_SUMS 16
+/* Pairs of bf16 and groups of four bytes (VNNI), where the processor multiplies them. */
+#if SIMD_HAS_WIDTHS
+#define SIMD_BYTES 64
+#define SIMD_SUMS 16
 
-#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512bf16")))
-#define TILES_REAL float
-#define TILES_NAME(x) TILES_JOIN(f32_pairs_, x)
+#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512bf16")))
+#define SIMD_REAL float
+#define SIMD_NAME(x) SIMD_JOIN(f32_bf16_, x)
 #define TAPS_FACTOR(bits, flip) (__m512bh)_mm512_set1_ps(bits)
-#define TAPS_ADD(sum, factor, line) ((TILES_NAME(acc))_mm512_dpbf16_ps(sum, factor, (__m512bh)(line)))
+#define TAPS_ADD(sum, factor, line) ((SIMD_NAME(acc))_mm512_dpbf16_ps(sum, factor, (__m512bh)(line)))
 #include "ops/tap_tiles.h"
-#undef TILES_TARGET
-#undef TILES_REAL
-#undef TILES_NAME
+#undef SIMD_TARGET
+#undef SIMD_REAL
+#undef SIMD_NAME
 #undef TAPS_FACTOR
 #undef TAPS_ADD
 
-#define TILES_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512vnni")))
-#define TILES_REAL int32_t
-#define TILES_NAME(x) TILES_JOIN(s32_fours_, x)
+#define SIMD_TARGET __attribute__((target("arch=x86-64-v4,prefer-vector-width=512,avx512vnni")))
+#define SIMD_REAL int32_t
+#define SIMD_NAME(x) SIMD_JOIN(s32_vnni_, x)
 #define TAPS_FACTOR(bits, flip) _mm512_xor_si512(_mm512_set1_epi32(bits), _mm512_set1_epi32(flip))
 #define TAPS_ADD(sum, factor, line) \
-  ((TILES_NAME(acc))_mm512_dpbusd_epi32((__m512i)(sum), factor, (__m512i)(line)))
+  ((SIMD_NAME(acc))_mm512_dpbusd_epi32((__m512i)(sum), factor, (__m512i)(line)))
 #include "ops/tap_tiles.h"
-#undef TILES_TARGET
-#undef TILES_REAL
-#undef TILES_NAME
+#undef SIMD_TARGET
+#undef SIMD_REAL
+#undef SIMD_NAME
 #undef TAPS_FACTOR
 #undef TAPS_ADD
 #endif
@@ -80,7 +80,7 @@
 typedef uint8_t bytes_16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t halves_8 __attribute__((vector_size(16), aligned(1), may_alias));
 
-static void weave_pairs(const char *from, int64_t step, int64_t columns, char *to) {
+static void pack_bf16_pairs(const char *from, int64_t step, int64_t columns, char *to) {
   int64_t j = 0;
   for (; j + 8 <= columns; j += 8) {
     halves_8 a = *(const halves_8 *)(from + 2 * j), b = *(const halves_8 *)(from + 2 * j + step);
@@ -92,7 +92,7 @@ static void weave_pairs(const char *from, int64_t step, int64_t columns, char *t
 }
 
 /* Bytes of two rows in turns, then these pairs. */
-static void weave_fours(const char *from, int64_t step, int64_t columns, char *to) {
+static void pack_vnni_quads(const char *from, int64_t step, int64_t columns, char *to) {
   int64_t j = 0;
   for (; j + 16 <= columns; j += 16) {
     bytes_16 x[4], low[2], high[2];
@@ -112,83 +112,93 @@ static void weave_fours(const char *from, int64_t step, int64_t columns, char *t
     for (int q = 0; q < 4; q++) to[4 * j + q] = from[j + q * step];
 }
 
-static const char *starts_of(const taps_run_t *run, const taps_phase_t *phase, int64_t group) {
-  const conv_taps_t *plan = run->plan;
+static const char *starts_of(const direct_run_t *run, const direct_phase_t *phase, int64_t group) {
+  const conv_direct_t *plan = run->plan;
   int64_t number = (phase - plan->phases) * plan->groups + group;
   return run->packed + plan->starts_at + number * plan->padded * plan->bytes;
 }
 
 /* All that does not change from strip to strip. */
-static tap_strip_t strips_of(const taps_block_t *block) {
-  const conv_taps_t *plan = block->run->plan;
-  const taps_phase_t *phase = block->phase;
+static direct_panel_t panels_of(const direct_block_t *block) {
+  const conv_direct_t *plan = block->run->plan;
+  const direct_phase_t *phase = block->phase;
   int last = plan->problem->spatial - 1;
-  int64_t from = plan->has_region ? phase->region_steps[last] : plan->from.spatial[last];
-  int64_t to = plan->has_copy ? plan->padded : phase->axes[last].step * plan->to.spatial[last];
-  return (tap_strip_t){.rows = plan->rows, .tiles = block->tiles, .taps = phase->taps,
-                       .lines = (const tap_line_t *)(block->space + plan->lines_at), .line_count = block->line_count,
-                       .from_step = from * phase->axes[last].in_step * plan->in_bytes, .to_step = to * plan->bytes,
-                       .offsets = phase->offsets, .along = phase->along, .size = plan->from_sizes[last],
-                       .place_step = phase->axes[last].in_step, .zeros = block->space + plan->zeros_at,
-                       .slide = plan->slide, .live = taps_block_live(block, 0),
-                       .places = (const void *const *)taps_block_row(block, 0),
-                       .results = (void *const *)(block->space + plan->results_at), .width = plan->width,
-                       .tap_step = phase->terms / plan->unit * plan->width, .term_step = plan->padded,
-                       .flip = plan->flips ? FLIPPED : 0};
+  int64_t from = plan->has_region ? phase->region_strides[last] : plan->input.spatial[last];
+  int64_t to = plan->has_copy ? plan->padded : phase->axes[last].stride * plan->output.spatial[last];
+  return (direct_panel_t){.rows = plan->rows,
+                          .tiles = block->tiles,
+                          .taps = phase->taps,
+                          .lines = (const direct_line_t *)(block->space + plan->lines_at),
+                          .line_count = block->line_count,
+                          .from_stride = from * phase->axes[last].in_stride * plan->in_bytes,
+                          .to_stride = to * plan->bytes,
+                          .offsets = phase->offsets,
+                          .tap_positions = phase->tap_positions,
+                          .size = plan->input_sizes[last],
+                          .position_stride = phase->axes[last].in_stride,
+                          .zeros = block->space + plan->zeros_at,
+                          .tap_reuse = plan->tap_reuse,
+                          .live = direct_block_live(block, 0),
+                          .pointers = (const void *const *)direct_block_row(block, 0),
+                          .results = (void *const *)(block->space + plan->results_at),
+                          .width = plan->width,
+                          .tap_stride = phase->k / plan->k_group * plan->width,
+                          .k_stride = plan->padded,
+                          .flip = plan->flips_sign ? FLIPPED : 0};
 }
 
 /* Strips [begin, end), some terms of each tap at a time. */
-static void sum_block(const taps_block_t *block, int64_t begin, int64_t end) {
-  const conv_taps_t *plan = block->run->plan;
-  const taps_phase_t *phase = block->phase;
-  int64_t piece = taps_piece(plan, phase), packed = phase->packed_at + block->group * plan->group_packed;
-  const char *starts = plan->flips ? starts_of(block->run, phase, block->group) : NULL;
-  tap_strip_t at = strips_of(block);
-  for (int64_t first = 0; first < phase->terms; first += piece) {
-    at.first = first / plan->unit, at.count = taps_least(piece, phase->terms - first) / plan->unit, at.adds = first > 0;
+static void sum_block(const direct_block_t *block, int64_t begin, int64_t end) {
+  const conv_direct_t *plan = block->run->plan;
+  const direct_phase_t *phase = block->phase;
+  int64_t piece = direct_k_block(plan, phase), packed = phase->packed_at + block->group * plan->group_packed;
+  const char *starts = plan->flips_sign ? starts_of(block->run, phase, block->group) : NULL;
+  direct_panel_t at = panels_of(block);
+  for (int64_t first = 0; first < phase->k; first += piece) {
+    at.first = first / plan->k_group, at.count = hr_min(piece, phase->k - first) / plan->k_group, at.adds = first > 0;
     for (int64_t s = begin; s < end; s++) {
-      at.column = s * plan->width, at.vectors = taps_least(plan->width, plan->padded - at.column) / plan->lanes;
-      if (plan->lanewise) at.first = at.column;
-      at.weights = block->run->packed + (packed + s * phase->strip + first * plan->width) * plan->in_bytes;
+      at.column = s * plan->width, at.vectors = hr_min(plan->width, plan->padded - at.column) / plan->lanes;
+      if (plan->depthwise) at.first = at.column;
+      at.weights = block->run->packed + (packed + s * phase->panel + first * plan->width) * plan->in_bytes;
       at.starts = starts ? starts + at.column * plan->bytes : NULL;
-      plan->sum_strip(&at);
+      plan->sum_panel(&at);
     }
   }
 }
 
-static void zero_results(const taps_block_t *block) {
-  const conv_taps_t *plan = block->run->plan;
+static void zero_results(const direct_block_t *block) {
+  const conv_direct_t *plan = block->run->plan;
   void *const *results = (void *const *)(block->space + plan->results_at);
   for (int64_t i = 0; i < block->pointed; i++) memset(results[i], 0, (size_t)(plan->padded * plan->bytes));
 }
 
-static void finish_block(const taps_block_t *block, int64_t begin, int64_t end) {
-  const conv_taps_t *plan = block->run->plan;
-  op_native_part_t part = {.row = block->begin * block->phase->line_places, .rows = block->places};
-  part.column = begin * plan->width, part.columns = taps_least(end * plan->width, plan->columns) - part.column;
-  block->run->after->run(block->run->after, &part, block->worker);
+static void finish_block(const direct_block_t *block, int64_t begin, int64_t end) {
+  const conv_direct_t *plan = block->run->plan;
+  op_native_part_t part = {.row = block->begin * block->phase->line_positions, .rows = block->positions};
+  part.column = begin * plan->width, part.columns = hr_min(end * plan->width, plan->n) - part.column;
+  block->run->epilogue->run(block->run->epilogue, &part, block->worker);
 }
 
-static void run_block(const taps_run_t *run, const taps_phase_t *phase, int64_t task, int worker) {
-  const conv_taps_t *plan = run->plan;
+static void run_block(const direct_run_t *run, const direct_phase_t *phase, int64_t task, int worker) {
+  const conv_direct_t *plan = run->plan;
   int64_t part = task % plan->parts, number = task / plan->parts % phase->blocks;
-  taps_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks, .worker = worker};
+  direct_block_t block = {.run = run, .phase = phase, .group = task / plan->parts / phase->blocks, .worker = worker};
   block.begin = phase->lines * number / phase->blocks, block.end = phase->lines * (number + 1) / phase->blocks;
-  block.places = (block.end - block.begin) * phase->line_places;
+  block.positions = (block.end - block.begin) * phase->line_positions;
   block.space = run->spaces + (size_t)worker * plan->space_bytes;
-  int64_t begin = part * plan->part_strips, end = taps_least(begin + plan->part_strips, plan->strips);
-  taps_block_ready(&block);
+  int64_t begin = part * plan->part_panels, end = hr_min(begin + plan->part_panels, plan->panels);
+  direct_block_ready(&block);
   if (phase->taps)
     sum_block(&block, begin, end);
   else
     zero_results(&block);
-  if (plan->has_copy) taps_block_finish(&block, begin * plan->width, taps_least(end * plan->width, plan->columns));
-  if (run->after) finish_block(&block, begin, end);
+  if (plan->has_copy) direct_block_finish(&block, begin * plan->width, hr_min(end * plan->width, plan->n));
+  if (run->epilogue) finish_block(&block, begin, end);
 }
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
-  const taps_run_t *run = context;
-  const taps_phase_t *phase = run->plan->phases;
+  const direct_run_t *run = context;
+  const direct_phase_t *phase = run->plan->phases;
   for (int64_t task = begin; task < end; task++) {
     while (task < phase->first_task) phase--;
     while (phase + 1 < run->plan->phases + run->plan->phase_count && task >= phase[1].first_task) phase++;
@@ -197,7 +207,7 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
 }
 
 /* Where the weights of a tap are among those of a term and column, in elements. Taps that are merged count apart. */
-static int64_t element_of(const conv_taps_t *plan, const taps_phase_t *phase, int64_t tap) {
+static int64_t element_of(const conv_direct_t *plan, const direct_phase_t *phase, int64_t tap) {
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
   int64_t at = 0;
   for (int d = plan->problem->spatial - 1; d >= 0; d--) {
@@ -210,22 +220,22 @@ static int64_t element_of(const conv_taps_t *plan, const taps_phase_t *phase, in
 
 /* Weights of a tap and strip: `columns` of them, `terms` each, to [terms / unit][width][unit] or, of few columns, to
  * [column][term]. */
-static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from, char *to) {
-  int64_t bytes = plan->in_bytes, unit = plan->unit, line = plan->width * unit * bytes;
-  int64_t term = plan->term_step * bytes, column = plan->column_step * bytes, terms = plan->terms / unit;
+static void pack_tap(const conv_direct_t *plan, int64_t columns, const char *from, char *to) {
+  int64_t bytes = plan->in_bytes, unit = plan->k_group, line = plan->width * unit * bytes;
+  int64_t term = plan->k_stride * bytes, column = plan->n_stride * bytes, terms = plan->k / unit;
   if (columns < plan->width) memset(to, 0, (size_t)(terms * line));
-  if (plan->few) {
+  if (plan->narrow_n) {
     for (int64_t j = 0; j < columns; j++)
       loop_copy_row(to + j * terms * bytes, from + j * column, terms, bytes, term, (int)bytes);
   } else if (term == bytes) {
-    native_turn_plane((int)(bytes * unit), terms, columns, from, column, to, line);
+    native_transpose_plane((int)(bytes * unit), terms, columns, from, column, to, line);
   } else if (column == bytes && unit == 1 && term == line && columns == plan->width) {
     memcpy(to, from, (size_t)(terms * line));
   } else if (column == bytes && unit == 1) {
     for (int64_t p = 0; p < terms; p++) memcpy(to + p * line, from + p * term, (size_t)(columns * bytes));
   } else if (column == bytes) {
     for (int64_t p = 0; p < terms; p++, from += unit * term, to += line)
-      (unit == 2 ? weave_pairs : weave_fours)(from, term, columns, to);
+      (unit == 2 ? pack_bf16_pairs : pack_vnni_quads)(from, term, columns, to);
   } else {
     for (int64_t j = 0; j < columns * unit; j++)
       loop_copy_row(to + j * bytes, from + j / unit * column + j % unit * term, terms, line, unit * term, (int)bytes);
@@ -234,109 +244,111 @@ static void pack_tap(const conv_taps_t *plan, int64_t columns, const char *from,
 
 /* Bytes of the input become unsigned by 128 more: what that adds to the sums is taken off at their start. It is what a
  * place of zeros has for its sums. */
-static void flip_starts(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
-  const conv_taps_t *plan = run->plan;
+static void flip_starts(const direct_run_t *run, const direct_phase_t *phase, int64_t group, int64_t panel) {
+  const conv_direct_t *plan = run->plan;
   enum { UNITS = 256 };
-  int32_t live[] = {1, 0}, *starts = (int32_t *)starts_of(run, phase, group) + strip * plan->width;
-  int32_t spare[64], zeros[UNITS] = {0}, count = (int32_t)taps_least(plan->width, plan->padded - strip * plan->width);
-  const void *places[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
+  int32_t live[] = {1, 0}, *starts = (int32_t *)starts_of(run, phase, group) + panel * plan->width;
+  int32_t spare[64], zeros[UNITS] = {0}, count = (int32_t)hr_min(plan->width, plan->padded - panel * plan->width);
+  const void *pointers[8] = {zeros, zeros, zeros, zeros, zeros, zeros, zeros, zeros};
   void *results[8] = {starts, spare, spare, spare, spare, spare, spare, spare};
-  const char *packed = run->packed + phase->packed_at + group * plan->group_packed + strip * phase->strip;
-  tap_strip_t at = {.rows = plan->rows, .vectors = count / plan->lanes, .tiles = 1, .taps = 1, .live = live,
-                    .places = places, .results = results, .width = plan->width, .flip = FLIPPED};
-  for (int64_t p = 0, units = phase->taps * phase->terms / plan->unit; p < units; p += UNITS, at.adds = true) {
-    at.count = taps_least(UNITS, units - p);
-    at.weights = packed + p * plan->unit * plan->width;
-    plan->sum_strip(&at);
+  const char *packed = run->packed + phase->packed_at + group * plan->group_packed + panel * phase->panel;
+  direct_panel_t at = {.rows = plan->rows, .vectors = count / plan->lanes, .tiles = 1, .taps = 1, .live = live,
+                    .pointers = pointers, .results = results, .width = plan->width, .flip = FLIPPED};
+  for (int64_t p = 0, units = phase->taps * phase->k / plan->k_group; p < units; p += UNITS, at.adds = true) {
+    at.count = hr_min(UNITS, units - p);
+    at.weights = packed + p * plan->k_group * plan->width;
+    plan->sum_panel(&at);
   }
   for (int32_t j = 0; j < count; j++) starts[j] = -starts[j];
 }
 
-static int64_t count_taps(const conv_taps_t *plan, const taps_phase_t *phase) {
+static int64_t count_taps(const conv_direct_t *plan, const direct_phase_t *phase) {
   int64_t taps = 1;
   for (int d = 0; d < plan->problem->spatial; d++) taps *= phase->axes[d].taps;
   return taps;
 }
 
-#define TURNED_BYTES (32 << 10)
+#define TRANSPOSED_BYTES (32 << 10)
 
 /* Whether the weights of a term and column lie together: then they are turned, as reading them tap by tap would touch
  * all of them for each. */
-static bool is_turned(const conv_taps_t *plan) {
+static bool is_transposed(const conv_direct_t *plan) {
   const conv_problem_t *p = plan->problem;
   int64_t window = 1;
   for (int d = p->spatial - 1; d >= 0; window *= p->window[d--])
     if (p->arrays[CONV_WEI].spatial[d] != window) return false;
-  return window > 1 && plan->unit == 1 && !plan->few && window * plan->width * plan->bytes <= TURNED_BYTES;
+  return window > 1 && plan->k_group == 1 && !plan->narrow_n && window * plan->width * plan->bytes <= TRANSPOSED_BYTES;
 }
 
 /* `columns` of the strip, whose weights start at `from`, some terms at a time: first to [term][element][column]. */
-static void pack_turned(const conv_taps_t *plan, const taps_phase_t *phase, int64_t columns, const char *from,
+static void pack_transposed(const conv_direct_t *plan, const direct_phase_t *phase, int64_t columns, const char *from,
                         char *to) {
-  double turned[TURNED_BYTES / sizeof(double)];
+  double transposed[TRANSPOSED_BYTES / sizeof(double)];
   int64_t bytes = plan->bytes, window = 1, line = plan->width * bytes, taps = count_taps(plan, phase);
   for (int d = 0; d < plan->problem->spatial; d++) window *= plan->problem->window[d];
-  int64_t chunk = TURNED_BYTES / (window * line), joined = plan->term_step == window ? chunk : 1;
-  memset(turned, 0, sizeof turned);
-  for (int64_t p = 0, count; p < plan->terms; p += count, from += count * plan->term_step * bytes) {
-    count = taps_least(chunk, plan->terms - p);
+  int64_t chunk = TRANSPOSED_BYTES / (window * line), joined = plan->k_stride == window ? chunk : 1;
+  memset(transposed, 0, sizeof transposed);
+  for (int64_t p = 0, count; p < plan->k; p += count, from += count * plan->k_stride * bytes) {
+    count = hr_min(chunk, plan->k - p);
     for (int64_t i = 0; i < count; i += joined)
-      native_turn_plane((int)bytes, window * taps_least(joined, count), columns, from + i * plan->term_step * bytes,
-                        plan->column_step * bytes, (char *)turned + i * window * line, line);
+      native_transpose_plane((int)bytes, window * hr_min(joined, count), columns, from + i * plan->k_stride * bytes,
+                        plan->n_stride * bytes, (char *)transposed + i * window * line, line);
     for (int64_t t = 0; t < taps; t++)
       for (int64_t i = 0; i < count; i++)
-        memcpy(to + (t * plan->terms + p + i) * line,
-               (const char *)turned + (i * window + element_of(plan, phase, t)) * line, (size_t)line);
+        memcpy(to + (t * plan->k + p + i) * line,
+               (const char *)transposed + (i * window + element_of(plan, phase, t)) * line, (size_t)line);
   }
 }
 
 /* One strip of one phase and group. */
-static void pack_strip(const taps_run_t *run, const taps_phase_t *phase, int64_t group, int64_t strip) {
-  const conv_taps_t *plan = run->plan;
+static void pack_panel(const direct_run_t *run, const direct_phase_t *phase, int64_t group, int64_t panel) {
+  const conv_direct_t *plan = run->plan;
   const conv_array_t *wei = &plan->problem->arrays[CONV_WEI];
-  int64_t column = strip * plan->width, columns = taps_least(plan->width, plan->columns - column);
-  char *to = run->packed + (phase->packed_at + group * plan->group_packed + strip * phase->strip) * plan->in_bytes;
-  const char *from = run->weights + (wei->start + group * plan->joined * wei->group + column * plan->column_step) * plan->in_bytes;
-  if (is_turned(plan))
-    pack_turned(plan, phase, columns, from, to);
+  int64_t column = panel * plan->width, columns = hr_min(plan->width, plan->n - column);
+  char *to = run->packed + (phase->packed_at + group * plan->group_packed + panel * phase->panel) * plan->in_bytes;
+  const char *from =
+      run->weights + (wei->start + group * plan->fused_groups * wei->group + column * plan->n_stride) * plan->in_bytes;
+  if (is_transposed(plan))
+    pack_transposed(plan, phase, columns, from, to);
   else
-    for (int64_t t = 0, taps = count_taps(plan, phase); t < taps; t++, to += plan->terms * plan->width * plan->in_bytes)
+    for (int64_t t = 0, taps = count_taps(plan, phase); t < taps; t++, to += plan->k * plan->width * plan->in_bytes)
       pack_tap(plan, columns, from + element_of(plan, phase, t) * plan->in_bytes, to);
-  if (plan->flips) flip_starts(run, phase, group, strip);
+  if (plan->flips_sign) flip_starts(run, phase, group, panel);
 }
 
-static void pack_strips(void *context, int64_t begin, int64_t end, int worker) {
-  const taps_run_t *run = context;
-  const conv_taps_t *plan = run->plan;
+static void pack_panels(void *context, int64_t begin, int64_t end, int worker) {
+  const direct_run_t *run = context;
+  const conv_direct_t *plan = run->plan;
   (void)worker;
   for (int64_t i = begin; i < end; i++)
     for (int p = 0; p < plan->phase_count; p++)
-      pack_strip(run, &plan->phases[p], i / plan->strips, i % plan->strips);
+      pack_panel(run, &plan->phases[p], i / plan->panels, i % plan->panels);
 }
 
-static const void *widened(hr_workers_t *workers, const conv_taps_t *plan, int which, const void *from, char *scratch) {
+static const void *widened(hr_workers_t *workers, const conv_direct_t *plan, int which, const void *from,
+                           char *scratch) {
   const conv_problem_t *p = plan->problem;
-  const conv_array_t *array = which ? &p->arrays[CONV_WEI] : &plan->from;
-  if (!plan->widens[which]) return from;
+  const conv_array_t *array = which ? &p->arrays[CONV_WEI] : &plan->input;
+  if (!plan->widens_operand[which]) return from;
   native_widen(workers, &p->types, array->dtype, from, array->count, scratch + plan->wide_at[which]);
   return scratch + plan->wide_at[which];
 }
 
-hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void *const *in, void *const *out) {
-  const conv_taps_t *plan = plan_;
+hr_status_t conv_run_direct(const op_native_run_t *native, const void *plan_, void *const *in, void *const *out) {
+  const conv_direct_t *plan = plan_;
   const conv_problem_t *p = plan->problem;
   hr_workers_t *workers = native_workers(native, plan->workers);
   char *scratch = native->scratch;
-  taps_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .after = native->after};
+  direct_run_t run = {.plan = plan, .to = out[0], .packed = scratch + plan->packed_at, .epilogue = native->epilogue};
   run.spaces = scratch + plan->spaces_at;
-  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, strips = plan->strips * plan->groups;
+  int64_t grain = p->flops < SPLIT_FLOPS ? plan->tasks : 1, panels = plan->panels * plan->groups;
   run.from = widened(workers, plan, 0, in[0], scratch);
   if (p->zero_first) memset(out[0], 0, (size_t)(p->arrays[conv_role_out(p->kind)].count * plan->out_bytes));
-  if (plan->packed) {
-    run.packed = (char *)plan->packed;
+  if (plan->constant_packed) {
+    run.packed = (char *)plan->constant_packed;
   } else {
     run.weights = widened(workers, plan, 1, in[1], scratch);
-    hr_workers_split(workers, strips, 1 + 20000 / (plan->packed_count / strips + 1), pack_strips, &run);
+    hr_workers_split(workers, panels, 1 + 20000 / (plan->packed_count / panels + 1), pack_panels, &run);
   }
   hr_workers_for(workers, plan->tasks, grain, run_tasks, &run);
   return NULL;
@@ -344,45 +356,47 @@ hr_status_t conv_run_taps(const op_native_run_t *native, const void *plan_, void
 
 /* --- planning --- */
 
-static hr_status_t pack_constant(const op_native_target_t *target, conv_taps_t *plan) {
+static hr_status_t pack_constant(const op_native_target_t *target, conv_direct_t *plan) {
   void *packed;
-  if (!plan->problem->constant_weights || plan->widens[1]) return NULL;
+  if (!plan->problem->constant_weights || plan->widens_operand[1]) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, plan->packed_bytes, &packed));
-  taps_run_t run = {.plan = plan, .weights = plan->problem->constant_weights, .packed = packed};
-  pack_strips(&run, 0, plan->strips * plan->groups, 0);
-  plan->packed = packed;
+  direct_run_t run = {.plan = plan, .weights = plan->problem->constant_weights, .packed = packed};
+  pack_panels(&run, 0, plan->panels * plan->groups, 0);
+  plan->constant_packed = packed;
   return NULL;
 }
 
-static void (*choose_sums(const conv_taps_t *plan))(const tap_strip_t *strip) {
-#if NATIVE_HAS_WIDTHS
-  if (plan->unit == 2) return f32_pairs_sum_strip;
-  if (plan->unit == 4) return s32_fours_sum_strip;
+static void (*choose_sums(const conv_direct_t *plan))(const direct_panel_t *panel) {
+#if SIMD_HAS_WIDTHS
+  if (plan->k_group == 2) return f32_bf16_sum_panel;
+  if (plan->k_group == 4) return s32_vnni_sum_panel;
 #endif
-  if (plan->lanewise) return EACH_WIDTH(sum_lanewise, plan->bytes == 8);
-  return plan->few ? EACH_WIDTH(sum_few, plan->bytes == 8) : EACH_WIDTH(sum_strip, plan->bytes == 8);
+  if (plan->depthwise) return SIMD_FOREACH_REAL(sum_depthwise, plan->bytes == 8);
+  return plan->narrow_n ? SIMD_FOREACH_REAL(sum_narrow_n, plan->bytes == 8)
+                        : SIMD_FOREACH_REAL(sum_panel, plan->bytes == 8);
 }
 
 /* Blocks are whole rows of a result with channels innermost, or some columns of them. */
-static void plan_parts(const conv_taps_t *plan, op_native_step_t *out) {
+static void plan_parts(const conv_direct_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
   if (plan->phase_count != 1 || plan->groups != 1 || !conv_is_plain(p, conv_role_out(p->kind))) return;
-  out->parts.grid = (op_native_grid_t){.rows = plan->phases[0].lines * plan->phases[0].line_places,
-                                       .columns = plan->columns, .whole_rows = plan->parts == 1,
-                                       .unit = plan->parts > 1 ? plan->part_strips * plan->width : 0};
+  out->parts.grid = (op_native_grid_t){.rows = plan->phases[0].lines * plan->phases[0].line_positions,
+                                       .columns = plan->n, .whole_rows = plan->parts == 1,
+                                       .unit = plan->parts > 1 ? plan->part_panels * plan->width : 0};
   out->parts.fit_caches = true;
 }
 
-hr_status_t conv_prepare_taps(const op_native_target_t *target, const conv_problem_t *problem, op_native_step_t *out) {
-  conv_taps_t *plan;
+hr_status_t conv_prepare_direct(const op_native_target_t *target, const conv_problem_t *problem,
+                                op_native_step_t *out) {
+  conv_direct_t *plan;
   bool fits;
   HR_TRY(HR_NEW(target->arena, &plan));
   plan->problem = problem, plan->workers = target->workers;
-  HR_TRY(taps_plan_init(target->arena, plan, &fits));
+  HR_TRY(direct_plan_init(target->arena, plan, &fits));
   if (!fits) return NULL;
-  plan->sum_strip = choose_sums(plan), plan->spread_line = EACH_WIDTH(spread_line, plan->bytes == 8);
+  plan->sum_panel = choose_sums(plan), plan->expand_line = SIMD_FOREACH_REAL(expand_line, plan->bytes == 8);
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = taps_plan_place(plan);
+  out->scratch_bytes = direct_plan_scratch(plan);
   out->plan = plan;
   plan_parts(plan, out);
   return NULL;

@@ -29,18 +29,18 @@
 #include "ops/each_width.h"
 
 #define LOOPS_OF_TYPE(name)                                                                                       \
-  {name##_tile_at_points,  name##_tile_from_points,  name##_pack_weights, name##_place_directly, \
+  {name##_tile_at_points,  name##_tile_from_points,  name##_pack_weights, name##_copy_directly, \
    name##_results_at_points, name##_gradients_from_points}
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static const winograd_loops_t *choose_loops(bool is_double) {
-#if NATIVE_HAS_WIDTHS
-  static const winograd_loops_t wide[2] = LOOPS_OF(wide), middle[2] = LOOPS_OF(middle);
-  if (native_width() == NATIVE_WIDE) return &wide[is_double];
-  if (native_width() == NATIVE_MIDDLE) return &middle[is_double];
+#if SIMD_HAS_WIDTHS
+  static const winograd_loops_t v512[2] = LOOPS_OF(v512), v256[2] = LOOPS_OF(v256);
+  if (simd_width() == SIMD_512) return &v512[is_double];
+  if (simd_width() == SIMD_256) return &v256[is_double];
 #endif
-  static const winograd_loops_t narrow[2] = LOOPS_OF(narrow);
-  return &narrow[is_double];
+  static const winograd_loops_t v128[2] = LOOPS_OF(v128);
+  return &v128[is_double];
 }
 
 typedef struct winograd_run {
@@ -49,7 +49,7 @@ typedef struct winograd_run {
   const char *src;
   char *dst, *packed, *spaces;
   int64_t image; /* that src and dst start with */
-  const op_native_after_t *after;
+  const op_native_epilogue_t *epilogue;
 } winograd_run_t;
 
 /* --- running --- */
@@ -57,7 +57,7 @@ typedef struct winograd_run {
 /* Whether the 9 weights of a pair of channels lie together, and not those of neighbouring output channels. */
 static bool is_apart(const winograd_weights_t *w) {
   int64_t sum = 0, most = 0;
-  for (int k = 0; k < 9; k++) sum += w->places[k], most = w->places[k] > most ? w->places[k] : most;
+  for (int k = 0; k < 9; k++) sum += w->tap_offsets[k], most = w->tap_offsets[k] > most ? w->tap_offsets[k] : most;
   return w->out_step != 1 && most == 8 && sum == 36;
 }
 
@@ -65,29 +65,29 @@ static bool is_apart(const winograd_weights_t *w) {
  * time. */
 static void pack_vector(const winograd_t *plan, const winograd_weights_t *w, int64_t o, void *packed) {
   enum { CHUNK = 32 };
-  double turned[CHUNK * 9 * LEAST_CHANNELS];
+  double transposed[CHUNK * 9 * MIN_CHANNELS];
   int64_t bytes = plan->element_bytes, count = w->out_channels - o, joined = w->in_step == 9 ? CHUNK : 1;
   winograd_weights_t part = *w;
-  if (count > LEAST_CHANNELS) count = LEAST_CHANNELS;
-  part.in_step = 9 * LEAST_CHANNELS, part.out_step = 1;
-  for (int k = 0; k < 9; k++) part.places[k] *= LEAST_CHANNELS;
+  if (count > MIN_CHANNELS) count = MIN_CHANNELS;
+  part.in_step = 9 * MIN_CHANNELS, part.out_step = 1;
+  for (int k = 0; k < 9; k++) part.tap_offsets[k] *= MIN_CHANNELS;
   for (int64_t c = 0, last; c < w->in_channels; c = last) {
     last = c + CHUNK < w->in_channels ? c + CHUNK : w->in_channels;
     for (int64_t i = c; i < last; i += joined)
-      native_turn_plane((int)bytes, 9 * (joined < last - i ? joined : last - i), count,
+      native_transpose_plane((int)bytes, 9 * (joined < last - i ? joined : last - i), count,
                         (const char *)w->data + (i * w->in_step + o * w->out_step) * bytes, w->out_step * bytes,
-                        (char *)turned + (i - c) * part.in_step * bytes, LEAST_CHANNELS * bytes);
-    part.data = (const char *)turned - (c * part.in_step + o) * bytes;
-    plan->loops->pack_weights(&part, c, last, o, o + LEAST_CHANNELS, packed);
+                        (char *)transposed + (i - c) * part.in_step * bytes, MIN_CHANNELS * bytes);
+    part.data = (const char *)transposed - (c * part.in_step + o) * bytes;
+    plan->loops->pack_weights(&part, c, last, o, o + MIN_CHANNELS, packed);
   }
 }
 
 /* Vectors [begin, end) of output channels. */
 static void pack_all(const winograd_t *plan, const winograd_weights_t *w, int64_t begin, int64_t end, void *packed) {
   if (!is_apart(w))
-    plan->loops->pack_weights(w, 0, w->in_channels, begin * LEAST_CHANNELS, end * LEAST_CHANNELS, packed);
+    plan->loops->pack_weights(w, 0, w->in_channels, begin * MIN_CHANNELS, end * MIN_CHANNELS, packed);
   else
-    for (int64_t i = begin; i < end; i++) pack_vector(plan, w, i * LEAST_CHANNELS, packed);
+    for (int64_t i = begin; i < end; i++) pack_vector(plan, w, i * MIN_CHANNELS, packed);
 }
 
 static void pack_channels(void *context, int64_t begin, int64_t end, int worker) {
@@ -97,20 +97,20 @@ static void pack_channels(void *context, int64_t begin, int64_t end, int worker)
 }
 
 /* A tile by its number: an image, and its first result there. */
-typedef struct winograd_place {
+typedef struct winograd_position {
   int64_t image, y, x;
-} winograd_place_t;
+} winograd_position_t;
 
-static winograd_place_t place_of(const winograd_t *plan, int64_t tile) {
+static winograd_position_t position_of(const winograd_t *plan, int64_t tile) {
   int64_t image = tile / (plan->rows * plan->columns), at = tile % (plan->rows * plan->columns);
-  return (winograd_place_t){image, at / plan->columns * KEPT, at % plan->columns * KEPT};
+  return (winograd_position_t){image, at / plan->columns * OUT_SIDE, at % plan->columns * OUT_SIDE};
 }
 
 /* The places that a tile sees. */
-static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros, const void **in) {
+static void find_pointers(const winograd_run_t *r, int64_t tile, const void *zeros, const void **in) {
   const conv_problem_t *p = r->plan->problem;
   const conv_array_t *src = &r->plan->src.as_read;
-  winograd_place_t at = place_of(r->plan, tile);
+  winograd_position_t at = position_of(r->plan, tile);
   int64_t y = at.y - p->low[0], x = at.x - p->low[1], bytes = r->plan->element_bytes;
   int64_t first = src->start + (at.image - r->image) * src->outer + y * src->spatial[0] + x * src->spatial[1];
   const char *row = r->src + first * bytes;
@@ -125,12 +125,12 @@ static void find_places(const winograd_run_t *r, int64_t tile, const void *zeros
 static void find_results(const winograd_run_t *r, int64_t tile, void *spare, void **out) {
   const conv_problem_t *p = r->plan->problem;
   const conv_array_t *dst = &r->plan->dst.as_read;
-  winograd_place_t at = place_of(r->plan, tile);
+  winograd_position_t at = position_of(r->plan, tile);
   int64_t bytes = r->plan->element_bytes;
   int64_t first = dst->start + (at.image - r->image) * dst->outer + at.y * dst->spatial[0] + at.x * dst->spatial[1];
   char *row = r->dst + first * bytes;
-  for (int i = 0; i < KEPT; i++, row += dst->spatial[0] * bytes)
-    for (int j = 0; j < KEPT; j++) {
+  for (int i = 0; i < OUT_SIDE; i++, row += dst->spatial[0] * bytes)
+    for (int j = 0; j < OUT_SIDE; j++) {
       bool inside = at.y + i < p->out[0] && at.x + j < p->out[1];
       *out++ = inside ? row + j * dst->spatial[1] * bytes : spare;
     }
@@ -144,7 +144,7 @@ static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, 
     job.a = space + plan->in_at + i * plan->in_plane * plan->element_bytes;
     job.c = space + plan->out_at + i * plan->out_plane * plan->element_bytes;
     job.packed_b = r->packed + i * plan->weights.plane * plan->element_bytes;
-    gemm_run_alone(&job, worker, space + plan->gemm_at);
+    gemm_run_serial(&job, worker, space + plan->gemm_at);
   }
 }
 
@@ -152,27 +152,27 @@ static void multiply_points(const winograd_run_t *r, int64_t tiles, int worker, 
 static void read_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
   const winograd_t *plan = r->plan;
   int64_t channels = plan->problem->in_channels;
-  const void *places[2][POINTS];
+  const void *pointers[2][POINTS];
   memset(space + plan->zeros_at, 0, plan->zeros_bytes);
-  find_places(r, first, space + plan->zeros_at, places[0]);
+  find_pointers(r, first, space + plan->zeros_at, pointers[0]);
   for (int64_t i = 0; i < tiles; i++) {
     char *to = space + plan->in_at + i * plan->in_line * plan->element_bytes;
-    find_places(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at, places[(i + 1) % 2]);
-    plan->loops->tile_at_points(places[i % 2], places[(i + 1) % 2], channels, plan->in_plane, to);
+    find_pointers(r, first + (i + 1 < tiles ? i + 1 : i), space + plan->zeros_at, pointers[(i + 1) % 2]);
+    plan->loops->tile_at_points(pointers[i % 2], pointers[(i + 1) % 2], channels, plan->in_plane, to);
   }
 }
 
 static void compute_directly(const winograd_run_t *r, int64_t tile, char *space, void *const *out) {
-  const void *places[POINTS];
-  find_places(r, tile, space + r->plan->zeros_at, places);
-  for (int i = 0; i < KEPT * KEPT; i++)
-    r->plan->loops->place_directly(&r->weights, places + i / KEPT * SIDE + i % KEPT, out[i]);
+  const void *pointers[POINTS];
+  find_pointers(r, tile, space + r->plan->zeros_at, pointers);
+  for (int i = 0; i < OUT_SIDE * OUT_SIDE; i++)
+    r->plan->loops->copy_directly(&r->weights, pointers + i / OUT_SIDE * SIDE + i % OUT_SIDE, out[i]);
 }
 
 static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
   const winograd_t *plan = r->plan;
   for (int64_t i = 0; i < tiles; i++) {
-    void *out[KEPT * KEPT];
+    void *out[OUT_SIDE * OUT_SIDE];
     find_results(r, first + i, space + plan->spare_at, out);
     const void *points = space + plan->out_at + i * plan->out_line * plan->element_bytes;
     if (!plan->loops->tile_from_points(points, plan->problem->out_channels, plan->out_plane, out))
@@ -183,12 +183,12 @@ static void write_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, c
 /* Results of tiles [first, last) of one row of tiles are final: a few places of each line, or whole lines. */
 static void finish_row(const winograd_run_t *r, int64_t first, int64_t last, int worker) {
   const conv_problem_t *p = r->plan->problem;
-  winograd_place_t at = place_of(r->plan, first);
-  int64_t lines = p->out[0] - at.y < KEPT ? p->out[0] - at.y : KEPT, end = at.x + (last - first) * KEPT;
+  winograd_position_t at = position_of(r->plan, first);
+  int64_t lines = p->out[0] - at.y < OUT_SIDE ? p->out[0] - at.y : OUT_SIDE, end = at.x + (last - first) * OUT_SIDE;
   op_native_part_t part = {.row = (at.image * p->out[0] + at.y) * p->out[1] + at.x, .columns = p->out_channels};
   part.rows = (end < p->out[1] ? end : p->out[1]) - at.x;
   if (part.rows == p->out[1]) part.rows *= lines, lines = 1;
-  for (int64_t i = 0; i < lines; i++, part.row += p->out[1]) r->after->run(r->after, &part, worker);
+  for (int64_t i = 0; i < lines; i++, part.row += p->out[1]) r->epilogue->run(r->epilogue, &part, worker);
 }
 
 static void finish_tiles(const winograd_run_t *r, int64_t first, int64_t tiles, int worker) {
@@ -207,7 +207,7 @@ static void run_tiles(const winograd_run_t *r, int64_t begin, int64_t end, int w
     read_tiles(r, first, tiles, space);
     multiply_points(r, tiles, worker, space);
     write_tiles(r, first, tiles, space);
-    if (r->after && !r->plan->by_images) finish_tiles(r, first, tiles, worker);
+    if (r->epilogue && !r->plan->by_images) finish_tiles(r, first, tiles, worker);
   }
 }
 
@@ -231,13 +231,13 @@ static void run_images(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) {
     winograd_run_t image = *r;
     image.image = i, image.src = src, image.dst = dst;
-    native_turn_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image, plan->src.plane * bytes, src,
-                      in_line);
+    native_transpose_plane((int)bytes, plan->src.plane, p->in_channels, r->src + i * in_image, plan->src.plane * bytes,
+                           src, in_line);
     run_tiles(&image, i * tiles, (i + 1) * tiles, worker);
-    native_turn_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
+    native_transpose_plane((int)bytes, p->out_channels, plan->dst.plane, dst, out_line, r->dst + i * out_image,
                       plan->dst.plane * bytes);
     op_native_part_t part = {.row = i * p->out_channels, .rows = p->out_channels, .columns = plan->dst.plane};
-    if (r->after) r->after->run(r->after, &part, worker);
+    if (r->epilogue) r->epilogue->run(r->epilogue, &part, worker);
   }
 }
 
@@ -263,16 +263,16 @@ static void add_products(const winograd_run_t *r, int64_t tiles, bool first, int
     job.a = space + plan->in_at + (size_t)(i * plan->in_plane * bytes);
     job.b = space + plan->out_at + (size_t)(i * plan->out_plane * bytes);
     job.c = space + plan->sums_at + (size_t)(i * plan->sums_plane * bytes);
-    gemm_run_alone(&job, worker, space + plan->gemm_at);
+    gemm_run_serial(&job, worker, space + plan->gemm_at);
   }
 }
 
 static void read_results(const winograd_run_t *r, int64_t first, int64_t tiles, char *space) {
   const winograd_t *plan = r->plan;
   for (int64_t i = 0; i < tiles; i++) {
-    void *places[KEPT * KEPT];
-    find_results(r, first + i, space + plan->zeros_at, places);
-    plan->loops->results_at_points((const void *const *)places, plan->problem->out_channels, plan->out_plane,
+    void *pointers[OUT_SIDE * OUT_SIDE];
+    find_results(r, first + i, space + plan->zeros_at, pointers);
+    plan->loops->results_at_points((const void *const *)pointers, plan->problem->out_channels, plan->out_plane,
                                    space + plan->out_at + i * plan->out_line * plan->element_bytes);
   }
 }
@@ -295,7 +295,7 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker) {
 static void find_both(const void *context, int64_t tile, const void **in, const void **out) {
   const winograd_run_t *r = context;
   void *zeros = space_of(r, 0) + r->plan->zeros_at;
-  find_places(r, tile, zeros, in);
+  find_pointers(r, tile, zeros, in);
   find_results(r, tile, NULL, (void **)out);
 }
 
@@ -315,7 +315,7 @@ static void run_gradients(hr_workers_t *workers, const winograd_run_t *r, void *
                             .tiles = plan->tiles, .in_step = w->in_step, .out_step = w->out_step,
                             .find = find_both, .context = r};
   g.to = (char *)to + plan->problem->arrays[CONV_WEI].start * plan->element_bytes;
-  memcpy(g.places, w->places, sizeof g.places);
+  memcpy(g.tap_offsets, w->tap_offsets, sizeof g.tap_offsets);
   hr_workers_for(workers, plan->parts, 1, run_part, (void *)r);
   hr_workers_split(workers, w->in_channels, 4, finish_gradients, &g);
 }
@@ -342,13 +342,13 @@ hr_status_t conv_run_winograd(const op_native_run_t *run, const void *plan_, voi
   if (plan->problem->kind == CONV_WEIGHTS) return run_weights(run, plan, in, out);
   char *scratch = run->scratch;
   hr_workers_t *workers = native_workers(run, plan->workers);
-  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .after = run->after};
+  winograd_run_t r = {.plan = plan, .weights = weights_of(plan, in[1]), .dst = out[0], .epilogue = run->epilogue};
   r.src = plan->by_images ? in[0] : in_order(workers, &plan->src, in[0], scratch);
   r.packed = scratch + plan->packed_at, r.spaces = scratch + plan->spaces_at;
   if (plan->packed)
     r.packed = (char *)plan->packed;
   else
-    hr_workers_split(workers, plan->weights.columns / LEAST_CHANNELS, 1, pack_channels, &r);
+    hr_workers_split(workers, plan->weights.columns / MIN_CHANNELS, 1, pack_channels, &r);
   if (plan->by_images) {
     hr_workers_for(workers, plan->problem->batch, 1, run_images, &r);
     return NULL;
@@ -366,7 +366,7 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
   if (plan->problem->kind == CONV_WEIGHTS || !plan->problem->constant_weights) return NULL;
   HR_TRY(hr_arena_alloc(target->arena, winograd_packed_bytes(plan), &packed));
   winograd_weights_t weights = weights_of(plan, plan->problem->constant_weights);
-  pack_all(plan, &weights, 0, weights.columns / LEAST_CHANNELS, packed);
+  pack_all(plan, &weights, 0, weights.columns / MIN_CHANNELS, packed);
   plan->packed = packed;
   return NULL;
 }
@@ -375,9 +375,9 @@ static hr_status_t pack_constant(const op_native_target_t *target, winograd_t *p
 static void plan_parts(const winograd_t *plan, op_native_step_t *out) {
   const conv_problem_t *p = plan->problem;
   if (p->kind != CONV_FORWARD || (!plan->by_images && !conv_is_plain(p, CONV_DST))) return;
-  int64_t places = p->out[0] * p->out[1];
-  out->parts.grid.rows = p->batch * (plan->by_images ? p->out_channels : places);
-  out->parts.grid.columns = plan->by_images ? places : p->out_channels;
+  int64_t pointers = p->out[0] * p->out[1];
+  out->parts.grid.rows = p->batch * (plan->by_images ? p->out_channels : pointers);
+  out->parts.grid.columns = plan->by_images ? pointers : p->out_channels;
   out->parts.grid.whole_rows = true;
   out->parts.fit_caches = true;
 }
@@ -393,7 +393,7 @@ hr_status_t conv_prepare_winograd(const op_native_target_t *target, const conv_p
   HR_TRY(winograd_plan_init(target->arena, plan, &fits));
   if (!fits) return NULL;
   HR_TRY(pack_constant(target, plan));
-  out->scratch_bytes = winograd_plan_place(plan);
+  out->scratch_bytes = winograd_plan_scratch(plan);
   out->plan = plan;
   plan_parts(plan, out);
   return NULL;

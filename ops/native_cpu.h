@@ -16,32 +16,32 @@
 #define NATIVE_INLINE static inline __attribute__((always_inline))
 
 /* Vectors of 64, 32 and 16 bytes: what functions written for one width are chosen by. */
-typedef enum native_width { NATIVE_NARROW, NATIVE_MIDDLE, NATIVE_WIDE } native_width_t;
+typedef enum simd_width { SIMD_128, SIMD_256, SIMD_512 } simd_width_t;
 
 #if defined(__x86_64__)
-#define NATIVE_HAS_WIDTHS 1
-static inline native_width_t native_width(void) {
+#define SIMD_HAS_WIDTHS 1
+static inline simd_width_t simd_width(void) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-    return NATIVE_WIDE;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NATIVE_MIDDLE : NATIVE_NARROW;
+    return SIMD_512;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SIMD_256 : SIMD_128;
 }
 
-/* Whether vectors of 64 bytes multiply pairs of bf16, or fours of bytes, and add them up. */
-static inline int native_has_pairs(void) {
-  return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512bf16");
+/* Whether vectors of 64 bytes multiply pairs of bf16, or groups of four bytes (VNNI), and add them up. */
+static inline int cpu_has_avx512_bf16(void) {
+  return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512bf16");
 }
-static inline int native_has_fours(void) {
-  return native_width() == NATIVE_WIDE && __builtin_cpu_supports("avx512vnni");
+static inline int cpu_has_avx512_vnni(void) {
+  return simd_width() == SIMD_512 && __builtin_cpu_supports("avx512vnni");
 }
 /* Whether it multiplies whole tiles of these, which oneDNN knows how to. */
-static inline int native_has_matrices(void) { return __builtin_cpu_supports("amx-bf16"); }
+static inline int cpu_has_amx(void) { return __builtin_cpu_supports("amx-bf16"); }
 #else
-#define NATIVE_HAS_WIDTHS 0
-static inline native_width_t native_width(void) { return NATIVE_NARROW; }
-static inline int native_has_pairs(void) { return 0; }
-static inline int native_has_fours(void) { return 0; }
-static inline int native_has_matrices(void) { return 0; }
+#define SIMD_HAS_WIDTHS 0
+static inline simd_width_t simd_width(void) { return SIMD_128; }
+static inline int cpu_has_avx512_bf16(void) { return 0; }
+static inline int cpu_has_avx512_vnni(void) { return 0; }
+static inline int cpu_has_amx(void) { return 0; }
 #endif
 
 #endif

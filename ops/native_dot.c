@@ -1,6 +1,6 @@
 /* dot in the compiled engine: where the matrices lie, and by which way they are multiplied.
  *
- *   floats and complex numbers   own loops: for what is small or thin, else in blocks; bf16 as such by oneDNN
+ *   floats and complex numbers   built-in kernels: for what is small or thin, else in blocks; bf16 as such by oneDNN
  *   integers                     oneDNN for bytes, else the reference's blocks
  *
  * Each is split over the workers, by matrices of the batch or within one. */
@@ -29,19 +29,19 @@ static int64_t group_size(const hlo_shape_t *shape, const dims_group_t *group) {
 }
 
 /* Where every entry of a group starts: the last dimension varies fastest. */
-static hr_status_t list_places(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
-                               const dims_group_t *group, const int64_t **out_places) {
-  int64_t count = group_size(shape, group), *places;
-  HR_TRY(HR_NEW_ARRAY(arena, count, &places));
+static hr_status_t list_offsets(hr_arena_t *arena, const hlo_shape_t *shape, const int64_t *strides,
+                               const dims_group_t *group, const int64_t **out_offsets) {
+  int64_t count = group_size(shape, group), *offsets;
+  HR_TRY(HR_NEW_ARRAY(arena, count, &offsets));
   for (int64_t i = 0; i < count; i++) {
     int64_t rest = i;
     for (int g = group->count - 1; g >= 0; g--) {
       int64_t size = shape->dims[group->dims[g]];
-      places[i] += rest % size * strides[group->dims[g]];
+      offsets[i] += rest % size * strides[group->dims[g]];
       rest /= size;
     }
   }
-  *out_places = places;
+  *out_offsets = offsets;
   return NULL;
 }
 
@@ -85,14 +85,14 @@ static hr_status_t plan_side(hr_arena_t *arena, const hlo_shape_t *shape, const 
       group_step(shape, strides, groups[1], &side->row_step) & group_step(shape, strides, groups[2], &side->col_step);
   if (columns == 1) side->col_step = side->row_step == 1 ? rows : 1;
   if (rows == 1) side->row_step = side->col_step == 1 ? columns : 1;
-  HR_TRY(list_places(arena, shape, strides, groups[0], &side->places));
+  HR_TRY(list_offsets(arena, shape, strides, groups[0], &side->offsets));
   if (fits && (side->row_step == 1 || side->col_step == 1)) {
     if (!group_step(shape, strides, groups[0], &side->batch_step)) side->batch_step = -1;
-    side->starts = side->places;
+    side->starts = side->offsets;
     return NULL;
   }
-  HR_TRY(list_places(arena, shape, strides, groups[1], &side->rows));
-  HR_TRY(list_places(arena, shape, strides, groups[2], &side->cols));
+  HR_TRY(list_offsets(arena, shape, strides, groups[1], &side->rows));
+  HR_TRY(list_offsets(arena, shape, strides, groups[2], &side->cols));
   plan_order(shape, strides, groups, side);
   return plan_ordered(arena, group_size(shape, groups[0]), rows, columns, side);
 }
@@ -129,12 +129,12 @@ const void *dot_ready_run(const op_native_run_t *run, const dot_problem_t *probl
   return scratch + ready->wide_at;
 }
 
-void dot_ready_place(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered, bool widened,
+void dot_ready_layout(const dot_problem_t *problem, const dot_matrices_t *side, bool ordered, bool widened,
                      size_t *total_bytes, dot_ready_t *out_ready) {
   size_t count = (size_t)side->count;
   out_ready->ordered = ordered, out_ready->widened = widened;
-  out_ready->ordered_at = native_take(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
-  out_ready->wide_at = native_take(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
+  out_ready->ordered_at = scratch_reserve(total_bytes, ordered ? count * hr_dtype_bytes(side->dtype) : 0);
+  out_ready->wide_at = scratch_reserve(total_bytes, widened ? count * (size_t)problem->types.element_bytes : 0);
 }
 
 static void swap_dims(dims_group_t *group, int i, int j) {
@@ -185,21 +185,22 @@ static double bytes_of(const op_step_t *step, const dot_problem_t *problem) {
 }
 
 static hr_status_t prepare_native_dot(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  static const dot_prepare_fn ways[] = {dot_prepare_small, dot_prepare_taps, dot_prepare_onednn, dot_prepare_gemm,
-                                        dot_prepare_whole};
+  static const dot_prepare_fn strategies[] = {dot_prepare_small, dot_prepare_low_precision, dot_prepare_onednn,
+                                              dot_prepare_gemm, dot_prepare_integer};
   dot_problem_t *problem;
   if (hlo_attr_has(step->instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;
   HR_TRY(HR_NEW(target->arena, &problem));
   HR_TRY(plan_problem(target->arena, step, problem));
   if (problem->flops == 0) return NULL; /* nothing to sum: the reference kernel does it */
   out->flops = problem->flops * (problem->types.is_complex ? 4 : 1), out->bytes = bytes_of(step, problem);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways && !out->plan; i++) HR_TRY(ways[i](target, problem, out));
-  return dot_plan_ahead(target, problem, &out->ahead);
+  for (size_t i = 0; i < sizeof strategies / sizeof *strategies && !out->plan; i++)
+    HR_TRY(strategies[i](target, problem, out));
+  return dot_plan_prepack(target, problem, &out->prepack);
 }
 
 static hr_status_t run_native_dot(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
-  const dot_way_t *way = plan;
-  return way->run(run, way, in, out);
+  const dot_strategy_t *strategy = plan;
+  return strategy->run(run, strategy, in, out);
 }
 
 const op_native_t native_dot = {"dot", prepare_native_dot, run_native_dot};

@@ -3,6 +3,7 @@
  * split over the workers. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/native_dot.h"
 #include "ops/onednn.h"
 
@@ -11,7 +12,7 @@
 
 /* An operand of a task's product. */
 typedef struct dot_input {
-  bool turned;  /* oneDNN sees it turned over: columns are dense */
+  bool transposed;  /* oneDNN sees it turned over: columns are dense */
   bool packed;
   loop_copy_t pack; /* of a whole part */
   loop_copy_t pack_last;
@@ -21,7 +22,7 @@ typedef struct dot_input {
 } dot_input_t;
 
 typedef struct dot_onednn {
-  dot_way_t way;
+  dot_strategy_t way;
   const dot_problem_t *problem;
   dot_input_t a, b;
   const void *packed_b; /* a constant in oneDNN's own order */
@@ -39,8 +40,6 @@ typedef struct dot_onednn_types {
   dnnl_data_type_t a, b, c;
 } dot_onednn_types_t;
 
-static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan) {
   bool split = workers > 1 && p->flops >= SPLIT_FLOPS;
   bool by_matrices = !split || p->batch % workers == 0 || p->batch >= 4 * workers;
@@ -48,7 +47,7 @@ static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan
                   (p->batch == 1 || (p->a.batch_step == p->m * p->k && p->b.batch_step == p->k * p->n));
   int64_t units = plan->batched ? p->batch : p->m, parts = split && (plan->batched || !by_matrices) ? workers : 1;
   plan->unit = (units + parts - 1) / parts;
-  if (!plan->batched && parts > 1) plan->unit = round_up(plan->unit, ROW_UNIT);
+  if (!plan->batched && parts > 1) plan->unit = hr_round_up(plan->unit, ROW_UNIT);
   if (plan->unit > units) plan->unit = units;
   plan->parts = (units + plan->unit - 1) / plan->unit;
   plan->tasks = plan->batched ? plan->parts : plan->parts * p->batch;
@@ -56,23 +55,23 @@ static void choose_parts(int workers, const dot_problem_t *p, dot_onednn_t *plan
 
 /* Is one matrix dense in the form that oneDNN will see? */
 static void plan_form(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input) {
-  input->turned = side->col_step != 1;
-  input->packed = input->turned ? side->col_step != rows : side->row_step != columns;
+  input->transposed = side->col_step != 1;
+  input->packed = input->transposed ? side->col_step != rows : side->row_step != columns;
 }
 
 static void plan_pack(const dot_matrices_t *side, int64_t rows, int64_t columns, dot_input_t *input,
                       loop_copy_t *out_copy) {
   int64_t each = input->element_bytes, dims[] = {rows, columns};
   int64_t from[] = {side->row_step * each, side->col_step * each};
-  int64_t to[] = {input->turned ? each : columns * each, input->turned ? rows * each : each};
+  int64_t to[] = {input->transposed ? each : columns * each, input->transposed ? rows * each : each};
   loop_copy_init(out_copy, (int)each, 2, dims, to, from);
 }
 
 /* One matrix, or `batch` of them one after the other, dense. */
 static bool describe(const onednn_t *lib, dnnl_data_type_t type, int64_t batch, int64_t rows, int64_t columns,
-                     bool turned, dnnl_memory_desc_t *out_desc) {
+                     bool transposed, dnnl_memory_desc_t *out_desc) {
   int64_t dims[] = {batch, rows, columns};
-  int64_t strides[] = {rows * columns, turned ? 1 : columns, turned ? rows : 1};
+  int64_t strides[] = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
   int skip = batch == 1;
   return onednn_array(lib, type, 3 - skip, dims + skip, strides + skip, out_desc);
 }
@@ -85,8 +84,8 @@ static bool describe_task(const onednn_t *lib, const dot_onednn_t *plan, const d
                           dot_descs_t *out) {
   const dot_problem_t *p = plan->problem;
   int64_t batch = plan->batched ? unit : 1, m = plan->batched ? p->m : unit;
-  return describe(lib, types->a, batch, m, p->k, plan->a.turned, &out->a) &&
-         describe(lib, types->b, batch, p->k, p->n, plan->b.turned, &out->b) &&
+  return describe(lib, types->a, batch, m, p->k, plan->a.transposed, &out->a) &&
+         describe(lib, types->b, batch, p->k, p->n, plan->b.transposed, &out->b) &&
          describe(lib, types->c, batch, m, p->n, false, &out->c);
 }
 
@@ -125,7 +124,7 @@ static void plan_input(const dot_matrices_t *side, int64_t rows, int64_t columns
 static void plan_packs(dot_onednn_t *plan) {
   const dot_problem_t *p = plan->problem;
   int64_t rows = plan->batched ? p->m : plan->unit, last = p->m - (plan->parts - 1) * plan->unit;
-  if (plan->parts > 1 && !plan->batched && plan->a.turned) plan->a.packed = true; /* a part of it is not dense */
+  if (plan->parts > 1 && !plan->batched && plan->a.transposed) plan->a.packed = true; /* a part of it is not dense */
   plan_pack(&p->a, rows, p->k, &plan->a, &plan->a.pack);
   if (!plan->batched) plan_pack(&p->a, last, p->k, &plan->a, &plan->a.pack_last);
   plan_pack(&p->b, p->k, p->n, &plan->b, &plan->b.pack);
@@ -136,12 +135,12 @@ static void plan_scratch(const op_native_target_t *target, dot_onednn_t *plan, o
   const dot_problem_t *p = plan->problem;
   size_t total = 0, each = 0, op = plan->whole->scratch_bytes;
   if (plan->last && plan->last->scratch_bytes > op) op = plan->last->scratch_bytes;
-  dot_ready_place(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
-  dot_ready_place(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
-  plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
-  plan->a.packed_at = native_take(&each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
-  plan->b.packed_at = native_take(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
-  plan->op_at = native_take(&each, op);
+  dot_ready_layout(p, &p->a, p->a.ordered, false, &total, &plan->a.ready);
+  dot_ready_layout(p, &p->b, p->b.ordered, false, &total, &plan->b.ready);
+  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * 4 : 0);
+  plan->a.packed_at = scratch_reserve(&each, plan->a.packed ? (size_t)(plan->unit * p->k * plan->a.element_bytes) : 0);
+  plan->b.packed_at = scratch_reserve(&each, plan->b.packed ? (size_t)(p->k * p->n * plan->b.element_bytes) : 0);
+  plan->op_at = scratch_reserve(&each, op);
   plan->worker_at = total, plan->worker_bytes = each;
   out->scratch_bytes = total + each * (size_t)target->workers;
 }
@@ -250,7 +249,8 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   for (int64_t task = begin; task < end; task++) run_task(context, task, worker);
 }
 
-static hr_status_t run_onednn(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+static hr_status_t run_onednn(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                              void *const *out) {
   const dot_onednn_t *plan = (const dot_onednn_t *)way;
   const dot_problem_t *p = plan->problem;
   dot_onednn_run_t r = {.plan = plan, .scratch = run->scratch};
@@ -273,7 +273,7 @@ hr_status_t dot_prepare_onednn(const op_native_target_t *target, const dot_probl
   const onednn_t *lib = types_of(problem, &types) ? onednn_open() : NULL;
   if (!lib || (problem->types.real == HR_U32 && !onednn_bytes_are_exact(lib))) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_way_t){"oneDNN", run_onednn};
+  plan->way = (dot_strategy_t){"oneDNN", run_onednn};
   plan->problem = problem;
   HR_TRY(plan_types(lib, target, &types, plan));
   if (!plan->whole) return NULL;

@@ -25,12 +25,13 @@ typedef struct dot_small_job {
   void *c;
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col, c_row, c_col; /* steps in elements; c_col: of pairs, else columns are dense */
-  int64_t depth, ahead; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
+  int64_t depth,
+      prefetch_rows; /* by columns: rows of b at a time; elements from one that is used to one that is asked for */
 } dot_small_job_t;
 
 #define PAIR_ROWS 4
 #define PAIR_COLUMNS 4
-#define PAIRS_AHEAD 1024 /* bytes of a row, asked for before they are used */
+#define PREFETCH_PAIRS 1024 /* bytes of a row, asked for before they are used */
 #define TILES_FILE "ops/native_dot_tiles.h"
 #include "ops/each_width.h"
 
@@ -42,22 +43,22 @@ typedef enum dot_loop { LOOP_COLUMNS, LOOP_ROWS, LOOP_PAIRS, LOOP_TINY, LOOPS } 
 #define LOOPS_OF(width) {LOOPS_OF_TYPE(f32_##width), LOOPS_OF_TYPE(f64_##width)}
 
 static dot_small_fn choose_loop(bool is_double, dot_loop_t loop) {
-#if NATIVE_HAS_WIDTHS
-  static const dot_small_fn wide[2][LOOPS] = LOOPS_OF(wide), middle[2][LOOPS] = LOOPS_OF(middle);
-  if (native_width() == NATIVE_WIDE) return wide[is_double][loop];
-  if (native_width() == NATIVE_MIDDLE) return middle[is_double][loop];
+#if SIMD_HAS_WIDTHS
+  static const dot_small_fn v512[2][LOOPS] = LOOPS_OF(v512), v256[2][LOOPS] = LOOPS_OF(v256);
+  if (simd_width() == SIMD_512) return v512[is_double][loop];
+  if (simd_width() == SIMD_256) return v256[is_double][loop];
 #endif
-  static const dot_small_fn narrow[2][LOOPS] = LOOPS_OF(narrow);
-  return narrow[is_double][loop];
+  static const dot_small_fn v128[2][LOOPS] = LOOPS_OF(v128);
+  return v128[is_double][loop];
 }
 
 typedef struct dot_small {
-  dot_way_t way;
+  dot_strategy_t way;
   const dot_problem_t *problem;
   dot_small_fn loop;
   dot_small_job_t job;       /* without addresses */
   bool exchanged;            /* the job's a is the program's b */
-  bool turned;               /* b's columns are made dense first, in scratch memory */
+  bool transposed;               /* b's columns are made dense first, in scratch memory */
   int64_t units, unit_grain; /* columns or rows of one product */
   bool split;                /* over the units, else over the matrices of the batch */
   int64_t batch_grain;
@@ -77,7 +78,7 @@ static void fill_job(const dot_small_run_t *r, int64_t matrix, dot_small_job_t *
   int64_t each = (int64_t)hr_dtype_bytes(p->types.out);
   const char *a = r->a + p->a.starts[matrix] * each, *b = r->b + p->b.starts[matrix] * each;
   *job = plan->job;
-  if (plan->turned) b = r->b;
+  if (plan->transposed) b = r->b;
   job->a = plan->exchanged ? b : a, job->b = plan->exchanged ? a : b;
   job->c = r->c + matrix * p->m * p->n * each;
 }
@@ -101,7 +102,7 @@ static void run_units(void *context, int64_t begin, int64_t end, int worker) {
 }
 
 /* b with its columns dense. */
-static const void *turn_columns(const dot_problem_t *p, const void *from, void *to) {
+static const void *transpose_columns(const dot_problem_t *p, const void *from, void *to) {
   int bytes = p->types.element_bytes;
   int64_t dims[] = {p->n, p->k}, to_strides[] = {p->k * bytes, bytes};
   int64_t from_strides[] = {p->b.col_step * bytes, p->b.row_step * bytes};
@@ -111,10 +112,10 @@ static const void *turn_columns(const dot_problem_t *p, const void *from, void *
   return to;
 }
 
-static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+static hr_status_t run_small(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
   const dot_small_t *plan = (const dot_small_t *)way;
   dot_small_run_t r = {.plan = plan, .a = in[0], .b = in[1], .c = out[0]};
-  if (plan->turned) r.b = turn_columns(plan->problem, in[1], run->scratch);
+  if (plan->transposed) r.b = transpose_columns(plan->problem, in[1], run->scratch);
   if (!plan->split && plan->problem->batch == 1) {
     fill_job(&r, 0, &r.job);
     plan->loop(&r.job, 0, plan->units);
@@ -145,8 +146,8 @@ static hr_status_t run_small(const op_native_run_t *run, const dot_way_t *way, v
 #define LARGE_BYTES (8 << 20) /* the right matrix comes out of memory */
 #define WIDE_ROWS 4           /* at most, for wide strips of b */
 #define LARGE_TERMS 64        /* rows of it at a time */
-#define AHEAD_TERMS 48        /* of a wide strip */
-#define AHEAD_BYTES 512       /* of a row */
+#define PREFETCH_TERMS 48        /* of a wide strip */
+#define PREFETCH_BYTES 512       /* of a row */
 
 static bool is_large(const dot_problem_t *p) {
   return p->k * p->n * p->types.element_bytes > LARGE_BYTES;
@@ -157,9 +158,9 @@ static bool is_large(const dot_problem_t *p) {
 static void plan_reading(const dot_problem_t *p, dot_small_job_t *job) {
   if (p->m == 1 || !is_large(p)) return;
   if (p->m <= WIDE_ROWS)
-    job->ahead = AHEAD_TERMS * job->b_row;
+    job->prefetch_rows = PREFETCH_TERMS * job->b_row;
   else
-    job->depth = LARGE_TERMS, job->ahead = AHEAD_BYTES / p->types.element_bytes;
+    job->depth = LARGE_TERMS, job->prefetch_rows = PREFETCH_BYTES / p->types.element_bytes;
 }
 
 /* The rows that are many become the job's. */
@@ -176,12 +177,12 @@ static void exchange_sides(const dot_problem_t *p, dot_small_t *plan) {
 static bool plan_pairs(const dot_problem_t *p, bool tiny, dot_small_t *plan) {
   int64_t few = p->m < p->n ? p->m : p->n, many = p->m + p->n - few;
   bool large = p->k >= PAIR_TERMS && many * p->k * p->types.element_bytes > PAIR_BYTES && few <= FEW_PAIRS;
-  bool turned = p->b.row_step != 1;
+  bool transposed = p->b.row_step != 1;
   if (p->a.col_step != 1 || !(tiny || large)) return false;
-  if (turned && (!large || p->n > few || p->batch > 1)) return false;
-  plan->turned = turned;
+  if (transposed && (!large || p->n > few || p->batch > 1)) return false;
+  plan->transposed = transposed;
   plan->units = p->m, plan->job.c_col = 1;
-  if (turned) plan->job.b_row = 1, plan->job.b_col = p->k;
+  if (transposed) plan->job.b_row = 1, plan->job.b_col = p->k;
   if (p->n > p->m) exchange_sides(p, plan);
   return true;
 }
@@ -224,7 +225,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   dot_loop_t loop;
   if ((t->out != HR_F32 && t->out != HR_F64) || t->lhs != t->out || t->rhs != t->out) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_way_t){"loops", run_small};
+  plan->way = (dot_strategy_t){"loops", run_small};
   plan->problem = problem;
   if (problem->a.ordered || problem->b.ordered) return NULL;
   plan->job = (dot_small_job_t){.m = problem->m, .n = problem->n, .k = problem->k, .c_row = problem->n,
@@ -233,7 +234,7 @@ hr_status_t dot_prepare_small(const op_native_target_t *target, const dot_proble
   plan->job.b_row = problem->b.row_step, plan->job.b_col = problem->b.col_step;
   if (problem->packed_b || (problem->constant_b && dot_packs_once(problem))) return NULL;
   if (!plan_job(problem, plan, &loop) || is_better_by_terms(target, problem, loop)) return NULL;
-  if (plan->turned) out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
+  if (plan->transposed) out->scratch_bytes = (size_t)(problem->k * problem->n * problem->types.element_bytes);
   plan->loop = choose_loop(t->out == HR_F64, loop);
   double products = problem->flops / 2, each = products / (double)problem->batch;
   plan->batch_grain = 1 + (int64_t)(SPLIT_PRODUCTS / each);

@@ -5,7 +5,7 @@
 #include "ops/native_dot.h"
 
 typedef struct dot_taps {
-  dot_way_t way;
+  dot_strategy_t way;
   const dot_problem_t *problem;
   conv_problem_t product; /* of matrices at the start of their arrays */
   const void *plan;       /* of that */
@@ -25,10 +25,10 @@ static hr_status_t run_matrix(const dot_taps_run_t *r, int64_t matrix, hr_worker
   const dot_problem_t *p = r->plan->problem;
   op_native_run_t run = r->run;
   run.workers = workers, run.scratch = scratch;
-  void *in[] = {(char *)r->a + p->a.places[matrix] * (int64_t)hr_dtype_bytes(p->types.lhs),
-                (char *)r->b + p->b.places[matrix] * (int64_t)hr_dtype_bytes(p->types.rhs)};
+  void *in[] = {(char *)r->a + p->a.offsets[matrix] * (int64_t)hr_dtype_bytes(p->types.lhs),
+                (char *)r->b + p->b.offsets[matrix] * (int64_t)hr_dtype_bytes(p->types.rhs)};
   void *out[] = {r->c + matrix * p->m * p->n * (int64_t)hr_dtype_bytes(p->types.out)};
-  return conv_run_taps(&run, r->plan->plan, in, out);
+  return conv_run_direct(&run, r->plan->plan, in, out);
 }
 
 /* Sums over taps do not fail. */
@@ -38,7 +38,7 @@ static void run_matrices(void *context, int64_t begin, int64_t end, int worker) 
   for (int64_t i = begin; i < end; i++) hr_status_release(run_matrix(r, i, NULL, scratch));
 }
 
-static hr_status_t run_taps(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
+static hr_status_t run_taps(const op_native_run_t *run, const dot_strategy_t *way, void *const *in, void *const *out) {
   const dot_taps_t *plan = (const dot_taps_t *)way;
   dot_taps_run_t r = {plan, *run, in[0], in[1], out[0]};
   hr_workers_t *workers = native_workers(run, plan->workers);
@@ -62,7 +62,7 @@ static conv_problem_t product_of(const dot_problem_t *p) {
   product.arrays[CONV_DST] =
       (conv_array_t){.dtype = p->types.out, .count = p->m * p->n, .inner = 1, .spatial = {p->n}};
   if (p->batch == 1 && p->constant_b)
-    product.constant_weights = (const char *)p->constant_b + p->b.places[0] * (int64_t)hr_dtype_bytes(p->types.rhs);
+    product.constant_weights = (const char *)p->constant_b + p->b.offsets[0] * (int64_t)hr_dtype_bytes(p->types.rhs);
   product.flops = p->flops / (double)p->batch;
   return product;
 }
@@ -80,19 +80,20 @@ static bool has_form(const dot_problem_t *p) {
          (p->m >= (halves ? LEAST_ROWS : LEAST_ROWS_OF_BYTES) || p->constant_b);
 }
 
-hr_status_t dot_prepare_taps(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_low_precision(const op_native_target_t *target, const dot_problem_t *problem,
+                                      op_native_step_t *out) {
   dot_taps_t *plan;
   op_native_target_t one = *target;
   op_native_step_t step = {0};
   bool bytes = problem->types.real == HR_U32;
-  if (!has_form(problem) || !(bytes ? native_has_fours() : native_has_pairs()) || native_has_matrices()) return NULL;
+  if (!has_form(problem) || !(bytes ? cpu_has_avx512_vnni() : cpu_has_avx512_bf16()) || cpu_has_amx()) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_way_t){"taps", run_taps};
+  plan->way = (dot_strategy_t){"taps", run_taps};
   plan->problem = problem, plan->workers = target->workers, plan->product = product_of(problem);
   plan->by_matrices = problem->batch >= 2 * target->workers || problem->batch % target->workers == 0;
   if (problem->batch == 1) plan->by_matrices = false;
   if (plan->by_matrices) one.workers = 1;
-  HR_TRY(conv_prepare_taps(&one, &plan->product, &step));
+  HR_TRY(conv_prepare_direct(&one, &plan->product, &step));
   if (!step.plan) return NULL;
   plan->plan = step.plan, plan->space_bytes = (step.scratch_bytes + 63) / 64 * 64;
   out->scratch_bytes = plan->space_bytes * (size_t)(plan->by_matrices ? target->workers : 1);

@@ -1,4 +1,4 @@
-/* Products of whole numbers, in blocks as the reference does them, by rows over the workers. */
+/* Products of integers, in blocks as the reference does them, by rows over the workers. */
 #include "ops/native_cpu.h"
 #include "ops/native_dot.h"
 
@@ -8,8 +8,8 @@ NATIVE_OPTIMIZE
 #define SPLIT_PRODUCTS 100000
 #define SMALL_PRODUCTS 4096 /* with fewer, blocks take longer to pack than to multiply */
 
-typedef struct dot_whole {
-  dot_way_t way;
+typedef struct dot_integer {
+  dot_strategy_t way;
   const dot_problem_t *problem;
   int64_t unit, parts;     /* rows of a task, tasks of a matrix */
   matmul_space_t **spaces; /* one a worker */
@@ -17,13 +17,13 @@ typedef struct dot_whole {
   bool narrowed;
   int element_bytes;
   size_t sums_at;
-} dot_whole_t;
+} dot_integer_t;
 
-typedef struct dot_whole_run {
-  const dot_whole_t *plan;
+typedef struct dot_integer_run {
+  const dot_integer_t *plan;
   const char *a, *b;
   char *c;
-} dot_whole_run_t;
+} dot_integer_run_t;
 
 /* Row by row, as the matrices lie. */
 #define DEFINE_SMALL(NAME, T)                                             \
@@ -52,8 +52,8 @@ static bool run_small(const matmul_job_t *job) {
 }
 
 static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
-  const dot_whole_run_t *r = context;
-  const dot_whole_t *plan = r->plan;
+  const dot_integer_run_t *r = context;
+  const dot_integer_t *plan = r->plan;
   const dot_problem_t *p = plan->problem;
   for (int64_t task = begin; task < end; task++) {
     int64_t matrix = task / plan->parts, row = task % plan->parts * plan->unit;
@@ -68,10 +68,11 @@ static void run_tasks(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, void *const *in, void *const *out) {
-  const dot_whole_t *plan = (const dot_whole_t *)way;
+static hr_status_t run_integer(const op_native_run_t *run, const dot_strategy_t *way, void *const *in,
+                               void *const *out) {
+  const dot_integer_t *plan = (const dot_integer_t *)way;
   const dot_problem_t *p = plan->problem;
-  dot_whole_run_t r = {.plan = plan};
+  dot_integer_run_t r = {.plan = plan};
   r.a = dot_ready_run(run, p, &p->a, &plan->a, in[0]), r.b = dot_ready_run(run, p, &p->b, &plan->b, in[1]);
   r.c = plan->narrowed ? (char *)run->scratch + plan->sums_at : out[0];
   hr_workers_for(run->workers, plan->parts * p->batch, 1, run_tasks, &r);
@@ -80,21 +81,21 @@ static hr_status_t run_whole(const op_native_run_t *run, const dot_way_t *way, v
   return NULL;
 }
 
-static void plan_scratch(dot_whole_t *plan, op_native_step_t *out) {
+static void plan_scratch(dot_integer_t *plan, op_native_step_t *out) {
   const dot_problem_t *p = plan->problem;
   size_t each = (size_t)plan->element_bytes, total = 0;
-  dot_ready_place(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
-  dot_ready_place(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
-  plan->sums_at = native_take(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
+  dot_ready_layout(p, &p->a, p->a.ordered, !matmul_is_widened(&p->types, p->types.lhs), &total, &plan->a);
+  dot_ready_layout(p, &p->b, p->b.ordered, !matmul_is_widened(&p->types, p->types.rhs), &total, &plan->b);
+  plan->sums_at = scratch_reserve(&total, plan->narrowed ? (size_t)(p->batch * p->m * p->n) * each : 0);
   out->scratch_bytes = total;
 }
 
-hr_status_t dot_prepare_whole(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
+hr_status_t dot_prepare_integer(const op_native_target_t *target, const dot_problem_t *problem, op_native_step_t *out) {
   const matmul_types_t *types = &problem->types;
-  dot_whole_t *plan;
+  dot_integer_t *plan;
   if (types->is_complex) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->way = (dot_way_t){"blocks", run_whole};
+  plan->way = (dot_strategy_t){"blocks", run_integer};
   plan->problem = problem;
   plan->element_bytes = types->element_bytes;
   plan->narrowed = !matmul_is_widened(types, types->out);

@@ -12,18 +12,18 @@ extern const op_kernel_t custom_syevd, custom_sytrd;
 
 typedef struct eigen_native {
   native_matrices_t matrices;
-  planes_kind_t kind;
+  split_matrix_kind_t kind;
   int64_t n;
   bool vectors, whole; /* whole: all by LAPACK */
   lapack_fn stedc, sterf, syevd;
   /* Offsets in the memory of a matrix; the reflectors come first. */
-  size_t planes_at, work_at, diagonal_at, beside_at, basis_at, reals_at, ints_at;
+  size_t planes_at, work_at, diagonal_at, off_diagonal_at, basis_at, reals_at, ints_at;
 } eigen_native_t;
 
 typedef struct eigen_run {
   const eigen_native_t *plan;
   const char *in;
-  char *a, *diagonal, *beside, *taus; /* results */
+  char *a, *diagonal, *off_diagonal, *taus; /* results */
   int32_t *info;
 } eigen_run_t;
 
@@ -35,31 +35,31 @@ static reflectors_t take_reflectors(const eigen_native_t *p, char *memory) {
   return reflectors_init(&p->kind, p->n - 1, p->n, 1, memory);
 }
 
-static planes_t load_matrix(const eigen_native_t *p, const char *data, char *memory) {
-  planes_t a = planes_init(&p->kind, p->n, p->n, memory + p->planes_at, true);
-  planes_load(&p->kind, data, p->n, p->n, p->n, a);
+static split_matrix_t load_matrix(const eigen_native_t *p, const char *data, char *memory) {
+  split_matrix_t a = split_matrix_init(&p->kind, p->n, p->n, memory + p->planes_at, true);
+  split_matrix_load(&p->kind, data, p->n, p->n, p->n, a);
   return a;
 }
 
 /* Of the lower triangle; NaN if there is one. */
-static double largest(const eigen_native_t *p, planes_t a) {
+static double largest(const eigen_native_t *p, split_matrix_t a) {
   double most = 0;
   for (int part = 0; part < p->kind.parts; part++)
     for (int64_t i = 0; i < p->n; i++)
-      most = planes_largest(&p->kind, planes_at(&p->kind, a, i, 0).part[part], i + 1, most);
+      most = split_matrix_largest(&p->kind, split_matrix_at(&p->kind, a, i, 0).part[part], i + 1, most);
   return most;
 }
 
-static void scale_rows(const eigen_native_t *p, planes_t a, double factor) {
+static void scale_rows(const eigen_native_t *p, split_matrix_t a, double factor) {
   for (int64_t i = 0; i < p->n; i++) {
-    planes_t row = planes_at(&p->kind, a, i, 0);
-    p->kind.loops->scale(planes_ceil(p->n), row.part[0], row.part[1], factor, 0);
+    split_matrix_t row = split_matrix_at(&p->kind, a, i, 0);
+    p->kind.loops->scale(split_matrix_ceil(p->n), row.part[0], row.part[1], factor, 0);
   }
 }
 
 static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
   int n = (int)p->n, info = 0, reals = 1 + 4 * n + n * n, ints = 3 + 5 * n;
-  void *d = memory + p->diagonal_at, *e = memory + p->beside_at;
+  void *d = memory + p->diagonal_at, *e = memory + p->off_diagonal_at;
   if (p->vectors)
     p->stedc("I", &n, d, e, memory + p->basis_at, &n, memory + p->reals_at, &reals, memory + p->ints_at, &ints, &info,
              ONE_CHAR);
@@ -71,19 +71,19 @@ static int32_t solve_tridiagonal(const eigen_native_t *p, char *memory) {
 static int64_t whole_work(const eigen_native_t *p) { return 1 + 40 * p->n + 2 * p->n * p->n; }
 
 /* The vectors of the tridiagonal matrix, which lie by columns, times Q. */
-static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r, planes_t a,
+static void finish_vectors(const eigen_native_t *p, hr_workers_t *workers, const reflectors_t *r, split_matrix_t a,
                            char *memory, char *space, char *out) {
-  planes_kind_t real = p->kind;
-  planes_t basis = {{memory + p->basis_at, NULL}, 1, p->n}, result = a;
+  split_matrix_kind_t real = p->kind;
+  split_matrix_t basis = {{memory + p->basis_at, NULL}, 1, p->n}, result = a;
   real.parts = 1;
   if (p->kind.parts == 1)
-    result = (planes_t){{out, NULL}, p->n, 1};
+    result = (split_matrix_t){{out, NULL}, p->n, 1};
   else
-    planes_clear(&p->kind, a, p->n, p->n);
-  planes_copy(&real, basis, p->n, p->n, result);
+    split_matrix_clear(&p->kind, a, p->n, p->n);
+  split_matrix_copy(&real, basis, p->n, p->n, result);
   reflectors_close(workers, r);
   reflectors_apply(workers, r, REFLECTORS_LEFT, false, result, p->n, space);
-  if (p->kind.parts == 2) planes_store(&p->kind, result, p->n, p->n, out, p->n);
+  if (p->kind.parts == 2) split_matrix_store(&p->kind, result, p->n, p->n, out, p->n);
 }
 
 /* Small ones with vectors: rounding in another order now and then turns the sign of one that LAPACK's own steps, on a
@@ -97,32 +97,33 @@ static void solve_whole(const void *context, int64_t i, hr_workers_t *workers, c
   void *values = run->diagonal + i * p->n * p->kind.bytes, *a = memory + p->planes_at, *work = memory + p->work_at;
   void *real_work = memory + p->reals_at, *int_work = memory + p->ints_at;
   (void)workers, (void)space;
-  native_turn(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
+  native_transpose_small(p->kind.dtype, array_at(p, run->in, i, p->n * p->n), p->n, p->n, a);
   if (p->kind.parts == 2)
     p->syevd("V", "L", &n, a, &n, values, work, &size, real_work, &reals, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
   else
     p->syevd("V", "L", &n, a, &n, values, work, &size, int_work, &ints, &info, ONE_CHAR, ONE_CHAR);
-  native_turn(p->kind.dtype, a, p->n, p->n, array_at(p, run->a, i, p->n * p->n));
+  native_transpose_small(p->kind.dtype, a, p->n, p->n, array_at(p, run->a, i, p->n * p->n));
   run->info[i] = info;
 }
 
 static void solve_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
-  planes_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
+  split_matrix_t a = load_matrix(p, array_at(p, run->in, i, p->n * p->n), memory);
   reflectors_t r = take_reflectors(p, memory);
-  double most = largest(p, a), factor = planes_safe_factor(&p->kind, most);
-  planes_t values = {{run->diagonal + i * p->n * p->kind.bytes, NULL}, p->n, 1};
+  double most = largest(p, a), factor = split_matrix_scale_factor(&p->kind, most);
+  split_matrix_t values = {{run->diagonal + i * p->n * p->kind.bytes, NULL}, p->n, 1};
   if (!isfinite(most)) { /* as LAPACK says of an argument that it cannot use */
     run->info[i] = -4;
     return;
   }
   if (factor != 1) scale_rows(p, a, factor);
-  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->beside_at, memory + p->work_at, space);
+  tridiagonal_reduce(workers, &r, a, p->n, memory + p->diagonal_at, memory + p->off_diagonal_at, memory + p->work_at,
+                     space);
   run->info[i] = solve_tridiagonal(p, memory);
   memcpy(values.part[0], memory + p->diagonal_at, (size_t)(p->n * p->kind.bytes));
   for (int64_t k = 0; k < p->n && factor != 1; k++)
-    planes_set(&p->kind, values, 0, k, planes_get(&p->kind, values, 0, k) / factor);
+    split_matrix_set(&p->kind, values, 0, k, split_matrix_get(&p->kind, values, 0, k) / factor);
   if (p->vectors) finish_vectors(p, workers, &r, a, memory, space, array_at(p, run->a, i, p->n * p->n));
 }
 
@@ -138,21 +139,21 @@ static hr_status_t run_syevd(const op_native_run_t *run, const void *plan, void 
 static void reduce_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
   const eigen_run_t *run = context;
   const eigen_native_t *p = run->plan;
-  const planes_kind_t *kind = &p->kind;
+  const split_matrix_kind_t *kind = &p->kind;
   int64_t n = p->n;
   const char *in = array_at(p, run->in, i, n * n);
-  char *d = run->diagonal + i * n * kind->bytes, *e = run->beside + i * (n - 1) * kind->bytes;
-  planes_t a = load_matrix(p, in, memory), reals[2] = {{{d, NULL}, n, 1}, {{e, NULL}, n, 1}};
+  char *d = run->diagonal + i * n * kind->bytes, *e = run->off_diagonal + i * (n - 1) * kind->bytes;
+  split_matrix_t a = load_matrix(p, in, memory), reals[2] = {{{d, NULL}, n, 1}, {{e, NULL}, n, 1}};
   reflectors_t r = take_reflectors(p, memory);
   tridiagonal_reduce(workers, &r, a, n, d, e, memory + p->work_at, space);
-  planes_copy(kind, planes_turned(r.vectors), n, n - 1, a);
+  split_matrix_copy(kind, split_matrix_transposed(r.vectors), n, n - 1, a);
   for (int64_t row = 0; row < n; row++) {
-    planes_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row, planes_at(kind, a, row, row));
-    planes_set(kind, a, row, row, planes_get(kind, reals[0], 0, row));
-    if (row) planes_set(kind, a, row, row - 1, planes_get(kind, reals[1], 0, row - 1));
+    split_matrix_load(kind, array_at(p, in, row * n + row, 1), n, 1, n - row, split_matrix_at(kind, a, row, row));
+    split_matrix_set(kind, a, row, row, split_matrix_get(kind, reals[0], 0, row));
+    if (row) split_matrix_set(kind, a, row, row - 1, split_matrix_get(kind, reals[1], 0, row - 1));
   }
-  planes_store(kind, a, n, n, array_at(p, run->a, i, n * n), n);
-  planes_store(kind, r.taus, 1, n - 1, array_at(p, run->taus, i, n - 1), n);
+  split_matrix_store(kind, a, n, n, array_at(p, run->a, i, n * n), n);
+  split_matrix_store(kind, r.taus, 1, n - 1, array_at(p, run->taus, i, n - 1), n);
   run->info[i] = 0;
 }
 
@@ -174,25 +175,25 @@ static bool find_routines(eigen_native_t *plan) {
 
 static size_t plan_whole_memory(eigen_native_t *plan) {
   size_t total = 0, n = (size_t)plan->n, bytes = hr_dtype_bytes(plan->kind.dtype);
-  plan->planes_at = native_take(&total, n * n * bytes);
-  plan->work_at = native_take(&total, (size_t)whole_work(plan) * bytes);
-  plan->reals_at = native_take(&total, (1 + 5 * n + 2 * n * n) * (size_t)plan->kind.bytes);
-  plan->ints_at = native_take(&total, (3 + 5 * n) * sizeof(int32_t));
+  plan->planes_at = scratch_reserve(&total, n * n * bytes);
+  plan->work_at = scratch_reserve(&total, (size_t)whole_work(plan) * bytes);
+  plan->reals_at = scratch_reserve(&total, (1 + 5 * n + 2 * n * n) * (size_t)plan->kind.bytes);
+  plan->ints_at = scratch_reserve(&total, (3 + 5 * n) * sizeof(int32_t));
   return total;
 }
 
 static size_t plan_memory(eigen_native_t *plan, bool solves) {
   size_t total = 0, n = (size_t)plan->n, bytes = (size_t)plan->kind.bytes;
   if (plan->whole) return plan_whole_memory(plan);
-  native_take(&total, reflectors_bytes(&plan->kind, plan->n - 1, plan->n));
-  plan->planes_at = native_take(&total, planes_bytes(&plan->kind, plan->n, plan->n));
-  plan->work_at = native_take(&total, tridiagonal_bytes(&plan->kind, plan->n));
+  scratch_reserve(&total, reflectors_bytes(&plan->kind, plan->n - 1, plan->n));
+  plan->planes_at = scratch_reserve(&total, split_matrix_bytes(&plan->kind, plan->n, plan->n));
+  plan->work_at = scratch_reserve(&total, tridiagonal_bytes(&plan->kind, plan->n));
   if (!solves) return total;
-  plan->diagonal_at = native_take(&total, n * bytes);
-  plan->beside_at = native_take(&total, n * bytes);
-  plan->basis_at = native_take(&total, plan->vectors ? n * n * bytes : 0);
-  plan->reals_at = native_take(&total, plan->vectors ? (1 + 4 * n + n * n) * bytes : 0);
-  plan->ints_at = native_take(&total, (3 + 5 * n) * sizeof(int32_t));
+  plan->diagonal_at = scratch_reserve(&total, n * bytes);
+  plan->off_diagonal_at = scratch_reserve(&total, n * bytes);
+  plan->basis_at = scratch_reserve(&total, plan->vectors ? n * n * bytes : 0);
+  plan->reals_at = scratch_reserve(&total, plan->vectors ? (1 + 4 * n + n * n) * bytes : 0);
+  plan->ints_at = scratch_reserve(&total, (3 + 5 * n) * sizeof(int32_t));
   return total;
 }
 
@@ -206,7 +207,7 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
       custom_result_count(step->out_shape) != results)
     return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
-  if (!planes_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan))) return NULL;
+  if (!split_matrix_kind(lapack->dtype, &plan->kind) || (solves && !find_routines(plan))) return NULL;
   plan->n = lapack->n, plan->vectors = mlir_dict_int(lapack->options, "mode", 0) == 'V';
   plan->whole = solves && plan->vectors && plan->n <= WHOLE_SIZE, plan->syevd = lapack->routine;
   double n = (double)plan->n, products = n * n * n * (plan->vectors ? 4 : 4.0 / 3) / 2;
@@ -222,12 +223,13 @@ static hr_status_t plan_eigen(const op_native_target_t *target, const op_step_t 
 static hr_status_t prepare_syevd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   static const uint64_t in_place[] = {1, 0, 0};
   out->reuse = in_place;
-  out->open = 1; /* the vectors */
+  out->nondeterministic_results = 1; /* the vectors */
   return plan_eigen(target, step, &custom_syevd, 3, out);
 }
 
 static hr_status_t prepare_sytrd(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  out->open = 1 | 1 << 1 | 1 << 2 | 1 << 3; /* one of many tridiagonal matrices, and how it came about */
+  out->nondeterministic_results =
+      1 | 1 << 1 | 1 << 2 | 1 << 3; /* one of many tridiagonal matrices, and how it came about */
   return plan_eigen(target, step, &custom_sytrd, 5, out);
 }
 

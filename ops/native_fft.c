@@ -61,7 +61,7 @@ static void run_column_lanes(void *context, int64_t begin, int64_t end, int work
   int64_t most = fft_lanes_count(c->lanes), blocks = (c->inner + most - 1) / most, each = r->plan->element_bytes;
   for (int64_t task = begin; task < end; task++) {
     int64_t first = task % blocks * most, at = (task / blocks * c->length * c->inner + first) * each;
-    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, fft_least(most, c->inner - first),
+    fft_lanes_columns(c->lanes, r->from + at, r->to + at, c->inner, hr_min(most, c->inner - first),
                       worker_space(r, worker));
   }
 }
@@ -74,7 +74,7 @@ static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   int64_t step = fft_padded_length(plan->element_bytes, c->length);
   char *space = worker_space(r, worker);
   for (int64_t task = begin; task < end; task++) {
-    int64_t first = task % blocks * FFT_COLUMNS, count = fft_least(FFT_COLUMNS, c->inner - first);
+    int64_t first = task % blocks * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, c->inner - first);
     int64_t at = (task / blocks * c->length * c->inner + first) * each;
     fft_gather(each, r->from + at, c->inner, c->length, count, space, step);
     plan->library.execute_dft(count == FFT_COLUMNS ? c->lines.many : c->lines.rest, space, space);
@@ -126,7 +126,7 @@ static void run_row_lanes(void *context, int64_t begin, int64_t end, int worker)
   for (int64_t block = begin; block < end; block++) {
     int64_t row = block * most;
     fft_lanes_rows(plan->row_lanes, r->from + row * in_bytes, r->to + row * out_bytes,
-                   fft_least(most, plan->row_count - row), worker_space(r, worker));
+                   hr_min(most, plan->row_count - row), worker_space(r, worker));
   }
 }
 
@@ -135,7 +135,7 @@ static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const fft_run_t *r = context;
   const fft_lines_t *lines = &r->plan->rows;
   for (int64_t block = begin; block < end; block++) {
-    int64_t row = block * lines->count, count = fft_least(lines->count, r->plan->row_count - row);
+    int64_t row = block * lines->count, count = hr_min(lines->count, r->plan->row_count - row);
     transform_rows(r, count == lines->count ? lines->many : lines->rest, row, count, worker_space(r, worker));
   }
 }
@@ -210,7 +210,7 @@ static hr_status_t plan_columns(const op_native_target_t *target, fft_native_t *
 static int64_t block_rows(const op_native_target_t *target, const fft_native_t *plan) {
   int64_t count = ROW_BYTES / (plan->last_length * plan->element_bytes);
   int64_t share = (plan->row_count + target->workers - 1) / target->workers;
-  count = fft_least(count, share);
+  count = hr_min(count, share);
   if (plan->last_length % 2 == 0 && plan->in_last == plan->out_last) return count > 1 ? count : 1;
   return count > 2 ? count / 2 * 2 : 2;
 }
@@ -229,7 +229,7 @@ static size_t plan_scratch(const op_native_target_t *target, fft_native_t *plan)
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   bool copies = plan->type == HLO_FFT_TYPE_IRFFT;
   plan->copy_at =
-      native_take(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
+      scratch_reserve(&total, copies && plan->column_passes ? (size_t)(plan->row_count * plan->in_last) * bytes : 0);
   if (copies) each = (size_t)(plan->rows.count * plan->in_last) * bytes;
   if (plan->row_lanes) each = fft_lanes_space_bytes(plan->row_lanes);
   for (int i = 0; i < plan->column_passes; i++) {

@@ -30,7 +30,7 @@ static hr_status_t keep_lines(const op_native_target_t *target, const fftw_libra
   fft_made_t *made;
   HR_TRY(HR_NEW(target->arena, &made));
   made->library = *library;
-  HR_TRY(target->at_end(target->context, destroy_made, made));
+  HR_TRY(target->add_cleanup(target->context, destroy_made, made));
   fftw_lock();
   made->plan = make_lines(library, form);
   fftw_unlock();
@@ -53,35 +53,36 @@ bool fft_lines_exist(const fft_lines_t *lines, int64_t total) {
 int64_t fft_padded_length(int64_t element_bytes, int64_t length) { return length + PAD_BYTES / element_bytes; }
 
 /* Elements of 8 and 16 bytes, a few rows at a time so that every cache line is used as a whole. */
-#define DEFINE_TURNS(NAME, T)                                                                                         \
-  static void NAME##_gather(const T *from, int64_t step, int64_t length, int64_t count, T *to, int64_t to_step) {     \
+#define DEFINE_TRANSPOSES(NAME, T)                                                                                    \
+  static void NAME##_gather(const T *from, int64_t stride, int64_t length, int64_t count, T *to, int64_t to_stride) { \
     for (int64_t i = 0; i < length; i += 8)                                                                           \
       for (int64_t c = 0; c < count; c++)                                                                             \
-        for (int64_t j = i; j < fft_least(i + 8, length); j++) to[c * to_step + j] = from[j * step + c];              \
+        for (int64_t j = i; j < hr_min(i + 8, length); j++) to[c * to_stride + j] = from[j * stride + c];             \
   }                                                                                                                   \
-  static void NAME##_scatter(const T *from, int64_t from_step, int64_t length, int64_t count, T *to, int64_t step) {  \
+  static void NAME##_scatter(const T *from, int64_t from_stride, int64_t length, int64_t count, T *to,                \
+                             int64_t stride) {                                                                        \
     for (int64_t i = 0; i < length; i += 8)                                                                           \
-      for (int64_t j = i; j < fft_least(i + 8, length); j++)                                                          \
-        for (int64_t c = 0; c < count; c++) to[j * step + c] = from[c * from_step + j];                               \
+      for (int64_t j = i; j < hr_min(i + 8, length); j++)                                                             \
+        for (int64_t c = 0; c < count; c++) to[j * stride + c] = from[c * from_stride + j];                           \
   }
 typedef struct pair {
   double re, im;
 } pair_t;
-DEFINE_TURNS(single, double)
-DEFINE_TURNS(twice, pair_t)
+DEFINE_TRANSPOSES(single, double)
+DEFINE_TRANSPOSES(twice, pair_t)
 
-void fft_gather(int64_t element_bytes, const void *from, int64_t step, int64_t length, int64_t count, void *to,
+void fft_gather(int64_t element_bytes, const void *from, int64_t stride, int64_t length, int64_t count, void *to,
                 int64_t line_step) {
   if (element_bytes == 16)
-    twice_gather(from, step, length, count, to, line_step);
+    twice_gather(from, stride, length, count, to, line_step);
   else
-    single_gather(from, step, length, count, to, line_step);
+    single_gather(from, stride, length, count, to, line_step);
 }
 
 void fft_scatter(int64_t element_bytes, const void *from, int64_t line_step, int64_t length, int64_t count, void *to,
-                 int64_t step) {
+                 int64_t stride) {
   if (element_bytes == 16)
-    twice_scatter(from, line_step, length, count, to, step);
+    twice_scatter(from, line_step, length, count, to, stride);
   else
-    single_scatter(from, line_step, length, count, to, step);
+    single_scatter(from, line_step, length, count, to, stride);
 }

@@ -2,6 +2,7 @@
 #ifndef HLO_OPS_NATIVE_FFT_LINES_H
 #define HLO_OPS_NATIVE_FFT_LINES_H
 
+#include "base/arith.h"
 #include "ops/fftw.h"
 #include "ops/native.h"
 
@@ -28,12 +29,10 @@ bool fft_lines_exist(const fft_lines_t *lines, int64_t total);
 
 /* From one copied line to the next, elements: they do not share the places of one cache line. */
 int64_t fft_padded_length(int64_t element_bytes, int64_t length);
-/* `count` columns of rows that lie `step` elements apart, to lines `line_step` apart, and back. */
-void fft_gather(int64_t element_bytes, const void *from, int64_t step, int64_t length, int64_t count, void *to,
+/* `count` columns of rows that lie `stride` elements apart, to lines `line_step` apart, and back. */
+void fft_gather(int64_t element_bytes, const void *from, int64_t stride, int64_t length, int64_t count, void *to,
                 int64_t line_step);
 void fft_scatter(int64_t element_bytes, const void *from, int64_t line_step, int64_t length, int64_t count, void *to,
-                 int64_t step);
-
-static inline int64_t fft_least(int64_t a, int64_t b) { return a < b ? a : b; }
+                 int64_t stride);
 
 #endif

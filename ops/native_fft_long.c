@@ -51,7 +51,7 @@ static root_t power(const fft_long_t *plan, int64_t exponent) {
     for (int i = 0; i < RUN; i++) re[i] = (T)near[i].re, im[i] = (T)near[i].im;                               \
     for (int64_t at = 0; at < length; at += RUN) {                                                            \
       T far_re = (T)far[at / RUN].re, far_im = (T)far[at / RUN].im;                                           \
-      int64_t count = fft_least(RUN, length - at);                                                            \
+      int64_t count = hr_min(RUN, length - at);                                                            \
       for (int64_t i = 0; i < count; i++) {                                                                   \
         T c = far_re * re[i] - far_im * im[i], s = far_re * im[i] + far_im * re[i];                           \
         T a = line[2 * (at + i)], b = line[2 * (at + i) + 1];                                                 \
@@ -84,28 +84,28 @@ static char *worker_space(const long_job_t *job, int worker) {
 static void run_columns(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;
-  int64_t each = plan->kind.element_bytes, step = fft_padded_length(each, plan->n1);
+  int64_t each = plan->kind.element_bytes, stride = fft_padded_length(each, plan->n1);
   char *space = worker_space(job, worker);
-  root_t *far = (root_t *)(space + FFT_COLUMNS * step * each);
+  root_t *far = (root_t *)(space + FFT_COLUMNS * stride * each);
   for (int64_t block = begin; block < end; block++) {
-    int64_t first = block * FFT_COLUMNS, count = fft_least(FFT_COLUMNS, plan->n2 - first);
-    fft_gather(each, job->in + first * each, plan->n2, plan->n1, count, space, step);
+    int64_t first = block * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, plan->n2 - first);
+    fft_gather(each, job->in + first * each, plan->n2, plan->n1, count, space, stride);
     plan->library.execute_dft(count == FFT_COLUMNS ? plan->columns.many : plan->columns.rest, space, space);
-    for (int64_t c = 0; c < count; c++) twist(plan, space + c * step * each, first + c, far);
-    fft_scatter(each, space, step, plan->n1, count, job->middle + first * each, plan->n2);
+    for (int64_t c = 0; c < count; c++) twist(plan, space + c * stride * each, first + c, far);
+    fft_scatter(each, space, stride, plan->n1, count, job->middle + first * each, plan->n2);
   }
 }
 
 static void run_rows(void *context, int64_t begin, int64_t end, int worker) {
   const long_job_t *job = context;
   const fft_long_t *plan = job->plan;
-  int64_t each = plan->kind.element_bytes, step = fft_padded_length(each, plan->n2);
+  int64_t each = plan->kind.element_bytes, stride = fft_padded_length(each, plan->n2);
   char *space = worker_space(job, worker);
   for (int64_t block = begin; block < end; block++) {
-    int64_t first = block * FFT_COLUMNS, count = fft_least(FFT_COLUMNS, plan->n1 - first);
+    int64_t first = block * FFT_COLUMNS, count = hr_min(FFT_COLUMNS, plan->n1 - first);
     plan->library.execute_dft(count == FFT_COLUMNS ? plan->rows.many : plan->rows.rest,
                               job->middle + first * plan->n2 * each, space);
-    fft_scatter(each, space, step, plan->n2, count, job->out + first * each, plan->n1);
+    fft_scatter(each, space, stride, plan->n2, count, job->out + first * each, plan->n1);
   }
 }
 
@@ -135,27 +135,27 @@ static int64_t middle_factor(int64_t length) {
 
 static hr_status_t plan_roots(const op_native_target_t *target, fft_long_t *plan) {
   int64_t length = plan->kind.length, coarse = length / FINE + 1;
-  double turn = (plan->kind.type == HLO_FFT_TYPE_FFT ? -2 : 2) * 3.14159265358979323846 / (double)length;
+  double unit_angle = (plan->kind.type == HLO_FFT_TYPE_FFT ? -2 : 2) * 3.14159265358979323846 / (double)length;
   HR_TRY(HR_NEW_ARRAY(target->arena, FINE, &plan->fine));
   HR_TRY(HR_NEW_ARRAY(target->arena, coarse, &plan->coarse));
-  for (int64_t i = 0; i < FINE; i++) plan->fine[i] = (root_t){cos(turn * (double)i), sin(turn * (double)i)};
+  for (int64_t i = 0; i < FINE; i++) plan->fine[i] = (root_t){cos(unit_angle * (double)i), sin(unit_angle * (double)i)};
   for (int64_t i = 0; i < coarse; i++)
-    plan->coarse[i] = (root_t){cos(turn * (double)(i * FINE)), sin(turn * (double)(i * FINE))};
+    plan->coarse[i] = (root_t){cos(unit_angle * (double)(i * FINE)), sin(unit_angle * (double)(i * FINE))};
   return NULL;
 }
 
 static hr_status_t plan_both(const op_native_target_t *target, fft_long_t *plan) {
   int64_t each = plan->kind.element_bytes;
-  int64_t column_step = fft_padded_length(each, plan->n1), row_step = fft_padded_length(each, plan->n2);
+  int64_t column_step = fft_padded_length(each, plan->n1), row_stride = fft_padded_length(each, plan->n2);
   fft_form_t columns = {plan->kind.type, plan->n1, FFT_COLUMNS, column_step, column_step, true};
-  fft_form_t rows = {plan->kind.type, plan->n2, FFT_COLUMNS, plan->n2, row_step, false};
+  fft_form_t rows = {plan->kind.type, plan->n2, FFT_COLUMNS, plan->n2, row_stride, false};
   HR_TRY(fft_lines_plan(target, &plan->library, columns, plan->n2, &plan->columns));
   return fft_lines_plan(target, &plan->library, rows, plan->n1, &plan->rows);
 }
 
 static size_t plan_scratch(const op_native_target_t *target, fft_long_t *plan) {
   size_t total = 0, each = (size_t)plan->kind.element_bytes;
-  native_take(&total, (size_t)plan->kind.length * each);
+  scratch_reserve(&total, (size_t)plan->kind.length * each);
   plan->worker_at = total;
   size_t longest = (size_t)fft_padded_length((int64_t)each, plan->n2), roots = ((size_t)plan->n1 / RUN + 1);
   plan->worker_bytes = (FFT_COLUMNS * longest * each + roots * sizeof(root_t) + 63) / 64 * 64;

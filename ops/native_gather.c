@@ -13,12 +13,12 @@ NATIVE_OPTIMIZE
 
 enum {
   GRAIN = 1 << 15, /* bytes of windows that are worth a worker */
-  AHEAD = 4,       /* windows whose bytes are asked for before they are copied */
-  LINES_AHEAD = 16 /* cache lines of each, at most */
+  PREFETCH_DISTANCE = 4,       /* windows whose bytes are asked for before they are copied */
+  PREFETCH_LINES = 16 /* cache lines of each, at most */
 };
 
 typedef struct native_gather_plan {
-  native_places_t places;
+  gather_offsets_t offsets;
   loop_copy_t copy;
   int64_t bytes;     /* of an element */
   int64_t run_bytes; /* of a window that is one run; 0: it is none */
@@ -54,20 +54,21 @@ static bool copy_elements(const gather_job_t *job, const int64_t *operand_at, co
   return true;
 }
 
-static void ask_for(const char *window, int64_t bytes) {
-  for (int64_t b = 0; b < bytes && b < LINES_AHEAD * 64; b += 64) __builtin_prefetch(window + b);
+static void prefetch_window(const char *window, int64_t bytes) {
+  for (int64_t b = 0; b < bytes && b < PREFETCH_LINES * 64; b += 64) __builtin_prefetch(window + b);
 }
 
 /* Runs of a few bytes: the first and the last of them by one move each, which may overlap. */
-#define COPY_ENDS(T)                                                                              \
-  for (int64_t i = 0; i < count; i++) {                                                           \
-    const char *from = job->from + operand_at[i] * plan->bytes;                                   \
-    char *to = job->to + other_at[i] * plan->bytes;                                               \
-    if (asks && i + AHEAD < count) ask_for(job->from + operand_at[i + AHEAD] * plan->bytes, run); \
-    T first, last;                                                                                \
-    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T));                        \
-    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T));                            \
-  }                                                                                               \
+#define COPY_ENDS(T)                                                                     \
+  for (int64_t i = 0; i < count; i++) {                                                  \
+    const char *from = job->from + operand_at[i] * plan->bytes;                          \
+    char *to = job->to + other_at[i] * plan->bytes;                                      \
+    if (asks && i + PREFETCH_DISTANCE < count)                                           \
+      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, run); \
+    T first, last;                                                                       \
+    memcpy(&first, from, sizeof(T)), memcpy(&last, from + end, sizeof(T));               \
+    memcpy(to, &first, sizeof(T)), memcpy(to + end, &last, sizeof(T));                   \
+  }                                                                                      \
   return true
 
 typedef struct quarter {
@@ -98,7 +99,8 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at, con
   for (int64_t i = 0; i < count; i++) {
     const char *from = job->from + operand_at[i] * plan->bytes;
     char *to = job->to + other_at[i] * plan->bytes;
-    if (i + AHEAD < count) ask_for(job->from + operand_at[i + AHEAD] * plan->bytes, plan->window_bytes);
+    if (i + PREFETCH_DISTANCE < count)
+      prefetch_window(job->from + operand_at[i + PREFETCH_DISTANCE] * plan->bytes, plan->window_bytes);
     if (plan->run_bytes)
       memcpy(to, from, (size_t)plan->run_bytes);
     else
@@ -106,13 +108,13 @@ static void copy_windows(const gather_job_t *job, const int64_t *operand_at, con
   }
 }
 
-static void gather_places(void *context, int64_t begin, int64_t end, int worker) {
+static void gather_offsets_of(void *context, int64_t begin, int64_t end, int worker) {
   const gather_job_t *job = context;
-  int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES];
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK];
   (void)worker;
-  for (int64_t first = begin; first < end; first += NATIVE_PLACES) {
-    int64_t count = end - first < NATIVE_PLACES ? end - first : NATIVE_PLACES;
-    native_places_find(&job->plan->places, job->indices, first, count, operand_at, other_at);
+  for (int64_t first = begin; first < end; first += GATHER_OFFSETS_BLOCK) {
+    int64_t count = end - first < GATHER_OFFSETS_BLOCK ? end - first : GATHER_OFFSETS_BLOCK;
+    gather_offsets_find(&job->plan->offsets, job->indices, first, count, operand_at, other_at);
     if (!copy_elements(job, operand_at, other_at, count)) copy_windows(job, operand_at, other_at, count);
   }
 }
@@ -121,7 +123,7 @@ static hr_status_t run_gather(const op_native_run_t *run, const void *plan_, voi
   const native_gather_plan_t *plan = plan_;
   gather_job_t job = {plan, in[0], in[1], out[0]};
   if (plan->copy.nest.empty) return NULL;
-  hr_workers_for(run->workers, plan->places.count, GRAIN / plan->window_bytes + 1, gather_places, &job);
+  hr_workers_for(run->workers, plan->offsets.count, GRAIN / plan->window_bytes + 1, gather_offsets_of, &job);
   return NULL;
 }
 
@@ -132,7 +134,7 @@ enum { MANY_ELEMENTS = 1 << 15 };
 static bool is_for_code(const native_gather_plan_t *plan, const op_step_t *step) {
   bool is_single = plan->window_bytes == plan->bytes;
   if (plan->run_bytes && !is_single) return false;
-  return op_can_emit(step->instr) && plan->places.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
+  return op_can_codegen(step->instr) && plan->offsets.count * plan->window_bytes / plan->bytes >= MANY_ELEMENTS;
 }
 
 static hr_status_t prepare_gather(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
@@ -141,13 +143,13 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   int64_t sizes[HLO_MAX_RANK], from[HLO_MAX_RANK], to[HLO_MAX_RANK], bytes = (int64_t)hr_dtype_bytes(result->dtype);
   native_gather_plan_t *plan;
   HR_TRY(HR_NEW(target->arena, &plan));
-  plan->places.index_dtype = step->in_shapes[1]->dtype;
-  plan->places.clamps = true;
-  window_places_init(&plan->places.places, &dims, operand, step->in_shapes[1], result,
+  plan->offsets.index_dtype = step->in_shapes[1]->dtype;
+  plan->offsets.clamps = true;
+  window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[1], result,
                      hlo_attr_ints(step->instr, HLO_ATTR_SLICE_SIZES).data);
-  plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
+  plan->offsets.count = loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   plan->table_bytes = bytes * fusion_count(operand);
-  int rank = window_own_strides(&dims, operand, result, sizes, from, to);
+  int rank = window_strides(&dims, operand, result, sizes, from, to);
   plan->window_bytes = plan->bytes = bytes;
   for (int d = 0; d < rank; d++) from[d] *= bytes, to[d] *= bytes, plan->window_bytes *= sizes[d];
   loop_copy_init(&plan->copy, (int)bytes, rank, sizes, to, from);
@@ -155,7 +157,7 @@ static hr_status_t prepare_gather(const op_native_target_t *target, const op_ste
   plan->workers = target->workers;
   if (is_for_code(plan, step)) return NULL;
   out->plan = plan;
-  out->bytes = 2.0 * (double)(plan->window_bytes * plan->places.count);
+  out->bytes = 2.0 * (double)(plan->window_bytes * plan->offsets.count);
   return NULL;
 }
 

@@ -358,8 +358,8 @@ static bool is_laid_out(const hlo_layout_t *layout, const hlo_shape_t *shape, in
   if (layout->minor_to_major.count != rank) return false;
   const int64_t *order = layout->minor_to_major.data;
   for (int d = 0; d < rank; d++) {
-    int place = columns && d < 2 ? 1 - d : d;
-    if (order[d] != rank - 1 - place) return false;
+    int wanted_dim = columns && d < 2 ? 1 - d : d;
+    if (order[d] != rank - 1 - wanted_dim) return false;
   }
   return true;
 }
@@ -384,21 +384,21 @@ hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_
   return NULL;
 }
 
-#define DEFINE_TURN(T)                                                                             \
-  static void turn_##T(const T *from, int64_t rows, int64_t columns, int64_t parts, T *to) {       \
+#define DEFINE_TRANSPOSE(T)                                                                             \
+  static void transpose_##T(const T *from, int64_t rows, int64_t columns, int64_t parts, T *to) {       \
     for (int64_t j = 0; j < columns; j++)                                                          \
       for (int64_t i = 0; i < rows; i++)                                                           \
         for (int64_t p = 0; p < parts; p++) *to++ = from[(i * columns + j) * parts + p];           \
   }
-DEFINE_TURN(float)
-DEFINE_TURN(double)
+DEFINE_TRANSPOSE(float)
+DEFINE_TRANSPOSE(double)
 
-void native_turn(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to) {
+void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to) {
   int64_t parts = hr_dtype_is_complex(dtype) ? 2 : 1;
   if (hr_dtype_real(dtype) == HR_F32)
-    turn_float(from, rows, columns, parts, to);
+    transpose_float(from, rows, columns, parts, to);
   else
-    turn_double(from, rows, columns, parts, to);
+    transpose_double(from, rows, columns, parts, to);
 }
 
 /* --- batches --- */
@@ -406,10 +406,11 @@ void native_turn(hr_dtype_t dtype, const void *from, int64_t rows, int64_t colum
 size_t native_matrices_plan(const op_native_target_t *target, int64_t batch, double products, size_t matrix_bytes,
                             size_t worker_bytes, native_matrices_t *out) {
   *out = (native_matrices_t){.batch = batch, .workers = target->workers};
-  out->apart = batch >= 2 * target->workers || products < 1e5;
+  out->one_per_worker = batch >= 2 * target->workers || products < 1e5;
   out->grain = 1 + (int64_t)(100000 / products);
   out->matrix_bytes = (matrix_bytes + 63) / 64 * 64, out->worker_bytes = (worker_bytes + 63) / 64 * 64;
-  return out->matrix_bytes * (size_t)(out->apart ? target->workers : 1) + out->worker_bytes * (size_t)target->workers;
+  return out->matrix_bytes * (size_t)(out->one_per_worker ? target->workers : 1) +
+         out->worker_bytes * (size_t)target->workers;
 }
 
 typedef struct matrices_run {
@@ -430,8 +431,8 @@ void native_matrices_run(const native_matrices_t *plan, const op_native_run_t *r
                          const void *context) {
   hr_workers_t *workers = native_workers(run, plan->workers);
   matrices_run_t r = {plan, fn, context, run->scratch, run->scratch};
-  r.spaces += plan->matrix_bytes * (size_t)(plan->apart ? plan->workers : 1);
-  if (plan->apart) {
+  r.spaces += plan->matrix_bytes * (size_t)(plan->one_per_worker ? plan->workers : 1);
+  if (plan->one_per_worker) {
     hr_workers_for(workers, plan->batch, plan->grain, run_apart, &r);
     return;
   }

@@ -11,12 +11,12 @@ hr_status_t native_lapack_check(const op_native_target_t *target, const op_step_
                                 const lapack_plan_t **out_plan);
 
 /* rows x columns elements to columns x rows: between a program's matrix and LAPACK's. */
-void native_turn(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to);
+void native_transpose_small(hr_dtype_t dtype, const void *from, int64_t rows, int64_t columns, void *to);
 
 /* How the matrices of a batch are shared out: one on each worker, or all workers on one. */
 typedef struct native_matrices {
   int64_t batch, grain;
-  bool apart;
+  bool one_per_worker;
   int workers;
   size_t matrix_bytes, worker_bytes; /* scratch memory for a matrix under way, and for a worker */
 } native_matrices_t;

@@ -1,4 +1,4 @@
-/* getrf by own loops (lu.h): the matrices of a batch are shared out to the workers, or each matrix is. */
+/* getrf by built-in kernels (lu.h): the matrices of a batch are shared out to the workers, or each matrix is. */
 #include <string.h>
 
 #include "ops/lu.h"

@@ -130,7 +130,7 @@ const op_native_t native_broadcast = {"broadcast", prepare_broadcast, run_move};
 /* --- several into one -------------------------------------------------------------------------------------------- */
 
 static hr_status_t prepare_concatenate(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
-  int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], place = 0;
+  int64_t d = hlo_attr_ints(step->instr, HLO_ATTR_DIMENSIONS).data[0], start = 0;
   int64_t to_strides[HLO_MAX_RANK], from_strides[HLO_MAX_RANK];
   int rank = step->out_shape->rank;
   native_move_plan_t *plan;
@@ -140,8 +140,8 @@ static hr_status_t prepare_concatenate(const op_native_target_t *target, const o
     const int64_t *dims = step->in_shapes[k]->dims;
     loop_dense_strides(rank, dims, plan->element_bytes, from_strides);
     loop_copy_init(&plan->parts[k].copy, plan->element_bytes, rank, dims, to_strides, from_strides);
-    plan->parts[k].to_offset = place * to_strides[d];
-    place += dims[d];
+    plan->parts[k].to_offset = start * to_strides[d];
+    start += dims[d];
   }
   accept(plan, out);
   return NULL;

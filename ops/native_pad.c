@@ -22,7 +22,7 @@ enum {
 
 /* A dimension around the rows: `count` indices of the operand have a place in the result. */
 typedef struct pad_dim {
-  int64_t size, place, step, count; /* of the result, the first of them; elements */
+  int64_t size, start, stride, count; /* of the result, the first of them; elements */
   int64_t from_stride;              /* bytes */
 } pad_dim_t;
 
@@ -47,11 +47,11 @@ static const char *row_source(const pad_job_t *job, const int64_t *index) {
   const char *from = job->from + plan->from_offset;
   for (int d = 0; d < plan->rank; d++) {
     const pad_dim_t *dim = &plan->dims[d];
-    int64_t at = index[d] - dim->place;
-    if (at < 0 || at > (dim->count - 1) * dim->step) return NULL;
-    if (dim->step > 1) {
-      if (at % dim->step) return NULL;
-      at /= dim->step;
+    int64_t at = index[d] - dim->start;
+    if (at < 0 || at > (dim->count - 1) * dim->stride) return NULL;
+    if (dim->stride > 1) {
+      if (at % dim->stride) return NULL;
+      at /= dim->stride;
     }
     from += at * dim->from_stride;
   }
@@ -123,9 +123,9 @@ static void add_dim(native_pad_plan_t *plan, const hlo_shape_t *result, int d, c
     plan->dims[plan->rank++] = *dim;
     plan->rows *= result->dims[d];
   } else if (d == row_dim) {
-    plan->low = dim->place;
+    plan->low = dim->start;
     plan->copied = dim->count;
-    plan->high = dim->size - dim->place - dim->count;
+    plan->high = dim->size - dim->start - dim->count;
   } else {
     plan->low *= dim->size;
     plan->copied *= dim->size;
@@ -141,7 +141,7 @@ static void plan_rows(native_pad_plan_t *plan, const hlo_padding_t *padding, con
   plan->rows = plan->copied = 1;
   for (int d = 0; d < result->rank; d++) {
     pad_dim_t dim = {.size = result->dims[d], .from_stride = strides[d]};
-    pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.step, &dim.place);
+    pad_range(in->dims[d], dim.size, &padding->dims[d], &first, &dim.count, &dim.stride, &dim.start);
     plan->from_offset += first * strides[d];
     add_dim(plan, result, d, &dim, row_dim);
   }

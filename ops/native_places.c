@@ -13,14 +13,14 @@ NATIVE_OPTIMIZE
 #define ADD_STARTS(T, NEXT)                                  \
   {                                                          \
     const T *from = (const T *)starts->indices + starts->at; \
-    if (starts->step == 1)                                   \
+    if (starts->index_stride == 1)                                   \
       for (int64_t i = 0; i < count; i++) {                  \
         int64_t start = AS_START(T, from[i]);                \
         at[i] = NEXT;                                        \
       }                                                      \
     else                                                     \
       for (int64_t i = 0; i < count; i++) {                  \
-        int64_t start = AS_START(T, from[i * starts->step]); \
+        int64_t start = AS_START(T, from[i * starts->index_stride]); \
         at[i] = NEXT;                                        \
       }                                                      \
     return;                                                  \
@@ -41,7 +41,7 @@ NATIVE_OPTIMIZE
 typedef struct starts {
   const void *indices;
   hr_dtype_t dtype;
-  int64_t at, step;
+  int64_t at, index_stride;
   int64_t limit, stride;
 } starts_t;
 
@@ -64,26 +64,26 @@ static void count_up(int64_t from, int64_t step, int64_t count, int64_t *to) {
 }
 
 /* Windows of one row of the batch nest, from its element `i` on. */
-static void find_in_row(const native_places_t *p, const void *indices, const loop_walk_t *walk, int64_t i,
+static void find_in_row(const gather_offsets_t *p, const void *indices, const loop_walk_t *walk, int64_t i,
                         int64_t count, int64_t *operand_at, int64_t *other_at) {
-  const window_places_t *places = &p->places;
-  const int64_t *steps = places->batch.row_strides;
+  const window_starts_t *offsets = &p->starts;
+  const int64_t *steps = offsets->batch.row_strides;
   count_up(walk->at[0] + i * steps[0], steps[0], count, other_at);
   count_up(walk->at[2] + i * steps[2], steps[2], count, operand_at);
-  for (int c = 0; c < places->vector_size; c++) {
-    starts_t starts = {indices, p->index_dtype, walk->at[1] + i * steps[1] + c * places->vector_stride, steps[1],
-                       places->operand_limit[c], places->operand_stride[c]};
+  for (int c = 0; c < offsets->vector_size; c++) {
+    starts_t starts = {indices, p->index_dtype, walk->at[1] + i * steps[1] + c * offsets->vector_stride, steps[1],
+                       offsets->operand_limit[c], offsets->operand_stride[c]};
     (p->clamps ? add_clamped : add_strict)(&starts, count, operand_at);
   }
 }
 
-void native_places_find(const native_places_t *places, const void *indices, int64_t first, int64_t count,
+void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first, int64_t count,
                         int64_t *operand_at, int64_t *other_at) {
-  const loop_nest_t *batch = &places->places.batch;
+  const loop_nest_t *batch = &offsets->starts.batch;
   loop_walk_t walk = loop_walk_at(batch, first / batch->row_count);
   for (int64_t i = first % batch->row_count; count > 0; i = 0) {
     int64_t here = batch->row_count - i < count ? batch->row_count - i : count;
-    find_in_row(places, indices, &walk, i, here, operand_at, other_at);
+    find_in_row(offsets, indices, &walk, i, here, operand_at, other_at);
     loop_walk_next(batch, &walk);
     operand_at += here, other_at += here, count -= here;
   }

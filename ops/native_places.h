@@ -4,18 +4,18 @@
 
 #include "ops/window_places.h"
 
-#define NATIVE_PLACES 256 /* found at once, at most */
+#define GATHER_OFFSETS_BLOCK 256 /* found at once, at most */
 
-typedef struct native_places {
-  window_places_t places;
+typedef struct gather_offsets {
+  window_starts_t starts;
   hr_dtype_t index_dtype;
   bool clamps;   /* gather: windows are moved inside; else those that do not fit have no place */
   int64_t count; /* of all windows */
-} native_places_t;
+} gather_offsets_t;
 
 /* Offsets in elements of windows first .. first + count - 1, in row-major order of the index array: in the operand (-1:
  * it does not fit), and in the other array. */
-void native_places_find(const native_places_t *places, const void *indices, int64_t first, int64_t count,
+void gather_offsets_find(const gather_offsets_t *offsets, const void *indices, int64_t first, int64_t count,
                         int64_t *operand_at, int64_t *other_at);
 
 #endif

@@ -10,11 +10,11 @@ extern const op_kernel_t custom_geqrf, custom_orgqr, custom_ormqr;
 
 typedef struct qr_native {
   native_matrices_t matrices;
-  planes_kind_t kind;
+  split_matrix_kind_t kind;
   int64_t batch, m, n, count, length; /* of the matrix; of the reflectors */
   size_t planes_at;            /* behind the reflectors, of complex matrices */
   bool left, adjoint;
-  const abreast_loops_t *abreast; /* NULL: matrices one by one */
+  const batched_small_loops_t *batched; /* NULL: matrices one by one */
 } qr_native_t;
 
 typedef struct qr_run {
@@ -28,38 +28,38 @@ static char *array_at(const qr_native_t *p, const char *data, int64_t i, int64_t
 }
 
 /* The matrix at `data`, which store_matrix writes back. */
-static planes_t load_matrix(const qr_native_t *p, char *data, char *memory, bool empty) {
-  if (p->kind.parts == 1) return (planes_t){{data, NULL}, p->n, 1};
-  planes_t a = planes_init(&p->kind, p->m, p->n, memory + p->planes_at, false);
-  if (!empty) planes_load(&p->kind, data, p->n, p->m, p->n, a);
+static split_matrix_t load_matrix(const qr_native_t *p, char *data, char *memory, bool empty) {
+  if (p->kind.parts == 1) return (split_matrix_t){{data, NULL}, p->n, 1};
+  split_matrix_t a = split_matrix_init(&p->kind, p->m, p->n, memory + p->planes_at, false);
+  if (!empty) split_matrix_load(&p->kind, data, p->n, p->m, p->n, a);
   return a;
 }
 
-static void store_matrix(const qr_native_t *p, planes_t a, char *data) {
-  if (p->kind.parts == 2) planes_store(&p->kind, a, p->m, p->n, data, p->n);
+static void store_matrix(const qr_native_t *p, split_matrix_t a, char *data) {
+  if (p->kind.parts == 2) split_matrix_store(&p->kind, a, p->m, p->n, data, p->n);
 }
 
 static void factor_matrix(const void *context, int64_t i, hr_workers_t *workers, char *memory, char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
   char *data = array_at(p, run->a, i, p->m * p->n);
-  planes_t a = load_matrix(p, data, memory, false);
+  split_matrix_t a = load_matrix(p, data, memory, false);
   reflectors_t r = reflectors_init(&p->kind, p->count, p->length, 0, memory);
   reflectors_factor(workers, &r, a, p->n, space);
   store_matrix(p, a, data);
-  planes_store(&p->kind, r.taus, 1, p->count, array_at(p, run->taus, i, p->count), p->count);
+  split_matrix_store(&p->kind, r.taus, 1, p->count, array_at(p, run->taus, i, p->count), p->count);
 }
 
 /* Vectors as geqrf leaves them, below a diagonal of ones. */
 static reflectors_t read_reflectors(const qr_native_t *p, const char *data, int64_t step, const char *taus,
                                     char *memory) {
   reflectors_t r = reflectors_init(&p->kind, p->count, p->length, 0, memory);
-  planes_load(&p->kind, data, step, p->length, p->count, planes_turned(r.vectors));
+  split_matrix_load(&p->kind, data, step, p->length, p->count, split_matrix_transposed(r.vectors));
   for (int64_t i = 0; i < p->count; i++) {
-    planes_clear(&p->kind, planes_at(&p->kind, r.vectors, i, 0), 1, i);
-    planes_set(&p->kind, r.vectors, i, i, 1);
+    split_matrix_clear(&p->kind, split_matrix_at(&p->kind, r.vectors, i, 0), 1, i);
+    split_matrix_set(&p->kind, r.vectors, i, i, 1);
   }
-  planes_load(&p->kind, taus, p->count, 1, p->count, r.taus);
+  split_matrix_load(&p->kind, taus, p->count, 1, p->count, r.taus);
   return r;
 }
 
@@ -70,7 +70,7 @@ static void form_matrix(const void *context, int64_t i, hr_workers_t *workers, c
   reflectors_t r = read_reflectors(p, array_at(p, run->vectors, i, p->m * p->n), p->n,
                                    array_at(p, run->taus, i, p->count), memory);
   if (!reflectors_are_few(&r)) reflectors_close(workers, &r);
-  planes_t q = load_matrix(p, data, memory, true);
+  split_matrix_t q = load_matrix(p, data, memory, true);
   reflectors_form(workers, &r, q, p->n, space);
   store_matrix(p, q, data);
 }
@@ -82,7 +82,7 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
   reflectors_t r = read_reflectors(p, array_at(p, run->vectors, i, p->length * p->count), p->count,
                                    array_at(p, run->taus, i, p->count), memory);
   reflectors_close(workers, &r);
-  planes_t c = load_matrix(p, data, memory, false);
+  split_matrix_t c = load_matrix(p, data, memory, false);
   reflectors_apply(workers, &r, p->left ? REFLECTORS_LEFT : REFLECTORS_RIGHT, p->adjoint, c, p->left ? p->n : p->m,
                    space);
   store_matrix(p, c, data);
@@ -91,37 +91,37 @@ static void multiply_matrix(const void *context, int64_t i, hr_workers_t *worker
 /* --- small ones side by side --- */
 
 /* Lanes of the matrices and their taus. */
-static size_t abreast_bytes(const qr_native_t *p) {
-  return (size_t)((p->m * p->n + p->count) * p->abreast->lanes * p->kind.bytes);
+static size_t batched_small_bytes(const qr_native_t *p) {
+  return (size_t)((p->m * p->n + p->count) * p->batched->lanes * p->kind.bytes);
 }
 
 static void factor_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
-  int64_t first = group * p->abreast->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->abreast->lanes ? p->batch - first : p->abreast->lanes;
-  char *a = array_at(p, run->a, first, size), *taus = space + size * p->abreast->lanes * p->kind.bytes;
-  if (!abreast_are_safe(p->kind.dtype, a, size, count)) {
+  int64_t first = group * p->batched->lanes, size = p->m * p->n;
+  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  char *a = array_at(p, run->a, first, size), *taus = space + size * p->batched->lanes * p->kind.bytes;
+  if (!batched_small_in_range(p->kind.dtype, a, size, count)) {
     for (int64_t i = first; i < first + count; i++) factor_matrix(context, i, workers, memory, space);
     return;
   }
-  p->abreast->load(a, size, count, space);
-  p->abreast->factor(p->m, p->n, space, taus);
-  p->abreast->store(space, size, count, a);
-  p->abreast->store(taus, p->count, count, array_at(p, run->taus, first, p->count));
+  p->batched->load(a, size, count, space);
+  p->batched->geqrf(p->m, p->n, space, taus);
+  p->batched->store(space, size, count, a);
+  p->batched->store(taus, p->count, count, array_at(p, run->taus, first, p->count));
 }
 
 static void form_group(const void *context, int64_t group, hr_workers_t *workers, char *memory, char *space) {
   const qr_run_t *run = context;
   const qr_native_t *p = run->plan;
-  int64_t first = group * p->abreast->lanes, size = p->m * p->n;
-  int64_t count = p->batch - first < p->abreast->lanes ? p->batch - first : p->abreast->lanes;
-  char *taus = space + size * p->abreast->lanes * p->kind.bytes;
+  int64_t first = group * p->batched->lanes, size = p->m * p->n;
+  int64_t count = p->batch - first < p->batched->lanes ? p->batch - first : p->batched->lanes;
+  char *taus = space + size * p->batched->lanes * p->kind.bytes;
   (void)workers, (void)memory;
-  p->abreast->load(array_at(p, run->vectors, first, size), size, count, space);
-  p->abreast->load(array_at(p, run->taus, first, p->count), p->count, count, taus);
-  p->abreast->form(p->m, p->n, space, taus);
-  p->abreast->store(space, size, count, array_at(p, run->a, first, size));
+  p->batched->load(array_at(p, run->vectors, first, size), size, count, space);
+  p->batched->load(array_at(p, run->taus, first, p->count), p->count, count, taus);
+  p->batched->orgqr(p->m, p->n, space, taus);
+  p->batched->store(space, size, count, array_at(p, run->a, first, size));
 }
 
 static void copy_matrices(const qr_native_t *p, const void *from, void *to) {
@@ -133,13 +133,13 @@ static hr_status_t run_geqrf(const op_native_run_t *run, const void *plan, void 
   const qr_native_t *p = plan;
   qr_run_t r = {.plan = p, .a = out[0], .taus = out[1]};
   copy_matrices(p, in[0], out[0]);
-  native_matrices_run(&p->matrices, run, p->abreast ? factor_group : factor_matrix, &r);
+  native_matrices_run(&p->matrices, run, p->batched ? factor_group : factor_matrix, &r);
   return NULL;
 }
 
 static hr_status_t run_orgqr(const op_native_run_t *run, const void *plan, void *const *in, void *const *out) {
   qr_run_t r = {.plan = plan, .vectors = in[0], .a = out[0], .taus = in[1]};
-  native_matrices_run(&r.plan->matrices, run, r.plan->abreast ? form_group : form_matrix, &r);
+  native_matrices_run(&r.plan->matrices, run, r.plan->batched ? form_group : form_matrix, &r);
   return NULL;
 }
 
@@ -153,10 +153,10 @@ static hr_status_t run_ormqr(const op_native_run_t *run, const void *plan, void 
 static size_t plan_matrices(const op_native_target_t *target, double products, qr_native_t *plan) {
   size_t bytes = plan->planes_at = reflectors_bytes(&plan->kind, plan->count, plan->length);
   size_t space = reflectors_space_bytes(&plan->kind);
-  int64_t lanes = plan->abreast ? plan->abreast->lanes : 1, groups = (plan->batch + lanes - 1) / lanes;
-  if (plan->kind.parts == 2) bytes += planes_bytes(&plan->kind, plan->m, plan->n);
-  if (plan->abreast && space < abreast_bytes(plan)) space = abreast_bytes(plan);
-  return native_matrices_plan(target, groups, products * (plan->abreast ? 4 : 1), bytes, space, &plan->matrices);
+  int64_t lanes = plan->batched ? plan->batched->lanes : 1, groups = (plan->batch + lanes - 1) / lanes;
+  if (plan->kind.parts == 2) bytes += split_matrix_bytes(&plan->kind, plan->m, plan->n);
+  if (plan->batched && space < batched_small_bytes(plan)) space = batched_small_bytes(plan);
+  return native_matrices_plan(target, groups, products * (plan->batched ? 4 : 1), bytes, space, &plan->matrices);
 }
 
 /* The sizes are set but for `matrices`. */
@@ -164,7 +164,7 @@ static hr_status_t plan_qr(const op_native_target_t *target, const lapack_plan_t
                            const uint64_t *reuse, op_native_step_t *out) {
   qr_native_t *plan;
   double products = (double)sizes.m * (double)sizes.n * (double)sizes.count;
-  if (lapack->batch == 0 || products == 0 || !planes_kind(lapack->dtype, &sizes.kind)) return NULL;
+  if (lapack->batch == 0 || products == 0 || !split_matrix_kind(lapack->dtype, &sizes.kind)) return NULL;
   HR_TRY(HR_NEW(target->arena, &plan));
   *plan = sizes;
   plan->batch = lapack->batch;
@@ -182,8 +182,8 @@ static hr_status_t prepare_geqrf(const op_native_target_t *target, const op_step
   HR_TRY(native_lapack_check(target, step, &custom_geqrf, &lapack));
   if (!lapack || custom_result_count(step->out_shape) != 2) return NULL;
   int64_t m = lapack->m, n = lapack->n, count = m < n ? m : n;
-  const abreast_loops_t *abreast = abreast_find(lapack->dtype, lapack->batch, m, n);
-  return plan_qr(target, lapack, (qr_native_t){.m = m, .n = n, .count = count, .length = m, .abreast = abreast},
+  const batched_small_loops_t *batched = batched_small_find(lapack->dtype, lapack->batch, m, n);
+  return plan_qr(target, lapack, (qr_native_t){.m = m, .n = n, .count = count, .length = m, .batched = batched},
                  in_place, out);
 }
 
@@ -192,7 +192,7 @@ static hr_status_t prepare_orgqr(const op_native_target_t *target, const op_step
   HR_TRY(native_lapack_check(target, step, &custom_orgqr, &lapack));
   if (!lapack || lapack->k != lapack->n || custom_result_count(step->out_shape) != 1) return NULL;
   qr_native_t sizes = {.m = lapack->m, .n = lapack->n, .count = lapack->k, .length = lapack->m};
-  sizes.abreast = abreast_find(lapack->dtype, lapack->batch, lapack->m, lapack->n);
+  sizes.batched = batched_small_find(lapack->dtype, lapack->batch, lapack->m, lapack->n);
   return plan_qr(target, lapack, sizes, NULL, out);
 }
 

@@ -29,8 +29,8 @@ typedef struct random_job {
 
 /* --- generators -------------------------------------------------------------------------------------------------- */
 
-#define TURN(r) a += b, b = (b << (r) | b >> (32 - (r))) ^ a
-#define TURN_FOUR(r0, r1, r2, r3) TURN(r0), TURN(r1), TURN(r2), TURN(r3)
+#define ROTATE(r) a += b, b = (b << (r) | b >> (32 - (r))) ^ a
+#define ROTATE_FOUR(r0, r1, r2, r3) ROTATE(r0), ROTATE(r1), ROTATE(r2), ROTATE(r3)
 
 /* Pairs of words of the counters from `counter` on. */
 NATIVE_CLONES
@@ -39,15 +39,15 @@ static void threefry_blocks(uint64_t key, uint64_t counter, int64_t count, uint3
   for (int64_t i = 0; i < count; i++) {
     uint64_t at = counter + (uint64_t)i;
     uint32_t a = (uint32_t)at + k0, b = (uint32_t)(at >> 32) + k1;
-    TURN_FOUR(13, 15, 26, 6);
+    ROTATE_FOUR(13, 15, 26, 6);
     a += k1, b += k2 + 1;
-    TURN_FOUR(17, 29, 16, 24);
+    ROTATE_FOUR(17, 29, 16, 24);
     a += k2, b += k0 + 2;
-    TURN_FOUR(13, 15, 26, 6);
+    ROTATE_FOUR(13, 15, 26, 6);
     a += k0, b += k1 + 3;
-    TURN_FOUR(17, 29, 16, 24);
+    ROTATE_FOUR(17, 29, 16, 24);
     a += k1, b += k2 + 4;
-    TURN_FOUR(13, 15, 26, 6);
+    ROTATE_FOUR(13, 15, 26, 6);
     first[i] = a + k2;
     second[i] = b + k0 + 5;
   }
@@ -78,7 +78,7 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
 
 /* Elements i * width, i * width + 1, ... = the low bits of words[0][i], words[1][i], ...; as far as there are elements.
  */
-#define WEAVE(T, WIDTH)                                                                   \
+#define INTERLEAVE(T, WIDTH)                                                                   \
   do {                                                                                    \
     int64_t whole = elements / WIDTH < count ? elements / WIDTH : count;                  \
     for (int64_t i = 0; i < whole; i++)                                                   \
@@ -88,14 +88,14 @@ static void philox_blocks(uint64_t key, uint64_t low, uint64_t high, int64_t cou
   } while (0)
 
 NATIVE_CLONES
-static void weave_words(int bytes, int width, const uint32_t *words, int64_t count, int64_t elements, char *to) {
+static void interleave_words(int bytes, int width, const uint32_t *words, int64_t count, int64_t elements, char *to) {
   switch (bytes * 8 + width) {
-    case 10: WEAVE(uint8_t, 2); break;
-    case 18: WEAVE(uint16_t, 2); break;
-    case 34: WEAVE(uint32_t, 2); break;
-    case 12: WEAVE(uint8_t, 4); break;
-    case 20: WEAVE(uint16_t, 4); break;
-    case 36: WEAVE(uint32_t, 4); break;
+    case 10: INTERLEAVE(uint8_t, 2); break;
+    case 18: INTERLEAVE(uint16_t, 2); break;
+    case 34: INTERLEAVE(uint32_t, 2); break;
+    case 12: INTERLEAVE(uint8_t, 4); break;
+    case 20: INTERLEAVE(uint16_t, 4); break;
+    case 36: INTERLEAVE(uint32_t, 4); break;
   }
 }
 
@@ -118,7 +118,7 @@ static void place_pairs(const random_job_t *job, int64_t pair, int64_t count, co
   int64_t k = pair % plan->inner, q = pair / plan->inner % plan->half, i = pair / plan->inner / plan->half;
   char *to = job->out + ((i * plan->size + 2 * q) * plan->inner + k) * plan->bytes;
   if (plan->inner == 1) {
-    weave_words(plan->bytes, 2, words, count, plan->size - 2 * q, to);
+    interleave_words(plan->bytes, 2, words, count, plan->size - 2 * q, to);
     return;
   }
   store_words(plan->bytes, words, count, to);
@@ -151,7 +151,7 @@ static void fill_philox(void *context, int64_t begin, int64_t end, int worker) {
     int64_t count = end - block < BLOCK ? end - block : BLOCK;
     uint64_t low = job->low + (uint64_t)block;
     philox_blocks(job->key, low, job->high + (low < job->low), count, words);
-    weave_words(plan->bytes, 4, words[0], count, plan->count - 4 * block, job->out + 4 * block * plan->bytes);
+    interleave_words(plan->bytes, 4, words[0], count, plan->count - 4 * block, job->out + 4 * block * plan->bytes);
   }
 }
 

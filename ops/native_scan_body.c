@@ -16,7 +16,7 @@ enum {
  * Each step of all lanes is one call of the body. Pieces are scanned from their own starts; then what lies before each
  * is found, and combined into all of its elements. */
 typedef struct scan_lanes {
-  int64_t base, lane_step, lanes, step, steps;
+  int64_t base, lane_step, lanes, stride, strides;
 } scan_lanes_t;
 
 typedef struct scan_job {
@@ -90,9 +90,9 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
   const native_body_scan_t *scan = job->scan;
   char *from[NATIVE_SCAN_MAX_ARRAYS], *to[NATIVE_SCAN_MAX_ARRAYS], *init[NATIVE_SCAN_MAX_ARRAYS];
   for (int k = 0; k < scan->arrays; k++) init[k] = job->in[scan->arrays + k];
-  for (int64_t i = 0; i < lanes->steps; i++) {
-    elements_at(scan, job->in, lanes->base + i * lanes->step, from);
-    elements_at(scan, job->out, lanes->base + i * lanes->step, to);
+  for (int64_t i = 0; i < lanes->strides; i++) {
+    elements_at(scan, job->in, lanes->base + i * lanes->stride, from);
+    elements_at(scan, job->out, lanes->base + i * lanes->stride, to);
     if (i > 0)
       apply(scan, lanes->lanes, carries, 1, from, lanes->lane_step, carries);
     else if (begins_with_init(scan))
@@ -110,7 +110,7 @@ static void scan_lanes(const scan_job_t *job, const scan_lanes_t *lanes, char *c
 static scan_lanes_t lanes_of(const scan_job_t *job, int64_t unit) {
   const native_body_scan_t *scan = job->scan;
   int64_t group = unit / job->per_group, first = unit % job->per_group * LANES, lanes = scan->inner;
-  scan_lanes_t block = {.lane_step = 1, .step = scan->reverse ? -scan->inner : scan->inner, .steps = scan->length};
+  scan_lanes_t block = {.lane_step = 1, .stride = scan->reverse ? -scan->inner : scan->inner, .strides = scan->length};
   if (scan->inner == 1) {
     lanes = scan->pieces > 1 ? scan->pieces : scan->outer;
     block.lane_step = scan->pieces > 1 ? (scan->reverse ? -scan->length : scan->length) : scan->count;

@@ -27,13 +27,13 @@ enum {
   MIN_WINDOW_BYTES = 64, /* that are worth looking for their owner */
   MIN_BYTES = 1 << 16,   /* of updates, from which on workers are called */
   GRAIN = 1 << 14,       /* updates that are worth a worker */
-  AHEAD = 4
+  PREFETCH_DISTANCE = 4
 };
 
-typedef enum scatter_split { SPLIT_NOTHING, SPLIT_ROWS, SPLIT_PLACES } scatter_split_t;
+typedef enum scatter_split { SPLIT_NOTHING, SPLIT_ROWS, SPLIT_OFFSETS } scatter_split_t;
 
 typedef struct native_scatter_plan {
-  native_places_t places;
+  gather_offsets_t offsets;
   loop_nest_t window; /* operands: 0 the operand, 1 the updates; in elements */
   accumulate_plan_t body;
   hlo_opcode_t op; /* of a kernel */
@@ -137,7 +137,7 @@ static void scatter_window(const scatter_job_t *job, int64_t to, int64_t from, i
 
 /* --- all windows ------------------------------------------------------------------------------------------------- */
 
-static void ask_for_row(const scatter_job_t *job, int64_t at, int64_t elements) {
+static void prefetch_row(const scatter_job_t *job, int64_t at, int64_t elements) {
   if (at < 0) return;
   int64_t bytes = (int64_t)job->plan->body.bytes[0];
   const char *row = job->to[0] + at * bytes;
@@ -145,8 +145,8 @@ static void ask_for_row(const scatter_job_t *job, int64_t at, int64_t elements) 
 }
 
 /* Of equal places the owner is the same; neighbours have different ones. */
-static bool is_owner(const scatter_job_t *job, int64_t place, int part) {
-  uint64_t mixed = (uint64_t)place * 0x9e3779b97f4a7c15u;
+static bool is_owner(const scatter_job_t *job, int64_t offset, int part) {
+  uint64_t mixed = (uint64_t)offset * 0x9e3779b97f4a7c15u;
   return (int)((mixed >> 32) * (uint64_t)job->parts >> 32) == part;
 }
 
@@ -171,7 +171,7 @@ static void scatter_in_copies(void *context, int64_t begin, int64_t end, int wor
   for (int64_t copy = begin; copy < end; copy++) {
     scatter_rows_job_t rows = plan->rows_job;
     rows.indices = job->indices, rows.from = job->from, rows.to = copy_at(job, copy);
-    rows.first = plan->places.count * copy / plan->copies, rows.last = plan->places.count * (copy + 1) / plan->copies;
+    rows.first = plan->offsets.count * copy / plan->copies, rows.last = plan->offsets.count * (copy + 1) / plan->copies;
     if (copy) scatter_rows_fill(plan->op, plan->body.work, rows.to, plan->counts[0]);
     scatter_rows_run(&rows);
   }
@@ -231,9 +231,9 @@ static void scatter_elements(void *context, int64_t begin, int64_t end, int work
 
 static void scatter_batches(void *context, int64_t begin, int64_t end, int worker) {
   const scatter_job_t *job = context;
-  const native_places_t *places = &job->plan->places;
-  int64_t bytes = (int64_t)job->plan->body.bytes[0], index_bytes = (int64_t)hr_dtype_bytes(places->index_dtype);
-  loop_walk_t walk = loop_walk_at(&places->places.batch, begin);
+  const gather_offsets_t *offsets = &job->plan->offsets;
+  int64_t bytes = (int64_t)job->plan->body.bytes[0], index_bytes = (int64_t)hr_dtype_bytes(offsets->index_dtype);
+  loop_walk_t walk = loop_walk_at(&offsets->starts.batch, begin);
   scatter_rows_job_t rows = job->plan->rows_job;
   (void)worker;
   for (int64_t batch = begin; batch < end; batch++) {
@@ -241,26 +241,28 @@ static void scatter_batches(void *context, int64_t begin, int64_t end, int worke
     rows.indices = (const char *)job->indices + walk.at[1] * index_bytes;
     rows.to = job->to[0] + walk.at[2] * bytes;
     scatter_rows_run(&rows);
-    loop_walk_next(&places->places.batch, &walk);
+    loop_walk_next(&offsets->starts.batch, &walk);
   }
 }
 
 static void scatter_part(const scatter_job_t *job, int part) {
   const native_scatter_plan_t *plan = job->plan;
-  int64_t operand_at[NATIVE_PLACES], other_at[NATIVE_PLACES], begin = 0, end = plan->window.row_count;
+  int64_t operand_at[GATHER_OFFSETS_BLOCK], other_at[GATHER_OFFSETS_BLOCK], begin = 0, end = plan->window.row_count;
   if (plan->split == SPLIT_ROWS) {
     begin = plan->window.row_count * part / job->parts;
     end = plan->window.row_count * (part + 1) / job->parts;
   }
-  for (int64_t first = 0; first < plan->places.count; first += NATIVE_PLACES) {
-    int64_t count = plan->places.count - first < NATIVE_PLACES ? plan->places.count - first : NATIVE_PLACES;
-    native_places_find(&plan->places, job->indices, first, count, operand_at, other_at);
-    if (plan->split == SPLIT_PLACES && job->parts > 1)
+  for (int64_t first = 0; first < plan->offsets.count; first += GATHER_OFFSETS_BLOCK) {
+    int64_t count =
+        plan->offsets.count - first < GATHER_OFFSETS_BLOCK ? plan->offsets.count - first : GATHER_OFFSETS_BLOCK;
+    gather_offsets_find(&plan->offsets, job->indices, first, count, operand_at, other_at);
+    if (plan->split == SPLIT_OFFSETS && job->parts > 1)
       for (int64_t i = 0; i < count; i++)
         if (!is_owner(job, operand_at[i], part)) operand_at[i] = -1;
     for (int64_t i = 0; i < count; i++) {
-      if (i + AHEAD < count)
-        ask_for_row(job, operand_at[i + AHEAD] + (operand_at[i + AHEAD] < 0 ? 0 : begin), end - begin);
+      if (i + PREFETCH_DISTANCE < count)
+        prefetch_row(job, operand_at[i + PREFETCH_DISTANCE] + (operand_at[i + PREFETCH_DISTANCE] < 0 ? 0 : begin),
+                     end - begin);
       if (operand_at[i] >= 0) scatter_window(job, operand_at[i], other_at[i], begin, end);
     }
   }
@@ -288,12 +290,12 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
     return NULL;
   }
   if (plan->by_elements) {
-    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->places.count + 1) + 1, scatter_elements, &job);
+    hr_workers_for(run->workers, plan->window_elements, GRAIN / (plan->offsets.count + 1) + 1, scatter_elements, &job);
     return NULL;
   }
   if (plan->by_batches) {
-    int64_t updates = plan->places.places.batch.row_count * plan->window_elements;
-    hr_workers_for(run->workers, plan->places.count / plan->places.places.batch.row_count, GRAIN / updates + 1,
+    int64_t updates = plan->offsets.starts.batch.row_count * plan->window_elements;
+    hr_workers_for(run->workers, plan->offsets.count / plan->offsets.starts.batch.row_count, GRAIN / updates + 1,
                    scatter_batches, &job);
     return NULL;
   }
@@ -306,21 +308,21 @@ static hr_status_t run_scatter(const op_native_run_t *run, const void *plan_, vo
 
 /* Are windows of different places apart? They are if none is larger than one element along a dimension that an index
  * starts. */
-static bool windows_are_apart(const native_places_t *places, const int64_t *sizes) {
-  for (int i = 0; i < places->places.vector_size; i++)
-    if (sizes[places->places.operand_dim[i]] != 1) return false;
+static bool windows_are_apart(const gather_offsets_t *offsets, const int64_t *sizes) {
+  for (int i = 0; i < offsets->starts.vector_size; i++)
+    if (sizes[offsets->starts.operand_dim[i]] != 1) return false;
   return true;
 }
 
 /* May rows be cut? Not if a row runs along a dimension that an index starts, where the parts of two windows meet: rows
  * of windows that lie elsewhere in it would be cut elsewhere. */
-static bool rows_are_whole(const native_places_t *places, const hlo_shape_t *operand, const int64_t *sizes,
+static bool rows_are_whole(const gather_offsets_t *offsets, const hlo_shape_t *operand, const int64_t *sizes,
                            int64_t row_count) {
   int64_t row = 1;
   for (int d = operand->rank - 1; d >= 0 && row < row_count; d--) {
     row *= sizes[d];
-    for (int i = 0; i < places->places.vector_size; i++)
-      if (places->places.operand_dim[i] == d && sizes[d] != 1) return false;
+    for (int i = 0; i < offsets->starts.vector_size; i++)
+      if (offsets->starts.operand_dim[i] == d && sizes[d] != 1) return false;
     if (sizes[d] != operand->dims[d] && row < row_count) return false;
   }
   return row == row_count;
@@ -329,12 +331,12 @@ static bool rows_are_whole(const native_places_t *places, const hlo_shape_t *ope
 static void choose_split(native_scatter_plan_t *plan, const hlo_shape_t *operand, const int64_t *sizes) {
   int64_t row_bytes = plan->window.row_count * (int64_t)plan->body.bytes[0];
   int64_t window_bytes = plan->window_elements * (int64_t)plan->body.bytes[0];
-  if (plan->workers == 1 || window_bytes * plan->places.count < MIN_BYTES) return;
+  if (plan->workers == 1 || window_bytes * plan->offsets.count < MIN_BYTES) return;
   if (plan->window.row_strides[0] == 1 && row_bytes / plan->workers >= MIN_PART_BYTES &&
-      rows_are_whole(&plan->places, operand, sizes, plan->window.row_count))
+      rows_are_whole(&plan->offsets, operand, sizes, plan->window.row_count))
     plan->split = SPLIT_ROWS;
   else if (window_bytes >= MIN_WINDOW_BYTES && plan->are_apart)
-    plan->split = SPLIT_PLACES;
+    plan->split = SPLIT_OFFSETS;
 }
 
 /* False: the body has to be called, or operands be converted first. */
@@ -359,7 +361,7 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
   const hlo_shape_t *operand = step->in_shapes[0], *updates = step->in_shapes[count + 1];
   window_dims_t dims = window_scatter_dims(step->instr);
   int64_t sizes[HLO_MAX_RANK], to[HLO_MAX_RANK], from[HLO_MAX_RANK], window[HLO_MAX_RANK];
-  int rank = window_own_strides(&dims, operand, updates, sizes, to, from), next = 0;
+  int rank = window_strides(&dims, operand, updates, sizes, to, from), next = 0;
   bool never_fits = false;
   plan->window_elements = 1;
   for (int d = 0; d < operand->rank; d++) {
@@ -368,12 +370,12 @@ static void plan_windows(const op_step_t *step, int count, native_scatter_plan_t
     plan->window_elements *= window[d];
     never_fits |= window[d] > operand->dims[d];
   }
-  window_places_init(&plan->places.places, &dims, operand, step->in_shapes[count], updates, window);
-  plan->places.index_dtype = step->in_shapes[count]->dtype;
-  plan->places.count = loop_row_total(&plan->places.places.batch) * plan->places.places.batch.row_count;
+  window_starts_init(&plan->offsets.starts, &dims, operand, step->in_shapes[count], updates, window);
+  plan->offsets.index_dtype = step->in_shapes[count]->dtype;
+  plan->offsets.count = loop_row_total(&plan->offsets.starts.batch) * plan->offsets.starts.batch.row_count;
   loop_nest_init(&plan->window, rank, sizes, 2, (const int64_t *[]){to, from}, LOOP_ANY_ORDER);
   plan->window.empty |= never_fits;
-  plan->are_apart = windows_are_apart(&plan->places, window);
+  plan->are_apart = windows_are_apart(&plan->offsets, window);
   choose_split(plan, operand, window);
 }
 
@@ -386,22 +388,22 @@ static bool batches_are_apart(const loop_nest_t *batch) {
 
 /* A loop for windows of one dense row each, combined by one op on the type itself; or for an element of each. */
 static void choose_rows(const op_step_t *step, native_scatter_plan_t *plan) {
-  const loop_nest_t *window = &plan->window, *batch = &plan->places.places.batch;
+  const loop_nest_t *window = &plan->window, *batch = &plan->offsets.starts.batch;
   hr_dtype_t dtype = step->in_shapes[0]->dtype;
   bool is_dense = plan->window_elements == 1 || (window->row_strides[0] == 1 && window->row_strides[1] == 1);
   if (plan->body.count != 1 || window->empty || (!plan->overwrite && (!plan->body.kernel || plan->body.work != dtype)))
     return;
   bool are_rows = is_dense && !window->rank && batches_are_apart(batch) &&
-                  scatter_rows_init(&plan->places, plan->window_elements, &plan->rows_job);
+                  scatter_rows_init(&plan->offsets, plan->window_elements, &plan->rows_job);
   plan->by_elements = !are_rows && !batch->rank && plan->are_apart &&
-                      scatter_rows_init(&plan->places, 1, &plan->rows_job);
+                      scatter_rows_init(&plan->offsets, 1, &plan->rows_job);
   if (!are_rows && !plan->by_elements) return;
   plan->has_rows = scatter_rows_choose(plan->overwrite ? HLO_COPY : plan->op, dtype, &plan->rows_job);
   plan->by_elements &= plan->has_rows;
   plan->by_batches = plan->has_rows && batch->rank;
 }
 
-enum { MOST_COPIES = 8, COPIES_SHARE = 4 };
+enum { MAX_COPIES = 8, COPIES_SHARE = 4 };
 
 /* In a float of 16 bits a sum depends too much on the order. */
 static bool may_be_joined(hlo_opcode_t op, hr_dtype_t dtype) {
@@ -415,10 +417,10 @@ static bool is_any_order_same(hlo_opcode_t op, hr_dtype_t dtype) {
 
 static void choose_copies(native_scatter_plan_t *plan) {
   bool is_free = is_any_order_same(plan->op, plan->body.work);
-  int64_t updates = plan->places.count * plan->window_elements;
+  int64_t updates = plan->offsets.count * plan->window_elements;
   int64_t copies = updates / ((is_free ? 1 : COPIES_SHARE) * plan->counts[0] + 1);
-  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MOST_COPIES;
-  if (most > MOST_COPIES) most = MOST_COPIES;
+  int64_t least_bytes = is_free ? MIN_BYTES / 2 : 2 * MIN_BYTES, most = is_free ? plan->workers : MAX_COPIES;
+  if (most > MAX_COPIES) most = MAX_COPIES;
   if (copies > most) copies = most;
   if (!plan->has_rows || plan->by_elements || plan->by_batches || plan->overwrite || copies < 2) return;
   if (plan->split == SPLIT_ROWS || !may_be_joined(plan->op, plan->body.work)) return;
@@ -443,7 +445,7 @@ static hr_status_t prepare_scatter(const op_native_target_t *target, const op_st
   for (int k = 0; k < count; k++) {
     HR_TRY(hlo_shape_count(step->in_shapes[k], &plan->counts[k]));
     reuse[k] = (uint64_t)1 << k;
-    out->bytes += 3.0 * (double)(plan->window_elements * plan->places.count) * (double)plan->body.bytes[k];
+    out->bytes += 3.0 * (double)(plan->window_elements * plan->offsets.count) * (double)plan->body.bytes[k];
   }
   choose_copies(plan);
   out->scratch_bytes = plan->copies ? (size_t)(plan->copies - 1) * plan->copy_bytes : 0;

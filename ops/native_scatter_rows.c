@@ -10,20 +10,20 @@ NATIVE_OPTIMIZE
 NATIVE_INLINE int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 /* Of equal places the owner is the same; neighbours have different ones. */
-NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
-  uint64_t mixed = (uint64_t)place * 0x9e3779b97f4a7c15u;
+NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t offset) {
+  uint64_t mixed = (uint64_t)offset * 0x9e3779b97f4a7c15u;
   return (uint32_t)((mixed >> 32) * job->parts >> 32) == job->part;
 }
 
 /* The place of a window in the operand, if it fits; else any number, so that the product may overflow. */
-#define PLACE_OF(INDEX, COMPONENTS)                                                   \
+#define OFFSET_OF(INDEX, COMPONENTS)                                                   \
   const INDEX *vector = (const INDEX *)job->indices + i * job->index_step;            \
-  int64_t first = (int64_t)vector[0], place = times(first, job->strides[0]);          \
+  int64_t first = (int64_t)vector[0], offset = times(first, job->strides[0]);          \
   bool fits = (uint64_t)first <= (uint64_t)job->limits[0];                            \
   if (COMPONENTS > 1) {                                                               \
     int64_t second = (int64_t)vector[job->component_step];                            \
     fits &= (uint64_t)second <= (uint64_t)job->limits[1];                             \
-    place = (int64_t)((uint64_t)place + (uint64_t)times(second, job->strides[1]));    \
+    offset = (int64_t)((uint64_t)offset + (uint64_t)times(second, job->strides[1]));    \
   }
 
 /* What is done with one element, and with a row of them. */
@@ -47,31 +47,31 @@ NATIVE_INLINE bool is_owner(const scatter_rows_job_t *job, int64_t place) {
     T *restrict to = (T *)job->to + job->begin;                                                   \
     const T *restrict from = (const T *)job->from + job->begin;                                   \
     for (int64_t i = job->first; i < job->last; i++) {                                            \
-      PLACE_OF(INDEX, COMPONENTS)                                                                 \
-      if (fits) to[place] = ONE##_alone(to[place], from[i]);                                      \
+      OFFSET_OF(INDEX, COMPONENTS)                                                                 \
+      if (fits) to[offset] = ONE##_alone(to[offset], from[i]);                                      \
     }                                                                                             \
   }                                                                                               \
                                                                                                   \
   TARGET static void NAME##_all(const scatter_rows_job_t *job) {                                  \
     T *restrict to = (T *)job->to + job->begin;                                                   \
     const T *restrict from = (const T *)job->from + job->begin;                                   \
-    int64_t step = job->width, width = job->end - job->begin;                                     \
+    int64_t stride = job->width, width = job->end - job->begin;                                     \
     for (int64_t i = job->first; i < job->last; i++) {                                            \
-      PLACE_OF(INDEX, COMPONENTS)                                                                 \
-      if (fits) ONE##_row(to + place, from + i * step, width);                                    \
+      OFFSET_OF(INDEX, COMPONENTS)                                                                 \
+      if (fits) ONE##_row(to + offset, from + i * stride, width);                                    \
     }                                                                                             \
   }
 
 #define DEFINE_LISTED(NAME, T, TARGET)                                                                       \
-  TARGET static void NAME##_listed(const scatter_rows_job_t *job, const int64_t *places, const int64_t *windows, \
+  TARGET static void NAME##_listed(const scatter_rows_job_t *job, const int64_t *offsets, const int64_t *windows, \
                                    int64_t count) {                                                          \
     T *restrict to = (T *)job->to + job->begin;                                                              \
     const T *restrict from = (const T *)job->from + job->begin;                                              \
     int64_t width = job->end - job->begin;                                                                   \
     for (int64_t k = 0; width == 1 && k < count; k++)                                                        \
-      if (places[k] >= 0) to[places[k]] = NAME##_alone(to[places[k]], from[windows[k]]);                     \
+      if (offsets[k] >= 0) to[offsets[k]] = NAME##_alone(to[offsets[k]], from[windows[k]]);                     \
     for (int64_t k = 0; width > 1 && k < count; k++)                                                         \
-      if (places[k] >= 0) NAME##_row(to + places[k], from + windows[k], width);                              \
+      if (offsets[k] >= 0) NAME##_row(to + offsets[k], from + windows[k], width);                              \
   }
 
 #define DEFINE_DIRECT(NAME, T, INDEX, COMPONENTS, FORM, TARGET)     \
@@ -170,23 +170,23 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
 
 /* --- with AVX-512: what does not fill a vector goes by a mask --- */
 
-#if NATIVE_HAS_WIDTHS
+#if SIMD_HAS_WIDTHS
 #include <immintrin.h>
 
 #define WIDE_TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,f16c")))
 
 /* `t` ends the names of the instructions for T. */
 #define DEFINE_WIDE_ROWS(NAME, T, V, MASK, LANES, LOAD, STORE, COMBINED)                                     \
-  WIDE_TARGET NATIVE_INLINE void wide_##NAME##_some(T *row, const T *values, MASK mask) {                    \
+  WIDE_TARGET NATIVE_INLINE void v512_##NAME##_some(T *row, const T *values, MASK mask) {                    \
     V a = LOAD(mask, row), b = LOAD(mask, values);                                                           \
     STORE(row, mask, COMBINED);                                                                              \
   }                                                                                                          \
                                                                                                              \
-  WIDE_TARGET NATIVE_INLINE void wide_##NAME##_row(T *restrict row, const T *restrict values, int64_t count) { \
+  WIDE_TARGET NATIVE_INLINE void v512_##NAME##_row(T *restrict row, const T *restrict values, int64_t count) { \
     int64_t j = 0;                                                                                           \
-    for (; j + LANES <= count; j += LANES) wide_##NAME##_some(row + j, values + j, (MASK)-1);                \
-    j += wide_##NAME##_parts(row + j, values + j, count - j);                                                \
-    if (j < count) wide_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));                 \
+    for (; j + LANES <= count; j += LANES) v512_##NAME##_some(row + j, values + j, (MASK)-1);                \
+    j += v512_##NAME##_parts(row + j, values + j, count - j);                                                \
+    if (j < count) v512_##NAME##_some(row + j, values + j, (MASK)((1u << (count - j)) - 1));                 \
   }
 
 /* Half and quarter of a vector: unlike what goes by a mask, they are quickly read again when the next row falls on
@@ -202,7 +202,7 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
     j += BYTES / (int64_t)sizeof(T);                                  \
   }
 #define DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                                       \
-  WIDE_TARGET NATIVE_INLINE int64_t wide_##NAME##_parts(T *row, const T *values, int64_t count) {     \
+  WIDE_TARGET NATIVE_INLINE int64_t v512_##NAME##_parts(T *row, const T *values, int64_t count) {     \
     int64_t j = 0;                                                                                    \
     WIDE_PART(T, V, 32, COMBINED)                                                                     \
     WIDE_PART(T, V, 16, COMBINED)                                                                     \
@@ -213,8 +213,8 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
   DEFINE_WIDE_PARTS(NAME, T, V, COMBINED)                                                                    \
   DEFINE_WIDE_ROWS(NAME, T, V, MASK, (int64_t)(64 / sizeof(T)), _mm512_maskz_loadu_##t, _mm512_mask_storeu_##t, \
                    COMBINED)                                                                                 \
-  DEFINE_ONE(wide_##NAME, T, ALONE, WIDE_TARGET)                                                             \
-  DEFINE_FORMS(wide_##NAME, T, WIDE_TARGET)
+  DEFINE_ONE(v512_##NAME, T, ALONE, WIDE_TARGET)                                                             \
+  DEFINE_FORMS(v512_##NAME, T, WIDE_TARGET)
 
 /* The instruction orders zeros by their signs, but of a number and none it chooses the number. */
 #define EXTREME(t, which) \
@@ -222,10 +222,10 @@ DEFINE_LOOPS(set_64, uint64_t, b, b)
 
 /* Of one number; where one is none, by a branch, which is guessed right as such are rare. */
 #define DEFINE_EXTREME_ALONE(p, T, set, s, get)                                                     \
-  WIDE_TARGET NATIVE_INLINE T wide_##p##_most(T a, T b) {                                           \
+  WIDE_TARGET NATIVE_INLINE T v512_##p##_most(T a, T b) {                                           \
     return __builtin_isunordered(a, b) ? a + b : get(_mm_range_##s(set(a), set(b), 5));             \
   }                                                                                                 \
-  WIDE_TARGET NATIVE_INLINE T wide_##p##_least(T a, T b) {                                          \
+  WIDE_TARGET NATIVE_INLINE T v512_##p##_least(T a, T b) {                                          \
     return __builtin_isunordered(a, b) ? a + b : get(_mm_range_##s(set(a), set(b), 4));             \
   }
 DEFINE_EXTREME_ALONE(f32, float, _mm_set_ss, ss, _mm_cvtss_f32)
@@ -238,7 +238,7 @@ DEFINE_EXTREME_ALONE(f64, double, _mm_set_sd, sd, _mm_cvtsd_f64)
   DEFINE_WIDE(NAME##_minimum, T, V, MASK, t, LEAST_ALONE, LEAST)
 #define DEFINE_WIDE_FLOATS(NAME, T, V, MASK, t)                                                             \
   DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mul_##t(a, b), EXTREME(t, 5), EXTREME(t, 4),              \
-                      wide_##NAME##_most(a, b), wide_##NAME##_least(a, b))
+                      v512_##NAME##_most(a, b), v512_##NAME##_least(a, b))
 #define DEFINE_WIDE_INTEGERS(NAME, T, V, MASK, t)                                                           \
   DEFINE_WIDE_NUMBERS(NAME, T, V, MASK, t, _mm512_mullo_##t(a, b), _mm512_max_##t(a, b), _mm512_min_##t(a, b), \
                       NAME##_maximum_alone(a, b), NAME##_minimum_alone(a, b))
@@ -253,10 +253,10 @@ DEFINE_WIDE_INTEGERS(s64, uint64_t, __m512i, __mmask8, epi64)
 #define STORE_f16(to, mask, x) _mm256_mask_storeu_epi16(to, mask, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT))
 #define LOAD_bf16(mask, from)                                                                         \
   _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16))
-#define STORE_bf16(to, mask, x) _mm256_mask_storeu_epi16(to, mask, wide_to_bf16(x))
+#define STORE_bf16(to, mask, x) _mm256_mask_storeu_epi16(to, mask, v512_to_bf16(x))
 
 /* As hr_f32_to_bf16. */
-WIDE_TARGET NATIVE_INLINE __m256i wide_to_bf16(__m512 x) {
+WIDE_TARGET NATIVE_INLINE __m256i v512_to_bf16(__m512 x) {
   __m512i bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16), one = _mm512_set1_epi32(1);
   __m512i half = _mm512_add_epi32(_mm512_and_si512(high, one), _mm512_set1_epi32(0x7fff));
   __m512i none = _mm512_or_si512(_mm512_and_si512(high, _mm512_set1_epi32(0x8000)), _mm512_set1_epi32(0x7fc0));
@@ -264,21 +264,21 @@ WIDE_TARGET NATIVE_INLINE __m256i wide_to_bf16(__m512 x) {
   return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), none));
 }
 
-WIDE_TARGET NATIVE_INLINE float wide_f16_to_f32(uint16_t bits) { return _cvtsh_ss(bits); }
-WIDE_TARGET NATIVE_INLINE uint16_t wide_f16_from_f32(float value) {
+WIDE_TARGET NATIVE_INLINE float v512_f16_to_f32(uint16_t bits) { return _cvtsh_ss(bits); }
+WIDE_TARGET NATIVE_INLINE uint16_t v512_f16_from_f32(float value) {
   return _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
 }
-#define wide_bf16_to_f32 hr_bf16_to_f32
-#define wide_bf16_from_f32 hr_f32_to_bf16
+#define v512_bf16_to_f32 hr_bf16_to_f32
+#define v512_bf16_from_f32 hr_f32_to_bf16
 
 #define DEFINE_WIDE_HALF(p, OP, VALUE, COMBINED)                                                              \
-  WIDE_TARGET NATIVE_INLINE int64_t wide_##p##_##OP##_parts(uint16_t *row, const uint16_t *values, int64_t count) { \
+  WIDE_TARGET NATIVE_INLINE int64_t v512_##p##_##OP##_parts(uint16_t *row, const uint16_t *values, int64_t count) { \
     (void)row, (void)values, (void)count;                                                                     \
     return 0;                                                                                                 \
   }                                                                                                           \
   DEFINE_WIDE_ROWS(p##_##OP, uint16_t, __m512, __mmask16, 16, LOAD_##p, STORE_##p, COMBINED)                  \
-  DEFINE_ONE(wide_##p##_##OP, uint16_t, AS_F32(wide_##p, VALUE), WIDE_TARGET)                                 \
-  DEFINE_LISTED(wide_##p##_##OP, uint16_t, WIDE_TARGET)
+  DEFINE_ONE(v512_##p##_##OP, uint16_t, AS_F32(v512_##p, VALUE), WIDE_TARGET)                                 \
+  DEFINE_LISTED(v512_##p##_##OP, uint16_t, WIDE_TARGET)
 #define DEFINE_WIDE_HALVES(p)                                      \
   DEFINE_WIDE_HALF(p, add, SUM, _mm512_add_ps(a, b))               \
   DEFINE_WIDE_HALF(p, multiply, PRODUCT, _mm512_mul_ps(a, b))      \
@@ -312,16 +312,16 @@ static const scatter_loops_t number_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
     [HR_S8] = NUMBERS_OF(LIST_OF, s8),    [HR_S16] = NUMBERS_OF(LIST_OF, s16),
     [HR_U8] = NUMBERS_OF(LIST_OF, u8),    [HR_U16] = NUMBERS_OF(LIST_OF, u16),
     [HR_U32] = NUMBERS_OF(LIST_OF, u32),  [HR_U64] = NUMBERS_OF(LIST_OF, u64)};
-#if NATIVE_HAS_WIDTHS
-static const scatter_loops_t wide_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
-    [HR_F32] = NUMBERS_OF(LOOPS_OF, wide_f32), [HR_F64] = NUMBERS_OF(LOOPS_OF, wide_f64),
-    [HR_S32] = NUMBERS_OF(LOOPS_OF, wide_s32), [HR_S64] = NUMBERS_OF(LOOPS_OF, wide_s64),
-    [HR_F16] = NUMBERS_OF(LIST_OF, wide_f16),  [HR_BF16] = NUMBERS_OF(LIST_OF, wide_bf16)};
+#if SIMD_HAS_WIDTHS
+static const scatter_loops_t v512_loops[HR_DTYPE_COUNT][NUMBER_OPS] = {
+    [HR_F32] = NUMBERS_OF(LOOPS_OF, v512_f32), [HR_F64] = NUMBERS_OF(LOOPS_OF, v512_f64),
+    [HR_S32] = NUMBERS_OF(LOOPS_OF, v512_s32), [HR_S64] = NUMBERS_OF(LOOPS_OF, v512_s64),
+    [HR_F16] = NUMBERS_OF(LIST_OF, v512_f16),  [HR_BF16] = NUMBERS_OF(LIST_OF, v512_bf16)};
 #endif
 
 static const scatter_loops_t *loops_of_number(int op, hr_dtype_t dtype) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE && wide_loops[dtype][op].listed) return &wide_loops[dtype][op];
+#if SIMD_HAS_WIDTHS
+  if (simd_width() == SIMD_512 && v512_loops[dtype][op].listed) return &v512_loops[dtype][op];
 #endif
   return &number_loops[dtype][op];
 }
@@ -350,8 +350,8 @@ static const scatter_loops_t *find_loops(hlo_opcode_t op, hr_dtype_t dtype) {
 
 bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *job) {
   const scatter_loops_t *loops = find_loops(op, dtype);
-  hr_dtype_t index = job->places->index_dtype;
-  int components = job->places->places.vector_size;
+  hr_dtype_t index = job->offsets->index_dtype;
+  int components = job->offsets->starts.vector_size;
   if (!loops || !loops->listed) return false;
   job->listed = loops->listed;
   if ((index == HR_S32 || index == HR_S64) && components >= 1 && components <= SCATTER_ROWS_COMPONENTS)
@@ -359,16 +359,16 @@ bool scatter_rows_choose(hlo_opcode_t op, hr_dtype_t dtype, scatter_rows_job_t *
   return true;
 }
 
-bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_rows_job_t *job) {
-  const window_places_t *places = &native->places;
-  const int64_t *steps = places->batch.row_strides;
-  if (places->batch.empty || steps[0] != width || steps[2] != 0) return false;
+bool scatter_rows_init(const gather_offsets_t *native, int64_t width, scatter_rows_job_t *job) {
+  const window_starts_t *offsets = &native->starts;
+  const int64_t *strides = offsets->batch.row_strides;
+  if (offsets->batch.empty || strides[0] != width || strides[2] != 0) return false;
   *job = (scatter_rows_job_t){
-      .places = native, .last = places->batch.row_count, .width = width, .end = width, .parts = 1};
-  job->index_step = steps[1], job->component_step = places->vector_stride;
-  for (int c = 0; c < places->vector_size && c < SCATTER_ROWS_COMPONENTS; c++) {
-    if (places->operand_limit[c] < 0) return false;
-    job->limits[c] = places->operand_limit[c], job->strides[c] = places->operand_stride[c];
+      .offsets = native, .last = offsets->batch.row_count, .width = width, .end = width, .parts = 1};
+  job->index_step = strides[1], job->component_step = offsets->vector_stride;
+  for (int c = 0; c < offsets->vector_size && c < SCATTER_ROWS_COMPONENTS; c++) {
+    if (offsets->operand_limit[c] < 0) return false;
+    job->limits[c] = offsets->operand_limit[c], job->strides[c] = offsets->operand_stride[c];
   }
   return true;
 }
@@ -377,27 +377,27 @@ bool scatter_rows_init(const native_places_t *native, int64_t width, scatter_row
 
 /* Leaves the windows that fit and are this part's, which is as good as random, so that a branch would be guessed wrong
  * half of the time; that one does not fit is rare. Returns how many. */
-static int64_t keep_own(const scatter_rows_job_t *job, int64_t *places, int64_t *windows, int64_t count) {
+static int64_t keep_owned(const scatter_rows_job_t *job, int64_t *offsets, int64_t *windows, int64_t count) {
   int64_t kept = 0;
   if (job->parts == 1) return count;
   for (int64_t i = 0; i < count; i++) {
-    bool is_own = (places[i] >= 0) & is_owner(job, places[i]);
-    places[kept] = places[i], windows[kept] = windows[i];
-    kept += is_own;
+    bool is_owned = (offsets[i] >= 0) & is_owner(job, offsets[i]);
+    offsets[kept] = offsets[i], windows[kept] = windows[i];
+    kept += is_owned;
   }
   return kept;
 }
 
 void scatter_rows_run(const scatter_rows_job_t *job) {
-  int64_t places[NATIVE_PLACES], windows[NATIVE_PLACES];
+  int64_t offsets[GATHER_OFFSETS_BLOCK], windows[GATHER_OFFSETS_BLOCK];
   if (job->direct && job->parts == 1) {
     job->direct(job);
     return;
   }
-  for (int64_t first = job->first; first < job->last; first += NATIVE_PLACES) {
-    int64_t count = job->last - first < NATIVE_PLACES ? job->last - first : NATIVE_PLACES;
-    native_places_find(job->places, job->indices, first, count, places, windows);
-    job->listed(job, places, windows, keep_own(job, places, windows, count));
+  for (int64_t first = job->first; first < job->last; first += GATHER_OFFSETS_BLOCK) {
+    int64_t count = job->last - first < GATHER_OFFSETS_BLOCK ? job->last - first : GATHER_OFFSETS_BLOCK;
+    gather_offsets_find(job->offsets, job->indices, first, count, offsets, windows);
+    job->listed(job, offsets, windows, keep_owned(job, offsets, windows, count));
   }
 }
 

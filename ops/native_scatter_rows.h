@@ -10,15 +10,15 @@
 
 typedef struct scatter_rows_job scatter_rows_job_t;
 typedef void (*scatter_rows_fn)(const scatter_rows_job_t *job);
-/* The windows at `windows`, in the updates, go to `places` in the operand; nowhere if these are negative. */
-typedef void (*scatter_list_fn)(const scatter_rows_job_t *job, const int64_t *places, const int64_t *windows,
+/* The windows at `windows`, in the updates, go to `offsets` in the operand; nowhere if these are negative. */
+typedef void (*scatter_list_fn)(const scatter_rows_job_t *job, const int64_t *offsets, const int64_t *windows,
                                 int64_t count);
 
 /* One pass over all windows, in their order. */
 struct scatter_rows_job {
   scatter_rows_fn direct; /* NULL: by lists only */
   scatter_list_fn listed;
-  const native_places_t *places;
+  const gather_offsets_t *offsets;
   const void *indices;
   void *to;
   const void *from;
@@ -37,7 +37,7 @@ void scatter_rows_run(const scatter_rows_job_t *job);
 /* Fills accumulators with what changes nothing when the op combines it with a value. */
 void scatter_rows_fill(hlo_opcode_t op, hr_dtype_t dtype, void *to, int64_t count);
 /* Fills in what the places say of a row of their batch nest, which is all of them if the nest has no loops around it.
- * False: they are of another form. `places` have to outlive the job. */
-bool scatter_rows_init(const native_places_t *places, int64_t width, scatter_rows_job_t *job);
+ * False: they are of another form. `offsets` have to outlive the job. */
+bool scatter_rows_init(const gather_offsets_t *offsets, int64_t width, scatter_rows_job_t *job);
 
 #endif

@@ -93,7 +93,7 @@ typedef struct select_job {
 /* Lanes `first` .. of all source elements of a plane. */
 static void select_unit(const select_job_t *job, int64_t plane, int64_t first, int64_t lanes) {
   const native_select_plan_t *plan = job->plan;
-  int64_t offsets[WINDOW_MAX_PLACES], index[HLO_MAX_RANK], at = plane * plan->per_plane;
+  int64_t offsets[WINDOW_MAX_RESULTS], index[HLO_MAX_RANK], at = plane * plan->per_plane;
   window_cells_at(&plan->cells, at, index);
   for (int64_t n = 0; n < plan->per_plane; n++, at++, window_cells_next(&plan->cells, index)) {
     pick_block_t block = {.offsets = offsets, .count = window_cells_list(&plan->cells, index, offsets), .lanes = lanes};

@@ -4,6 +4,7 @@
  * and the best of the parts are sorted once more. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/mem.h"
 #include "ops/custom_call.h"
 #include "ops/native_cpu.h"
@@ -47,8 +48,6 @@ typedef struct topk_part {
   bool has_limit;
 } topk_part_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Sorts the candidates and keeps the best k. Pairs are in order of their indices, as the sort is stable. */
 static void keep_best(topk_part_t *part) {
   const native_topk_plan_t *plan = part->plan;
@@ -57,7 +56,7 @@ static void keep_best(topk_part_t *part) {
     part->spare = part->items;
     part->items = sorted;
   }
-  part->filled = least(part->filled, plan->k);
+  part->filled = hr_min(part->filled, plan->k);
   if (part->filled < plan->k) return;
   const uint64_t *last = (const uint64_t *)(sorted + (size_t)(plan->k - 1) * radix_item_bytes(plan->kind));
   part->has_limit = true;
@@ -105,7 +104,7 @@ static uint32_t least_key(const uint32_t *keys, int64_t count) {
 static void select_short(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
   uint32_t keys[BLOCK];
   for (int64_t first = begin; first < end; first += BLOCK) {
-    int64_t count = least(BLOCK, end - first);
+    int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block_32(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
     if (part->has_limit && least_key(keys, count) >= part->limit) continue;
     for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
@@ -115,7 +114,7 @@ static void select_short(topk_part_t *part, const char *elements, int64_t begin,
 static void select_long(topk_part_t *part, const char *elements, int64_t begin, int64_t end) {
   uint64_t keys[BLOCK];
   for (int64_t first = begin; first < end; first += BLOCK) {
-    int64_t count = least(BLOCK, end - first);
+    int64_t count = hr_min(BLOCK, end - first);
     sort_encode_block(&part->plan->encoding, elements + first * part->plan->bytes, count, keys);
     for (int64_t i = 0; i < count; i++) add_candidate(part, keys[i], first + i);
   }
@@ -208,7 +207,7 @@ static size_t plan_scratch(native_topk_plan_t *plan) {
 static int64_t parts_of_line(const native_topk_plan_t *plan) {
   int64_t most = plan->count / (MIN_PART + 4 * plan->k);
   if (plan->lines >= plan->workers || most < 2) return 1;
-  return least(most, plan->workers);
+  return hr_min(most, plan->workers);
 }
 
 static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *step, bool largest,
@@ -226,7 +225,7 @@ static hr_status_t plan_topk(const op_native_target_t *target, const op_step_t *
   plan->kind = plan->encoding.bits <= 32 ? RADIX_KEY_64 : RADIX_PAIR;
   plan->workers = target->workers;
   plan->parts = parts_of_line(plan);
-  plan->capacity = least(2 * plan->k + RESERVE, plan->count);
+  plan->capacity = hr_min(2 * plan->k + RESERVE, plan->count);
   out->scratch_bytes = plan_scratch(plan);
   out->bytes = (double)(plan->lines * plan->count * plan->bytes);
   out->plan = plan;

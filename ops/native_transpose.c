@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/mem.h"
 #include "ops/loops.h"
 #include "ops/native.h"
@@ -54,8 +55,6 @@ typedef struct transpose_job {
   bool by_lines; /* the result is written past the caches as it is turned */
 } transpose_job_t;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* --- squares ----------------------------------------------------------------------------------------------------- */
 
 typedef struct wide {
@@ -65,7 +64,7 @@ typedef struct wide {
 #define VECTOR_FILE "ops/turn_tiles.h"
 #include "ops/each_vector.h"
 
-static void turn_elements(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+static void transpose_elements(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                           char *to, int64_t i_stride) {
   for (int64_t j = 0; j < j_count; j++)
     for (int64_t i = 0; i < i_count; i++)
@@ -73,39 +72,39 @@ static void turn_elements(int element_bytes, int64_t i_count, int64_t j_count, c
 }
 
 /* By the widest vectors that the square has rows for. */
-static void turn_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+static void transpose_square(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                         char *to, int64_t i_stride) {
   int64_t piece = 16 / element_bytes, pieces = i_count >= piece ? j_count / piece : 0;
-  if (pieces == 0) return turn_elements(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
-#if NATIVE_HAS_WIDTHS
-  if (pieces >= 4 && native_width() == NATIVE_WIDE)
-    return wide_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
-  if (pieces >= 2 && native_width() >= NATIVE_MIDDLE)
-    return middle_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  if (pieces == 0) return transpose_elements(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+#if SIMD_HAS_WIDTHS
+  if (pieces >= 4 && simd_width() == SIMD_512)
+    return v512_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  if (pieces >= 2 && simd_width() >= SIMD_256)
+    return v256_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #endif
-  narrow_turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  v128_transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 }
 
-/* Past the caches, as turn_past of turn_tiles.h says. */
-static void turn_past(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride, char *to,
-                      int64_t i_stride) {
-#if NATIVE_HAS_WIDTHS
-  if (native_width() == NATIVE_WIDE)
-    wide_turn_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+/* Past the caches, as transpose_past of turn_tiles.h says. */
+static void transpose_past(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+                           char *to, int64_t i_stride) {
+#if SIMD_HAS_WIDTHS
+  if (simd_width() == SIMD_512)
+    v512_transpose_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
   else
-    middle_turn_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+    v256_transpose_past(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #else
-  turn_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
+  transpose_square(element_bytes, i_count, j_count, from, j_stride, to, i_stride);
 #endif
 }
 
 /* Some lines of the caches at a time, as rows may be a page apart. */
-void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+void native_transpose_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                        char *to, int64_t i_stride) {
   int64_t unit = 64 / element_bytes;
   for (int64_t i = 0; i < i_count; i += unit)
-    turn_square(element_bytes, least(unit, i_count - i), j_count, from + i * element_bytes, j_stride, to + i * i_stride,
-                i_stride);
+    transpose_square(element_bytes, hr_min(unit, i_count - i), j_count, from + i * element_bytes, j_stride,
+                     to + i * i_stride, i_stride);
 }
 
 /* At most a row of the buffer: where it is no multiple of 16 bytes, the last 16 are over others. */
@@ -123,7 +122,7 @@ NATIVE_INLINE void copy_row(char *to, const char *row, int64_t bytes) {
 }
 
 /* Its lines are far apart, which processors do not foresee: they come to the second cache while another is turned. */
-NATIVE_INLINE void ask_for_square(const char *from, int64_t stride, int64_t row_bytes, int64_t rows) {
+NATIVE_INLINE void prefetch_square(const char *from, int64_t stride, int64_t row_bytes, int64_t rows) {
   for (int64_t r = 0; r < rows; r++, from += stride)
     for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }
@@ -140,19 +139,19 @@ NATIVE_INLINE span_t span_of(const native_transpose_plan_t *plan, const char *ro
   if (!plan->streams) return span;
   if (j > 0) span.begin = ((span.begin + into_line + 63) & ~INT64_C(63)) - into_line;
   span.end = ((span.end + into_line + 63) & ~INT64_C(63)) - into_line;
-  span.end = least(span.end, plan->j_count * bytes);
-  return (span_t){least(span.begin, span.end), span.end};
+  span.end = hr_min(span.end, plan->j_count * bytes);
+  return (span_t){hr_min(span.begin, span.end), span.end};
 }
 
 /* By way of a buffer; with the columns that the last lines of its rows need. */
 static void copy_by_buffer(const transpose_job_t *job, char *to, const char *from, int64_t i_count, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
   char buffer[MAX_ROWS * ROW_BYTES] __attribute__((aligned(64)));
-  int64_t bytes = plan->element_bytes, j_end = least(plan->j_count, j + plan->j_side);
-  int64_t j_more = plan->streams ? least(plan->j_count, j_end + 64 / bytes) : j_end;
+  int64_t bytes = plan->element_bytes, j_end = hr_min(plan->j_count, j + plan->j_side);
+  int64_t j_more = plan->streams ? hr_min(plan->j_count, j_end + 64 / bytes) : j_end;
   /* The result's lines are on their way while the square is turned. */
   for (int64_t r = 0; r < i_count && !plan->streams; r++) __builtin_prefetch(to + r * plan->i_stride + j * bytes, 1);
-  turn_square((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
+  transpose_square((int)bytes, i_count, j_more - j, from, plan->j_stride, buffer, ROW_BYTES);
   for (int64_t r = 0; r < i_count; r++, to += plan->i_stride) {
     span_t span = span_of(plan, to, j, j_end);
     const char *row = buffer + r * ROW_BYTES + span.begin - j * bytes;
@@ -166,17 +165,17 @@ static void copy_by_buffer(const transpose_job_t *job, char *to, const char *fro
 /* The square whose first elements are at `i` and `j`. */
 static void copy_square(const transpose_job_t *job, char *to, const char *from, int64_t i, int64_t j) {
   const native_transpose_plan_t *plan = job->plan;
-  int64_t i_count = least(plan->i_side, plan->i_count - i), j_count = least(plan->j_side, plan->j_count - j);
+  int64_t i_count = hr_min(plan->i_side, plan->i_count - i), j_count = hr_min(plan->j_side, plan->j_count - j);
   int64_t bytes = plan->element_bytes;
   to += i * plan->i_stride;
   from += j * plan->j_stride + i * bytes;
-  if (plan->streams) ask_for_square(from + i_count * bytes, plan->j_stride, i_count * bytes, j_count);
+  if (plan->streams) prefetch_square(from + i_count * bytes, plan->j_stride, i_count * bytes, j_count);
   if (job->by_lines && i_count * bytes >= 16)
-    turn_past((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
+    transpose_past((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
   else if (plan->streams || plan->buffers)
     copy_by_buffer(job, to, from, i_count, j);
   else
-    turn_square((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
+    transpose_square((int)bytes, i_count, j_count, from, plan->j_stride, to + j * bytes, plan->i_stride);
 }
 
 /* The two dimensions' planes one after the other, in the order of the outer dimensions. */
@@ -184,25 +183,25 @@ typedef struct planes {
   const transpose_job_t *job;
   loop_walk_t walk;
   int64_t in_row;
-} planes_t;
+} split_matrix_t;
 
-static planes_t planes_at(const transpose_job_t *job, int64_t plane) {
+static split_matrix_t split_matrix_at(const transpose_job_t *job, int64_t plane) {
   const loop_nest_t *outer = &job->plan->outer;
-  return (planes_t){job, loop_walk_at(outer, plane / outer->row_count), plane % outer->row_count};
+  return (split_matrix_t){job, loop_walk_at(outer, plane / outer->row_count), plane % outer->row_count};
 }
 
-static void planes_next(planes_t *planes) {
+static void planes_next(split_matrix_t *planes) {
   const loop_nest_t *outer = &planes->job->plan->outer;
   if (++planes->in_row < outer->row_count) return;
   planes->in_row = 0;
   loop_walk_next(outer, &planes->walk);
 }
 
-NATIVE_INLINE char *plane_to(const planes_t *planes) {
+NATIVE_INLINE char *plane_to(const split_matrix_t *planes) {
   return planes->job->to + planes->walk.at[0] + planes->in_row * planes->job->plan->outer.row_strides[0];
 }
 
-NATIVE_INLINE const char *plane_from(const planes_t *planes) {
+NATIVE_INLINE const char *plane_from(const split_matrix_t *planes) {
   return planes->job->from + planes->walk.at[1] + planes->in_row * planes->job->plan->outer.row_strides[1];
 }
 
@@ -219,7 +218,7 @@ static void copy_squares(void *context, int64_t begin, int64_t end, int worker) 
   const transpose_job_t *job = context;
   const native_transpose_plan_t *plan = job->plan;
   int64_t rows = rows_of_squares(plan), columns = columns_of_squares(plan);
-  planes_t planes = planes_at(job, begin / (rows * columns));
+  split_matrix_t planes = split_matrix_at(job, begin / (rows * columns));
   int64_t column = begin / rows % columns, row = begin % rows;
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++) {
@@ -236,7 +235,7 @@ static void copy_squares(void *context, int64_t begin, int64_t end, int worker) 
 /* --- few streams ------------------------------------------------------------------------------------------------- */
 
 /* A dimension of 2, 3 or 4 changes places with a long one: that many streams are woven into one, or one is split. */
-#define WEAVE(T, N)                           \
+#define INTERLEAVE(T, N)                           \
   for (int64_t i = 0; i < plan->i_count; i++) \
     for (int j = 0; j < N; j++) ((T *)to)[i * N + j] = ((const T *)(from + j * plan->j_stride))[i]
 #define SPLIT(T, N)                           \
@@ -247,9 +246,9 @@ static void copy_squares(void *context, int64_t begin, int64_t end, int worker) 
     case 2: SPLIT(T, 2); break;                               \
     case 3: SPLIT(T, 3); break;                               \
     case 4: SPLIT(T, 4); break;                               \
-    case 6: WEAVE(T, 2); break;                               \
-    case 7: WEAVE(T, 3); break;                               \
-    case 8: WEAVE(T, 4); break;                               \
+    case 6: INTERLEAVE(T, 2); break;                               \
+    case 7: INTERLEAVE(T, 3); break;                               \
+    case 8: INTERLEAVE(T, 4); break;                               \
   }
 
 NATIVE_CLONES
@@ -264,7 +263,7 @@ static void copy_streams(const native_transpose_plan_t *plan, char *restrict to,
 
 static void copy_stream_planes(void *context, int64_t begin, int64_t end, int worker) {
   const transpose_job_t *job = context;
-  planes_t planes = planes_at(job, begin);
+  split_matrix_t planes = split_matrix_at(job, begin);
   (void)worker;
   for (int64_t unit = begin; unit < end; unit++, planes_next(&planes))
     copy_streams(job->plan, plane_to(&planes), plane_from(&planes));
@@ -428,10 +427,10 @@ static void plan_squares(native_transpose_plan_t *plan, transpose_dims_t *t, int
   plan->i_stride = t->to[dense] * bytes;
   plan->j_count = t->dims[last];
   plan->j_stride = t->from[last] * bytes;
-  plan->by_lines = plan->streams && native_width() != NATIVE_NARROW && is_of_lines(t, bytes);
+  plan->by_lines = plan->streams && simd_width() != SIMD_128 && is_of_lines(t, bytes);
   plan->buffers = plan->streams ? !plan->by_lines : plan->i_stride % FAR_BYTES == 0;
   plan->j_side = (plan->by_lines ? LINES_BYTES : SIDE_BYTES) / bytes;
-  plan->i_side = plan->streams || plan->buffers ? least(SIDE_BYTES / bytes, MAX_ROWS) : SIDE_BYTES / bytes;
+  plan->i_side = plan->streams || plan->buffers ? hr_min(SIDE_BYTES / bytes, MAX_ROWS) : SIDE_BYTES / bytes;
   plan->weaves = is_few(plan->j_count, bytes) && plan->i_stride == plan->j_count * bytes && plan->i_count >= 16;
   plan->splits = !plan->weaves && is_few(plan->i_count, bytes) && plan->j_stride == plan->i_count * bytes;
   plan->copy = plan->weaves || plan->splits ? copy_stream_planes : copy_squares;

@@ -15,7 +15,7 @@ void native_transpose_run(hr_workers_t *workers, const native_transpose_plan_t *
 
 /* A plane that stays in the caches, on the calling thread: element i of row j to element j of row i. Strides of rows,
  * in bytes. */
-void native_turn_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
+void native_transpose_plane(int element_bytes, int64_t i_count, int64_t j_count, const char *from, int64_t j_stride,
                        char *to, int64_t i_stride);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reduce-window with one of the usual ops as body. Windows that run from the start (or to the end) of a line are
- * running totals (native_scan.h). Others are gone over result by result:
+ * prefix sums (scan) (native_scan.h). Others are gone over result by result:
  *   - where the last dimensions have no window (the channels of images), a result is a row of them, the combination of
  * the rows under its window;
  *   - else the rows of elements under a row of results along the last dimension are combined first, then the places of
@@ -29,7 +29,7 @@ typedef struct native_window_plan {
   window_cells_t cells;         /* dimensions that are gone over result by result */
   int64_t lanes;                /* elements of a row of results */
   int64_t in_row;               /* and of the operand */
-  const window_hits_t *hits;    /* per place along the row; NULL: rows are lanes */
+  const window_tap_range_t *hits;    /* per place along the row; NULL: rows are lanes */
   int64_t hit_count;
   size_t row_bytes;         /* of scratch, per worker: at its start */
   size_t wide_in, wide_out; /* in the scratch */
@@ -59,7 +59,7 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
   if (count > 1) row = scratch;
   plan->rows->lanes(result, job->init, NULL, NULL, 0, plan->lanes);
   for (int64_t k = 0; k < plan->hit_count; k++) {
-    const window_hits_t *hits = &plan->hits[k];
+    const window_tap_range_t *hits = &plan->hits[k];
     plan->rows->row(result + hits->out_first * bytes, row + hits->in_first * bytes, hits->count, hits->in_step);
   }
   memcpy(to, result, (size_t)(plan->lanes * bytes));
@@ -68,7 +68,7 @@ static void combine_rows(const window_job_t *job, char *scratch, char *to, const
 static void reduce_results(void *context, int64_t begin, int64_t end, int worker) {
   const window_job_t *job = context;
   const native_window_plan_t *plan = job->plan;
-  int64_t offsets[WINDOW_MAX_PLACES], index[HLO_MAX_RANK];
+  int64_t offsets[WINDOW_MAX_RESULTS], index[HLO_MAX_RANK];
   int64_t row_bytes = plan->lanes * (int64_t)hr_dtype_bytes(plan->rows->dtype);
   char *scratch = job->scratch + (size_t)worker * plan->row_bytes;
   window_cells_at(&plan->cells, begin, index);
@@ -96,7 +96,7 @@ static void reduce_windows(const op_native_run_t *run, const window_job_t *job) 
     native_scan_run(&plan->scan, run->workers, run->scratch, job->in, job->init, job->out);
     return;
   }
-  int64_t work = plan->lanes * plan->cells.places * (plan->hits ? plan->hit_count : 1) + 1;
+  int64_t work = plan->lanes * plan->cells.results * (plan->hits ? plan->hit_count : 1) + 1;
   hr_workers_for(native_workers(run, plan->workers), plan->cells.count, GRAIN / work + 1, reduce_results, (void *)job);
 }
 
@@ -162,10 +162,10 @@ static bool plan_scan(native_window_plan_t *plan, const hlo_window_t *window, co
 /* The places of the window along the last dimension that lie over anything. */
 static hr_status_t plan_row(hr_arena_t *arena, native_window_plan_t *plan, const hlo_window_dim_t *w, int64_t n,
                             int64_t m) {
-  window_hits_t *hits;
+  window_tap_range_t *hits;
   HR_TRY(HR_NEW_ARRAY(arena, w->size, &hits));
   for (int64_t k = 0; k < w->size; k++) {
-    window_hits_t here = window_place_hits(w, k, n, m);
+    window_tap_range_t here = window_tap_range(w, k, n, m);
     if (here.count) hits[plan->hit_count++] = here;
   }
   plan->hits = hits;
@@ -188,7 +188,7 @@ static hr_status_t plan_results(hr_arena_t *arena, native_window_plan_t *plan, c
   *out_possible = false;
   plan->lanes = 1;
   while (last > 0 && window_is_trivial(&window->dims[last - 1])) plan->lanes *= in->dims[--last];
-  if (last == window->rank && last > 0 && window->dims[last - 1].size <= WINDOW_MAX_PLACES) {
+  if (last == window->rank && last > 0 && window->dims[last - 1].size <= WINDOW_MAX_RESULTS) {
     last--;
     HR_TRY(plan_row(arena, plan, &window->dims[last], in->dims[last], out->dims[last]));
     if (!can_be_row(plan)) return NULL;

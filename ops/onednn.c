@@ -113,7 +113,7 @@ static hr_status_t fill_op(onednn_op_t *op, const op_native_target_t *target, dn
   HR_TRY(HR_NEW_ARRAY(target->arena, count, &op->addresses));
   lib->primitive_desc_query(desc, dnnl_query_impl_info_str, 0, (void *)&op->name);
   op->scratch_bytes = lib->memory_desc_get_size(scratchpad);
-  HR_TRY(target->at_end(target->context, destroy_op, op));
+  HR_TRY(target->add_cleanup(target->context, destroy_op, op));
   if (lib->primitive_create(&op->primitive, desc)) return hr_error(HR_UNAVAILABLE, "oneDNN makes no primitive");
   if (!make_memories(op, scratchpad, args)) return hr_error(HR_NO_MEMORY, "oneDNN has no memory for a primitive");
   return NULL;

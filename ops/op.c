@@ -34,13 +34,13 @@ const op_verify_fn op_verifiers[HLO_OPCODE_COUNT] = {
 
 /* The offered array has the declared sizes; a step that found out others takes new memory. */
 static bool takes_offer(const op_env_t *env, const op_step_t *step) {
-  return env->into && env->into_instr == step->instr && hlo_value_fits(env->into, step->out_shape);
+  return env->out_hint && env->out_hint_instr == step->instr && hlo_value_fits(env->out_hint, step->out_shape);
 }
 
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value) {
   if (takes_offer(env, step)) {
-    *out_value = env->into;
-    env->into = NULL;
+    *out_value = env->out_hint;
+    env->out_hint = NULL;
     return NULL;
   }
   return hlo_value_array(step->out_shape->dtype, step->out_shape->rank, step->out_shape->dims, out_value);
@@ -72,7 +72,7 @@ hr_status_t op_reuse_or_copy(op_env_t *env, const op_step_t *step, hlo_value_t *
   return NULL;
 }
 
-bool op_is_alone(const hlo_instr_t *instr) {
+bool op_is_pure(const hlo_instr_t *instr) {
   const uint32_t never = OP_CONTROL | OP_EFFECT | OP_COMM | OP_RANDOM | OP_START | OP_DONE;
   const op_kernel_t *kernel = op_kernels[instr->op];
   return !(hlo_op_table[instr->op].traits & never) && kernel && kernel->run && instr->op != HLO_CUSTOM_CALL;
@@ -97,7 +97,7 @@ static hr_status_t call_nothing(op_env_t *env, const hlo_computation_t *computat
   return hr_error(HR_UNSUPPORTED, "bodies that are not of scalars are not evaluated ahead of time");
 }
 
-op_env_t op_env_alone(hr_arena_t *scratch) {
+op_env_t op_env_local(hr_arena_t *scratch) {
   return (op_env_t){.scratch = scratch, .check_cancelled = never_cancelled, .call = call_nothing, .num_replicas = 1,
                     .num_partitions = 1};
 }

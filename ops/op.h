@@ -50,7 +50,7 @@ typedef struct op_group {
 typedef struct op_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
-  bool in_any_order; /* associative and commutative, but for rounding; and not wide */
+  bool is_reorderable; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it needs nothing of the environment: any thread may call it, one at a time */
   /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where
    * out may be in[0] and is no other. May be NULL; not for wide ones. */
@@ -87,8 +87,8 @@ struct op_env {
   op_transfers_t *transfers; /* between a -start and its -done: of ops/transfers.h, which makes it */
   const hlo_instr_t *starting; /* an async-start whose computation's collective is to begin, not to complete */
   const hlo_instr_t *transferring; /* the collective that begins now, */
-  bool transfers_later;            /* whose end another step waits for */
-  int under_way;                   /* transfers between their starts and their ends */
+  bool ends_later;            /* whose end another step waits for */
+  int transfers_in_flight;                   /* transfers between their starts and their ends */
   uint64_t arrived_ns;             /* raised by wait() to when a transfer was over, if it knows; for traces */
   int rank, replica, partition, num_replicas, num_partitions;
 
@@ -100,14 +100,13 @@ struct op_env {
   void *combiners; /* of the implementer of combiner */
   /* Bytes that live as long as the execution, per instruction and process, zero at first (rng state). */
   hr_status_t (*state)(op_env_t *env, const hlo_instr_t *instr, size_t size_bytes, void **out_state);
-  /* Where the array that `into_instr` computes is to lie if its kernel makes a new one: op_output gives it away once.
-   * NULL: anywhere. */
-  hlo_value_t *into;
-  const hlo_instr_t *into_instr;
+  /* Preallocated result for `into_instr`; op_output hands it out once. NULL: allocate. */
+  hlo_value_t *out_hint;
+  const hlo_instr_t *out_hint_instr;
   /* The same for the next collective, which may have several results and may end in a later step: where they lie, in
    * order. One that lies where its operand does is reduced in place; no other may overlap an operand. */
-  hlo_value_t *const *places;
-  uint64_t lent; /* operands of such a collective (bit k: k < 64) that stay as they are until its end */
+  hlo_value_t *const *out_buffers;
+  uint64_t pinned_operands; /* bit k (k < 64): operand k of such a collective is not changed before its end */
   /* Memory until the end of the step. */
   hr_arena_t *scratch;
   hr_workers_t *workers; /* that a kernel may use; NULL: none but its caller */
@@ -141,11 +140,11 @@ struct op_env {
   hr_status_t (*shared_memory)(op_env_t *env, size_t size_bytes, hr_buffer_t **out_buffer);
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* accepts NULL */
   /* From now on transfers move while the program computes, if there is a processor for that. May be NULL. */
-  hr_status_t (*move_by_itself)(op_env_t *env);
+  hr_status_t (*enable_async_progress)(op_env_t *env);
   /* Moves transfers on as far as they go now, unless they move while the program computes: engines call it between
    * steps as long as some are under way. May be NULL. */
-  void (*look)(op_env_t *env);
-  void (*give_up)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
+  void (*poll)(op_env_t *env);
+  void (*cancel)(op_env_t *env, op_request_t *request);     /* instead of waiting; its data is not touched any more */
 
   /* Channels. `send` and `recv` start a transfer and return; `transfer_done` waits for it, and takes a handle of 0 for
    * one that needs no waiting. The environment holds `value` and `into` until then, so that nothing is copied. A
@@ -169,11 +168,11 @@ struct op_env {
 
 /* --- single instructions, without the program around them --- */
 /* Has it a kernel that needs nothing but operands: no peers, feeds, randomness, nor the library of custom calls? */
-bool op_is_alone(const hlo_instr_t *instr);
+bool op_is_pure(const hlo_instr_t *instr);
 /* The step of an instruction whose operands have the shapes that the program says, prepared. */
 hr_status_t op_step_init(hr_arena_t *arena, const hlo_instr_t *instr, op_step_t *out_step);
 /* One process that nobody cancels, for kernels of such steps; computations are not called there: UNSUPPORTED. */
-op_env_t op_env_alone(hr_arena_t *scratch);
+op_env_t op_env_local(hr_arena_t *scratch);
 
 /* Result arrays. op_output: shape step->out_shape (an array), undefined contents. */
 hr_status_t op_output(op_env_t *env, const op_step_t *step, hlo_value_t **out_value);

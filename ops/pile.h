@@ -12,29 +12,30 @@
 
 #include "ops/elementwise.h"
 
-#define PILE_BLOCK 64
-#define PILE_LEVELS 58
+#define PAIRWISE_SUM_BLOCK 64
+#define PAIRWISE_SUM_LEVELS 58
 
-typedef struct pile {
+typedef struct pairwise_sum {
   const ew_kernel_t *kernel; /* of a commutative, associative op */
   int64_t lanes, max_lanes;  /* elements of a row */
   size_t element_bytes;
   int64_t block_rows;       /* rows in the block under way */
-  char *level[PILE_LEVELS]; /* 0: the block under way; made when first needed */
-  bool full[PILE_LEVELS];
+  char *level[PAIRWISE_SUM_LEVELS]; /* 0: the block under way; made when first needed */
+  bool full[PAIRWISE_SUM_LEVELS];
   hr_arena_t *arena;
-} pile_t;
+} pairwise_sum_t;
 
 /* Rows of up to max_lanes elements; storage comes from the arena. */
-hr_status_t pile_init(pile_t *pile, hr_arena_t *arena, const ew_kernel_t *kernel, int64_t max_lanes,
-                      size_t element_bytes);
+hr_status_t pairwise_sum_init(pairwise_sum_t *pairwise_sum, hr_arena_t *arena, const ew_kernel_t *kernel,
+                              int64_t max_lanes, size_t element_bytes);
 /* Starts anew with rows of `lanes` elements. */
-void pile_clear(pile_t *pile, int64_t lanes);
-/* Adds a row of elements `step` apart. The first row is whole; later ones may have fewer elements (the first lanes). */
-hr_status_t pile_add(pile_t *pile, const void *row, int64_t count, int64_t step);
+void pairwise_sum_clear(pairwise_sum_t *pairwise_sum, int64_t lanes);
+/* Adds a row of elements `stride` apart. The first row is whole; later ones may have fewer elements (the first lanes).
+ */
+hr_status_t pairwise_sum_add(pairwise_sum_t *pairwise_sum, const void *row, int64_t count, int64_t stride);
 /* Adds everything up; at least one row was added. The result, one element per lane, is the pile's. */
-void *pile_total(pile_t *pile);
-/* The lanes of pile_total combined into one, which is the first. */
-void pile_fold_lanes(pile_t *pile);
+void *pairwise_sum_total(pairwise_sum_t *pairwise_sum);
+/* The lanes of pairwise_sum_total combined into one, which is the first. */
+void pairwise_sum_fold_lanes(pairwise_sum_t *pairwise_sum);
 
 #endif

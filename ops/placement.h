@@ -1,6 +1,6 @@
 /* Programs that are split by device: where the ends of channels carry sharding={maximal device=K}, an instruction with
- * such a sharding runs on that device's process alone, and elsewhere its value is zeros that nobody should use. Other
- * programs run whole everywhere, whatever their shardings say. */
+ * such a sharding runs on that device's process alone, and on other devices the result is zero-filled and must not be
+ * read. Other programs run whole everywhere, whatever their shardings say. */
 #ifndef HLO_OPS_PLACEMENT_H
 #define HLO_OPS_PLACEMENT_H
 

@@ -1,15 +1,15 @@
-/* The loops of planes.c for one width of vectors. Included once per width by each_width.h. Rows are `step` reals apart,
- * their reals are dense; counts of reals in a row are multiples of PLANES_UNIT. */
-#define LANES (TILES_BYTES / (int)sizeof(TILES_REAL))
-#define TILES_INLINE TILES_TARGET static inline __attribute__((always_inline))
+/* The loops of planes.c for one width of vectors. Included once per width by each_width.h. Rows are `stride` reals
+ * apart, their reals are dense; counts of reals in a row are multiples of SPLIT_MATRIX_UNIT. */
+#define LANES (SIMD_BYTES / (int)sizeof(SIMD_REAL))
+#define SIMD_INLINE SIMD_TARGET static inline __attribute__((always_inline))
 
-typedef TILES_REAL TILES_NAME(vec) __attribute__((vector_size(TILES_BYTES), aligned(sizeof(TILES_REAL)), may_alias));
+typedef SIMD_REAL SIMD_NAME(vec) __attribute__((vector_size(SIMD_BYTES), aligned(sizeof(SIMD_REAL)), may_alias));
 
-typedef TILES_REAL TILES_NAME(least_vec) __attribute__((vector_size(16)));
+typedef SIMD_REAL SIMD_NAME(least_vec) __attribute__((vector_size(16)));
 
-TILES_INLINE TILES_REAL TILES_NAME(lane_sum)(TILES_NAME(vec) v) {
-  enum { PIECES = TILES_BYTES / 16, LEFT = 16 / (int)sizeof(TILES_REAL) };
-  TILES_NAME(least_vec) pieces[PIECES], sum;
+SIMD_INLINE SIMD_REAL SIMD_NAME(lane_sum)(SIMD_NAME(vec) v) {
+  enum { PIECES = SIMD_BYTES / 16, LEFT = 16 / (int)sizeof(SIMD_REAL) };
+  SIMD_NAME(least_vec) pieces[PIECES], sum;
   memcpy(pieces, &v, sizeof pieces);
   sum = PIECES == 4 ? (pieces[0] + pieces[1]) + (pieces[2 % PIECES] + pieces[3 % PIECES])
         : PIECES == 2 ? pieces[0] + pieces[1 % PIECES]
@@ -18,85 +18,85 @@ TILES_INLINE TILES_REAL TILES_NAME(lane_sum)(TILES_NAME(vec) v) {
 }
 
 /* `rows` is a constant where this is called. */
-TILES_INLINE void TILES_NAME(dot_rows)(int rows, int64_t count, const TILES_REAL *a, int64_t step, const TILES_REAL *x,
-                                       TILES_REAL scale, TILES_REAL *out) {
-  TILES_NAME(vec) sums[8] = {0};
+SIMD_INLINE void SIMD_NAME(dot_rows)(int rows, int64_t count, const SIMD_REAL *a, int64_t stride, const SIMD_REAL *x,
+                                       SIMD_REAL scale, SIMD_REAL *out) {
+  SIMD_NAME(vec) sums[8] = {0};
   for (int64_t j = 0; j < count; j += LANES) {
-    TILES_NAME(vec) line = *(const TILES_NAME(vec) *)(x + j);
+    SIMD_NAME(vec) line = *(const SIMD_NAME(vec) *)(x + j);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) sums[r] += *(const TILES_NAME(vec) *)(a + r * step + j) * line;
+    for (int r = 0; r < rows; r++) sums[r] += *(const SIMD_NAME(vec) *)(a + r * stride + j) * line;
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < rows; r++) out[r] += scale * TILES_NAME(lane_sum)(sums[r]);
+  for (int r = 0; r < rows; r++) out[r] += scale * SIMD_NAME(lane_sum)(sums[r]);
 }
 
-TILES_TARGET static void TILES_NAME(dots)(int64_t rows, int64_t count, const void *a_, int64_t step, const void *x_,
+SIMD_TARGET static void SIMD_NAME(gemv_t)(int64_t rows, int64_t count, const void *a_, int64_t stride, const void *x_,
                                           double scale, void *out_) {
-  const TILES_REAL *a = a_, *x = x_;
-  TILES_REAL *out = out_;
+  const SIMD_REAL *a = a_, *x = x_;
+  SIMD_REAL *out = out_;
   int64_t r = 0;
-  for (; r + 8 <= rows; r += 8) TILES_NAME(dot_rows)(8, count, a + r * step, step, x, (TILES_REAL)scale, out + r);
-  for (; r + 4 <= rows; r += 4) TILES_NAME(dot_rows)(4, count, a + r * step, step, x, (TILES_REAL)scale, out + r);
-  for (; r < rows; r++) TILES_NAME(dot_rows)(1, count, a + r * step, step, x, (TILES_REAL)scale, out + r);
+  for (; r + 8 <= rows; r += 8) SIMD_NAME(dot_rows)(8, count, a + r * stride, stride, x, (SIMD_REAL)scale, out + r);
+  for (; r + 4 <= rows; r += 4) SIMD_NAME(dot_rows)(4, count, a + r * stride, stride, x, (SIMD_REAL)scale, out + r);
+  for (; r < rows; r++) SIMD_NAME(dot_rows)(1, count, a + r * stride, stride, x, (SIMD_REAL)scale, out + r);
 }
 
-TILES_INLINE void TILES_NAME(add_some)(int rows, int64_t count, const TILES_REAL *a, int64_t step,
-                                       const TILES_REAL *factors, TILES_REAL scale, TILES_REAL *y) {
-  TILES_REAL f[8];
+SIMD_INLINE void SIMD_NAME(add_some)(int rows, int64_t count, const SIMD_REAL *a, int64_t stride,
+                                       const SIMD_REAL *factors, SIMD_REAL scale, SIMD_REAL *y) {
+  SIMD_REAL f[8];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) f[r] = scale * factors[r];
   for (int64_t j = 0; j < count; j += LANES) {
-    TILES_NAME(vec) sum = *(TILES_NAME(vec) *)(y + j);
+    SIMD_NAME(vec) sum = *(SIMD_NAME(vec) *)(y + j);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) sum += *(const TILES_NAME(vec) *)(a + r * step + j) * f[r];
-    *(TILES_NAME(vec) *)(y + j) = sum;
+    for (int r = 0; r < rows; r++) sum += *(const SIMD_NAME(vec) *)(a + r * stride + j) * f[r];
+    *(SIMD_NAME(vec) *)(y + j) = sum;
   }
 }
 
-TILES_TARGET static void TILES_NAME(add_rows)(int64_t rows, int64_t count, const void *a_, int64_t step,
+SIMD_TARGET static void SIMD_NAME(gemv)(int64_t rows, int64_t count, const void *a_, int64_t stride,
                                               const void *factors_, double scale, void *y) {
-  const TILES_REAL *a = a_, *factors = factors_;
+  const SIMD_REAL *a = a_, *factors = factors_;
   int64_t r = 0;
   for (; r + 8 <= rows; r += 8)
-    TILES_NAME(add_some)(8, count, a + r * step, step, factors + r, (TILES_REAL)scale, y);
+    SIMD_NAME(add_some)(8, count, a + r * stride, stride, factors + r, (SIMD_REAL)scale, y);
   for (; r + 4 <= rows; r += 4)
-    TILES_NAME(add_some)(4, count, a + r * step, step, factors + r, (TILES_REAL)scale, y);
-  for (; r < rows; r++) TILES_NAME(add_some)(1, count, a + r * step, step, factors + r, (TILES_REAL)scale, y);
+    SIMD_NAME(add_some)(4, count, a + r * stride, stride, factors + r, (SIMD_REAL)scale, y);
+  for (; r < rows; r++) SIMD_NAME(add_some)(1, count, a + r * stride, stride, factors + r, (SIMD_REAL)scale, y);
 }
 
-TILES_INLINE void TILES_NAME(spread_some)(int rows, int64_t count, const TILES_REAL *x, const TILES_REAL *factors,
-                                          TILES_REAL scale, TILES_REAL *a, int64_t step) {
-  TILES_REAL f[8];
+SIMD_INLINE void SIMD_NAME(ger_some)(int rows, int64_t count, const SIMD_REAL *x, const SIMD_REAL *factors,
+                                          SIMD_REAL scale, SIMD_REAL *a, int64_t stride) {
+  SIMD_REAL f[8];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; r++) f[r] = scale * factors[r];
   for (int64_t j = 0; j < count; j += LANES) {
-    TILES_NAME(vec) line = *(const TILES_NAME(vec) *)(x + j);
+    SIMD_NAME(vec) line = *(const SIMD_NAME(vec) *)(x + j);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; r++) *(TILES_NAME(vec) *)(a + r * step + j) += line * f[r];
+    for (int r = 0; r < rows; r++) *(SIMD_NAME(vec) *)(a + r * stride + j) += line * f[r];
   }
 }
 
-TILES_TARGET static void TILES_NAME(spread)(int64_t rows, int64_t count, const void *x, const void *factors_,
-                                            double scale, void *a_, int64_t step) {
-  TILES_REAL *a = a_;
-  const TILES_REAL *factors = factors_;
+SIMD_TARGET static void SIMD_NAME(ger)(int64_t rows, int64_t count, const void *x, const void *factors_,
+                                            double scale, void *a_, int64_t stride) {
+  SIMD_REAL *a = a_;
+  const SIMD_REAL *factors = factors_;
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4)
-    TILES_NAME(spread_some)(4, count, x, factors + r, (TILES_REAL)scale, a + r * step, step);
-  for (; r < rows; r++) TILES_NAME(spread_some)(1, count, x, factors + r, (TILES_REAL)scale, a + r * step, step);
+    SIMD_NAME(ger_some)(4, count, x, factors + r, (SIMD_REAL)scale, a + r * stride, stride);
+  for (; r < rows; r++) SIMD_NAME(ger_some)(1, count, x, factors + r, (SIMD_REAL)scale, a + r * stride, stride);
 }
 
-TILES_TARGET static void TILES_NAME(scale)(int64_t count, void *re_, void *im_, double f_re, double f_im) {
-  TILES_REAL *re = re_, *im = im_, a = (TILES_REAL)f_re, b = (TILES_REAL)f_im;
+SIMD_TARGET static void SIMD_NAME(scale)(int64_t count, void *re_, void *im_, double f_re, double f_im) {
+  SIMD_REAL *re = re_, *im = im_, a = (SIMD_REAL)f_re, b = (SIMD_REAL)f_im;
   for (int64_t j = 0; j < count; j += LANES) {
-    TILES_NAME(vec) *x = (TILES_NAME(vec) *)(re + j), *y = (TILES_NAME(vec) *)(im + j), was = *x;
+    SIMD_NAME(vec) *x = (SIMD_NAME(vec) *)(re + j), *y = (SIMD_NAME(vec) *)(im + j), was = *x;
     *x = im ? was * a - *y * b : was * a;
     if (im) *y = was * b + *y * a;
   }
 }
 
-static const planes_loops_t TILES_NAME(loops) = {TILES_NAME(dots), TILES_NAME(add_rows), TILES_NAME(spread),
-                                                 TILES_NAME(scale)};
+static const split_matrix_loops_t SIMD_NAME(loops) = {SIMD_NAME(gemv_t), SIMD_NAME(gemv), SIMD_NAME(ger),
+                                                 SIMD_NAME(scale)};
 
 #undef LANES
-#undef TILES_INLINE
+#undef SIMD_INLINE

@@ -66,8 +66,8 @@ const op_kernel_t kernel_send_done = {NULL, run_send_done};
 /* A value of this static shape whose contents are not yet defined; its arrays lie where the engine wants them. */
 static hr_status_t make_room(op_env_t *env, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (shape->dtype == HR_TOKEN) return hlo_value_token(out_value);
-  if (!hlo_shape_is_tuple(shape) && env->places) {
-    *out_value = hlo_value_retain(*env->places++);
+  if (!hlo_shape_is_tuple(shape) && env->out_buffers) {
+    *out_value = hlo_value_retain(*env->out_buffers++);
     return NULL;
   }
   if (!hlo_shape_is_tuple(shape)) return hlo_value_array(shape->dtype, shape->rank, shape->dims, out_value);
@@ -86,7 +86,7 @@ static hr_status_t run_recv(op_env_t *env, const op_step_t *step, hlo_value_t *c
   hlo_value_t *data;
   uint32_t handle;
   HR_TRY(make_room(env, step->instr->shape->elements[0], &data));
-  env->places = NULL;
+  env->out_buffers = NULL;
   hr_status_t st = env->recv(env, step->instr, data, &handle);
   if (!st) return make_state(data, handle, out_value);
   hlo_value_release(data);

@@ -8,7 +8,7 @@ NATIVE_OPTIMIZE
 
 enum {
   INSERTION_RUN = 12,
-  MERGE_MOST = 160, /* items that are merged rather than sorted by digits */
+  MAX_MERGE = 160, /* items that are merged rather than sorted by digits */
   MANY = 1 << 15,   /* items from which on wide digits pay: fewer walks through memory */
   COUNTS = 6 << 11, /* of a sort by digits: six passes of 11 bits, more of 8 need less */
   SPLIT_BITS = 11,  /* of the topmost digit of a long line */

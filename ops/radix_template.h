@@ -51,19 +51,19 @@ static uint64_t NAME(varying)(const ITEM *items, int64_t count) {
 }
 
 /* Numbers of items by digit become places where each digit's items start; false if all items have one digit. */
-static bool NAME(count_to_places)(uint32_t *counts, int buckets, int64_t count) {
-  uint32_t place = 0;
+static bool NAME(prefix_sums)(uint32_t *counts, int buckets, int64_t count) {
+  uint32_t offset = 0;
   for (int b = 0; b < buckets; b++) {
     uint32_t here = counts[b];
     if (here == (uint32_t)count) return false;
-    counts[b] = place;
-    place += here;
+    counts[b] = offset;
+    offset += here;
   }
   return true;
 }
 
-static void NAME(move)(const ITEM *from, ITEM *to, int64_t count, int shift, uint64_t mask, uint32_t *places) {
-  for (int64_t i = 0; i < count; i++) to[places[KEY_OF(from[i]) >> shift & mask]++] = from[i];
+static void NAME(move)(const ITEM *from, ITEM *to, int64_t count, int shift, uint64_t mask, uint32_t *offsets) {
+  for (int64_t i = 0; i < count; i++) to[offsets[KEY_OF(from[i]) >> shift & mask]++] = from[i];
 }
 
 /* Least significant digit first; all digits are counted in one go. */
@@ -76,9 +76,9 @@ static ITEM *NAME(digit_sort)(ITEM *items, ITEM *spare, int64_t count, int low, 
     for (int p = 0; p < passes; p++, key >>= digit) counts[((uint64_t)p << digit) + (key & mask)]++;
   }
   for (int p = 0; p < passes; p++) {
-    uint32_t *places = counts + ((size_t)p << digit);
-    if (!NAME(count_to_places)(places, 1 << digit, count)) continue;
-    NAME(move)(items, spare, count, low + p * digit, mask, places);
+    uint32_t *offsets = counts + ((size_t)p << digit);
+    if (!NAME(prefix_sums)(offsets, 1 << digit, count)) continue;
+    NAME(move)(items, spare, count, low + p * digit, mask, offsets);
     ITEM *swap = items;
     items = spare;
     spare = swap;
@@ -87,7 +87,7 @@ static ITEM *NAME(digit_sort)(ITEM *items, ITEM *spare, int64_t count, int low, 
 }
 
 static ITEM *NAME(sort)(ITEM *items, ITEM *spare, int64_t count, uint32_t *counts) {
-  if (count <= MERGE_MOST) return NAME(merge_sort)(items, spare, count);
+  if (count <= MAX_MERGE) return NAME(merge_sort)(items, spare, count);
   uint64_t varying = NAME(varying)(items, count);
   if (varying == 0) return items;
   int low = __builtin_ctzll(varying);
@@ -150,16 +150,16 @@ static void NAME(sort_buckets)(void *context, int64_t begin, int64_t end, int wo
 }
 
 static void NAME(place_buckets)(NAME(split_t) *split) {
-  uint32_t place = 0;
+  uint32_t offset = 0;
   for (int b = 0; b < split->buckets; b++) {
-    split->starts[b] = place;
+    split->starts[b] = offset;
     for (int p = 0; p < split->parts; p++) {
       uint32_t here = split->counts[p * split->buckets + b];
-      split->counts[p * split->buckets + b] = place;
-      place += here;
+      split->counts[p * split->buckets + b] = offset;
+      offset += here;
     }
   }
-  split->starts[split->buckets] = place;
+  split->starts[split->buckets] = offset;
 }
 
 static ITEM *NAME(sort_long)(hr_workers_t *workers, int parts, ITEM *items, ITEM *spare, int64_t count,

@@ -263,9 +263,9 @@ static void fill_normal(hlo_value_t *out, const rng_limits_t *limits, philox_str
 /* The stream of this instruction, where the last execution left it. *out_counter: where to note how far it got. */
 static hr_status_t open_stream(op_env_t *env, const hlo_instr_t *instr, philox_stream_t *out_stream,
                                uint64_t **out_counter) {
-  uint32_t place[2] = {instr->parent->id, instr->id};
+  uint32_t ids[2] = {instr->parent->id, instr->id};
   HR_TRY(env->state(env, instr, sizeof **out_counter, (void **)out_counter));
-  uint64_t key = hr_hash_bytes(place, sizeof place, env->rng_seed);
+  uint64_t key = hr_hash_bytes(ids, sizeof ids, env->rng_seed);
   *out_stream = (philox_stream_t){.key = key, .low = **out_counter, .high = env->rng_seed, .used = 4};
   return NULL;
 }

@@ -82,7 +82,7 @@ typedef struct reduce_run {
   hlo_value_t **out;
   hr_dtype_t dtype;    /* of operand 0 */
   int64_t in_bytes;    /* of an element of operand 0 */
-  pile_t pile;         /* for a kernel */
+  pairwise_sum_t pile;         /* for a kernel */
   void *narrow, *wide; /* a row made dense, a row in the type of the pile */
   float wide_init;
   accumulate_t acc; /* for any other body */
@@ -111,52 +111,52 @@ static void finish_lanes(reduce_run_t *run, const void *total, int64_t count, vo
 }
 
 /* Neighbouring results side by side: each reduced place adds a row to the pile. */
-static hr_status_t pile_kept_lanes(reduce_run_t *run, const char *from, int64_t lanes, int64_t lane_step, char *out) {
+static hr_status_t sum_kept_lanes(reduce_run_t *run, const char *from, int64_t lanes, int64_t lane_stride, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
-  pile_clear(&run->pile, lanes);
+  pairwise_sum_clear(&run->pile, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i++) {
-      int64_t place = walk.at[0] + i * reduced->row_strides[0], step = lane_step;
-      const void *row = widen_row(run, from + place * run->in_bytes, lanes, &step);
-      HR_TRY(pile_add(&run->pile, row, lanes, step));
+      int64_t offset = walk.at[0] + i * reduced->row_strides[0], step = lane_stride;
+      const void *row = widen_row(run, from + offset * run->in_bytes, lanes, &step);
+      HR_TRY(pairwise_sum_add(&run->pile, row, lanes, step));
     }
-  finish_lanes(run, pile_total(&run->pile), lanes, out);
+  finish_lanes(run, pairwise_sum_total(&run->pile), lanes, out);
   return NULL;
 }
 
 /* One result: its runs of reduced elements are cut into rows, the lanes of the pile combined at the end. */
-static hr_status_t pile_reduced_lanes(reduce_run_t *run, const char *from, char *out) {
+static hr_status_t sum_reduced_lanes(reduce_run_t *run, const char *from, char *out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   int64_t lanes = run->pile.max_lanes, bytes = run->in_bytes;
-  pile_clear(&run->pile, lanes);
+  pairwise_sum_clear(&run->pile, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i += lanes) {
       int64_t count = reduced->row_count - i < lanes ? reduced->row_count - i : lanes, step = 1;
       const void *row = widen_row(run, from + (walk.at[0] + i) * bytes, count, &step);
-      HR_TRY(pile_add(&run->pile, row, count, step));
+      HR_TRY(pairwise_sum_add(&run->pile, row, count, step));
     }
-  void *total = pile_total(&run->pile);
-  pile_fold_lanes(&run->pile);
+  void *total = pairwise_sum_total(&run->pile);
+  pairwise_sum_fold_lanes(&run->pile);
   finish_lanes(run, total, 1, out);
   return NULL;
 }
 
-/* Results from `place` on get their initial values. */
-static void start_results(reduce_run_t *run, int64_t place, int64_t count) {
+/* Results from `offset` on get their initial values. */
+static void start_results(reduce_run_t *run, int64_t offset, int64_t count) {
   int operands = run->plan->body.count;
   for (int k = 0; k < operands; k++) {
     int64_t bytes = (int64_t)hr_dtype_bytes(run->out[k]->dtype);
-    loop_fill((char *)run->out[k]->data + place * bytes, run->in[operands + k]->data, (int)bytes, count);
+    loop_fill((char *)run->out[k]->data + offset * bytes, run->in[operands + k]->data, (int)bytes, count);
   }
 }
 
 /* Neighbouring results side by side, each from its initial value on, in row-major order. */
-static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_step, int64_t out) {
+static hr_status_t body_kept_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride, int64_t out) {
   const loop_nest_t *reduced = &run->plan->reduced;
   start_results(run, out, lanes);
   for (loop_walk_t walk = loop_walk_first(reduced); walk.live; loop_walk_next(reduced, &walk))
     for (int64_t i = 0; i < reduced->row_count; i++)
-      HR_TRY(accumulate_row(&run->acc, lanes, out, 1, from + walk.at[0] + i * reduced->row_strides[0], lane_step));
+      HR_TRY(accumulate_row(&run->acc, lanes, out, 1, from + walk.at[0] + i * reduced->row_strides[0], lane_stride));
   return NULL;
 }
 
@@ -169,9 +169,9 @@ static hr_status_t combine_pieces(reduce_run_t *run, int64_t pieces) {
     for (int k = 0; k < 2 * operands; k++) {
       size_t bytes = run->plan->body.bytes[k % operands];
       acc->ins[k] = run->pieces[k % operands] + (k < operands ? 0 : bytes);
-      acc->steps[k] = 2;
+      acc->strides[k] = 2;
     }
-    HR_TRY(op_body_run(run->env, run->plan->body.body, half, acc->ins, acc->steps, (void *const *)run->more_pieces));
+    HR_TRY(op_body_run(run->env, run->plan->body.body, half, acc->ins, acc->strides, (void *const *)run->more_pieces));
     for (int k = 0; k < operands && pieces % 2; k++) {
       size_t bytes = run->plan->body.bytes[k];
       memcpy(run->more_pieces[k] + (size_t)half * bytes, run->pieces[k] + (size_t)(pieces - 1) * bytes, bytes);
@@ -217,14 +217,15 @@ static hr_status_t body_reduced_lanes(reduce_run_t *run, int64_t from, int64_t o
 }
 
 /* `lanes` results that are neighbours; offsets in elements. */
-static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_step, int64_t out) {
+static hr_status_t reduce_lanes(reduce_run_t *run, int64_t from, int64_t lanes, int64_t lane_stride, int64_t out) {
   const reduce_plan_t *plan = run->plan;
   if (!plan->body.kernel)
-    return plan->lanes_reduced ? body_reduced_lanes(run, from, out) : body_kept_lanes(run, from, lanes, lane_step, out);
+    return plan->lanes_reduced ? body_reduced_lanes(run, from, out)
+                               : body_kept_lanes(run, from, lanes, lane_stride, out);
   const char *in_at = (const char *)run->in[0]->data + from * run->in_bytes;
   char *out_at = (char *)run->out[0]->data + out * run->in_bytes;
-  return plan->lanes_reduced ? pile_reduced_lanes(run, in_at, out_at)
-                             : pile_kept_lanes(run, in_at, lanes, lane_step, out_at);
+  return plan->lanes_reduced ? sum_reduced_lanes(run, in_at, out_at)
+                             : sum_kept_lanes(run, in_at, lanes, lane_stride, out_at);
 }
 
 static hr_status_t reduce_all(reduce_run_t *run) {
@@ -245,7 +246,7 @@ static hr_status_t start_kernel(reduce_run_t *run) {
   hr_arena_t *arena = run->env->scratch;
   int64_t lanes = plan->lanes_reduced ? plan->reduced.row_count : plan->kept.row_count;
   if (lanes > LANES) lanes = LANES;
-  HR_TRY(pile_init(&run->pile, arena, plan->body.kernel, lanes, hr_dtype_bytes(plan->body.work)));
+  HR_TRY(pairwise_sum_init(&run->pile, arena, plan->body.kernel, lanes, hr_dtype_bytes(plan->body.work)));
   if (plan->body.work == run->dtype) return NULL;
   HR_TRY(hr_arena_array(arena, (size_t)lanes, (size_t)run->in_bytes, &run->narrow));
   HR_TRY(hr_arena_array(arena, (size_t)lanes, sizeof(float), &run->wide));

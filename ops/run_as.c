@@ -25,7 +25,7 @@ static hr_status_t check_declared(const hlo_instr_t *instr, const hlo_shape_t *a
 }
 
 /* Inference may look at the declared element type, the verifier at the whole shape. */
-static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_static_form_t *form,
+static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_lowered_form_t *form,
                               const hlo_shape_t *const *in) {
   if (form->shape)
     instr->shape = form->shape;
@@ -34,7 +34,7 @@ static hr_status_t check_form(op_env_t *env, hlo_instr_t *instr, const op_static
   return op_verifiers[instr->op](instr);
 }
 
-hr_status_t op_run_as(op_env_t *env, const op_step_t *step, const op_static_form_t *form,
+hr_status_t op_lower_dynamic(op_env_t *env, const op_step_t *step, const op_lowered_form_t *form,
                       hlo_value_t *const *in, hlo_value_t **out_value) {
   const op_kernel_t *kernel = op_kernels[form->op];
   hlo_instr_t *instr;

@@ -6,15 +6,15 @@
 #include "ops/op.h"
 
 /* What a step becomes: the op, how many of the operands it takes, and its attributes. */
-typedef struct op_static_form {
+typedef struct op_lowered_form {
   hlo_opcode_t op;
   int operand_count, attr_count;
   const hlo_attr_t *attrs;
   const hlo_shape_t *shape; /* of the result; NULL: inferred */
-} op_static_form_t;
+} op_lowered_form_t;
 
 /* Runs the step in that form, under all the rules of its op. Everything is made in env->scratch. */
-hr_status_t op_run_as(op_env_t *env, const op_step_t *step, const op_static_form_t *form, hlo_value_t *const *in,
-                      hlo_value_t **out_value);
+hr_status_t op_lower_dynamic(op_env_t *env, const op_step_t *step, const op_lowered_form_t *form,
+                             hlo_value_t *const *in, hlo_value_t **out_value);
 
 #endif

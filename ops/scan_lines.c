@@ -8,7 +8,7 @@
 #include "ops/each_vector.h"
 
 #define LOOP(op, dtype, name) \
-  if (wanted == HLO_##op && of == HR_##dtype) return EACH_VECTOR(name)
+  if (wanted == HLO_##op && of == HR_##dtype) return SIMD_FOREACH(name)
 #define LOOPS(dtype, name, bits)          \
   LOOP(ADD, dtype, bits##_add);           \
   LOOP(MULTIPLY, dtype, bits##_multiply); \

@@ -1,21 +1,20 @@
 /* The loops of scan_lines.c for one width of vectors. Included once per width by each_vector.h.
  *
- * A vector's own running totals are found in rounds: in each, every lane is combined with the one 1, 2, 4, ... lanes
- * before it. What lies before the vector enters last, so that vectors wait for one another only there:
- *     a        b        c          d
- *     a        a b      b c        c d
- *     a        a b      a b c      a b c d       (lanes, each with what it is the total of) */
-#define SCAN_INLINE VECTOR_TARGET static inline __attribute__((always_inline))
+ * A vector's own prefix sums (scan) are found in rounds: in each, every lane is combined with the one 1, 2, 4, ...
+ * lanes before it. What lies before the vector enters last, so that vectors wait for one another only there: a        b
+ * c          d a        a b      b c        c d a        a b      a b c      a b c d       (lanes, each with what it is
+ * the total of) */
+#define SCAN_INLINE SIMD_VECTOR_TARGET static inline __attribute__((always_inline))
 
 /* Indices of the lanes from the i-th on. */
 #define LANES_2(i) i, (i) + 1
 #define LANES_4(i) LANES_2(i), LANES_2((i) + 2)
 #define LANES_8(i) LANES_4(i), LANES_4((i) + 4)
 #define LANES_16(i) LANES_8(i), LANES_8((i) + 8)
-#if VECTOR_BYTES == 64
+#if SIMD_VECTOR_BYTES == 64
 #define COUNT_4 16
 #define COUNT_8 8
-#elif VECTOR_BYTES == 32
+#elif SIMD_VECTOR_BYTES == 32
 #define COUNT_4 8
 #define COUNT_8 4
 #else
@@ -30,45 +29,47 @@
 
 /* Of vectors of N elements T under BOTH, an expression of vectors a and b of which `none` leaves others as they are; A:
  * accumulators under g. */
-#define SCAN_OF(N, name, T, A, BOTH, none_, g)                                                                        \
-  typedef T VECTOR_NAME(name##_t) __attribute__((vector_size(VECTOR_BYTES)));                                         \
-  typedef T VECTOR_NAME(name##_loose_t) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T))));               \
-  SCAN_INLINE VECTOR_NAME(name##_t) VECTOR_NAME(name##_both)(VECTOR_NAME(name##_t) a, VECTOR_NAME(name##_t) b) {      \
-    return (VECTOR_NAME(name##_t))(BOTH);                                                                             \
-  }                                                                                                                   \
-  SCAN_INLINE VECTOR_NAME(name##_t) VECTOR_NAME(name##_totals)(VECTOR_NAME(name##_t) v, bool back) {                  \
-    const VECTOR_NAME(name##_t) none = (VECTOR_NAME(name##_t)){0} + (T)(none_);                                       \
-    v = VECTOR_NAME(name##_both)(v, MOVED(N, 1));                                                                     \
-    if (N > 2) v = VECTOR_NAME(name##_both)(v, MOVED(N, 2));                                                          \
-    if (N > 4) v = VECTOR_NAME(name##_both)(v, MOVED(N, 4));                                                          \
-    if (N > 8) v = VECTOR_NAME(name##_both)(v, MOVED(N, 8));                                                          \
-    return v;                                                                                                         \
-  }                                                                                                                   \
-  SCAN_INLINE void VECTOR_NAME(name##_loop)(const T *from, T *to, int64_t count, bool back, bool past, A *carry) {    \
-    A a = *carry;                                                                                                     \
-    for (int64_t i = 0; i < count; i += N) {                                                                          \
-      int64_t at = back ? count - N - i : i;                                                                          \
-      VECTOR_NAME(name##_t) v = *(const VECTOR_NAME(name##_loose_t) *)(from + at);                                    \
-      VECTOR_NAME(name##_t) before = (VECTOR_NAME(name##_t)){0} + (T)a;                                               \
-      v = VECTOR_NAME(name##_totals)(v, back);                                                                        \
-      a = g(a, (A)v[back ? 0 : N - 1]);                                                                               \
-      v = VECTOR_NAME(name##_both)(v, before);                                                                        \
-      if (past)                                                                                                       \
-        VECTOR_STREAM(to + at, v);                                                                                    \
-      else                                                                                                            \
-        *(VECTOR_NAME(name##_loose_t) *)(to + at) = v;                                                                \
-    }                                                                                                                 \
-    *carry = a;                                                                                                       \
-  }                                                                                                                   \
-  VECTOR_TARGET static void VECTOR_NAME(name)(const void *in, void *out, int64_t count, bool back, bool past,         \
-                                              window_carry_t *carry) {                                                \
-    A a;                                                                                                              \
-    memcpy(&a, carry, sizeof a);                                                                                      \
-    if (back)                                                                                                         \
-      VECTOR_NAME(name##_loop)(in, out, count, true, past, &a);                                                       \
-    else                                                                                                              \
-      VECTOR_NAME(name##_loop)(in, out, count, false, past, &a);                                                      \
-    memcpy(carry, &a, sizeof a);                                                                                      \
+#define SCAN_OF(N, name, T, A, BOTH, none_, g)                                                                      \
+  typedef T SIMD_VECTOR_NAME(name##_t) __attribute__((vector_size(SIMD_VECTOR_BYTES)));                             \
+  typedef T SIMD_VECTOR_NAME(name##_loose_t) __attribute__((vector_size(SIMD_VECTOR_BYTES), aligned(sizeof(T))));   \
+  SCAN_INLINE SIMD_VECTOR_NAME(name##_t)                                                                            \
+      SIMD_VECTOR_NAME(name##_both)(SIMD_VECTOR_NAME(name##_t) a, SIMD_VECTOR_NAME(name##_t) b) {                   \
+    return (SIMD_VECTOR_NAME(name##_t))(BOTH);                                                                      \
+  }                                                                                                                 \
+  SCAN_INLINE SIMD_VECTOR_NAME(name##_t) SIMD_VECTOR_NAME(name##_totals)(SIMD_VECTOR_NAME(name##_t) v, bool back) { \
+    const SIMD_VECTOR_NAME(name##_t) none = (SIMD_VECTOR_NAME(name##_t)){0} + (T)(none_);                           \
+    v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 1));                                                              \
+    if (N > 2) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 2));                                                   \
+    if (N > 4) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 4));                                                   \
+    if (N > 8) v = SIMD_VECTOR_NAME(name##_both)(v, MOVED(N, 8));                                                   \
+    return v;                                                                                                       \
+  }                                                                                                                 \
+  SCAN_INLINE void SIMD_VECTOR_NAME(name##_loop)(const T *from, T *to, int64_t count, bool back, bool past,         \
+                                                 A *carry) {                                                        \
+    A a = *carry;                                                                                                   \
+    for (int64_t i = 0; i < count; i += N) {                                                                        \
+      int64_t at = back ? count - N - i : i;                                                                        \
+      SIMD_VECTOR_NAME(name##_t) v = *(const SIMD_VECTOR_NAME(name##_loose_t) *)(from + at);                        \
+      SIMD_VECTOR_NAME(name##_t) before = (SIMD_VECTOR_NAME(name##_t)){0} + (T)a;                                   \
+      v = SIMD_VECTOR_NAME(name##_totals)(v, back);                                                                 \
+      a = g(a, (A)v[back ? 0 : N - 1]);                                                                             \
+      v = SIMD_VECTOR_NAME(name##_both)(v, before);                                                                 \
+      if (past)                                                                                                     \
+        SIMD_VECTOR_STREAM(to + at, v);                                                                             \
+      else                                                                                                          \
+        *(SIMD_VECTOR_NAME(name##_loose_t) *)(to + at) = v;                                                         \
+    }                                                                                                               \
+    *carry = a;                                                                                                     \
+  }                                                                                                                 \
+  SIMD_VECTOR_TARGET static void SIMD_VECTOR_NAME(name)(const void *in, void *out, int64_t count, bool back,        \
+                                                        bool past, window_carry_t *carry) {                         \
+    A a;                                                                                                            \
+    memcpy(&a, carry, sizeof a);                                                                                    \
+    if (back)                                                                                                       \
+      SIMD_VECTOR_NAME(name##_loop)(in, out, count, true, past, &a);                                                \
+    else                                                                                                            \
+      SIMD_VECTOR_NAME(name##_loop)(in, out, count, false, past, &a);                                               \
+    memcpy(carry, &a, sizeof a);                                                                                    \
   }
 #define SCAN_JOIN(...) SCAN_OF(__VA_ARGS__)
 #define SCAN_4(...) SCAN_JOIN(COUNT_4, __VA_ARGS__)

@@ -12,7 +12,7 @@
 
 typedef struct sort_plan {
   loop_nest_t lines;   /* starts of the lines, in elements (operand 0) */
-  int64_t count, step; /* of a line */
+  int64_t count, stride; /* of a line */
   bool by_keys, stable;
   sort_keys_t keys;
   sort_merge_plan_t merge; /* unless by_keys */
@@ -24,7 +24,7 @@ static void plan_lines(const hlo_shape_t *shape, int64_t d, sort_plan_t *plan) {
   loop_dense_strides(shape->rank, shape->dims, 1, strides);
   memcpy(dims, shape->dims, (size_t)shape->rank * sizeof *dims);
   plan->count = dims[d];
-  plan->step = strides[d];
+  plan->stride = strides[d];
   if (dims[d]) dims[d] = 1;
   loop_nest_init(&plan->lines, shape->rank, dims, 1, (const int64_t *[]){strides}, LOOP_PROGRAM_ORDER);
 }
@@ -55,7 +55,7 @@ typedef struct sort_run {
 static void permute_line(const sort_run_t *run, int64_t line, const int64_t *order, int64_t order_step) {
   int64_t count = run->plan->count;
   for (int k = 0; k < run->operands; k++) {
-    int64_t bytes = (int64_t)hr_dtype_bytes(run->in[k]->dtype), stride = run->plan->step * bytes;
+    int64_t bytes = (int64_t)hr_dtype_bytes(run->in[k]->dtype), stride = run->plan->stride * bytes;
     const char *from = (const char *)run->in[k]->data + line * bytes;
     char *to = (char *)run->out[k]->data + line * bytes;
     switch (bytes) {
@@ -88,7 +88,7 @@ static hr_status_t compute_keys(sort_run_t *run, int k) {
 static void encode_line(sort_run_t *run, int64_t line, int k) {
   const sort_key_t *key = &run->plan->keys.keys[k];
   const char *keys = (const char *)run->keys[k] + line * (int64_t)hr_dtype_bytes(key->dtype);
-  sort_encode(key, keys, run->plan->step, run->plan->count, run->encoded);
+  sort_encode(key, keys, run->plan->stride, run->plan->count, run->encoded);
 }
 
 /* Gives sorted items their rank as key, equal ones the same; true if there are equal ones. */
@@ -165,7 +165,7 @@ static hr_status_t sort_by_merging(sort_run_t *run) {
   sort_merge_t merge;
   HR_TRY(list_lines(run, &lines, &line_count));
   if (batch > line_count) batch = line_count;
-  HR_TRY(sort_merge_init(&merge, run->env, &plan->merge, run->in, plan->count, plan->step, batch));
+  HR_TRY(sort_merge_init(&merge, run->env, &plan->merge, run->in, plan->count, plan->stride, batch));
   for (int64_t first = 0; first < line_count; first += batch) {
     int64_t count = line_count - first < batch ? line_count - first : batch;
     const int64_t *order;
@@ -245,9 +245,9 @@ static hr_status_t topk_lines(op_env_t *env, const topk_plan_t *plan, const hlo_
     const char *from = (const char *)in->data + line * plan->count * bytes;
     const sort_item_t *best = best_of_line(&run, from);
     for (int64_t i = 0; i < plan->k; i++) {
-      int64_t place = line * plan->k + i;
-      memcpy((char *)out[0]->data + place * bytes, from + best[i].index * bytes, (size_t)bytes);
-      ((int32_t *)out[1]->data)[place] = (int32_t)best[i].index;
+      int64_t at_result = line * plan->k + i;
+      memcpy((char *)out[0]->data + at_result * bytes, from + best[i].index * bytes, (size_t)bytes);
+      ((int32_t *)out[1]->data)[at_result] = (int32_t)best[i].index;
     }
   }
   return NULL;

@@ -139,7 +139,7 @@ static bool is_nan(hr_dtype_t dtype, uint64_t bits) {
   return value != value;
 }
 
-void sort_encode(const sort_key_t *key, const void *elements, int64_t step, int64_t count, sort_item_t *items) {
+void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count, sort_item_t *items) {
   const char *at = elements;
   size_t bytes = hr_dtype_bytes(key->dtype);
   int bits = (int)bytes * 8;
@@ -147,7 +147,7 @@ void sort_encode(const sort_key_t *key, const void *elements, int64_t step, int6
   if (class_ == HR_CLASS_FLOAT) bits = hr_dtype_table[key->dtype].bits;
   uint64_t flip = class_ == HR_CLASS_SIGNED ? (uint64_t)1 << (bits - 1) : 0;
   for (int64_t i = 0; i < count; i++) {
-    uint64_t value = read_bits(at + (size_t)(i * step) * bytes, bytes);
+    uint64_t value = read_bits(at + (size_t)(i * stride) * bytes, bytes);
     bool last = class_ == HR_CLASS_FLOAT && !key->total && is_nan(key->dtype, value);
     value = class_ == HR_CLASS_FLOAT ? float_order(value, bits, key->total) : value ^ flip;
     items[i].key = last ? UINT64_MAX : key->descending ? ~value & (UINT64_MAX >> (64 - bits)) : value;

@@ -34,8 +34,8 @@ typedef struct sort_item {
   int64_t index;
 } sort_item_t;
 
-/* items[i].key from elements `step` apart (in elements), by the type's order. */
-void sort_encode(const sort_key_t *key, const void *elements, int64_t step, int64_t count, sort_item_t *items);
+/* items[i].key from elements `stride` apart (in elements), by the type's order. */
+void sort_encode(const sort_key_t *key, const void *elements, int64_t stride, int64_t count, sort_item_t *items);
 /* Stable, by ascending key. Either array may hold the result, which is returned. Cost: count * log2(count). */
 sort_item_t *sort_items(sort_item_t *items, sort_item_t *spare, int64_t count);
 /* The same in place by insertion: for few items, or such as are nearly in order. Cost: count times the longest way. */

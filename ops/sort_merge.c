@@ -31,17 +31,17 @@ hr_status_t sort_merge_prepare(hr_arena_t *arena, const hlo_computation_t *compa
 }
 
 hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan, hlo_value_t *const *in,
-                            int64_t count, int64_t step, int64_t max_lines) {
+                            int64_t count, int64_t stride, int64_t max_lines) {
   hr_arena_t *arena = env->scratch;
-  *merge = (sort_merge_t){.env = env, .plan = plan, .in = in, .count = count, .step = step};
+  *merge = (sort_merge_t){.env = env, .plan = plan, .in = in, .count = count, .stride = stride};
   HR_TRY(HR_NEW_ARRAY(arena, count * max_lines, &merge->order));
   HR_TRY(HR_NEW_ARRAY(arena, count * max_lines, &merge->next_order));
   HR_TRY(HR_NEW_ARRAY(arena, LANES, &merge->pending));
   HR_TRY(HR_NEW_ARRAY(arena, LANES, &merge->answers));
   HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->operands, &merge->pairs));
-  HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->operands, &merge->steps));
+  HR_TRY(HR_NEW_ARRAY(arena, 2 * plan->operands, &merge->strides));
   for (int p = 0; p < 2 * plan->operands; p++) {
-    merge->steps[p] = 1;
+    merge->strides[p] = 1;
     HR_TRY(hr_arena_array(arena, LANES, hr_dtype_bytes(in[p / 2]->dtype), &merge->pairs[p]));
   }
   return NULL;
@@ -59,8 +59,8 @@ static void gather_pairs(const sort_merge_t *merge, int64_t pending) {
   case BYTES:                                                                                            \
     for (int64_t i = 0; i < pending; i++) {                                                              \
       const sort_pending_t *p = &merge->pending[i];                                                      \
-      memcpy(right + i * BYTES, from + (p->line + merge->order[p->right] * merge->step) * BYTES, BYTES); \
-      memcpy(left + i * BYTES, from + (p->line + merge->order[p->left] * merge->step) * BYTES, BYTES);   \
+      memcpy(right + i * BYTES, from + (p->line + merge->order[p->right] * merge->stride) * BYTES, BYTES); \
+      memcpy(left + i * BYTES, from + (p->line + merge->order[p->left] * merge->stride) * BYTES, BYTES);   \
     }                                                                                                    \
     break
       GATHER(1);
@@ -91,7 +91,7 @@ static hr_status_t finish_pending(sort_merge_t *merge, int64_t pending) {
   void *outs[] = {merge->answers};
   while (pending) {
     gather_pairs(merge, pending);
-    HR_TRY(op_body_run(merge->env, merge->plan->comparator, pending, (const void *const *)merge->pairs, merge->steps,
+    HR_TRY(op_body_run(merge->env, merge->plan->comparator, pending, (const void *const *)merge->pairs, merge->strides,
                        outs));
     int64_t kept = 0;
     for (int64_t i = 0; i < pending; i++) {

@@ -22,17 +22,17 @@ typedef struct sort_merge {
   op_env_t *env;
   const sort_merge_plan_t *plan;
   hlo_value_t *const *in;
-  int64_t count, step;         /* of a line, in elements */
+  int64_t count, stride;         /* of a line, in elements */
   int64_t *order, *next_order; /* per line of the batch, indices into the line */
   sort_pending_t *pending;
   void **pairs; /* per parameter of the comparator, elements to be compared */
-  int64_t *steps;
+  int64_t *strides;
   uint8_t *answers;
 } sort_merge_t;
 
 /* For batches of up to max_lines lines; storage comes from env->scratch. */
 hr_status_t sort_merge_init(sort_merge_t *merge, op_env_t *env, const sort_merge_plan_t *plan, hlo_value_t *const *in,
-                            int64_t count, int64_t step, int64_t max_lines);
+                            int64_t count, int64_t stride, int64_t max_lines);
 /* Sorts the lines that start at the given elements. *out_order: `count` indices for each line; valid until the next
  * run. */
 hr_status_t sort_merge_run(sort_merge_t *merge, const int64_t *lines, int64_t line_count, const int64_t **out_order);

@@ -12,14 +12,14 @@ struct op_transfers {
 /* --- requests --- */
 
 static hr_status_t wait_until(op_env_t *env, op_transfer_t *transfer, size_t count) {
-  while (transfer->waited < count) {
-    op_request_t *request = transfer->requests.data[transfer->waited++];
+  while (transfer->is_awaited < count) {
+    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
     if (request) HR_TRY(env->wait(env, request));
   }
   return NULL;
 }
 
-hr_status_t op_transfer_room(op_env_t *env, op_transfer_t *transfer, op_request_t ***out_request) {
+hr_status_t op_transfer_has_capacity(op_env_t *env, op_transfer_t *transfer, op_request_t ***out_request) {
   size_t count = transfer->requests.count;
   if (!transfer->start && count >= AT_ONCE) HR_TRY(wait_until(env, transfer, count + 1 - AT_ONCE));
   HR_VEC_PUSH(&transfer->requests, NULL);
@@ -28,35 +28,35 @@ hr_status_t op_transfer_room(op_env_t *env, op_transfer_t *transfer, op_request_
 }
 
 hr_status_t op_transfer_keep(op_transfer_t *transfer, hlo_value_t *value) {
-  hr_status_t st = HR_VEC_RESERVE(&transfer->kept, transfer->kept.count + 1);
+  hr_status_t st = HR_VEC_RESERVE(&transfer->held_values, transfer->held_values.count + 1);
   if (st)
     hlo_value_release(value);
   else
-    transfer->kept.data[transfer->kept.count++] = value;
+    transfer->held_values.data[transfer->held_values.count++] = value;
   return st;
 }
 
 /* What may not be given up half way is waited for: data that another rank is still sending has a place to go. */
 static hr_status_t end_requests(op_env_t *env, op_transfer_t *transfer, hr_status_t st) {
   size_t count = transfer->requests.count;
-  while (transfer->waited < count) {
-    op_request_t *request = transfer->requests.data[transfer->waited++];
+  while (transfer->is_awaited < count) {
+    op_request_t *request = transfer->requests.data[transfer->is_awaited++];
     if (!request) continue;
-    if (st && env->give_up)
-      env->give_up(env, request);
+    if (st && env->cancel)
+      env->cancel(env, request);
     else
       st = hr_status_join(st, env->wait(env, request));
-    if (!st && transfer->waited == 1 && transfer->arrived) st = transfer->arrived(env, transfer);
+    if (!st && transfer->is_awaited == 1 && transfer->arrived) st = transfer->arrived(env, transfer);
   }
   return st;
 }
 
 /* Empties a transfer, but keeps its memory. */
 static void clear(op_transfer_t *transfer) {
-  for (size_t i = 0; i < transfer->kept.count; i++) hlo_value_release(transfer->kept.data[i]);
+  for (size_t i = 0; i < transfer->held_values.count; i++) hlo_value_release(transfer->held_values.data[i]);
   hlo_value_release(transfer->value);
   transfer->value = NULL;
-  transfer->requests.count = transfer->kept.count = transfer->waited = 0;
+  transfer->requests.count = transfer->held_values.count = transfer->is_awaited = 0;
 }
 
 /* The second half; the reference of the results goes to the caller. */
@@ -73,26 +73,26 @@ static hr_status_t complete(op_env_t *env, op_transfer_t *transfer, hr_status_t 
 
 /* --- within a step --- */
 
-static hlo_value_t *const *take_places(op_env_t *env) {
-  hlo_value_t *const *places = env->places;
-  env->places = NULL;
-  return places;
+static hlo_value_t *const *take_out_buffers(op_env_t *env) {
+  hlo_value_t *const *out_buffers = env->out_buffers;
+  env->out_buffers = NULL;
+  return out_buffers;
 }
 
-hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_begin_fn begin, hlo_value_t *const *in,
+hr_status_t op_transfer_run(op_env_t *env, const op_step_t *step, op_start_fn begin, hlo_value_t *const *in,
                             hlo_value_t **out_value) {
   if (env->starting) {
     const hlo_instr_t *start = env->starting;
     env->starting = NULL;
     return op_transfer_start(env, step, start, begin, step->out_shape, in, out_value);
   }
-  op_transfer_t transfer = {.arena = env->scratch, .places = take_places(env)};
+  op_transfer_t transfer = {.arena = env->scratch, .out_buffers = take_out_buffers(env)};
   env->transferring = step->instr;
-  env->transfers_later = false;
+  env->ends_later = false;
   hr_status_t st = begin(env, step, step->out_shape, in, &transfer);
   st = complete(env, &transfer, st, out_value);
   HR_VEC_FREE(&transfer.requests);
-  HR_VEC_FREE(&transfer.kept);
+  HR_VEC_FREE(&transfer.held_values);
   return st;
 }
 
@@ -117,15 +117,15 @@ static hr_status_t take_free(op_transfers_t *transfers, op_transfer_t **out_tran
     void *memory;
     HR_TRY(hr_alloc_zeroed(sizeof *transfer, &memory));
     transfer = memory;
-    hr_arena_init(&transfer->own_arena);
-    transfer->arena = &transfer->own_arena;
+    hr_arena_init(&transfer->has_arena);
+    transfer->arena = &transfer->has_arena;
   }
   *out_transfer = transfer;
   return NULL;
 }
 
 static void put_back(op_transfers_t *transfers, op_transfer_t *transfer) {
-  hr_arena_reset(&transfer->own_arena);
+  hr_arena_reset(&transfer->has_arena);
   transfer->finish = transfer->arrived = NULL;
   transfer->next = transfers->free;
   transfers->free = transfer;
@@ -145,19 +145,19 @@ static hr_status_t hold_operands(const op_step_t *step, op_transfer_t *transfer,
   return NULL;
 }
 
-hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start, op_begin_fn begin,
+hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_instr_t *start, op_start_fn begin,
                               const hlo_shape_t *shape, hlo_value_t *const *in, hlo_value_t **out_value) {
   op_transfers_t *transfers;
   op_transfer_t *transfer;
   hlo_value_t **held;
   HR_TRY(transfers_of(env, &transfers));
-  if (env->move_by_itself) HR_TRY(env->move_by_itself(env));
+  if (env->enable_async_progress) HR_TRY(env->enable_async_progress(env));
   HR_TRY(take_free(transfers, &transfer));
   transfer->start = start;
-  transfer->lent = env->lent;
-  transfer->places = take_places(env);
+  transfer->pinned_operands = env->pinned_operands;
+  transfer->out_buffers = take_out_buffers(env);
   env->transferring = step->instr;
-  env->transfers_later = true;
+  env->ends_later = true;
   hr_status_t st = hold_operands(step, transfer, in, &held);
   if (!st) st = begin(env, step, shape, held, transfer);
   if (st) {
@@ -168,7 +168,7 @@ hr_status_t op_transfer_start(op_env_t *env, const op_step_t *step, const hlo_in
   transfer->next = NULL;
   *transfers->last = transfer;
   transfers->last = &transfer->next;
-  env->under_way++;
+  env->transfers_in_flight++;
   *out_value = hlo_value_retain(transfer->value);
   return NULL;
 }
@@ -182,7 +182,7 @@ static void unlink_transfer(op_transfers_t *transfers, op_transfer_t *transfer) 
 
 static hr_status_t end_one(op_env_t *env, op_transfer_t *transfer, hr_status_t st, hlo_value_t **out_value) {
   unlink_transfer(env->transfers, transfer);
-  env->under_way--;
+  env->transfers_in_flight--;
   st = complete(env, transfer, st, out_value);
   put_back(env->transfers, transfer);
   return st;
@@ -195,7 +195,7 @@ hr_status_t op_transfer_done(op_env_t *env, const hlo_instr_t *start, hlo_value_
   return transfer ? end_one(env, transfer, NULL, out_value) : NULL;
 }
 
-hr_status_t op_transfers_end(op_env_t *env, hr_status_t st) {
+hr_status_t op_transfers_done(op_env_t *env, hr_status_t st) {
   while (env->transfers && env->transfers->first) st = end_one(env, env->transfers->first, st, NULL);
   env->starting = NULL;
   return st;
@@ -206,9 +206,9 @@ void op_transfers_destroy(op_env_t *env) {
   env->transfers = NULL;
   for (op_transfer_t *transfer; transfers && (transfer = transfers->free);) {
     transfers->free = transfer->next;
-    hr_arena_deinit(&transfer->own_arena);
+    hr_arena_deinit(&transfer->has_arena);
     HR_VEC_FREE(&transfer->requests);
-    HR_VEC_FREE(&transfer->kept);
+    HR_VEC_FREE(&transfer->held_values);
     hr_free(transfer);
   }
   hr_free(transfers);

@@ -19,7 +19,7 @@ static int64_t count_up(hr_dtype_t dtype, int64_t start, int64_t step, int64_t l
 }
 
 /* Counting down is counting up of the negated numbers. */
-int64_t op_turns(hr_dtype_t dtype, int direction, int64_t start, int64_t step, int64_t limit) {
+int64_t loop_trip_count(hr_dtype_t dtype, int direction, int64_t start, int64_t step, int64_t limit) {
   bool is_signed = hr_dtype_class(dtype) == HR_CLASS_SIGNED;
   if (start < INT64_MIN / 4 || start > INT64_MAX / 4 || limit < INT64_MIN / 4 || limit > INT64_MAX / 4) return -1;
   if (!is_signed && (start < 0 || limit < 0 || step < 0)) return -1;

@@ -44,10 +44,11 @@ hr_status_t verify_scatter(const hlo_instr_t *instr) {
 static hr_status_t check_source(const hlo_instr_t *instr, const hlo_shape_t *operand, const hlo_shape_t *source) {
   const hlo_window_t *window = hlo_attr_window(instr);
   for (int d = 0; d < operand->rank; d++) {
-    int64_t places;
-    OP_WANT(instr, op_window_places(&window->dims[d], operand->dims[d], &places), "C2", "window sizes overflow");
-    OP_WANT(instr, source->dims[d] == places || op_is_dynamic(operand, d) || op_is_dynamic(source, d), "C2",
-            "the source is %s, want size %ld in dimension %d, the number of windows", OP_TEXT(source), (long)places, d);
+    int64_t windows;
+    OP_WANT(instr, op_window_count(&window->dims[d], operand->dims[d], &windows), "C2", "window sizes overflow");
+    OP_WANT(instr, source->dims[d] == windows || op_is_dynamic(operand, d) || op_is_dynamic(source, d), "C2",
+            "the source is %s, want size %ld in dimension %d, the number of windows", OP_TEXT(source), (long)windows,
+            d);
   }
   return NULL;
 }

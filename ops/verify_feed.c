@@ -44,7 +44,8 @@ hr_status_t verify_recv(const hlo_instr_t *instr) {
   return check_channel(instr);
 }
 
-/* What may hand the state of a transfer on: a loop that is pipelined starts it in one turn and ends it in the next. */
+/* What may hand the state of a transfer on: a loop that is pipelined starts it in one iteration and ends it in the
+ * next. */
 static bool passes_state_on(const hlo_instr_t *instr) {
   return instr->op == HLO_GET_TUPLE_ELEMENT || instr->op == HLO_PARAMETER || instr->op == HLO_TUPLE ||
          instr->op == HLO_CALL || instr->op == HLO_WHILE || instr->op == HLO_CONDITIONAL ||

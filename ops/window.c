@@ -23,15 +23,15 @@ typedef struct window_box {
   int64_t results, elements;
 } window_box_t;
 
-/* `place` has an index per dimension. False if nothing is there. */
-static bool box_of_place(const hlo_window_t *window, const int64_t *place, const int64_t *in_dims,
+/* `tap` has an index per dimension. False if nothing is there. */
+static bool box_of_tap(const hlo_window_t *window, const int64_t *tap, const int64_t *in_dims,
                          const int64_t *out_dims, window_box_t *box) {
   int64_t in_strides[HLO_MAX_RANK], out_strides[HLO_MAX_RANK], counts[HLO_MAX_RANK];
   box->results = box->elements = 0;
   loop_dense_strides(window->rank, in_dims, 1, in_strides);
   loop_dense_strides(window->rank, out_dims, 1, out_strides);
   for (int d = 0; d < window->rank; d++) {
-    window_hits_t hits = window_place_hits(&window->dims[d], place[d], in_dims[d], out_dims[d]);
+    window_tap_range_t hits = window_tap_range(&window->dims[d], tap[d], in_dims[d], out_dims[d]);
     if (hits.count == 0) return false;
     counts[d] = hits.count;
     box->results += hits.out_first * out_strides[d];
@@ -44,10 +44,10 @@ static bool box_of_place(const hlo_window_t *window, const int64_t *place, const
 }
 
 /* Counts a place of the window on in row-major order; false at the end. */
-static bool next_place(const hlo_window_t *window, int64_t *place) {
+static bool next_tap(const hlo_window_t *window, int64_t *tap) {
   for (int d = window->rank - 1; d >= 0; d--) {
-    if (++place[d] < window->dims[d].size) return true;
-    place[d] = 0;
+    if (++tap[d] < window->dims[d].size) return true;
+    tap[d] = 0;
   }
   return false;
 }
@@ -134,20 +134,20 @@ static hr_status_t start_window(window_run_t *run, hlo_value_t *const *in, hlo_v
 }
 
 /* Every result = body(result, element), place after place. */
-static hr_status_t reduce_places(window_run_t *run) {
+static hr_status_t reduce_taps(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
-  int64_t place[HLO_MAX_RANK] = {0};
+  int64_t tap[HLO_MAX_RANK] = {0};
   run->acc.to = run->out;
   run->acc.from = run->in;
   do {
     window_box_t box;
     HR_TRY(run->env->check_cancelled(run->env));
-    if (!box_of_place(&plan->window, place, run->in_dims, run->out_dims, &box)) continue;
+    if (!box_of_tap(&plan->window, tap, run->in_dims, run->out_dims, &box)) continue;
     const loop_nest_t *nest = &box.nest;
     for (loop_walk_t walk = loop_walk_first(nest); walk.live; loop_walk_next(nest, &walk))
       HR_TRY(accumulate_row(&run->acc, nest->row_count, box.results + walk.at[0], nest->row_strides[0],
                             box.elements + walk.at[1], nest->row_strides[1]));
-  } while (next_place(&plan->window, place));
+  } while (next_tap(&plan->window, tap));
   return NULL;
 }
 
@@ -155,7 +155,7 @@ static hr_status_t reduce_places(window_run_t *run) {
 static bool covers_something(const window_run_t *run, const int64_t *index) {
   const hlo_window_t *window = &run->plan->window;
   for (int d = 0; d < window->rank; d++)
-    if (window_result_cover(&window->dims[d], index[d], run->in_dims[d]).count == 0) return false;
+    if (window_result_inputs(&window->dims[d], index[d], run->in_dims[d]).count == 0) return false;
   return true;
 }
 
@@ -182,10 +182,10 @@ static hr_status_t add_sums(window_run_t *run, char **sums) {
 
 static hr_status_t reduce_sliding(window_run_t *run) {
   const reduce_window_plan_t *plan = run->plan;
-  sliding_t sliding = {&plan->window, run->in_dims, run->out_dims, &run->acc, run->env};
+  window_doubling_t sliding = {&plan->window, run->in_dims, run->out_dims, &run->acc, run->env};
   char **sums;
   HR_TRY(HR_NEW_ARRAY(run->env->scratch, plan->body.count, &sums));
-  HR_TRY(sliding_run(&sliding, run->in, sums));
+  HR_TRY(window_doubling_run(&sliding, run->in, sums));
   return add_sums(run, sums);
 }
 
@@ -194,7 +194,7 @@ static hr_status_t reduce_windows(window_run_t *run, hlo_value_t *const *in, hlo
   HR_TRY(start_window(run, in, out));
   for (int k = 0; k < plan->body.count; k++)
     loop_fill(run->out[k], run->init[k], (int)plan->body.bytes[k], run->out_count);
-  if (run->in_count && run->out_count) HR_TRY(plan->slides ? reduce_sliding(run) : reduce_places(run));
+  if (run->in_count && run->out_count) HR_TRY(plan->slides ? reduce_sliding(run) : reduce_taps(run));
   if (run->out[0] != out[0]->data)
     hr_floats_from_f32(out[0]->dtype, (const float *)run->out[0], out[0]->data, run->out_count);
   return NULL;
@@ -280,15 +280,15 @@ static hr_status_t select_row(select_run_t *run, const loop_nest_t *nest, int64_
 }
 
 static hr_status_t select_all(select_run_t *run, const hlo_value_t *operand, const hlo_value_t *source) {
-  int64_t place[HLO_MAX_RANK] = {0};
+  int64_t tap[HLO_MAX_RANK] = {0};
   if (operand->count == 0 || source->count == 0) return NULL;
   do {
     window_box_t box;
     HR_TRY(run->env->check_cancelled(run->env));
-    if (!box_of_place(&run->plan->window, place, operand->dims, source->dims, &box)) continue;
+    if (!box_of_tap(&run->plan->window, tap, operand->dims, source->dims, &box)) continue;
     for (loop_walk_t walk = loop_walk_first(&box.nest); walk.live; loop_walk_next(&box.nest, &walk))
       HR_TRY(select_row(run, &box.nest, box.results + walk.at[0], box.elements + walk.at[1]));
-  } while (next_place(&run->plan->window, place));
+  } while (next_tap(&run->plan->window, tap));
   return NULL;
 }
 

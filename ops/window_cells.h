@@ -7,15 +7,15 @@
 #include "ops/window_range.h"
 #include "ir/shape.h"
 
-#define WINDOW_MAX_PLACES 1024 /* rows under a result, at most */
+#define WINDOW_MAX_RESULTS 1024 /* rows under a result, at most */
 
 typedef struct window_cells {
   int rank;
   int64_t dims[HLO_MAX_RANK];                               /* of the results */
   int64_t strides[HLO_MAX_RANK], cover_steps[HLO_MAX_RANK]; /* of the elements */
-  const window_cover_t *covers[HLO_MAX_RANK];               /* per result; NULL: no window along this dimension */
+  const window_input_range_t *covers[HLO_MAX_RANK];               /* per result; NULL: no window along this dimension */
   int64_t count;                                            /* of results */
-  int64_t places;                                           /* most rows under one */
+  int64_t results;                                           /* most rows under one */
 } window_cells_t;
 
 /* The first `rank` dimensions. False if they are too many for lists and tables. */

@@ -6,7 +6,7 @@ bool window_dims_contain(hr_ints_t list, int64_t value) {
   return false;
 }
 
-void window_places_init(window_places_t *places, const window_dims_t *dims, const hlo_shape_t *operand,
+void window_starts_init(window_starts_t *starts, const window_dims_t *dims, const hlo_shape_t *operand,
                         const hlo_shape_t *indices, const hlo_shape_t *other, const int64_t *sizes) {
   int64_t operand_strides[HLO_MAX_RANK], index_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);
@@ -24,19 +24,19 @@ void window_places_init(window_places_t *places, const window_dims_t *dims, cons
       if (dims->indices_batching.data[i] == d) strides[2][rank] = operand_strides[dims->batching.data[i]];
     rank++;
   }
-  loop_nest_init(&places->batch, rank, batch_dims, 3, (const int64_t *[]){strides[0], strides[1], strides[2]},
+  loop_nest_init(&starts->batch, rank, batch_dims, 3, (const int64_t *[]){strides[0], strides[1], strides[2]},
                  LOOP_PROGRAM_ORDER);
-  places->vector_size = (int)dims->start_map.count;
-  places->vector_stride = dims->vector_dim < indices->rank ? index_strides[dims->vector_dim] : 0;
-  for (int i = 0; i < places->vector_size; i++) {
+  starts->vector_size = (int)dims->start_map.count;
+  starts->vector_stride = dims->vector_dim < indices->rank ? index_strides[dims->vector_dim] : 0;
+  for (int i = 0; i < starts->vector_size; i++) {
     int64_t d = dims->start_map.data[i];
-    places->operand_dim[i] = d;
-    places->operand_limit[i] = operand->dims[d] - sizes[d];
-    places->operand_stride[i] = operand_strides[d];
+    starts->operand_dim[i] = d;
+    starts->operand_limit[i] = operand->dims[d] - sizes[d];
+    starts->operand_stride[i] = operand_strides[d];
   }
 }
 
-int window_own_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
+int window_strides(const window_dims_t *dims, const hlo_shape_t *operand, const hlo_shape_t *other,
                        int64_t *out_dims, int64_t *out_operand_strides, int64_t *out_other_strides) {
   int64_t operand_strides[HLO_MAX_RANK], other_strides[HLO_MAX_RANK];
   loop_dense_strides(operand->rank, operand->dims, 1, operand_strides);

@@ -34,8 +34,8 @@ static bool solve(int64_t a, int64_t c, int64_t b, int64_t *out_first, int64_t *
   return true;
 }
 
-window_hits_t window_place_hits(const hlo_window_dim_t *w, int64_t k, int64_t n, int64_t m) {
-  window_hits_t hits = {0};
+window_tap_range_t window_tap_range(const hlo_window_dim_t *w, int64_t k, int64_t n, int64_t m) {
+  window_tap_range_t hits = {0};
   int64_t shift = k * w->window_dilation - w->pad_low; /* i * b = o * s + shift */
   int64_t first = 0, period = 1;
   if (n == 0 || m == 0) return hits;
@@ -54,20 +54,20 @@ window_hits_t window_place_hits(const hlo_window_dim_t *w, int64_t k, int64_t n,
   return hits;
 }
 
-int64_t window_cover_step(const hlo_window_dim_t *w) {
+int64_t window_input_range_step(const hlo_window_dim_t *w) {
   return w->base_dilation == 1 ? w->window_dilation : w->window_dilation / gcd(w->window_dilation, w->base_dilation);
 }
 
-window_cover_t window_result_cover(const hlo_window_dim_t *w, int64_t o, int64_t n) {
-  window_cover_t cover = {0, 0};
+window_input_range_t window_result_inputs(const hlo_window_dim_t *w, int64_t o, int64_t n) {
+  window_input_range_t cover = {0, 0};
   int64_t start = o * w->stride - w->pad_low; /* i * b = start + k * w */
-  int64_t first = 0, period = 1, step = window_cover_step(w);
+  int64_t first = 0, period = 1, step = window_input_range_step(w);
   if (w->base_dilation > 1 && !solve(w->window_dilation, -start, w->base_dilation, &first, &period)) return cover;
   if (first >= w->size) return cover;
-  int64_t places = (w->size - 1 - first) / period + 1;
+  int64_t positions = (w->size - 1 - first) / period + 1;
   int64_t i = floor_div(start + first * w->window_dilation, w->base_dilation); /* divides without rest */
   int64_t skip = i < 0 ? ceil_div(-i, step) : 0, past = i > n - 1 ? 0 : (n - 1 - i) / step + 1;
-  if (past > places) past = places;
+  if (past > positions) past = positions;
   if (past <= skip) return cover;
-  return (window_cover_t){i + skip * step, past - skip};
+  return (window_input_range_t){i + skip * step, past - skip};
 }

@@ -11,20 +11,20 @@
 #include "ir/attr.h"
 
 /* An arithmetic progression of results, and the elements that one place of the window lies over. */
-typedef struct window_hits {
+typedef struct window_tap_range_s {
   int64_t count;
   int64_t out_first, out_step;
   int64_t in_first, in_step;
-} window_hits_t;
+} window_tap_range_t;
 /* For place k of the window, operand size n and m results. */
-window_hits_t window_place_hits(const hlo_window_dim_t *window, int64_t k, int64_t n, int64_t m);
+window_tap_range_t window_tap_range(const hlo_window_dim_t *window, int64_t k, int64_t n, int64_t m);
 
 /* The elements under the window of one result. */
-typedef struct window_cover {
-  int64_t first, count; /* their distance is window_cover_step */
-} window_cover_t;
-int64_t window_cover_step(const hlo_window_dim_t *window);
-window_cover_t window_result_cover(const hlo_window_dim_t *window, int64_t o, int64_t n);
+typedef struct window_input_range {
+  int64_t first, count; /* their distance is window_input_range_step */
+} window_input_range_t;
+int64_t window_input_range_step(const hlo_window_dim_t *window);
+window_input_range_t window_result_inputs(const hlo_window_dim_t *window, int64_t o, int64_t n);
 
 /* Does the window change anything along its dimension? */
 static inline bool window_is_trivial(const hlo_window_dim_t *w) {

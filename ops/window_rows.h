@@ -20,15 +20,15 @@ typedef struct window_rows {
    * place starts it; there is one then. */
   void (*lanes)(void *out, const void *init, const void *in, const int64_t *offsets, int64_t count, int64_t lanes);
   /* out[i] = op(out[i], in[i * step]). */
-  void (*row)(void *out, const void *in, int64_t count, int64_t step);
+  void (*row)(void *out, const void *in, int64_t count, int64_t stride);
   /* Running totals of lines that follow each other: out[i] = carry op in[0] op ... in[i], or from the end. The carry
    * becomes that of the last line. */
   void (*scan)(const void *in, void *out, int64_t lines, int64_t count, bool back, window_carry_t *carry);
   /* carry = carry op in[0] op in[1] ...; in any order. */
   void (*total)(const void *in, int64_t count, window_carry_t *carry);
-  /* Running totals down `count` rows, row_step apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
+  /* Running totals down `count` rows, row_stride apart, of up to WINDOW_SCAN_COLUMNS neighbours, all from one carry.
    */
-  void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_step, int64_t columns,
+  void (*scan_columns)(const void *in, void *out, int64_t count, int64_t row_stride, int64_t columns,
                        window_carry_t carry);
   /* An accumulator that starts at an element, and the combination of two. */
   window_carry_t (*start)(const void *element);

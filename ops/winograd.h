@@ -6,16 +6,16 @@
 #include "ops/native_convolution.h"
 #include "ops/native_transpose.h"
 
-enum { SIDE = 6, KEPT = 4, POINTS = SIDE * SIDE };
+enum { SIDE = 6, OUT_SIDE = 4, POINTS = SIDE * SIDE };
 
-#define LEAST_CHANNELS 16 /* as many as a vector has at most */
+#define MIN_CHANNELS 16 /* as many as a vector has at most */
 
 /* Weights as the program has them, and how they are packed. Steps in elements. */
 typedef struct winograd_weights {
   const void *data;
   int64_t in_channels, out_channels, columns; /* columns: output channels, padded */
-  int64_t in_step, out_step, places[9];
-  gemm_strips_t strips;
+  int64_t in_step, out_step, tap_offsets[9];
+  gemm_panels_t panels;
   int64_t plane; /* elements of a point's packed weights */
 } winograd_weights_t;
 
@@ -25,7 +25,7 @@ typedef struct winograd_gradients {
   int parts;
   int64_t part_step, plane, row, in_channels, out_channels, tiles;
   void *to;
-  int64_t in_step, out_step, places[9];
+  int64_t in_step, out_step, tap_offsets[9];
   /* What a tile sees and its gradients; NULL: there is none. */
   void (*find)(const void *context, int64_t tile, const void **in, const void **out);
   const void *context;
@@ -33,13 +33,13 @@ typedef struct winograd_gradients {
 
 /* For a width of vectors and a type: see winograd_tiles.h. */
 typedef struct winograd_loops {
-  void (*tile_at_points)(const void *const *places, const void *const *next, int64_t channels, int64_t plane,
+  void (*tile_at_points)(const void *const *pointers, const void *const *next, int64_t channels, int64_t plane,
                          void *points);
-  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *places);
+  bool (*tile_from_points)(const void *points, int64_t channels, int64_t plane, void *const *pointers);
   void (*pack_weights)(const winograd_weights_t *w, int64_t first, int64_t last, int64_t begin, int64_t end,
                        void *packed);
-  void (*place_directly)(const winograd_weights_t *w, const void *const *places, void *out);
-  void (*results_at_points)(const void *const *places, int64_t channels, int64_t plane, void *points);
+  void (*copy_directly)(const winograd_weights_t *w, const void *const *pointers, void *out);
+  void (*results_at_points)(const void *const *pointers, int64_t channels, int64_t plane, void *points);
   void (*gradients_from_points)(const winograd_gradients_t *g, int64_t begin, int64_t end);
 } winograd_loops_t;
 
@@ -77,7 +77,7 @@ bool winograd_has_form(const conv_problem_t *problem);
 /* All but `loops` and packed weights. Leaves *out_fits false where others do better. */
 hr_status_t winograd_plan_init(hr_arena_t *arena, winograd_t *plan, bool *out_fits);
 /* Places of everything in scratch memory; returns its size. */
-size_t winograd_plan_place(winograd_t *plan);
+size_t winograd_plan_scratch(winograd_t *plan);
 
 /* Of the weights at all points. */
 static inline size_t winograd_packed_bytes(const winograd_t *plan) {

@@ -1,6 +1,7 @@
 /* How a convolution by fewer products is done: tiles, products, orders of arrays, and where everything goes. */
 #include <string.h>
 
+#include "base/arith.h"
 #include "ops/winograd.h"
 
 #define BLOCK_BYTES (512 << 10)  /* of the points of a block: a part of the second cache, */
@@ -16,10 +17,8 @@ bool winograd_has_form(const conv_problem_t *p) {
   if (!has_type(&p->types) || p->kind == CONV_DATA || p->spatial != 2 || p->groups != 1 || p->zero_first) return false;
   for (int d = 0; d < 2; d++)
     if (p->window[d] != 3 || p->stride[d] != 1 || p->dilation[d] != 1) return false;
-  return p->in_channels >= LEAST_CHANNELS && p->out_channels >= LEAST_CHANNELS;
+  return p->in_channels >= MIN_CHANNELS && p->out_channels >= MIN_CHANNELS;
 }
-
-static int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 /* Costs in products, sums before and after counted by the time that they take. Weights are read at all points, and
  * brought to them in every run if they are not known. */
@@ -32,31 +31,31 @@ static bool is_cheaper(const winograd_t *plan) {
 
 static void plan_tiles(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  plan->rows = divide_up(p->out[0], KEPT), plan->columns = divide_up(p->out[1], KEPT);
+  plan->rows = hr_div_ceil(p->out[0], OUT_SIDE), plan->columns = hr_div_ceil(p->out[1], OUT_SIDE);
   plan->tiles = p->batch * plan->rows * plan->columns;
   int64_t unit = BLOCK_BYTES / (POINTS * (p->in_channels + p->out_channels) * plan->element_bytes);
   if (unit < LEAST_UNIT) unit = LEAST_UNIT;
-  int64_t blocks = hr_workers_even(divide_up(plan->tiles, unit), plan->workers);
-  plan->unit = divide_up(divide_up(plan->tiles, blocks), TILE_UNIT) * TILE_UNIT;
-  plan->blocks = divide_up(plan->tiles, plan->unit);
+  int64_t blocks = hr_workers_balance(hr_div_ceil(plan->tiles, unit), plan->workers);
+  plan->unit = hr_div_ceil(hr_div_ceil(plan->tiles, blocks), TILE_UNIT) * TILE_UNIT;
+  plan->blocks = hr_div_ceil(plan->tiles, plan->unit);
 }
 
 /* Reals of a line of so many vectors: long ones, and planes of them, do not all start in the same part of a cache. */
-static int64_t line_of(int64_t vectors) { return (vectors % LEAST_CHANNELS ? vectors : vectors + 1) * LEAST_CHANNELS; }
+static int64_t line_of(int64_t vectors) { return (vectors % MIN_CHANNELS ? vectors : vectors + 1) * MIN_CHANNELS; }
 
 static void plan_product(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
-  int64_t in = divide_up(p->in_channels, LEAST_CHANNELS), out = divide_up(p->out_channels, LEAST_CHANNELS);
+  int64_t in = hr_div_ceil(p->in_channels, MIN_CHANNELS), out = hr_div_ceil(p->out_channels, MIN_CHANNELS);
   plan->in_line = line_of(in), plan->out_line = line_of(out);
-  plan->in_plane = (plan->unit * plan->in_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
-  plan->out_plane = (plan->unit * plan->out_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
-  plan->job = (gemm_job_t){.dtype = p->types.real, .m = plan->unit, .n = out * LEAST_CHANNELS, .k = p->in_channels,
+  plan->in_plane = (plan->unit * plan->in_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->out_plane = (plan->unit * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
+  plan->job = (gemm_job_t){.dtype = p->types.real, .m = plan->unit, .n = out * MIN_CHANNELS, .k = p->in_channels,
                            .a_row = plan->in_line, .a_col = 1, .c_row = plan->out_line};
   if (p->kind != CONV_WEIGHTS) return;
   plan->job.m = p->in_channels, plan->job.k = plan->unit;
   plan->job.a_row = 1, plan->job.a_col = plan->in_line, plan->job.b_row = plan->out_line, plan->job.b_col = 1;
   plan->parts = (int)(plan->blocks < plan->workers ? plan->blocks : plan->workers);
-  plan->sums_plane = (p->in_channels * plan->out_line / LEAST_CHANNELS | 1) * LEAST_CHANNELS;
+  plan->sums_plane = (p->in_channels * plan->out_line / MIN_CHANNELS | 1) * MIN_CHANNELS;
 }
 
 static void plan_weights(winograd_t *plan) {
@@ -64,11 +63,11 @@ static void plan_weights(winograd_t *plan) {
   const conv_array_t *wei = &p->arrays[CONV_WEI];
   plan->weights = (winograd_weights_t){.in_channels = p->in_channels, .out_channels = p->out_channels,
                                        .columns = plan->job.n, .in_step = wei->inner, .out_step = wei->outer,
-                                       .strips = gemm_strips_of(&plan->job)};
+                                       .panels = gemm_panels_of(&plan->job)};
   plan->weights.plane = (int64_t)gemm_packed_bytes(&plan->job) / plan->element_bytes;
   for (int k = 0; k < 9; k++) {
     int64_t row = wei->reversed[0] ? 2 - k / 3 : k / 3, column = wei->reversed[1] ? 2 - k % 3 : k % 3;
-    plan->weights.places[k] = row * wei->spatial[0] + column * wei->spatial[1];
+    plan->weights.tap_offsets[k] = row * wei->spatial[0] + column * wei->spatial[1];
   }
 }
 
@@ -127,30 +126,31 @@ static void plan_images(winograd_t *plan) {
 }
 
 /* Arrays that are brought into order as a whole. */
-static void place_ordered(winograd_t *plan, size_t *total) {
+static void set_ordered(winograd_t *plan, size_t *total) {
   winograd_array_t *sides[] = {&plan->src, &plan->dst};
   for (int i = 0; i < 2; i++)
-    sides[i]->at = native_take(total, sides[i]->order ? (size_t)(sides[i]->as_read.count * plan->element_bytes) : 0);
+    sides[i]->at =
+        scratch_reserve(total, sides[i]->order ? (size_t)(sides[i]->as_read.count * plan->element_bytes) : 0);
 }
 
-size_t winograd_plan_place(winograd_t *plan) {
+size_t winograd_plan_scratch(winograd_t *plan) {
   const conv_problem_t *p = plan->problem;
   size_t total = 0, each = 0, bytes = (size_t)plan->element_bytes;
   int64_t longest = p->in_channels > p->out_channels ? p->in_channels : p->out_channels;
-  plan->in_at = native_take(&each, POINTS * (size_t)plan->in_plane * bytes);
-  plan->out_at = native_take(&each, POINTS * (size_t)plan->out_plane * bytes);
-  plan->zeros_at = native_take(&each, (size_t)longest * bytes);
-  plan->sums_at = native_take(&each, POINTS * (size_t)plan->sums_plane * bytes);
-  plan->spare_at = native_take(&each, (size_t)p->out_channels * bytes);
-  plan->gemm_at = native_take(&each, gemm_space_bytes(&plan->job));
+  plan->in_at = scratch_reserve(&each, POINTS * (size_t)plan->in_plane * bytes);
+  plan->out_at = scratch_reserve(&each, POINTS * (size_t)plan->out_plane * bytes);
+  plan->zeros_at = scratch_reserve(&each, (size_t)longest * bytes);
+  plan->sums_at = scratch_reserve(&each, POINTS * (size_t)plan->sums_plane * bytes);
+  plan->spare_at = scratch_reserve(&each, (size_t)p->out_channels * bytes);
+  plan->gemm_at = scratch_reserve(&each, gemm_space_bytes(&plan->job));
   if (plan->by_images) {
-    plan->src.at = native_take(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
-    plan->dst.at = native_take(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
+    plan->src.at = scratch_reserve(&each, (size_t)(plan->src.plane * p->in_channels) * bytes);
+    plan->dst.at = scratch_reserve(&each, (size_t)(plan->dst.plane * p->out_channels) * bytes);
   }
   plan->space_bytes = each, plan->zeros_bytes = (size_t)longest * bytes;
-  plan->packed_at = native_take(&total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
-  if (!plan->by_images) place_ordered(plan, &total);
-  plan->spaces_at = native_take(&total, each * (size_t)plan->workers);
+  plan->packed_at = scratch_reserve(&total, plan->packed || p->kind == CONV_WEIGHTS ? 0 : winograd_packed_bytes(plan));
+  if (!plan->by_images) set_ordered(plan, &total);
+  plan->spaces_at = scratch_reserve(&total, each * (size_t)plan->workers);
   return total;
 }
 

@@ -71,13 +71,13 @@ static hr_status_t check_all_groups(const hlo_module_t *module, plan_grid_t grid
 #define PROOF_EVENTS_OF_ONE 100000
 
 static hr_status_t refuse(const check_program_t *programs, const check_result_t *result) {
-  hr_text_t report;
-  hr_text_init(&report);
+  hr_strbuf_t report;
+  hr_strbuf_init(&report);
   check_report(&report, result);
   hr_pos_t pos = {&programs[0].module->source, 0, 0};
-  hr_status_t st = hr_text_finish(&report);
+  hr_status_t st = hr_strbuf_finish(&report);
   if (!st) st = hr_error_at(HR_DISAGREE, &pos, "%.*s", (int)report.size - 1, report.data);
-  hr_text_deinit(&report);
+  hr_strbuf_deinit(&report);
   return st;
 }
 
@@ -116,28 +116,28 @@ static const char *dump_dir(const compiler_options_t *options) {
   return options->dump_dir ? options->dump_dir : secure_getenv("HLORUN_DUMP_TO");
 }
 
-static hr_status_t write_plan(const char *folder, const char *name, hr_text_t *text) {
-  hr_text_t path;
-  hr_text_init(&path);
-  hr_text_printf(&path, "%s/%s", folder, name);
-  hr_status_t st = hr_text_finish(&path);
-  if (!st) st = hr_text_finish(text);
+static hr_status_t write_plan(const char *folder, const char *name, hr_strbuf_t *text) {
+  hr_strbuf_t path;
+  hr_strbuf_init(&path);
+  hr_strbuf_printf(&path, "%s/%s", folder, name);
+  hr_status_t st = hr_strbuf_finish(&path);
+  if (!st) st = hr_strbuf_finish(text);
   if (!st) st = hr_file_write_all(path.data, text->data, text->size);
-  hr_text_deinit(&path);
-  hr_text_deinit(text);
+  hr_strbuf_deinit(&path);
+  hr_strbuf_deinit(text);
   return st;
 }
 
 /* What the compiled engine will do: plan.txt the order and what is said to peers, flat.txt steps and addresses. */
 static hr_status_t dump_plans(const compiler_options_t *options, const compiled_program_t *program) {
   const char *folder = dump_dir(options);
-  hr_text_t text;
+  hr_strbuf_t text;
   if (!folder || !options->compiled) return NULL;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   plan_print(&text, program->plan);
   HR_TRY(write_plan(folder, "plan.txt", &text));
   if (!program->flat) return NULL;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   flat_plan_print(&text, program->flat);
   return write_plan(folder, "flat.txt", &text);
 }
@@ -145,7 +145,7 @@ static hr_status_t dump_plans(const compiler_options_t *options, const compiled_
 /* What no flat plan can hold is left to the reference engine. */
 static hr_status_t make_flat_plan(const compiler_options_t *options, compiled_program_t *program,
                                   hr_workers_t *workers, bool with_code) {
-  flat_options_t flat = {.workers = hr_workers_count(workers), .apart = options->each_result};
+  flat_options_t flat = {.workers = hr_workers_count(workers), .no_fusion = options->each_result};
   if (with_code) flat.emitter = &jit_native, flat.emitter_context = program->jit;
   HR_TRY(flat_plan_create(program->plan, &flat, &program->flat));
   if (!program->flat->is_reference && !with_code) return NULL;
@@ -193,7 +193,7 @@ static hr_status_t make_code(const compiler_options_t *options, compiled_program
 /* One of several programs is proved with the others, when it meets them (prove.h). */
 static hr_status_t prove_alone(const hlo_module_t *module, const compiler_options_t *options, plan_grid_t grid) {
   check_program_t program = {module, 0, grid.num_replicas * grid.num_partitions - 1};
-  if (options->part || options->unproved || check_is_plainly_sound(module)) return NULL;
+  if (options->part || options->unproved || check_is_trivially_sound(module)) return NULL;
   return compiler_prove(&program, 1, grid);
 }
 
@@ -228,7 +228,7 @@ static hr_status_t run_stages(const char *path, hr_buffer_t *bytes, const compil
   HR_TRY(read_module(path, bytes, &program->module));
   HR_TRY(hlo_verify(program->module));
   program->read_s = lap_s(&since);
-  HR_TRY(pass_localise(program->module));
+  HR_TRY(pass_lower_manual_sharding(program->module));
   HR_TRY(compiler_choose_grid(program->module, options, &grid));
   HR_TRY(check_all_groups(program->module, grid, options->part));
   if (options->probe) HR_TRY(pass_probes(program->module, options->probe));

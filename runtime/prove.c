@@ -26,13 +26,13 @@ typedef struct prover {
   check_program_t *programs; /* on rank 0, by rank */
 } prover_t;
 
-static hr_str_t own_text(const prover_t *prover) {
+static hr_str_t text_of_rank(const prover_t *prover) {
   const hr_source_t *source = &prover->plan->module->source;
   return (hr_str_t){source->text, source->size_bytes};
 }
 
 static hr_status_t compare_digests(prover_t *prover, bool *out_short_enough) {
-  hr_str_t text = own_text(prover);
+  hr_str_t text = text_of_rank(prover);
   program_digest_t mine = {hr_digest_of(text.data, text.size), text.size};
   uint64_t all_bytes = 0;
   HR_TRY(HR_NEW_ARRAY(&prover->arena, prover->world, &prover->digests));
@@ -85,7 +85,7 @@ static hr_status_t load_other(prover_t *prover, int from, const hlo_module_t **o
   HR_TRY(st);
   *out_module = module;
   HR_TRY(hlo_verify(module));
-  return pass_localise(module);
+  return pass_lower_manual_sharding(module);
 }
 
 static hr_status_t collect(prover_t *prover) {
@@ -113,7 +113,7 @@ static void forget_others(prover_t *prover) {
 static hr_status_t contribute(prover_t *prover) {
   const char *path = prover->plan->module->source.path ? prover->plan->module->source.path : "";
   uint64_t path_size = strlen(path);
-  hr_str_t text = own_text(prover);
+  hr_str_t text = text_of_rank(prover);
   HR_TRY(exec_comm_send(prover->comm, 0, &path_size, sizeof path_size));
   HR_TRY(exec_comm_send(prover->comm, 0, path, path_size));
   return exec_comm_send(prover->comm, 0, text.data, text.size);

@@ -144,10 +144,10 @@ stuck() {
   expect_text "$*" "$text"
 }
 for engine in compiled reference; do
-  stuck 1 "rank 0 goes round in endless_alone.hlo:45: %outer, for" --engine "$engine" --input 1=0 endless_alone.hlo
-  expect_text "the inner loop, $engine" "and in endless_alone.hlo:29: %inner, inside of it:"
+  stuck 1 "rank 0 is in loop endless_alone.hlo:45: %outer for" --engine "$engine" --input 1=0 endless_alone.hlo
+  expect_text "the inner loop, $engine" "and in its inner loop endless_alone.hlo:29: %inner,"
   for rank in 0 1; do
-    stuck 2 "rank $rank goes round in endless.hlo:45: %outer" -n 2 --engine "$engine" --input "1=$rank" endless.hlo
+    stuck 2 "rank $rank is in loop endless.hlo:45: %outer" -n 2 --engine "$engine" --input "1=$rank" endless.hlo
   done
   for signal in INT TERM; do
     HLORUN_LOG=cli:info "$hlorun" --engine "$engine" --random-inputs --input 1=0 endless_alone.hlo >out 2>&1 &

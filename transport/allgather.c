@@ -3,13 +3,13 @@
 
 #include "transport/request.h"
 
-static char *place_of(const tp_request_t *request, int member) {
+static char *position_of(const tp_request_t *request, int member) {
   return request->out + (size_t)member * request->size_bytes;
 }
 
-static void place_own(tp_request_t *request) {
-  char *place = place_of(request, request->group->my_index);
-  if (place != request->in) memcpy(place, request->in, request->size_bytes);
+static void copy_self_block_in(tp_request_t *request) {
+  char *dst = position_of(request, request->group->my_index);
+  if (dst != request->in) memcpy(dst, request->in, request->size_bytes);
 }
 
 /* Everybody sends to everybody at once: one round, p - 1 messages. Each rank starts with its next neighbour, so that
@@ -18,11 +18,11 @@ hr_status_t tp_all_gather_direct(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index;
   for (int k = 1; k < size; k++) {
     int from = (mine - k + size) % size;
-    HR_TRY(tp_request_recv(request, from, place_of(request, from), request->size_bytes, -1));
+    HR_TRY(tp_request_recv(request, from, position_of(request, from), request->size_bytes, -1));
   }
   for (int k = 1; k < size; k++)
     HR_TRY(tp_request_send(request, (mine + k) % size, request->in, request->size_bytes));
-  place_own(request);
+  copy_self_block_in(request);
   return NULL;
 }
 
@@ -35,12 +35,12 @@ static hr_status_t pass_on(tp_request_t *request) {
     return NULL;
   }
   int arriving = (mine - round - 1 + size) % size, leaving = (mine - round + size) % size;
-  HR_TRY(tp_request_recv(request, (mine + size - 1) % size, place_of(request, arriving), request->size_bytes, -1));
-  return tp_request_send(request, (mine + 1) % size, place_of(request, leaving), request->size_bytes);
+  HR_TRY(tp_request_recv(request, (mine + size - 1) % size, position_of(request, arriving), request->size_bytes, -1));
+  return tp_request_send(request, (mine + 1) % size, position_of(request, leaving), request->size_bytes);
 }
 
 hr_status_t tp_all_gather_ring(tp_request_t *request) {
-  place_own(request);
+  copy_self_block_in(request);
   request->next = pass_on;
   return pass_on(request);
 }
@@ -53,7 +53,7 @@ static hr_status_t double_known(tp_request_t *request) {
   size_t bytes = request->size_bytes;
   if (known >= size) {
     request->next = NULL;
-    memcpy(place_of(request, mine), request->scratch.data, (size_t)(size - mine) * bytes);
+    memcpy(position_of(request, mine), request->scratch.data, (size_t)(size - mine) * bytes);
     memcpy(request->out, request->scratch.data + (size_t)(size - mine) * bytes, (size_t)mine * bytes);
     return NULL;
   }

@@ -16,15 +16,15 @@ enum { GATHER, PLACE };
 static int most_held(const tp_group_t *group) {
   int most = 0;
   for (int lane = 0; lane < group->parts->within->size; lane++) {
-    int held = tp_machines_load(group, group->parts->mine, lane);
+    int held = tp_machines_load(group, group->parts->my_machine, lane);
     if (held > most) most = held;
   }
   return most;
 }
 
 /* Scratch space: what this lane holds, then what all hold. */
-static char *held_at(const tp_request_t *request, int place) {
-  return request->scratch.data + (size_t)place * request->size_bytes;
+static char *held_at(const tp_request_t *request, int index) {
+  return request->scratch.data + (size_t)index * request->size_bytes;
 }
 
 static void place_blocks(const tp_request_t *request) {
@@ -33,9 +33,9 @@ static void place_blocks(const tp_request_t *request) {
   int used[lanes];
   memset(used, 0, sizeof used);
   for (int k = 0; k < request->group->size; k++) {
-    int lane = tp_machines_lane_for(machines, machines->mine, k);
-    char *place = request->out + (size_t)k * request->size_bytes;
-    memcpy(place, held_at(request, each + lane * each + used[lane]++), request->size_bytes);
+    int lane = tp_machines_lane_for(machines, machines->my_machine, k);
+    char *index = request->out + (size_t)k * request->size_bytes;
+    memcpy(index, held_at(request, each + lane * each + used[lane]++), request->size_bytes);
   }
 }
 
@@ -52,15 +52,15 @@ static hr_status_t next_stage(tp_request_t *request) {
 static hr_status_t post_messages(tp_request_t *request, const tp_machines_t *machines) {
   int mine = request->group->my_index, held = 0;
   for (int k = 0; k < request->group->size; k++) {
-    if (tp_machines_lane_for(machines, machines->mine, k) != machines->my_lane) continue;
-    char *place = held_at(request, held++);
+    if (tp_machines_lane_for(machines, machines->my_machine, k) != machines->my_lane) continue;
+    char *index = held_at(request, held++);
     if (k == mine)
-      memcpy(place, request->in, request->size_bytes);
-    else if (machines->machine_of[k] != machines->mine)
-      HR_TRY(tp_request_recv(request, k, place, request->size_bytes, -1));
+      memcpy(index, request->in, request->size_bytes);
+    else if (machines->machine_of[k] != machines->my_machine)
+      HR_TRY(tp_request_recv(request, k, index, request->size_bytes, -1));
   }
   for (int i = 1; i < machines->count; i++) {
-    int machine = (machines->mine + i) % machines->count;
+    int machine = (machines->my_machine + i) % machines->count;
     int to = tp_machines_member(machines, machine, tp_machines_lane_for(machines, machine, mine));
     HR_TRY(tp_request_send(request, to, request->in, request->size_bytes));
   }

@@ -6,7 +6,7 @@
 static hr_status_t reduce_gathered(tp_request_t *request) {
   size_t bytes = (size_t)request->count * request->reducer.element_bytes;
   request->fold = (tp_fold_t){.reducer = &request->reducer, .size = request->group->size,
-                              .my_index = request->group->my_index, .own = request->in, .slots = request->out,
+                              .my_index = request->group->my_index, .local = request->in, .slots = request->out,
                               .slot_bytes = bytes, .out = request->result, .count = request->count};
   tp_fold_begin(&request->fold, request->gathered.data);
   return tp_fold_end(&request->fold);

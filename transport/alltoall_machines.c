@@ -18,7 +18,7 @@ static hr_status_t keep_blocks(tp_request_t *request, const tp_machines_t *machi
   HR_TRY(tp_space_reserve(&request->scratch, 2 * (size_t)lanes, sizeof(tp_block_t)));
   tp_block_t *blocks = (tp_block_t *)request->scratch.data;
   for (int i = 0; i < lanes; i++) {
-    int member = tp_machines_member(machines, machines->mine, i);
+    int member = tp_machines_member(machines, machines->my_machine, i);
     blocks[i] = request->sends[member];
     blocks[lanes + i] = request->recvs[member];
   }
@@ -30,13 +30,13 @@ static hr_status_t post_messages(tp_request_t *request, const tp_machines_t *mac
   for (int k = 1; k < size; k++) {
     int from = (mine - k + size) % size;
     const tp_block_t *block = &request->recvs[from];
-    if (machines->machine_of[from] != machines->mine)
+    if (machines->machine_of[from] != machines->my_machine)
       HR_TRY(tp_request_recv(request, from, block->data, block->size_bytes, -1));
   }
   for (int k = 1; k < size; k++) {
     int to = (mine + k) % size;
     const tp_block_t *block = &request->sends[to];
-    if (machines->machine_of[to] != machines->mine)
+    if (machines->machine_of[to] != machines->my_machine)
       HR_TRY(tp_request_send(request, to, block->data, block->size_bytes));
   }
   return NULL;

@@ -8,7 +8,7 @@ enum { AT_THE_ROOT, BETWEEN, ELSEWHERE };
 static hr_status_t start_part(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   int root = (int)request->count, home = machines->machine_of[root];
-  bool is_home = machines->mine == home;
+  bool is_home = machines->my_machine == home;
   if (request->round == ELSEWHERE) request->next = NULL;
   if (request->round == BETWEEN) {
     if (machines->between->my_index < 0) return NULL;

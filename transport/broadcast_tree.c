@@ -34,7 +34,7 @@ hr_status_t tp_broadcast_tree(tp_request_t *request) {
 
 /* Round k: a byte to the member 2^k further on, one from the member 2^k before; in the end everybody has heard of
  * everybody. */
-static hr_status_t meet(tp_request_t *request) {
+static hr_status_t synchronize(tp_request_t *request) {
   int size = request->group->size, mine = request->group->my_index, distance = 1 << request->round;
   if (distance >= size) {
     request->next = NULL;
@@ -47,8 +47,8 @@ static hr_status_t meet(tp_request_t *request) {
 static hr_status_t start_barrier(tp_request_t *request) {
   HR_TRY(tp_space_reserve(&request->scratch, 2, 1));
   request->scratch.data[1] = 0;
-  request->next = meet;
-  return meet(request);
+  request->next = synchronize;
+  return synchronize(request);
 }
 
 hr_status_t tp_broadcast(tp_group_t *group, int root, void *data, size_t size_bytes, tp_request_t **out_request) {

@@ -105,8 +105,8 @@ static scope_t scope_of_pair(tp_groups_t *groups, bool shares_memory) {
 }
 
 static bool can_do(const tp_algorithm_t *row, tp_collective_t collective, const scope_t *scope, size_t bytes,
-                   bool in_any_order) {
-  bool may_regroup = scope->spans_machines && (in_any_order || !is_reduction(collective));
+                   bool is_reorderable) {
+  bool may_regroup = scope->spans_machines && (is_reorderable || !is_reduction(collective));
   bool here = row->where == ANYWHERE || (row->where == MACHINES && may_regroup) ||
               (row->where == ONE_MACHINE && scope->shares_memory);
   return row->collective == collective && here && bytes <= row->most_bytes;
@@ -135,7 +135,7 @@ static double cost_of(const tp_algorithm_t *row, const scope_t *scope, size_t by
 /* A name that is forced counts where it can do the transfer: one across machines has parts within them, which it cannot
  * do. NULL: there is no such name. */
 static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *scope, size_t bytes,
-                                    bool in_any_order) {
+                                    bool is_reorderable) {
   const char *forced = scope->groups->forced[collective];
   const tp_algorithm_t *best = NULL;
   double least = 0;
@@ -143,7 +143,7 @@ static const tp_algorithm_t *choose(tp_collective_t collective, const scope_t *s
   if (forced && !is_name(collective, forced)) return NULL;
   for (size_t i = 0; i < ALGORITHM_COUNT; i++) {
     const tp_algorithm_t *row = &algorithms[i];
-    if (!can_do(row, collective, scope, bytes, in_any_order)) continue;
+    if (!can_do(row, collective, scope, bytes, is_reorderable)) continue;
     if (forced && strcmp(forced, row->name) == 0) return row;
     double cost = cost_of(row, scope, bytes, &is_measured);
     if (best && best_is_measured > is_measured) continue;
@@ -176,18 +176,18 @@ static void explain(tp_collective_t collective, const scope_t *scope, size_t byt
 
 /* The same transfer comes again and again: it need not be thought about again. */
 static bool is_chosen(const tp_choice_t *choice, const tp_choice_t *wanted) {
-  return choice->algorithm && choice->bytes == wanted->bytes && choice->in_any_order == wanted->in_any_order &&
+  return choice->algorithm && choice->bytes == wanted->bytes && choice->is_reorderable == wanted->is_reorderable &&
          choice->forced == wanted->forced && choice->tuning == wanted->tuning &&
          choice->shares_memory == wanted->shares_memory;
 }
 
 /* `explained`: sizes whose choices were told; NULL: this rank tells nothing. */
 static hr_status_t renew_choice(tp_choice_t *choice, tp_collective_t collective, const scope_t *scope, size_t bytes,
-                                bool in_any_order, uint64_t *explained) {
+                                bool is_reorderable, uint64_t *explained) {
   const char *forced = scope->groups->forced[collective];
-  tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, in_any_order};
+  tp_choice_t wanted = {NULL, bytes, forced, scope->groups->tuning, scope->shares_memory, is_reorderable};
   if (is_chosen(choice, &wanted)) return NULL;
-  wanted.algorithm = choose(collective, scope, bytes, in_any_order);
+  wanted.algorithm = choose(collective, scope, bytes, is_reorderable);
   if (!wanted.algorithm) return no_such_name(collective, forced);
   if (scope->groups->explains && explained) explain(collective, scope, bytes, wanted.algorithm, explained);
   *choice = wanted;
@@ -200,7 +200,7 @@ hr_status_t tp_algorithm_start(tp_collective_t collective, tp_request_t *request
   tp_choice_t *choice = &group->choices[collective];
   HR_TRY(tp_shm_group_of(group, &shared));
   scope_t scope = scope_of(group);
-  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.in_any_order,
+  HR_TRY(renew_choice(choice, collective, &scope, bytes, request->reducer.is_reorderable,
                       group->my_index ? NULL : &group->explained[collective]));
   request->algorithm = (int)(choice->algorithm - algorithms) + 1;
   return choice->algorithm->start(request);
@@ -226,7 +226,7 @@ static hr_status_t new_reduction(tp_group_t *group, const void *in, void *out, i
   request->out = out;
   request->count = count;
   request->reducer = *reducer;
-  request->own_thread = !reducer->any_thread;
+  request->endpoint_thread_only = !reducer->any_thread;
   return NULL;
 }
 
@@ -278,7 +278,7 @@ static hr_status_t start_half(tp_request_t *request, int64_t stream, bool sends,
   scope_t scope = scope_of_pair(groups, pipe != NULL);
   tp_choice_t *choice = &groups->permute_choices[sends];
   HR_TRY(renew_choice(choice, TP_PERMUTE, &scope, block->size_bytes, false, self ? NULL : &groups->explained_permutes));
-  request->half = (tp_half_t){sends, peer, block, pipe};
+  request->p2p = (tp_p2p_t){sends, peer, block, pipe};
   return choice->algorithm->start(request);
 }
 

@@ -18,7 +18,7 @@
 typedef struct tp_reducer {
   hr_status_t (*reduce)(void *context, void *acc, const void *in, int64_t count);
   void *context;
-  bool in_any_order; /* associative and commutative, but for rounding; and not wide */
+  bool is_reorderable; /* associative and commutative, but for rounding; and not wide */
   bool any_thread; /* it may be called by any thread, one at a time */
   /* The same of several arrays into one place: out[i] = f(f(in[0][i], in[1][i]), in[2][i]) ... of at least two, where
    * out may be in[0] and is no other. May be NULL; not for wide ones. */
@@ -67,9 +67,9 @@ hr_status_t tp_request_test(tp_request_t *request, bool *out_done);
 hr_status_t tp_request_wait(tp_request_t *request);
 /* Moves every transfer of the endpoint on, as far as it goes without waiting. Any wait does so too: what one rank waits
  * for may need another's part in a transfer that nobody waits for there yet. */
-void tp_requests_move(tp_groups_t *groups);
+void tp_requests_progress(tp_groups_t *groups);
 /* The same at once, for somebody who has other things to do: a look at each. Nothing if another thread moves them. */
-void tp_requests_look(tp_groups_t *groups);
+void tp_requests_poll(tp_groups_t *groups);
 /* When a transfer that was not waited for yet came to its end, by the monotonic clock; 0: it has not, or
  * groups->notes_times is not set. */
 uint64_t tp_request_over_ns(const tp_request_t *request);

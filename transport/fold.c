@@ -5,7 +5,7 @@
 #include "transport/request.h"
 
 static const char *elements_of(const tp_fold_t *fold, int member) {
-  return member == fold->my_index ? fold->own : fold->slots + (size_t)member * fold->slot_bytes;
+  return member == fold->my_index ? fold->local : fold->slots + (size_t)member * fold->slot_bytes;
 }
 
 void tp_fold_begin(tp_fold_t *fold, char *wide) {

@@ -80,7 +80,7 @@ static void free_groups(tp_groups_t *groups) {
   tp_requests_deinit(groups);
   hr_map_deinit(&groups->by_ranks);
   hr_map_deinit(&groups->pipes);
-  tp_shm_mail_close(groups->mail);
+  tp_shm_p2p_close(groups->p2p);
   tp_shm_close(groups->shm);
   tp_tuning_destroy(groups->tuning);
   hr_free(groups->key.data);
@@ -109,7 +109,7 @@ hr_status_t tp_groups_of(tp_endpoint_t *endpoint, tp_groups_t **out_groups) {
   tp_algorithms_from_environment(groups);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_shm_open(groups, &groups->shm);
   if (!st && groups->shm && !endpoint->memory)
-    st = tp_shm_mail_open(groups->shm, endpoint, endpoint, &groups->mail);
+    st = tp_shm_p2p_open(groups->shm, endpoint, endpoint, &groups->p2p);
   if (!st && endpoint->shares_memory && endpoint->world_size > 1) st = tp_tuning_load(groups);
   if (st)
     free_groups(groups);

@@ -32,7 +32,7 @@ typedef struct tp_choice {
   size_t bytes;
   const char *forced;
   const struct tp_tuning *tuning;
-  bool shares_memory, in_any_order;
+  bool shares_memory, is_reorderable;
 } tp_choice_t;
 
 typedef struct tp_group {
@@ -45,9 +45,9 @@ typedef struct tp_group {
   int64_t stream;
   uint64_t explained[TP_COLLECTIVE_COUNT]; /* bit k: the choice for sizes of k bits was told */
   tp_choice_t choices[TP_COLLECTIVE_COUNT];
-  bool looked_for_shm;
+  bool probed_shm;
   int machines; /* on which its members sit, once it has looked for shared memory; 0 before */
-  uint32_t next_turn, turn;            /* of transfers in stages over several machines: started, and over */
+  uint32_t next_op, done_ops;            /* of transfers in stages over several machines: started, and over */
   const struct tp_machines *parts;     /* of such a group; NULL: not made yet */
   struct tp_shm_group *shm; /* NULL: it has no memory in common */
 } tp_group_t;
@@ -62,10 +62,10 @@ struct tp_groups {
   struct tp_progress *progress; /* NULL: nothing moves by itself */
   const int *machine_of; /* a number of the machine of each rank; NULL: there is only one */
   bool notes_times; /* when transfers are over */
-  bool looks;     /* nobody waits: what is not there is not waited for, however shortly */
-  uint64_t moves; /* counts what moved, of any transfer */
+  bool is_polling;     /* nobody waits: what is not there is not waited for, however shortly */
+  uint64_t progress_count; /* counts what moved, of any transfer */
   struct tp_shm *shm; /* NULL: this rank shares no memory with others */
-  tp_endpoint_t *mail; /* messages to ranks of this machine go through it; NULL: as to others */
+  tp_endpoint_t *p2p; /* messages to ranks of this machine go through it; NULL: as to others */
   hr_map_t pipes;     /* tp_shm_group_t of two ranks, by pipe_key_t */
   struct tp_shm_group *last_pipes[2]; /* those used last: to receive, and to send */
   tp_choice_t permute_choices[2];     /* the same */

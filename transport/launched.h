@@ -6,14 +6,14 @@
 #include "transport/transport.h"
 
 /* The parent's: memory for so many processes, which they inherit. Errors: UNAVAILABLE. */
-hr_status_t tp_launched_memory(int processes, int *out_fd);
+hr_status_t tp_local_launch_memory(int processes, int *out_fd);
 /* Between fork and exec. */
-void tp_launched_tell(int processes, int rank, int fd);
+void tp_local_launch_export(int processes, int rank, int fd);
 
 /* The child's: is this process one of them? What the environment says of it is taken out of it, for it is not meant for
  * processes that this one starts. */
-bool tp_launched(int *out_processes, int *out_rank);
+bool tp_local_launch(int *out_processes, int *out_rank);
 /* Only once. Errors: UNAVAILABLE. */
-hr_status_t tp_launched_open(tp_endpoint_t **out_endpoint);
+hr_status_t tp_local_launch_open(tp_endpoint_t **out_endpoint);
 
 #endif

@@ -16,31 +16,32 @@ static int number_in(const char *variable) {
 /* Slurm sets its counts for batch scripts too; only srun makes steps, and only its PMI makes the tasks a world. */
 static bool is_srun_task(void) { return getenv("SLURM_STEP_ID") && getenv("PMIX_RANK"); }
 
-typedef struct place {
+typedef struct info {
   int world_size, rank;
-} place_t;
+} launch_info_t;
 
-static bool place_from(const char *size_variable, const char *rank_variable, place_t *out_place) {
+static bool read_launch_info(const char *size_variable, const char *rank_variable, launch_info_t *out_info) {
   int size = number_in(size_variable), rank = number_in(rank_variable);
   if (size < 1 || rank < 0 || rank >= size) return false;
-  *out_place = (place_t){size, rank};
+  *out_info = (launch_info_t){size, rank};
   return true;
 }
 
-static place_t find_place(void) {
-  place_t place = {0, 0};
-  if (tp_launched(&place.world_size, &place.rank)) return place;
-  if (place_from("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", &place) || place_from("PMI_SIZE", "PMI_RANK", &place))
-    return place;
-  if (is_srun_task() && !place_from("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", &place))
-    place_from("SLURM_NTASKS", "SLURM_PROCID", &place);
-  return place;
+static launch_info_t find_launch_info(void) {
+  launch_info_t info = {0, 0};
+  if (tp_local_launch(&info.world_size, &info.rank)) return info;
+  if (read_launch_info("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", &info) ||
+      read_launch_info("PMI_SIZE", "PMI_RANK", &info))
+    return info;
+  if (is_srun_task() && !read_launch_info("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", &info))
+    read_launch_info("SLURM_NTASKS", "SLURM_PROCID", &info);
+  return info;
 }
 
 hr_status_t tp_world_open(tp_endpoint_t **out_endpoint) {
-  place_t place;
-  return tp_launched(&place.world_size, &place.rank) ? tp_launched_open(out_endpoint) : tp_mpi_open(out_endpoint);
+  launch_info_t info;
+  return tp_local_launch(&info.world_size, &info.rank) ? tp_local_launch_open(out_endpoint) : tp_mpi_open(out_endpoint);
 }
 
-int tp_launcher_world_size(void) { return find_place().world_size; }
-int tp_launcher_rank(void) { return find_place().rank; }
+int tp_launcher_world_size(void) { return find_launch_info().world_size; }
+int tp_launcher_rank(void) { return find_launch_info().rank; }

@@ -41,8 +41,8 @@ static void sort_members(const tp_group_t *group, const tables_t *tables, int co
 }
 
 static hr_status_t find_within(tp_group_t *group, tp_machines_t *machines) {
-  int ranks[group->size], count = machines->lanes[machines->mine];
-  for (int i = 0; i < count; i++) ranks[i] = group->ranks[tp_machines_member(machines, machines->mine, i)];
+  int ranks[group->size], count = machines->lanes[machines->my_machine];
+  for (int i = 0; i < count; i++) ranks[i] = group->ranks[tp_machines_member(machines, machines->my_machine, i)];
   return tp_group_get(group->owner, count, ranks, stream_of(group), &machines->within);
 }
 
@@ -63,9 +63,9 @@ hr_status_t tp_machines_of(tp_group_t *group, const tp_machines_t **out_machines
   sort_members(group, &tables, count);
   *machines = (tp_machines_t){.count = count, .machine_of = tables.machine_of, .lane_of = tables.lane_of,
                               .lanes = tables.lanes, .first = tables.first, .members = tables.members,
-                              .mine = tables.machine_of[mine], .my_lane = tables.lane_of[mine]};
+                              .my_machine = tables.machine_of[mine], .my_lane = tables.lane_of[mine]};
   for (int m = 0; m < count; m++)
-    if (tables.lanes[m] > machines->most_lanes) machines->most_lanes = tables.lanes[m];
+    if (tables.lanes[m] > machines->max_lanes) machines->max_lanes = tables.lanes[m];
   HR_TRY(find_within(group, machines));
   HR_TRY(find_between(group, machines));
   *out_machines = group->parts = machines;
@@ -103,7 +103,7 @@ static hr_status_t test_part(tp_request_t *request, bool *out_over) {
 static hr_status_t poll_stages(tp_request_t *request, bool *out_done) {
   bool over;
   *out_done = false;
-  if (request->group->turn != request->turn) return NULL;
+  if (request->group->done_ops != request->op_number) return NULL;
   for (;;) {
     if (request->posted_count) return NULL; /* messages of this stage are under way */
     HR_TRY(test_part(request, &over));
@@ -112,14 +112,14 @@ static hr_status_t poll_stages(tp_request_t *request, bool *out_done) {
     HR_TRY(request->next(request));
     request->round++;
   }
-  request->group->turn++;
+  request->group->done_ops++;
   *out_done = true;
   return NULL;
 }
 
 hr_status_t tp_machines_begin(tp_request_t *request, hr_status_t (*start)(tp_request_t *request)) {
-  request->turn = request->group->next_turn++;
-  request->own_thread = true; /* parts make groups of their own */
+  request->op_number = request->group->next_op++;
+  request->endpoint_thread_only = true; /* parts make groups of their own */
   request->next = start;
   request->poll = poll_stages;
   return NULL;

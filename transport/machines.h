@@ -11,13 +11,13 @@ typedef struct tp_machines tp_machines_t;
 /* Machines are numbered in the order of their first members, and members of a machine (its lanes) in listed order. */
 struct tp_machines {
   int count;
-  int most_lanes;          /* of any machine */
+  int max_lanes;          /* of any machine */
   const int *machine_of;   /* by member */
   const int *lane_of;      /* by member */
   const int *lanes;        /* by machine: how many */
   const int *first;        /* by machine: where its members begin in `members`, */
   const int *members;      /* which are sorted by machine */
-  int mine, my_lane;
+  int my_machine, my_lane;
   tp_group_t *within;      /* this machine's members */
   tp_group_t *between;     /* the first ones of the machines; this rank need not be one of them */
 };

@@ -109,7 +109,7 @@ static void drop_piece(MPI_Request *piece, bool is_send) {
 }
 
 static void mpi_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
-  endpoint->out_of_step = true;
+  endpoint->desynchronized = true;
   for (int i = 0; i < message->piece_count; i++) drop_piece(&message->pieces[i], message->is_send);
   message_free(self_of(endpoint), message);
 }
@@ -119,7 +119,7 @@ typedef int (*start_fn)(void *data, int bytes, int peer, int tag, MPI_Comm comm,
 static int start_send(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
   return MPI_Isend(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
-static int start_send_meeting(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
+static int start_ssend(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
   return MPI_Issend(data, bytes, MPI_BYTE, peer, tag, comm, request);
 }
 static int start_recv(void *data, int bytes, int peer, int tag, MPI_Comm comm, MPI_Request *request) {
@@ -153,9 +153,9 @@ static hr_status_t mpi_send(tp_endpoint_t *endpoint, int to, uint32_t tag, const
   return post(endpoint, start_send, to, tag, (void *)data, size_bytes, out_message);
 }
 
-static hr_status_t mpi_send_meeting(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
+static hr_status_t mpi_ssend(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
                                     tp_message_t **out_message) {
-  return post(endpoint, start_send_meeting, to, tag, (void *)data, size_bytes, out_message);
+  return post(endpoint, start_ssend, to, tag, (void *)data, size_bytes, out_message);
 }
 
 static hr_status_t mpi_recv(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
@@ -216,10 +216,10 @@ static void push_messages(mpi_endpoint_t *self) {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, self->comm, &come, MPI_STATUS_IGNORE);
 }
 
-static void mpi_rest(tp_endpoint_t *endpoint, uint32_t polls) {
+static void mpi_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   bool is_far = endpoint->local_size < endpoint->world_size;
   if (is_far || polls % PUSH_POLLS == PUSH_POLLS - 1) push_messages(self_of(endpoint));
-  tp_rest(endpoint->crowded, endpoint->local_size, polls);
+  tp_backoff(endpoint->oversubscribed, endpoint->local_size, polls);
 }
 
 /* --- start and end --- */
@@ -253,12 +253,12 @@ static void abort_at_exit(int status, void *context) {
 
 static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   mpi_endpoint_t *self = self_of(endpoint);
-  if (failed && !endpoint->speaks_later) abort_job(endpoint->exit_code);
+  if (failed && !endpoint->defers_error_report) abort_job(endpoint->exit_code);
   for (tp_message_t *message; (message = self->free_messages);) {
     self->free_messages = message->next_free;
     self->host->free(message);
   }
-  if (endpoint->out_of_step || failed) {
+  if (endpoint->desynchronized || failed) {
     on_exit(abort_at_exit, NULL);
   } else {
     MPI_Comm_free(&self->comm);
@@ -267,9 +267,15 @@ static void mpi_close(tp_endpoint_t *endpoint, bool failed) {
   self->host->free(self);
 }
 
-static const tp_vtable_t mpi_vtable = {.name = "mpi", .send = mpi_send, .recv = mpi_recv,
-                                       .send_meeting = mpi_send_meeting, .test = mpi_test,
-                                       .probe = mpi_probe, .cancel = mpi_cancel, .rest = mpi_rest, .close = mpi_close};
+static const tp_vtable_t mpi_vtable = {.name = "mpi",
+                                       .send = mpi_send,
+                                       .recv = mpi_recv,
+                                       .ssend = mpi_ssend,
+                                       .test = mpi_test,
+                                       .probe = mpi_probe,
+                                       .cancel = mpi_cancel,
+                                       .backoff = mpi_backoff,
+                                       .close = mpi_close};
 
 /* Of all ranks of this machine together: mpirun may have given each a few, out of what it has itself. */
 static int processor_count(void) {
@@ -337,10 +343,10 @@ static void find_place(mpi_endpoint_t *self) {
   }
   if (gethostname(self->host_name, sizeof self->host_name - 1)) strcpy(self->host_name, "?");
   endpoint->host = self->host_name;
-  endpoint->crowded = endpoint->local_size > processor_count();
+  endpoint->oversubscribed = endpoint->local_size > processor_count();
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
-  endpoint->one_thread = provided < MPI_THREAD_SERIALIZED;
+  endpoint->single_threaded = provided < MPI_THREAD_SERIALIZED;
   endpoint->shares_memory = true;
 }
 

@@ -30,7 +30,7 @@ static int64_t now_ns(void) {
 
 static bool has_work(const tp_groups_t *groups) {
   for (const tp_request_t *request = groups->active; request; request = request->next_active)
-    if (!request->over && !request->own_thread) return true;
+    if (!request->over && !request->endpoint_thread_only) return true;
   return false;
 }
 
@@ -38,12 +38,12 @@ static bool has_work(const tp_groups_t *groups) {
 static bool move_transfers(tp_groups_t *groups) {
   int64_t moved_ns = now_ns();
   for (uint32_t polls = 0; has_work(groups); polls++) {
-    uint64_t moves = groups->moves;
-    tp_requests_move_from(groups, false);
+    uint64_t moves = groups->progress_count;
+    tp_requests_progress_from(groups, false);
     int64_t now = now_ns();
-    if (groups->moves != moves) return true; /* others may want the lock */
+    if (groups->progress_count != moves) return true; /* others may want the lock */
     if (now - moved_ns > LOOK_NS) return false;
-    if (groups->endpoint->crowded) return false;
+    if (groups->endpoint->oversubscribed) return false;
   }
   return false;
 }
@@ -103,7 +103,7 @@ bool tp_progress_is_forced(void) { return is_wanted("1"); }
 
 hr_status_t tp_progress_begin(tp_groups_t *groups) {
   const tp_endpoint_t *endpoint = groups->endpoint;
-  if (groups->progress || endpoint->world_size == 1 || endpoint->one_thread || is_wanted("0")) return NULL;
+  if (groups->progress || endpoint->world_size == 1 || endpoint->single_threaded || is_wanted("0")) return NULL;
   void *memory;
   HR_TRY(hr_alloc_zeroed(sizeof(struct tp_progress), &memory));
   struct tp_progress *progress = memory;

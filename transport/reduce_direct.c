@@ -66,7 +66,7 @@ static hr_status_t post_reduce(tp_request_t *request, int round) {
   char *out = request->size_bytes ? request->out + (size_t)own.start * each
                                   : request->out + (size_t)round * (size_t)request->segment * each;
   request->fold = (tp_fold_t){.reducer = &request->reducer, .size = size, .my_index = mine,
-                              .own = request->in + (size_t)own.start * each, .slots = slot_of(request, 0),
+                              .local = request->in + (size_t)own.start * each, .slots = slot_of(request, 0),
                               .slot_bytes = (size_t)request->segment * each, .out = out, .count = own.count};
   tp_fold_begin(&request->fold, request->scratch.data);
   return NULL;

@@ -17,14 +17,14 @@ static size_t chunk_bytes(const tp_request_t *request) {
 
 /* Scratch space, in chunks: those for the other lanes, packed; this lane's, of each member of the machine; and one
  * partial result of each machine. */
-static char *chunk_at(const tp_request_t *request, int place) {
-  return request->scratch.data + (size_t)place * chunk_bytes(request);
+static char *chunk_at(const tp_request_t *request, int index) {
+  return request->scratch.data + (size_t)index * chunk_bytes(request);
 }
-static char *own_chunks(const tp_request_t *request, int lane) {
+static char *chunks_of_rank(const tp_request_t *request, int lane) {
   return chunk_at(request, request->group->size + lane * (int)request->segment);
 }
 static char *partial_of(const tp_request_t *request, int machine) {
-  return own_chunks(request, request->group->parts->within->size) + (size_t)machine * chunk_bytes(request);
+  return chunks_of_rank(request, request->group->parts->within->size) + (size_t)machine * chunk_bytes(request);
 }
 
 /* Copies the chunks of one lane together; gives how many. */
@@ -33,7 +33,7 @@ static int pack_chunks(const tp_request_t *request, int lane, char *into) {
   size_t bytes = chunk_bytes(request);
   int count = 0;
   for (int k = 0; k < request->group->size; k++)
-    if (tp_machines_lane_for(machines, machines->mine, k) == lane)
+    if (tp_machines_lane_for(machines, machines->my_machine, k) == lane)
       memcpy(into + (size_t)count++ * bytes, request->in + (size_t)k * bytes, bytes);
   return count;
 }
@@ -44,10 +44,10 @@ static hr_status_t exchange(tp_request_t *request) {
   tp_block_t sends[lanes], recvs[lanes];
   for (int lane = 0; lane < lanes; lane++) {
     bool is_mine = lane == machines->my_lane;
-    char *place = is_mine ? own_chunks(request, lane) : chunk_at(request, packed);
-    int count = pack_chunks(request, lane, place);
-    sends[lane] = (tp_block_t){place, (size_t)count * chunk_bytes(request)};
-    recvs[lane] = (tp_block_t){own_chunks(request, lane), (size_t)request->segment * chunk_bytes(request)};
+    char *index = is_mine ? chunks_of_rank(request, lane) : chunk_at(request, packed);
+    int count = pack_chunks(request, lane, index);
+    sends[lane] = (tp_block_t){index, (size_t)count * chunk_bytes(request)};
+    recvs[lane] = (tp_block_t){chunks_of_rank(request, lane), (size_t)request->segment * chunk_bytes(request)};
     if (!is_mine) packed += count;
   }
   return tp_all_to_all(machines->within, sends, recvs, 0, &request->part);
@@ -57,7 +57,7 @@ static hr_status_t receive_partials(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   for (int m = 0; m < machines->count; m++) {
     int from = tp_machines_member(machines, m, tp_machines_lane_for(machines, m, request->group->my_index));
-    if (m != machines->mine)
+    if (m != machines->my_machine)
       HR_TRY(tp_request_recv(request, from, partial_of(request, m), chunk_bytes(request), -1));
   }
   return NULL;
@@ -68,14 +68,14 @@ static hr_status_t reduce_and_send(tp_request_t *request) {
   const tp_machines_t *machines = request->group->parts;
   const tp_reducer_t *reducer = &request->reducer;
   size_t bytes = chunk_bytes(request);
-  char *sum = own_chunks(request, 0);
+  char *sum = chunks_of_rank(request, 0);
   HR_TRY(receive_partials(request));
   for (int lane = 1; lane < machines->within->size; lane++)
-    HR_TRY(reducer->reduce(reducer->context, sum, own_chunks(request, lane), request->segment * request->count));
+    HR_TRY(reducer->reduce(reducer->context, sum, chunks_of_rank(request, lane), request->segment * request->count));
   for (int k = 0; k < request->group->size; k++) {
-    if (tp_machines_lane_for(machines, machines->mine, k) != machines->my_lane) continue;
-    if (machines->machine_of[k] == machines->mine)
-      memcpy(partial_of(request, machines->mine), sum, bytes);
+    if (tp_machines_lane_for(machines, machines->my_machine, k) != machines->my_lane) continue;
+    if (machines->machine_of[k] == machines->my_machine)
+      memcpy(partial_of(request, machines->my_machine), sum, bytes);
     else
       HR_TRY(tp_request_send(request, k, sum, bytes));
     sum += bytes;
@@ -101,7 +101,7 @@ static hr_status_t next_stage(tp_request_t *request) {
 hr_status_t tp_reduce_scatter_machines(tp_request_t *request) {
   const tp_machines_t *machines;
   HR_TRY(tp_machines_of(request->group, &machines));
-  request->segment = tp_machines_load(request->group, machines->mine, machines->my_lane);
+  request->segment = tp_machines_load(request->group, machines->my_machine, machines->my_lane);
   size_t chunks = (size_t)request->group->size + (size_t)machines->count;
   chunks += (size_t)request->segment * (size_t)machines->within->size;
   HR_TRY(tp_space_reserve(&request->scratch, chunks, chunk_bytes(request)));

@@ -30,8 +30,8 @@ static void clear_request(tp_request_t *request, tp_groups_t *groups, tp_group_t
   tp_posted_t *posted = request->posted;
   int capacity = request->posted_capacity;
   tp_space_t scratch = request->scratch, gathered = request->gathered;
-  hr_clear(request, offsetof(tp_request_t, turns));
-  request->turns[0].group = request->turns[1].group = NULL;
+  hr_clear(request, offsetof(tp_request_t, shm_ops));
+  request->shm_ops[0].group = request->shm_ops[1].group = NULL;
   request->groups = groups, request->group = group;
   request->posted = posted, request->posted_capacity = capacity;
   request->scratch = scratch, request->gathered = gathered;
@@ -70,11 +70,11 @@ static void move_on(tp_request_t *request);
 /* What can be done at once is: others may be waiting for it. How that ended is told when the transfer is waited for. */
 static void begin_to_move(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
-  bool looked = groups->looks;
+  bool looked = groups->is_polling;
   if (!request->poll) return;
-  groups->looks = true;
+  groups->is_polling = true;
   move_on(request);
-  groups->looks = looked;
+  groups->is_polling = looked;
 }
 
 hr_status_t tp_request_started(hr_status_t st, tp_request_t *request, tp_request_t **out_request) {
@@ -130,43 +130,43 @@ static hr_status_t reserve_posted(tp_request_t *request) {
 }
 
 /* Ranks of this machine are reached through its memory. */
-static tp_endpoint_t *way_to(const tp_request_t *request, int rank) {
+static tp_endpoint_t *endpoint_to(const tp_request_t *request, int rank) {
   const tp_groups_t *groups = request->groups;
-  return groups->mail && groups->shm->local_of[rank] >= 0 ? groups->mail : groups->endpoint;
+  return groups->p2p && groups->shm->local_of[rank] >= 0 ? groups->p2p : groups->endpoint;
 }
 
-typedef hr_status_t (*send_fn)(tp_endpoint_t *way, int to, uint32_t tag, const void *data, size_t size_bytes,
+typedef hr_status_t (*send_fn)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
                                tp_message_t **out_message);
 
-static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *way, send_fn send, int rank, const void *data,
+static hr_status_t post_send(tp_request_t *request, tp_endpoint_t *endpoint, send_fn send, int rank, const void *data,
                              size_t size_bytes) {
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
-  HR_TRY(send(way, rank, request->tag, data, size_bytes, &message));
-  request->posted[request->posted_count++] = (tp_posted_t){way, message, -1};
+  HR_TRY(send(endpoint, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, -1};
   return NULL;
 }
 
 static hr_status_t post_recv(tp_request_t *request, int rank, void *data, size_t size_bytes, int part) {
-  tp_endpoint_t *way = way_to(request, rank);
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
   tp_message_t *message;
   HR_TRY(reserve_posted(request));
-  HR_TRY(way->vtable->recv(way, rank, request->tag, data, size_bytes, &message));
-  request->posted[request->posted_count++] = (tp_posted_t){way, message, part};
+  HR_TRY(endpoint->vtable->recv(endpoint, rank, request->tag, data, size_bytes, &message));
+  request->posted[request->posted_count++] = (tp_posted_t){endpoint, message, part};
   return NULL;
 }
 
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
-  tp_endpoint_t *way = way_to(request, rank);
-  return size_bytes ? post_send(request, way, way->vtable->send, rank, data, size_bytes) : NULL;
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
+  return size_bytes ? post_send(request, endpoint, endpoint->vtable->send, rank, data, size_bytes) : NULL;
 }
 
-hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
-  tp_endpoint_t *way = way_to(request, rank);
-  return post_send(request, way, way->vtable->send_meeting, rank, data, size_bytes);
+hr_status_t tp_request_ssend(tp_request_t *request, int rank, const void *data, size_t size_bytes) {
+  tp_endpoint_t *endpoint = endpoint_to(request, rank);
+  return post_send(request, endpoint, endpoint->vtable->ssend, rank, data, size_bytes);
 }
 
-hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes) {
+hr_status_t tp_request_recv_ssend(tp_request_t *request, int rank, void *data, size_t size_bytes) {
   return post_recv(request, rank, data, size_bytes, -1);
 }
 
@@ -187,13 +187,13 @@ static hr_status_t test_round(tp_request_t *request, bool *out_done) {
   while (request->awaited < request->posted_count) {
     tp_posted_t *posted = &request->posted[request->awaited];
     bool arrived = false;
-    hr_status_t st = posted->way->vtable->test(posted->way, posted->message, &arrived);
+    hr_status_t st = posted->endpoint->vtable->test(posted->endpoint, posted->message, &arrived);
     if (!st && !arrived) {
       *out_done = false;
       return NULL;
     }
     request->awaited++;
-    request->groups->moves++;
+    request->groups->progress_count++;
     HR_TRY(st);
     if (posted->part >= 0 && request->arrived) HR_TRY(request->arrived(request, posted->part));
   }
@@ -222,10 +222,10 @@ static hr_status_t advance(tp_request_t *request, bool *out_done) {
 static void drop_messages(tp_request_t *request) {
   for (int i = request->awaited; i < request->posted_count; i++) {
     tp_posted_t *posted = &request->posted[i];
-    posted->way->vtable->cancel(posted->way, posted->message);
+    posted->endpoint->vtable->cancel(posted->endpoint, posted->message);
   }
   request->awaited = request->posted_count = 0;
-  tp_shm_give_up(request);
+  tp_shm_cancel(request);
   if (request->part) tp_request_cancel(request->part);
   request->part = NULL;
 }
@@ -278,22 +278,22 @@ void tp_request_cancel(tp_request_t *request) {
   tp_progress_unlock(groups);
 }
 
-void tp_requests_move_from(tp_groups_t *groups, bool own_thread) {
+void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only) {
   for (tp_request_t *request = groups->active; request; request = request->next_active)
-    if (own_thread || !request->own_thread) move_on(request);
+    if (endpoint_thread_only || !request->endpoint_thread_only) move_on(request);
 }
 
-void tp_requests_move(tp_groups_t *groups) {
+void tp_requests_progress(tp_groups_t *groups) {
   tp_progress_lock(groups);
-  tp_requests_move_from(groups, true);
+  tp_requests_progress_from(groups, true);
   tp_progress_unlock(groups);
 }
 
-void tp_requests_look(tp_groups_t *groups) {
+void tp_requests_poll(tp_groups_t *groups) {
   if (groups->progress) return;
-  groups->looks = true;
-  tp_requests_move_from(groups, true);
-  groups->looks = false;
+  groups->is_polling = true;
+  tp_requests_progress_from(groups, true);
+  groups->is_polling = false;
 }
 
 static hr_status_t wait_for(tp_request_t *request) {
@@ -308,8 +308,8 @@ static hr_status_t wait_for(tp_request_t *request) {
       tp_request_cancel(request);
       return st;
     }
-    tp_requests_move_from(groups, true);
-    endpoint->vtable->rest(endpoint, polls);
+    tp_requests_progress_from(groups, true);
+    endpoint->vtable->backoff(endpoint, polls);
   }
 }
 

@@ -19,7 +19,7 @@
 #define TP_TAG_COUNT_BITS 8
 
 typedef struct tp_posted {
-  tp_endpoint_t *way; /* over which it travels */
+  tp_endpoint_t *endpoint; /* over which it travels */
   tp_message_t *message;
   int part; /* given to `arrived`; -1: nobody wants to know */
 } tp_posted_t;
@@ -31,7 +31,7 @@ hr_status_t tp_space_reserve(tp_space_t *space, size_t count, size_t each);
 typedef struct tp_fold {
   const tp_reducer_t *reducer;
   int size, my_index;
-  const char *own;   /* this rank's elements */
+  const char *local;   /* this rank's elements */
   char *slots;       /* the others': member k's at slots + k * slot_bytes; member 0's may be overwritten */
   size_t slot_bytes;
   char *out;         /* may be the same memory as `own` */
@@ -41,23 +41,23 @@ typedef struct tp_fold {
 } tp_fold_t;
 
 /* What a permute sends to a rank, or receives from one. */
-typedef struct tp_half {
+typedef struct tp_p2p {
   bool sends;
   int peer;
   const tp_block_t *block;
   struct tp_shm_group *pipe; /* NULL: the two share no memory */
-} tp_half_t;
+} tp_p2p_t;
 
 /* A transfer's place in shared memory (shm_group.h). */
-typedef struct tp_shm_turn tp_shm_turn_t;
-struct tp_shm_turn {
+typedef struct tp_shm_op tp_shm_op_t;
+struct tp_shm_op {
   tp_request_t *request;
   struct tp_shm_group *group; /* NULL: not in shared memory */
-  hr_status_t (*step)(tp_shm_turn_t *turn, bool *out_done);
+  hr_status_t (*step)(tp_shm_op_t *op, bool *out_done);
   uint32_t number;     /* of the group's transfers */
-  bool begun, over;
-  bool eager;          /* its note may still be read: it tells its size later */
-  bool in_note;        /* what it gives is in its note, which may be read longer than what lies elsewhere */
+  bool is_started, is_done;
+  bool is_early;          /* its note may still be read: it tells its size later */
+  bool in_slot;        /* what it gives is in its note, which may be read longer than what lies elsewhere */
   uint64_t base;       /* the group's steps before it */
   uint64_t steps;      /* done by this process */
   uint64_t wanted;     /* what it waits for last */
@@ -65,10 +65,10 @@ struct tp_shm_turn {
   struct tp_shm_staging *stage;
   char *stage_memory;
   int64_t round, rounds; /* the algorithm's */
-  hr_status_t (*work)(tp_shm_turn_t *turn, int member, int64_t piece); /* rounds pieces for each member, */
+  hr_status_t (*work)(tp_shm_op_t *op, int member, int64_t piece); /* rounds pieces for each member, */
   int64_t pieces;        /* so many in all, which any member does; 0: each does its own */
   uint64_t first;        /* step of its first chunk */
-  int seen;              /* members that have done seen_steps */
+  int members_seen;              /* members that have done seen_steps */
   uint64_t seen_steps;
   tp_shm_watch_t watch;
 };
@@ -80,9 +80,9 @@ struct tp_request {
   int algorithm;     /* number of its row in algorithms.def, from 1; 0: of a permute or a barrier */
   tp_request_t *next_free;
   tp_request_t *next_active, **link; /* among the active ones */
-  bool own_thread;            /* only the endpoint's thread moves it on */
+  bool endpoint_thread_only;            /* only the endpoint's thread moves it on */
   tp_request_t *part;         /* of a transfer made of several: the one under way */
-  uint32_t turn;              /* among those of the group */
+  uint32_t op_number;              /* among those of the group */
   atomic_bool over;           /* nothing is left to do but to tell */
   hr_status_t status;         /* how it ended */
   uint64_t over_ns;           /* when, if groups->notes_times */
@@ -103,12 +103,12 @@ struct tp_request {
   char *out, *result; /* the second: of an all-reduce that gathers first */
   size_t size_bytes;
   const tp_block_t *sends, *recvs; /* valid while the transfer is being started */
-  tp_half_t half;                  /* of a permute: the one that is being started */
+  tp_p2p_t p2p;                  /* of a permute: the one that is being started */
   int64_t count, segment;
   tp_reducer_t reducer;
 
   /* What follows is not cleared for a new transfer, but for the turns' groups. */
-  tp_shm_turn_t turns[2]; /* the second: of a permute that also receives */
+  tp_shm_op_t shm_ops[2]; /* the second: of a permute that also receives */
   tp_fold_t fold;
 };
 
@@ -124,10 +124,10 @@ hr_status_t tp_request_recv(tp_request_t *request, int member, void *data, size_
 hr_status_t tp_request_send_to(tp_request_t *request, int rank, const void *data, size_t size_bytes);
 hr_status_t tp_request_recv_from(tp_request_t *request, int rank, void *data, size_t size_bytes, int part);
 /* The two ends of a message whose sender is done only when the receiver has started. One of 0 bytes travels too. */
-hr_status_t tp_request_send_meeting(tp_request_t *request, int rank, const void *data, size_t size_bytes);
-hr_status_t tp_request_recv_meeting(tp_request_t *request, int rank, void *data, size_t size_bytes);
-/* tp_requests_move, by the endpoint's own thread or by another. */
-void tp_requests_move_from(tp_groups_t *groups, bool own_thread);
+hr_status_t tp_request_ssend(tp_request_t *request, int rank, const void *data, size_t size_bytes);
+hr_status_t tp_request_recv_ssend(tp_request_t *request, int rank, void *data, size_t size_bytes);
+/* tp_requests_progress, by the endpoint's own thread or by another. */
+void tp_requests_progress_from(tp_groups_t *groups, bool endpoint_thread_only);
 /* Frees the memory of all requests of the pool. */
 void tp_requests_deinit(tp_groups_t *groups);
 

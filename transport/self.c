@@ -193,7 +193,7 @@ static void self_cancel(tp_endpoint_t *endpoint, tp_message_t *message) {
   message_free(rank, message);
 }
 
-static void self_rest(tp_endpoint_t *endpoint, uint32_t polls) {
+static void self_backoff(tp_endpoint_t *endpoint, uint32_t polls) {
   (void)polls;
   self_rank_t *rank = rank_of(endpoint);
   struct timespec until;
@@ -234,11 +234,11 @@ static void self_close(tp_endpoint_t *endpoint, bool failed) {
 static const tp_vtable_t self_vtable = {.name = "self",
                                         .send = self_send,
                                         .recv = self_recv,
-                                        .send_meeting = self_send,
+                                        .ssend = self_send,
                                         .test = self_test,
                                         .probe = self_probe,
                                         .cancel = self_cancel,
-                                        .rest = self_rest,
+                                        .backoff = self_backoff,
                                         .close = self_close};
 
 static void rank_init(self_world_t *world, int number) {

@@ -48,7 +48,7 @@ static uint64_t machine_number(const tp_endpoint_t *endpoint) {
   return each > 0 ? number + (uint64_t)(endpoint->rank / each) : number;
 }
 
-static hr_status_t meet_all(tp_shm_t *shm, card_t *cards) {
+static hr_status_t sync_all(tp_shm_t *shm, card_t *cards) {
   struct timespec now;
   tp_request_t *request;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -88,7 +88,7 @@ static hr_status_t find_locals(tp_shm_t *shm, const card_t *cards, tp_group_t **
   }
   shm->my_local = shm->local_of[endpoint->rank];
   bool is_part = shm->local_size < endpoint->local_size; /* of those that have these processors, for tests */
-  endpoint->crowded = shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->crowded);
+  endpoint->oversubscribed = shm->local_size > CPU_COUNT(&all) || (is_part && endpoint->oversubscribed);
   return tp_group_get(shm->groups, shm->local_size, ranks, 0, out_group);
 }
 
@@ -123,17 +123,17 @@ static bool reads_next(const tp_shm_t *shm, const tp_group_t *locals, const card
 /* --- the file --- */
 
 /* Where the file is: kept by the kernel, which needs no file system that has room, or else in a folder. */
-typedef enum place { PLACE_MEMORY, PLACE_SHARED_FOLDER, PLACE_TEMPORARY_FOLDER, PLACES } place_t;
+typedef enum file_dir { DIR_MEMORY, DIR_SHARED_FOLDER, DIR_TEMPORARY_FOLDER, DIR_COUNT } file_dir_t;
 
-static void name_file(tp_shm_t *shm, const card_t *first, place_t place) {
+static void name_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir) {
   const char *temporary = getenv("TMPDIR");
-  const char *const starts[PLACES] = {"", "/dev/shm/", temporary && *temporary ? temporary : "/tmp"};
-  snprintf(shm->name, sizeof shm->name, "%s%shlorun.%d.%016llx", starts[place],
-           place == PLACE_TEMPORARY_FOLDER ? "/" : "", (int)getuid(), (unsigned long long)first->number);
+  const char *const starts[DIR_COUNT] = {"", "/dev/shm/", temporary && *temporary ? temporary : "/tmp"};
+  snprintf(shm->name, sizeof shm->name, "%s%shlorun.%d.%016llx", starts[file_dir],
+           file_dir == DIR_TEMPORARY_FOLDER ? "/" : "", (int)getuid(), (unsigned long long)first->number);
 }
 
 static size_t desks_bytes(const tp_shm_t *shm) {
-  return ((size_t)shm->local_size * sizeof(tp_shm_desk_t) + 4095) / 4096 * 4096;
+  return ((size_t)shm->local_size * sizeof(tp_shm_rank_state_t) + 4095) / 4096 * 4096;
 }
 static size_t table_bytes(const tp_shm_t *shm) { return BLOCKS * shm->block_bytes; }
 /* Heaps begin where large pages do. */
@@ -164,8 +164,8 @@ static int file_without_name(const char *title) {
   return moved;
 }
 
-static void create_file(tp_shm_t *shm, place_t place) {
-  bool is_named = place != PLACE_MEMORY;
+static void create_file(tp_shm_t *shm, file_dir_t file_dir) {
+  bool is_named = file_dir != DIR_MEMORY;
   shm->fd = is_named ? open(shm->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : file_without_name(shm->name);
   if (shm->fd < 0 || make_long(shm)) return;
   close(shm->fd);
@@ -175,9 +175,9 @@ static void create_file(tp_shm_t *shm, place_t place) {
 
 /* A file of the first process that has no name is found among those that it has open, where another one may be by now,
  * or another process. */
-static void open_file(tp_shm_t *shm, const card_t *first, place_t place, int first_fd) {
+static void open_file(tp_shm_t *shm, const card_t *first, file_dir_t file_dir, int first_fd) {
   char path[64], found[PATH_MAX] = "", wanted[sizeof shm->name + 32];
-  if (place != PLACE_MEMORY) {
+  if (file_dir != DIR_MEMORY) {
     shm->fd = open(shm->name, O_RDWR | O_CLOEXEC);
     return;
   }
@@ -206,11 +206,11 @@ static bool map_file(tp_shm_t *shm) {
   if (!shm->base) return false;
   struct flock alive = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = shm->my_local, .l_len = 1};
   if (fcntl(shm->fd, F_SETLK, &alive)) return false;
-  atomic_store(&tp_shm_desk(shm, shm->my_local)->state, TP_SHM_HERE);
+  atomic_store(&tp_shm_rank_state(shm, shm->my_local)->state, TP_SHM_HERE);
   return tp_shm_heap_create(shm->fd, shm->base, heap_of(shm, shm->my_local), HEAP_BYTES, &shm->heap);
 }
 
-static hr_status_t tell_all(tp_group_t *group, int mine, int *answers) {
+static hr_status_t notify_all(tp_group_t *group, int mine, int *answers) {
   tp_request_t *request;
   HR_TRY(tp_all_gather(group, &mine, sizeof mine, answers, &request));
   return tp_request_wait(request);
@@ -219,23 +219,23 @@ static hr_status_t tell_all(tp_group_t *group, int mine, int *answers) {
 /* Did everybody of `group` say yes? */
 static hr_status_t all_agree(tp_group_t *group, bool mine, bool *out_all) {
   int answers[group->size];
-  HR_TRY(tell_all(group, mine, answers));
+  HR_TRY(notify_all(group, mine, answers));
   *out_all = true;
   for (int k = 0; k < group->size; k++) *out_all = *out_all && answers[k];
   return NULL;
 }
 
 /* The first process makes the file, the others open it; then its name is not needed any more. */
-static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, place_t place,
+static hr_status_t share_file(tp_shm_t *shm, tp_group_t *locals, const card_t *first, file_dir_t file_dir,
                               bool *out_shared) {
   bool is_first = shm->my_local == 0;
   int fds[locals->size];
-  name_file(shm, first, place);
-  if (is_first) create_file(shm, place);
-  HR_TRY(tell_all(locals, shm->fd, fds));
-  if (fds[0] >= 0 && !is_first) open_file(shm, first, place, fds[0]);
+  name_file(shm, first, file_dir);
+  if (is_first) create_file(shm, file_dir);
+  HR_TRY(notify_all(locals, shm->fd, fds));
+  if (fds[0] >= 0 && !is_first) open_file(shm, first, file_dir, fds[0]);
   HR_TRY(all_agree(locals, shm->fd >= 0 && map_file(shm), out_shared));
-  if (is_first && shm->fd >= 0 && place != PLACE_MEMORY) unlink(shm->name);
+  if (is_first && shm->fd >= 0 && file_dir != DIR_MEMORY) unlink(shm->name);
   return NULL;
 }
 
@@ -248,8 +248,8 @@ static void unmap(tp_shm_t *shm) {
 
 static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t *first, bool *out_shared) {
   reckon(shm, shm->local_size);
-  for (place_t place = 0; place < PLACES; place++) {
-    HR_TRY(share_file(shm, locals, first, place, out_shared));
+  for (file_dir_t file_dir = 0; file_dir < DIR_COUNT; file_dir++) {
+    HR_TRY(share_file(shm, locals, first, file_dir, out_shared));
     if (*out_shared) return NULL;
     unmap(shm);
   }
@@ -261,7 +261,7 @@ static hr_status_t share_memory(tp_shm_t *shm, tp_group_t *locals, const card_t 
 static hr_status_t open_with(tp_shm_t *shm, card_t *cards, bool *out_shared) {
   tp_group_t *locals;
   bool has_memory = shm->base != NULL;
-  HR_TRY(meet_all(shm, cards));
+  HR_TRY(sync_all(shm, cards));
   HR_TRY(number_machines(shm->groups, cards));
   HR_TRY(find_locals(shm, cards, &locals));
   *out_shared = has_memory;
@@ -286,7 +286,7 @@ hr_status_t tp_shm_open(tp_groups_t *groups, tp_shm_t **out_shm) {
   bool shared = false;
   tp_shm_t *shm = groups->endpoint->memory;
   if (shm)
-    tp_shm_hold(shm);
+    tp_shm_retain(shm);
   else
     HR_TRY(shm_new(&shm));
   shm->groups = groups;
@@ -334,15 +334,15 @@ hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm
   reckon(shm, local_size);
   hr_status_t st = be_local(shm);
   if (st)
-    tp_shm_let_go(shm);
+    tp_shm_release(shm);
   else
     *out_shm = shm;
   return st;
 }
 
-void tp_shm_hold(tp_shm_t *shm) { atomic_fetch_add(&shm->holders, 1); }
+void tp_shm_retain(tp_shm_t *shm) { atomic_fetch_add(&shm->holders, 1); }
 
-void tp_shm_let_go(tp_shm_t *shm) {
+void tp_shm_release(tp_shm_t *shm) {
   if (atomic_fetch_sub(&shm->holders, 1) != 1) return;
   unmap(shm);
   hr_arena_deinit(&shm->arena);
@@ -352,18 +352,18 @@ void tp_shm_let_go(tp_shm_t *shm) {
 void tp_shm_close(tp_shm_t *shm) {
   if (!shm) return;
   tp_shm_staging_destroy(shm);
-  tp_shm_let_go(shm);
+  tp_shm_release(shm);
 }
 
-bool tp_shm_lives(const tp_shm_t *shm, int rank) {
+bool tp_shm_is_alive(const tp_shm_t *shm, int rank) {
   int local = shm->local_of[rank];
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = local, .l_len = 1};
-  if (local == shm->my_local || atomic_load(&tp_shm_desk(shm, local)->state) == TP_SHM_EXPECTED) return true;
+  if (local == shm->my_local || atomic_load(&tp_shm_rank_state(shm, local)->state) == TP_SHM_EXPECTED) return true;
   return fcntl(shm->fd, F_GETLK, &lock) || lock.l_type != F_UNLCK;
 }
 
-hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host) {
-  if (atomic_load(&tp_shm_desk(shm, shm->local_of[rank])->state) == TP_SHM_FAILED)
+hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host) {
+  if (atomic_load(&tp_shm_rank_state(shm, shm->local_of[rank])->state) == TP_SHM_FAILED)
     return hr_error(HR_CANCELLED, "because rank %d failed", rank);
   return hr_error(HR_UNAVAILABLE, "rank %d has ended on %s, and left the others waiting", rank, host);
 }
@@ -404,7 +404,7 @@ tp_shm_block_t *tp_shm_block_of(tp_shm_t *shm, uint64_t key, int members) {
 
 void *tp_shm_alloc(tp_shm_t *shm, size_t size_bytes) {
   void *memory = tp_shm_heap_alloc(shm->heap, size_bytes);
-  if (memory) tp_shm_hold(shm);
+  if (memory) tp_shm_retain(shm);
   return memory;
 }
 
@@ -417,7 +417,7 @@ hr_status_t tp_shm_used_up(const tp_shm_t *shm) {
 void tp_shm_free(tp_shm_t *shm, void *memory) {
   if (!memory) return;
   tp_shm_heap_free(shm->heap, memory);
-  tp_shm_let_go(shm);
+  tp_shm_release(shm);
 }
 
 bool tp_shm_has(const tp_shm_t *shm, const void *memory) {

@@ -17,24 +17,24 @@
 #define TP_SHM_LARGE_PAGE ((size_t)2 << 20) /* bytes: heaps consist of such pages where the kernel has them */
 
 /* What a member says about one transfer. */
-typedef struct tp_shm_note {
-  uint64_t place;      /* of its staging memory */
+typedef struct tp_shm_slot {
+  uint64_t staging_offset;      /* of its staging memory */
   uint64_t in, out;    /* places of its arrays, */
   bool is_shared;      /* if they are in shared memory */
   bool is_offered;     /* and others may do this member's share of the work */
   _Alignas(uint64_t) char data[TP_SHM_SMALL];
-} tp_shm_note_t;
+} tp_shm_slot_t;
 
 /* Written by one member, read by all. Notes are used in turn, two of them in a group: when a transfer is over everybody
  * has come to it, so nobody reads the note of the one before any more. */
-#define TP_SHM_NOTES 4
+#define TP_SHM_SLOTS 4
 typedef struct tp_shm_line {
   _Alignas(64) _Atomic uint64_t count; /* steps done since the group began */
   struct {
     uint64_t transfer; /* tp_shm_transfer of it, to be compared */
     char data[TP_SHM_TINY];
-  } head[TP_SHM_NOTES]; /* of the notes, two of them in the cache line that everybody looks at */
-  _Alignas(64) tp_shm_note_t notes[TP_SHM_NOTES];
+  } head[TP_SHM_SLOTS]; /* of the notes, two of them in the cache line that everybody looks at */
+  _Alignas(64) tp_shm_slot_t slots[TP_SHM_SLOTS];
 } tp_shm_line_t;
 
 typedef struct tp_shm_block {
@@ -48,11 +48,11 @@ typedef struct tp_shm_block {
 /* How far a process is, where that cannot be told from its lock. */
 typedef enum tp_shm_state { TP_SHM_EXPECTED, TP_SHM_HERE, TP_SHM_FAILED, TP_SHM_LEFT } tp_shm_state_t;
 
-/* Of a process: letters for it, the last one on top (shm_mail.h). */
-typedef struct tp_shm_desk {
-  _Alignas(64) _Atomic uint64_t pile;
+/* Of a process: message slots for it, the last one on top (shm_mail.h). */
+typedef struct tp_shm_rank_state {
+  _Alignas(64) _Atomic uint64_t inbox;
   _Alignas(64) _Atomic uint32_t state;
-} tp_shm_desk_t;
+} tp_shm_rank_state_t;
 
 typedef struct tp_shm {
   tp_groups_t *groups; /* NULL: nobody has asked for them yet */
@@ -81,8 +81,8 @@ hr_status_t tp_shm_file_new(int local_size, int *out_fd);
 /* Takes fd over. tp_shm_open finds it as the memory of the endpoint. */
 hr_status_t tp_shm_over(int fd, int local_size, int my_local, tp_shm_t **out_shm);
 /* One more holder, who lets go in the end. */
-void tp_shm_hold(tp_shm_t *shm);
-void tp_shm_let_go(tp_shm_t *shm);
+void tp_shm_retain(tp_shm_t *shm);
+void tp_shm_release(tp_shm_t *shm);
 
 /* The block of this key, with lines for so many members, the same for all that ask; NULL: the table is full, for all
  * alike. */
@@ -95,15 +95,15 @@ hr_status_t tp_shm_used_up(const tp_shm_t *shm); /* says why it was NULL: NO_MEM
 void tp_shm_free(tp_shm_t *shm, void *memory); /* accepts NULL */
 /* Is this memory of tp_shm_alloc, by this process? */
 bool tp_shm_has(const tp_shm_t *shm, const void *memory);
-static inline uint64_t tp_shm_place(const tp_shm_t *shm, const void *memory) {
+static inline uint64_t tp_shm_offset(const tp_shm_t *shm, const void *memory) {
   return (uint64_t)((const char *)memory - shm->base);
 }
-static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t place) { return shm->base + place; }
+static inline char *tp_shm_at(const tp_shm_t *shm, uint64_t offset) { return shm->base + offset; }
 
-/* Does the process of this rank, which is on this machine, still live? Of one that does not: what those say who wait
- * for it; CANCELLED if it said itself what had happened. */
-bool tp_shm_lives(const tp_shm_t *shm, int rank);
-hr_status_t tp_shm_gone(const tp_shm_t *shm, int rank, const char *host);
+/* Does the process of this rank, which is on this machine, still live? tp_shm_peer_failed: the error to report for a
+ * dead peer; CANCELLED if the peer reported its own failure first. */
+bool tp_shm_is_alive(const tp_shm_t *shm, int rank);
+hr_status_t tp_shm_peer_failed(const tp_shm_t *shm, int rank, const char *host);
 /* Of a wait that finds nothing again and again: is it time to ask whether those that it waits for live? */
 typedef struct tp_shm_watch {
   unsigned polls; /* that found nothing */
@@ -112,8 +112,8 @@ typedef struct tp_shm_watch {
 bool tp_shm_watch_is_due(tp_shm_watch_t *watch);
 
 /* Of a process, by its place among the ranks of this machine. */
-static inline tp_shm_desk_t *tp_shm_desk(const tp_shm_t *shm, int local) {
-  return &((tp_shm_desk_t *)shm->base)[local];
+static inline tp_shm_rank_state_t *tp_shm_rank_state(const tp_shm_t *shm, int local) {
+  return &((tp_shm_rank_state_t *)shm->base)[local];
 }
 /* Copies from the own memory of another process, if shm->reads_directly. Gives an error number, or 0. */
 int tp_shm_read(const tp_shm_t *shm, int rank, void *into, uint64_t address, size_t size_bytes);

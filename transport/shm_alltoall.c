@@ -16,10 +16,10 @@ typedef struct sizes { /* in a note: sizes, then the places of what is sent and 
   uint64_t rounds;
   uint64_t to[];
 } sizes_t;
-#define MOST_WITH_PLACES 80
+#define MAX_WITH_OFFSETS 80
 
 static size_t tables_bytes(int members) { return sizeof(sizes_t) + 3 * (size_t)members * sizeof(uint64_t); }
-static uint64_t *places_of(sizes_t *sizes, int members) { return sizes->to + members; }
+static uint64_t *offsets_of(sizes_t *sizes, int members) { return sizes->to + members; }
 static uint64_t *targets_of(sizes_t *sizes, int members) { return sizes->to + 2 * members; }
 
 /* Of each member's staging memory: one for every receiver, twice. */
@@ -32,122 +32,122 @@ static char *section_at(const tp_request_t *request, char *staged, int64_t round
 }
 
 /* The part of a block that travels in a round. */
-static tp_block_t part_of(const tp_shm_turn_t *turn, const tp_block_t *block) {
-  size_t section = section_bytes(turn->request), start = (size_t)turn->round * section;
+static tp_block_t part_of(const tp_shm_op_t *op, const tp_block_t *block) {
+  size_t section = section_bytes(op->request), start = (size_t)op->round * section;
   if (start >= block->size_bytes) return (tp_block_t){NULL, 0};
   size_t left = block->size_bytes - start;
   return (tp_block_t){(char *)block->data + start, left < section ? left : section};
 }
 
-static sizes_t *sizes_of(const tp_shm_turn_t *turn, int member) {
-  return (sizes_t *)tp_shm_note(turn, member)->data;
+static sizes_t *sizes_of(const tp_shm_op_t *op, int member) {
+  return (sizes_t *)tp_shm_slot(op, member)->data;
 }
 
-static void tell_sizes(tp_shm_turn_t *turn) {
-  tp_request_t *request = turn->request;
-  sizes_t *mine = sizes_of(turn, turn->group->mine);
+static void publish_sizes(tp_shm_op_t *op) {
+  tp_request_t *request = op->request;
+  sizes_t *mine = sizes_of(op, op->group->my_index);
   size_t section = section_bytes(request);
   mine->rounds = 1;
-  for (int k = 0; k < turn->group->size; k++) {
+  for (int k = 0; k < op->group->size; k++) {
     mine->to[k] = request->sends[k].size_bytes;
-    uint64_t rounds = k == turn->group->mine ? 0 : (mine->to[k] + section - 1) / section;
+    uint64_t rounds = k == op->group->my_index ? 0 : (mine->to[k] + section - 1) / section;
     if (rounds > mine->rounds) mine->rounds = rounds;
   }
 }
 
-static hr_status_t read_sizes(tp_shm_turn_t *turn) {
-  for (int k = 0; k < turn->group->size; k++) {
-    HR_TRY(tp_shm_check_member(turn, k));
-    const sizes_t *theirs = sizes_of(turn, k);
-    size_t wanted = turn->request->recvs[k].size_bytes;
-    uint64_t sent = theirs->to[turn->group->mine];
+static hr_status_t read_sizes(tp_shm_op_t *op) {
+  for (int k = 0; k < op->group->size; k++) {
+    HR_TRY(tp_shm_check_member(op, k));
+    const sizes_t *theirs = sizes_of(op, k);
+    size_t wanted = op->request->recvs[k].size_bytes;
+    uint64_t sent = theirs->to[op->group->my_index];
     if (sent != wanted)
-      return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", turn->group->ranks[k],
+      return hr_error(HR_DISAGREE, "rank %d sent %llu bytes, want %zu", op->group->ranks[k],
                       (unsigned long long)sent, wanted);
-    if ((int64_t)theirs->rounds > turn->rounds) turn->rounds = (int64_t)theirs->rounds;
+    if ((int64_t)theirs->rounds > op->rounds) op->rounds = (int64_t)theirs->rounds;
   }
   return NULL;
 }
 
-static void copy_in(tp_shm_turn_t *turn) {
-  for (int k = 0; k < turn->group->size; k++) {
-    if (k == turn->group->mine) continue;
-    tp_block_t part = part_of(turn, &turn->request->sends[k]);
+static void copy_in(tp_shm_op_t *op) {
+  for (int k = 0; k < op->group->size; k++) {
+    if (k == op->group->my_index) continue;
+    tp_block_t part = part_of(op, &op->request->sends[k]);
     if (part.size_bytes)
-      memcpy(section_at(turn->request, turn->stage_memory, turn->round, k), part.data, part.size_bytes);
+      memcpy(section_at(op->request, op->stage_memory, op->round, k), part.data, part.size_bytes);
   }
 }
 
-static bool received_streams(const tp_shm_turn_t *turn) {
+static bool received_streams(const tp_shm_op_t *op) {
   size_t bytes = 0;
-  for (int k = 0; k < turn->group->size; k++) bytes += turn->request->recvs[k].size_bytes;
-  return tp_shm_streams(bytes, turn->group->size);
+  for (int k = 0; k < op->group->size; k++) bytes += op->request->recvs[k].size_bytes;
+  return tp_shm_streams(bytes, op->group->size);
 }
 
 /* What a member has for itself; others wait for what came before. */
-static void move_own(tp_shm_turn_t *turn) {
-  const tp_block_t *send = &turn->request->sends[turn->group->mine];
-  tp_shm_copy(turn->request->recvs[turn->group->mine].data, send->data, send->size_bytes, received_streams(turn));
+static void copy_self_block(tp_shm_op_t *op) {
+  const tp_block_t *send = &op->request->sends[op->group->my_index];
+  tp_shm_copy(op->request->recvs[op->group->my_index].data, send->data, send->size_bytes, received_streams(op));
 }
 
-static hr_status_t copy_out(tp_shm_turn_t *turn) {
-  int size = turn->group->size, mine = turn->group->mine;
-  bool streams = received_streams(turn);
+static hr_status_t copy_out(tp_shm_op_t *op) {
+  int size = op->group->size, mine = op->group->my_index;
+  bool streams = received_streams(op);
   for (int i = 1; i < size; i++) {
     int k = (mine + i) % size;
-    tp_block_t part = part_of(turn, &turn->request->recvs[k]);
+    tp_block_t part = part_of(op, &op->request->recvs[k]);
     if (part.size_bytes)
-      tp_shm_copy(part.data, section_at(turn->request, tp_shm_staged(turn, k), turn->round, mine), part.size_bytes,
+      tp_shm_copy(part.data, section_at(op->request, tp_shm_staged(op, k), op->round, mine), part.size_bytes,
                   streams);
   }
   return NULL;
 }
 
-static size_t stage_bytes(const tp_shm_turn_t *turn) {
-  return 2 * (size_t)turn->group->size * section_bytes(turn->request);
+static size_t stage_bytes(const tp_shm_op_t *op) {
+  return 2 * (size_t)op->group->size * section_bytes(op->request);
 }
 
-static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
-  return tp_shm_chunks(turn, stage_bytes(turn), copy_in, copy_out, out_done);
+static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
+  return tp_shm_chunks(op, stage_bytes(op), copy_in, copy_out, out_done);
 }
 
 /* --- arrays --- */
 
 /* What little there is for the others goes into the note, behind the tables. */
-static bool tell_in_note(tp_shm_turn_t *turn) {
-  int size = turn->group->size;
+static bool publish_in_slot(tp_shm_op_t *op) {
+  int size = op->group->size;
   size_t at = tables_bytes(size);
-  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   for (int k = 0; k < size; k++) {
-    const tp_block_t *block = &turn->request->sends[k];
-    if (k == turn->group->mine || !block->size_bytes) continue;
+    const tp_block_t *block = &op->request->sends[k];
+    if (k == op->group->my_index || !block->size_bytes) continue;
     if (block->size_bytes > TP_SHM_SMALL - at) return false;
     memcpy(note->data + at, block->data, block->size_bytes);
-    places_of(sizes_of(turn, turn->group->mine), size)[k] = tp_shm_place(turn->group->shm, note->data + at);
+    offsets_of(sizes_of(op, op->group->my_index), size)[k] = tp_shm_offset(op->group->shm, note->data + at);
     at += block->size_bytes;
   }
   return true;
 }
 
-static bool tell_places(tp_shm_turn_t *turn) {
-  const tp_shm_t *shm = turn->group->shm;
-  for (int k = 0; k < turn->group->size; k++) {
-    const tp_block_t *block = &turn->request->sends[k];
-    if (k == turn->group->mine || !block->size_bytes) continue;
+static bool publish_buffers(tp_shm_op_t *op) {
+  const tp_shm_t *shm = op->group->shm;
+  for (int k = 0; k < op->group->size; k++) {
+    const tp_block_t *block = &op->request->sends[k];
+    if (k == op->group->my_index || !block->size_bytes) continue;
     if (!tp_shm_has(shm, block->data)) return false;
-    places_of(sizes_of(turn, turn->group->mine), turn->group->size)[k] = tp_shm_place(shm, block->data);
+    offsets_of(sizes_of(op, op->group->my_index), op->group->size)[k] = tp_shm_offset(shm, block->data);
   }
   return true;
 }
 
 /* Where others may put what this member receives; false: they may not. */
-static bool tell_targets(tp_shm_turn_t *turn) {
-  const tp_shm_t *shm = turn->group->shm;
-  uint64_t *targets = targets_of(sizes_of(turn, turn->group->mine), turn->group->size);
-  for (int k = 0; k < turn->group->size; k++) {
-    const tp_block_t *block = &turn->request->recvs[k];
+static bool publish_targets(tp_shm_op_t *op) {
+  const tp_shm_t *shm = op->group->shm;
+  uint64_t *targets = targets_of(sizes_of(op, op->group->my_index), op->group->size);
+  for (int k = 0; k < op->group->size; k++) {
+    const tp_block_t *block = &op->request->recvs[k];
     if (block->size_bytes && !tp_shm_has(shm, block->data)) return false;
-    targets[k] = block->size_bytes ? tp_shm_place(shm, block->data) : 0;
+    targets[k] = block->size_bytes ? tp_shm_offset(shm, block->data) : 0;
   }
   return true;
 }
@@ -155,51 +155,51 @@ static bool tell_targets(tp_shm_turn_t *turn) {
 #define PIECE_BYTES ((size_t)64 << 10)
 
 /* Small blocks, if all have the same size, are received together. */
-static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
   (void)is_offered;
-  size_t each = turn->request->size_bytes, size = (size_t)turn->group->size;
+  size_t each = op->request->size_bytes, size = (size_t)op->group->size;
   return each && each * size <= PIECE_BYTES ? 1 : (int64_t)size;
 }
 
 /* What a member receives from another one. */
-static void take_block(tp_shm_turn_t *turn, int member, int64_t number) {
-  int size = turn->group->size, mine = turn->group->mine, from = (int)((member + number) % size);
-  tp_shm_t *shm = turn->group->shm;
-  size_t bytes = sizes_of(turn, from)->to[member];
+static void take_block(tp_shm_op_t *op, int member, int64_t number) {
+  int size = op->group->size, mine = op->group->my_index, from = (int)((member + number) % size);
+  tp_shm_t *shm = op->group->shm;
+  size_t bytes = sizes_of(op, from)->to[member];
   if (from == member || !bytes) return;
-  char *to = member == mine ? turn->request->recvs[from].data
-                            : tp_shm_at(shm, targets_of(sizes_of(turn, member), size)[from]);
-  tp_shm_copy(to, tp_shm_at(shm, places_of(sizes_of(turn, from), size)[member]), bytes, received_streams(turn));
+  char *to = member == mine ? op->request->recvs[from].data
+                            : tp_shm_at(shm, targets_of(sizes_of(op, member), size)[from]);
+  tp_shm_copy(to, tp_shm_at(shm, offsets_of(sizes_of(op, from), size)[member]), bytes, received_streams(op));
 }
 
-static hr_status_t take_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
-  for (int64_t i = piece; i < (turn->rounds > 1 ? piece + 1 : turn->group->size); i++) take_block(turn, member, i);
+static hr_status_t take_piece(tp_shm_op_t *op, int member, int64_t piece) {
+  for (int64_t i = piece; i < (op->rounds > 1 ? piece + 1 : op->group->size); i++) take_block(op, member, i);
   return NULL;
 }
 
 /* --- both --- */
 
-static hr_status_t tell(tp_shm_turn_t *turn) {
-  bool has_places = turn->group->size <= MOST_WITH_PLACES;
-  turn->in_note = has_places && tell_in_note(turn);
-  bool is_shared = turn->in_note || (has_places && tell_places(turn));
-  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+static hr_status_t publish(tp_shm_op_t *op) {
+  bool has_offsets = op->group->size <= MAX_WITH_OFFSETS;
+  op->in_slot = has_offsets && publish_in_slot(op);
+  bool is_shared = op->in_slot || (has_offsets && publish_buffers(op));
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   note->is_shared = is_shared;
-  note->is_offered = turn->request->groups->endpoint->crowded && is_shared && !turn->in_note &&
-                     !received_streams(turn) && tell_targets(turn);
-  tell_sizes(turn);
+  note->is_offered = op->request->groups->endpoint->oversubscribed && is_shared && !op->in_slot &&
+                     !received_streams(op) && publish_targets(op);
+  publish_sizes(op);
   if (!is_shared) {
-    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
-    copy_in(turn);
+    HR_TRY(tp_shm_stage(op, stage_bytes(op), &op->stage_memory));
+    copy_in(op);
   }
-  tp_shm_did(turn);
-  move_own(turn);
+  tp_shm_signal(op);
+  copy_self_block(op);
   return NULL;
 }
 
-static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, read_sizes, pieces, take_piece, step_chunks};
-  return tp_shm_meet(turn, &ways, out_done);
+static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
+  static const tp_shm_steps_t phases = {publish, read_sizes, pieces, take_piece, step_chunks};
+  return tp_shm_sync(op, &phases, out_done);
 }
 
 /* The lists are the caller's only until the start is over: they are copied. */
@@ -224,43 +224,43 @@ static hr_status_t prepare(tp_request_t *request) {
 
 hr_status_t tp_all_to_all_shm(tp_request_t *request) {
   HR_TRY(prepare(request));
-  tp_shm_begin(request, &request->turns[0], request->group->shm, 0, step_first);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, 0, step_first);
   return NULL;
 }
 
 /* --- small: all blocks are in the note, one after the other --- */
 
-static void give_small(tp_shm_turn_t *turn) {
-  const tp_request_t *request = turn->request;
-  char *to = tp_shm_small(turn, turn->group->mine);
-  for (int k = 0; k < turn->group->size; k++, to += request->size_bytes)
+static void give_small(tp_shm_op_t *op) {
+  const tp_request_t *request = op->request;
+  char *to = tp_shm_small(op, op->group->my_index);
+  for (int k = 0; k < op->group->size; k++, to += request->size_bytes)
     memcpy(to, request->sends[k].data, request->size_bytes);
 }
 
-static hr_status_t take_small(tp_shm_turn_t *turn) {
-  const tp_request_t *request = turn->request;
-  int mine = turn->group->mine;
-  HR_TRY(tp_shm_check_sizes(turn));
-  for (int k = 0; k < turn->group->size; k++)
+static hr_status_t take_small(tp_shm_op_t *op) {
+  const tp_request_t *request = op->request;
+  int mine = op->group->my_index;
+  HR_TRY(tp_shm_check_sizes(op));
+  for (int k = 0; k < op->group->size; k++)
     if (k != mine)
-      memcpy(request->recvs[k].data, tp_shm_small(turn, k) + (size_t)mine * request->size_bytes, request->size_bytes);
+      memcpy(request->recvs[k].data, tp_shm_small(op, k) + (size_t)mine * request->size_bytes, request->size_bytes);
   return NULL;
 }
 
-static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->steps) {
-    give_small(turn);
-    tp_shm_did(turn);
-    move_own(turn);
+static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
+  if (!op->steps) {
+    give_small(op);
+    tp_shm_signal(op);
+    copy_self_block(op);
   }
-  *out_done = tp_shm_all_did(turn, 1);
-  return *out_done ? take_small(turn) : NULL;
+  *out_done = tp_shm_all_signaled(op, 1);
+  return *out_done ? take_small(op) : NULL;
 }
 
 hr_status_t tp_all_to_all_shm_small(tp_request_t *request) {
   if (!request->size_bytes) return tp_all_to_all_shm(request); /* sizes may differ */
   HR_TRY(prepare(request));
-  tp_shm_begin(request, &request->turns[0], request->group->shm, request->size_bytes * (size_t)request->group->size,
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes * (size_t)request->group->size,
                step_small);
   return NULL;
 }

@@ -5,68 +5,70 @@
 
 #include "transport/shm_group.h"
 
-static char *chunk_at(const tp_shm_turn_t *turn, char *staged) {
-  return staged + (size_t)(turn->round & 1) * turn->chunk_bytes;
+static char *chunk_at(const tp_shm_op_t *op, char *staged) {
+  return staged + (size_t)(op->round & 1) * op->chunk_bytes;
 }
 
-static void copy_chunk(tp_shm_turn_t *turn, char *staged, bool into_stage) {
-  size_t chunk = turn->chunk_bytes, start = (size_t)turn->round * chunk, left = turn->size_bytes - start;
-  char *shared = chunk_at(turn, staged), *own = turn->request->out + start;
+static void copy_chunk(tp_shm_op_t *op, char *staged, bool into_stage) {
+  size_t chunk = op->chunk_bytes, start = (size_t)op->round * chunk, left = op->size_bytes - start;
+  char *shared = chunk_at(op, staged), *own = op->request->out + start;
   if (left > chunk) left = chunk;
   if (into_stage)
     memcpy(shared, own, left);
   else
-    tp_shm_copy(own, shared, left, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
+    tp_shm_copy(own, shared, left, tp_shm_streams(op->size_bytes, op->group->shm->local_size));
 }
 
-static hr_status_t wait_for_all(tp_shm_turn_t *turn, bool *out_done) {
-  *out_done = tp_shm_all_did(turn, 1);
-  return *out_done ? tp_shm_check_sizes(turn) : NULL;
+static hr_status_t wait_for_all(tp_shm_op_t *op, bool *out_done) {
+  *out_done = tp_shm_all_signaled(op, 1);
+  return *out_done ? tp_shm_check_sizes(op) : NULL;
 }
 
-static hr_status_t step_root(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->steps && tp_shm_tell(turn, turn->request->out, NULL)) {
-    tp_shm_did(turn);
-    turn->step = wait_for_all;
-    return turn->step(turn, out_done);
+static hr_status_t step_root(tp_shm_op_t *op, bool *out_done) {
+  if (!op->steps && tp_shm_publish(op, op->request->out, NULL)) {
+    tp_shm_signal(op);
+    op->step = wait_for_all;
+    return op->step(op, out_done);
   }
-  if (!turn->stage) HR_TRY(tp_shm_stage(turn, 2 * turn->chunk_bytes, &turn->stage_memory));
-  for (; turn->round < turn->rounds; turn->round++) {
-    if (turn->round >= 2 && !tp_shm_all_did(turn, (uint64_t)turn->round - 1)) return NULL;
-    copy_chunk(turn, turn->stage_memory, true);
-    tp_shm_did(turn);
+  if (!op->stage) HR_TRY(tp_shm_stage(op, 2 * op->chunk_bytes, &op->stage_memory));
+  for (; op->round < op->rounds; op->round++) {
+    if (op->round >= 2 && !tp_shm_all_signaled(op, (uint64_t)op->round - 1)) return NULL;
+    copy_chunk(op, op->stage_memory, true);
+    tp_shm_signal(op);
   }
-  return wait_for_all(turn, out_done);
+  return wait_for_all(op, out_done);
 }
 
 /* The root has come, and says where the bytes are. */
-static hr_status_t meet_root(tp_shm_turn_t *turn, int root) {
-  HR_TRY(tp_shm_check_member(turn, root));
-  if (!tp_shm_note(turn, root)->is_shared) return NULL;
-  tp_shm_copy(turn->request->out, tp_shm_in(turn, root), turn->size_bytes, tp_shm_streams(turn->size_bytes, turn->group->shm->local_size));
-  tp_shm_did(turn);
-  turn->round = turn->rounds;
+static hr_status_t sync_root(tp_shm_op_t *op, int root) {
+  HR_TRY(tp_shm_check_member(op, root));
+  if (!tp_shm_slot(op, root)->is_shared) return NULL;
+  tp_shm_copy(op->request->out, tp_shm_in(op, root), op->size_bytes,
+              tp_shm_streams(op->size_bytes, op->group->shm->local_size));
+  tp_shm_signal(op);
+  op->round = op->rounds;
   return NULL;
 }
 
-static hr_status_t step_other(tp_shm_turn_t *turn, bool *out_done) {
-  int root = (int)turn->request->count;
-  for (; turn->round < turn->rounds; turn->round++) {
-    if (!tp_shm_member_did(turn, root, (uint64_t)turn->round + 1)) return NULL;
-    if (!turn->round) HR_TRY(meet_root(turn, root));
-    if (turn->round == turn->rounds) break;
-    copy_chunk(turn, tp_shm_staged(turn, root), false);
-    tp_shm_did(turn);
+static hr_status_t step_other(tp_shm_op_t *op, bool *out_done) {
+  int root = (int)op->request->count;
+  for (; op->round < op->rounds; op->round++) {
+    if (!tp_shm_member_signaled(op, root, (uint64_t)op->round + 1)) return NULL;
+    if (!op->round) HR_TRY(sync_root(op, root));
+    if (op->round == op->rounds) break;
+    copy_chunk(op, tp_shm_staged(op, root), false);
+    tp_shm_signal(op);
   }
-  *out_done = tp_shm_all_did(turn, 1);
+  *out_done = tp_shm_all_signaled(op, 1);
   return NULL;
 }
 
 hr_status_t tp_broadcast_shm(tp_request_t *request) {
   size_t chunk = tp_shm_chunk(request->groups, request->size_bytes);
   bool is_root = request->group->my_index == (int)request->count;
-  tp_shm_begin(request, &request->turns[0], request->group->shm, request->size_bytes, is_root ? step_root : step_other);
-  request->turns[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
-  if (!request->turns[0].rounds) request->turns[0].rounds = 1;
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, request->size_bytes,
+               is_root ? step_root : step_other);
+  request->shm_ops[0].rounds = (int64_t)((request->size_bytes + chunk - 1) / chunk);
+  if (!request->shm_ops[0].rounds) request->shm_ops[0].rounds = 1;
   return NULL;
 }

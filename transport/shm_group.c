@@ -31,11 +31,11 @@ static hr_status_t new_group(tp_groups_t *groups, int size, const int *ranks, ui
   HR_TRY(hr_arena_zeroed(&groups->arena, sizeof(tp_shm_group_t) + (size_t)size * sizeof(tp_shm_line_t *), &memory));
   tp_shm_group_t *group = memory;
   group->block = block;
-  group->shm = shm, group->size = size, group->ranks = ranks, group->mine = -1;
-  group->notes = 2;
+  group->shm = shm, group->size = size, group->ranks = ranks, group->my_index = -1;
+  group->slot_count = 2;
   for (int k = 0; k < size; k++) {
     group->lines[k] = &block->lines[k];
-    if (ranks[k] == groups->endpoint->rank) group->mine = k;
+    if (ranks[k] == groups->endpoint->rank) group->my_index = k;
   }
   *out_group = group;
   return NULL;
@@ -47,13 +47,13 @@ hr_status_t tp_shm_group_of(tp_group_t *group, tp_shm_group_t **out_group) {
     *out_group = NULL;
     return NULL;
   }
-  if (!group->looked_for_shm) group->machines = tp_count_machines(group);
-  if (!group->looked_for_shm && group->owner->shm) {
+  if (!group->probed_shm) group->machines = tp_count_machines(group);
+  if (!group->probed_shm && group->owner->shm) {
     uint64_t key = hr_hash_bytes(group->ranks, (size_t)group->size * sizeof *group->ranks, 11);
     key = hr_hash_bytes(&group->stream, sizeof group->stream, key);
     HR_TRY(new_group(group->owner, group->size, group->ranks, key, &group->shm));
   }
-  group->looked_for_shm = true;
+  group->probed_shm = true;
   *out_group = group->shm;
   return NULL;
 }
@@ -70,7 +70,7 @@ static hr_status_t new_pipe(tp_groups_t *groups, const pipe_key_t *key, tp_shm_g
   HR_TRY(new_group(groups, 2, kept->ranks, hr_hash_bytes(key, sizeof *key, 13), out_pipe));
   if (!*out_pipe) return NULL;
   (*out_pipe)->stream = key->stream;
-  if (groups->endpoint->crowded) (*out_pipe)->notes = TP_SHM_NOTES;
+  if (groups->endpoint->oversubscribed) (*out_pipe)->slot_count = TP_SHM_SLOTS;
   return hr_map_put(&groups->pipes, (hr_str_t){(const char *)kept, sizeof *kept}, *out_pipe, NULL);
 }
 
@@ -103,128 +103,128 @@ static inline void relax(void) {
 #endif
 }
 
-bool tp_shm_member_counted(tp_shm_turn_t *turn, int member, uint64_t count) {
-  turn->wanted = count;
-  const tp_groups_t *groups = turn->request->groups;
-  int spins = groups->endpoint->crowded || groups->looks ? 0 : SPINS;
+bool tp_shm_member_reached(tp_shm_op_t *op, int member, uint64_t count) {
+  op->wanted = count;
+  const tp_groups_t *groups = op->request->groups;
+  int spins = groups->endpoint->oversubscribed || groups->is_polling ? 0 : SPINS;
   for (int i = 0; i <= spins; i++) {
-    if (has_counted(turn->group, member, count)) return true;
+    if (has_counted(op->group, member, count)) return true;
     if (i >= QUICK_LOOKS) relax();
   }
   return false;
 }
 
-bool tp_shm_member_did(tp_shm_turn_t *turn, int member, uint64_t steps) {
-  return tp_shm_member_counted(turn, member, turn->base + steps);
+bool tp_shm_member_signaled(tp_shm_op_t *op, int member, uint64_t steps) {
+  return tp_shm_member_reached(op, member, op->base + steps);
 }
 
-bool tp_shm_all_did(tp_shm_turn_t *turn, uint64_t steps) {
-  if (turn->seen_steps != steps) turn->seen_steps = steps, turn->seen = 0;
-  for (; turn->seen < turn->group->size; turn->seen++)
-    if (!tp_shm_member_did(turn, turn->seen, steps)) return false;
+bool tp_shm_all_signaled(tp_shm_op_t *op, uint64_t steps) {
+  if (op->seen_steps != steps) op->seen_steps = steps, op->members_seen = 0;
+  for (; op->members_seen < op->group->size; op->members_seen++)
+    if (!tp_shm_member_signaled(op, op->members_seen, steps)) return false;
   return true;
 }
 
 /* Counting begins anew with every transfer, which needs all members and
  * so cannot begin before all have left the one before. */
-bool tp_shm_count_piece(const tp_shm_turn_t *turn, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
-  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)turn->number << 32, piece;
+bool tp_shm_count_piece(const tp_shm_op_t *op, _Atomic uint64_t *counter, int64_t most, int64_t *out_piece) {
+  uint64_t was = atomic_load_explicit(counter, memory_order_relaxed), number = (uint64_t)op->number << 32, piece;
   do {
-    piece = was >> 32 == turn->number ? was & UINT32_MAX : 0;
+    piece = was >> 32 == op->number ? was & UINT32_MAX : 0;
     if (piece == (uint64_t)most) return false;
   } while (!atomic_compare_exchange_weak(counter, &was, number | (piece + 1)));
   *out_piece = (int64_t)piece;
   return true;
 }
 
-int64_t tp_shm_pieces_done(const tp_shm_turn_t *turn) {
-  uint64_t done = atomic_load_explicit(&turn->group->block->done, memory_order_acquire);
-  return done >> 32 == turn->number ? (int64_t)(done & UINT32_MAX) : 0;
+int64_t tp_shm_pieces_done(const tp_shm_op_t *op) {
+  uint64_t done = atomic_load_explicit(&op->group->block->done, memory_order_acquire);
+  return done >> 32 == op->number ? (int64_t)(done & UINT32_MAX) : 0;
 }
 
-void tp_shm_set_pieces_done(const tp_shm_turn_t *turn, int64_t pieces) {
-  uint64_t done = (uint64_t)turn->number << 32 | (uint64_t)pieces;
-  atomic_store_explicit(&turn->group->block->done, done, memory_order_release);
+void tp_shm_set_pieces_done(const tp_shm_op_t *op, int64_t pieces) {
+  uint64_t done = (uint64_t)op->number << 32 | (uint64_t)pieces;
+  atomic_store_explicit(&op->group->block->done, done, memory_order_release);
 }
 
-static bool is_all_done(const tp_shm_turn_t *turn) { return tp_shm_pieces_done(turn) >= turn->pieces; }
+static bool is_all_done(const tp_shm_op_t *op) { return tp_shm_pieces_done(op) >= op->pieces; }
 
 /* Is it, or its work, done as far as this one waits for it? */
-static bool has_done(const tp_shm_turn_t *turn, int member) {
-  return turn->pieces ? is_all_done(turn) : has_counted(turn->group, member, turn->wanted);
+static bool has_done(const tp_shm_op_t *op, int member) {
+  return op->pieces ? is_all_done(op) : has_counted(op->group, member, op->wanted);
 }
 
 /* A member that is behind and gone will never come: it is asked for its counter again after it was seen to be gone. */
-static hr_status_t look_for_dead(const tp_shm_turn_t *turn) {
-  const tp_shm_group_t *group = turn->group;
+static hr_status_t look_for_dead(const tp_shm_op_t *op) {
+  const tp_shm_group_t *group = op->group;
   for (int k = 0; k < group->size; k++)
-    if (!has_done(turn, k) && !tp_shm_lives(group->shm, group->ranks[k]) && !has_done(turn, k))
-      return tp_shm_gone(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
+    if (!has_done(op, k) && !tp_shm_is_alive(group->shm, group->ranks[k]) && !has_done(op, k))
+      return tp_shm_peer_failed(group->shm, group->ranks[k], group->shm->groups->endpoint->host);
   return NULL;
 }
 
 /* --- turns --- */
 
-void tp_shm_begin(tp_request_t *request, tp_shm_turn_t *turn, tp_shm_group_t *group, size_t size_bytes,
+void tp_shm_begin(tp_request_t *request, tp_shm_op_t *op, tp_shm_group_t *group, size_t size_bytes,
                   tp_shm_step_fn step) {
-  hr_clear(turn, sizeof *turn);
-  turn->request = request, turn->group = group, turn->step = step;
-  turn->number = group->next_turn++;
-  turn->size_bytes = size_bytes, turn->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
+  hr_clear(op, sizeof *op);
+  op->request = request, op->group = group, op->step = step;
+  op->number = group->next_op++;
+  op->size_bytes = size_bytes, op->chunk_bytes = tp_shm_chunk(request->groups, size_bytes);
   request->poll = tp_shm_poll;
 }
 
-static void begin_turn(tp_shm_turn_t *turn) {
-  turn->begun = true;
-  turn->base = turn->group->count;
-  if (!turn->eager) tp_shm_tell_size(turn);
+static void start_op(tp_shm_op_t *op) {
+  op->is_started = true;
+  op->base = op->group->count;
+  if (!op->is_early) tp_shm_publish_size(op);
 }
 
-static void end_turn(tp_shm_turn_t *turn) {
-  turn->over = true;
-  turn->group->turn++;
-  turn->group->bases[tp_shm_note_number(turn)] = turn->base;
-  if (turn->stage) turn->stage->until = turn->base + turn->steps;
+static void finish_op(tp_shm_op_t *op) {
+  op->is_done = true;
+  op->group->done_ops++;
+  op->group->bases[tp_shm_slot_index(op)] = op->base;
+  if (op->stage) op->stage->until = op->base + op->steps;
 }
 
-static hr_status_t move_turn(tp_shm_turn_t *turn) {
+static hr_status_t advance_op(tp_shm_op_t *op) {
   bool done = false;
-  uint64_t before = turn->steps;
-  if (turn->group->broken) return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
-  if (turn->group->turn != turn->number) return NULL;
-  if (!turn->begun) begin_turn(turn);
-  HR_TRY(turn->step(turn, &done));
+  uint64_t before = op->steps;
+  if (op->group->is_cancelled) return hr_error(HR_CANCELLED, "an earlier transfer of the group was given up");
+  if (op->group->done_ops != op->number) return NULL;
+  if (!op->is_started) start_op(op);
+  HR_TRY(op->step(op, &done));
   if (done) {
-    end_turn(turn);
+    finish_op(op);
     return NULL;
   }
-  if (turn->steps == before) return tp_shm_watch_is_due(&turn->watch) ? look_for_dead(turn) : NULL;
-  turn->watch = (tp_shm_watch_t){0};
+  if (op->steps == before) return tp_shm_watch_is_due(&op->watch) ? look_for_dead(op) : NULL;
+  op->watch = (tp_shm_watch_t){0};
   return NULL;
 }
 
-static bool is_under_way(const tp_shm_turn_t *turn) { return turn->group && !turn->over; }
+static bool is_in_flight(const tp_shm_op_t *op) { return op->group && !op->is_done; }
 
-/* Who sends and receives does not stand and wait for its receiver before it has looked at what it receives itself. */
-static hr_status_t move_first_turn(tp_request_t *request) {
+/* A rank that both sends and receives polls its receive first, to avoid mutual waiting. */
+static hr_status_t advance_first_op(tp_request_t *request) {
   tp_groups_t *groups = request->groups;
-  bool looked = groups->looks;
-  groups->looks = looked || is_under_way(&request->turns[1]);
-  hr_status_t st = move_turn(&request->turns[0]);
-  groups->looks = looked;
+  bool looked = groups->is_polling;
+  groups->is_polling = looked || is_in_flight(&request->shm_ops[1]);
+  hr_status_t st = advance_op(&request->shm_ops[0]);
+  groups->is_polling = looked;
   return st;
 }
 
 hr_status_t tp_shm_poll(tp_request_t *request, bool *out_done) {
-  if (is_under_way(&request->turns[0])) HR_TRY(move_first_turn(request));
-  if (is_under_way(&request->turns[1])) HR_TRY(move_turn(&request->turns[1]));
-  *out_done = !is_under_way(&request->turns[0]) && !is_under_way(&request->turns[1]);
+  if (is_in_flight(&request->shm_ops[0])) HR_TRY(advance_first_op(request));
+  if (is_in_flight(&request->shm_ops[1])) HR_TRY(advance_op(&request->shm_ops[1]));
+  *out_done = !is_in_flight(&request->shm_ops[0]) && !is_in_flight(&request->shm_ops[1]);
   return NULL;
 }
 
-void tp_shm_give_up(tp_request_t *request) {
+void tp_shm_cancel(tp_request_t *request) {
   for (int i = 0; i < 2; i++)
-    if (request->turns[i].group && !request->turns[i].over) request->turns[i].group->broken = true;
+    if (request->shm_ops[i].group && !request->shm_ops[i].is_done) request->shm_ops[i].group->is_cancelled = true;
 }
 
 /* "all-reduce of 32 bytes"; only "all-to-all" where sizes are told apart from it. */
@@ -237,84 +237,84 @@ static void describe_transfer(uint64_t transfer, char *text, size_t size) {
   if (bytes) snprintf(text + used, size - (size_t)used, " of %llu bytes", (unsigned long long)bytes);
 }
 
-hr_status_t tp_shm_check_member(const tp_shm_turn_t *turn, int member) {
-  uint64_t theirs = tp_shm_transfer_of(turn, member), mine = tp_shm_transfer(turn);
+hr_status_t tp_shm_check_member(const tp_shm_op_t *op, int member) {
+  uint64_t theirs = tp_shm_transfer_of(op, member), mine = tp_shm_transfer(op);
   char found[64], wanted[64];
   if (theirs == mine) return NULL;
   describe_transfer(theirs, found, sizeof found);
   describe_transfer(mine, wanted, sizeof wanted);
   hr_status_t st = hr_error(HR_DISAGREE, "rank %d does a transfer of another kind or size: %s, where this one has %s",
-                            turn->group->ranks[member], found, wanted);
+                            op->group->ranks[member], found, wanted);
   return hr_status_note(st, "the processes have taken different ways; --verify-comm names the instructions");
 }
 
-hr_status_t tp_shm_check_sizes(tp_shm_turn_t *turn) {
-  for (int k = 0; k < turn->group->size; k++) HR_TRY(tp_shm_check_member(turn, k));
+hr_status_t tp_shm_check_sizes(tp_shm_op_t *op) {
+  for (int k = 0; k < op->group->size; k++) HR_TRY(tp_shm_check_member(op, k));
   return NULL;
 }
 
 /* --- arrays in shared memory --- */
 
-bool tp_shm_tell(tp_shm_turn_t *turn, const void *in, const void *out) {
-  const tp_shm_t *shm = turn->group->shm;
-  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
+bool tp_shm_publish(tp_shm_op_t *op, const void *in, const void *out) {
+  const tp_shm_t *shm = op->group->shm;
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
   note->is_offered = false;
   note->is_shared = (!in || tp_shm_has(shm, in)) && (!out || tp_shm_has(shm, out));
-  note->in = in ? tp_shm_place(shm, in) : 0;
-  note->out = out ? tp_shm_place(shm, out) : 0;
+  note->in = in ? tp_shm_offset(shm, in) : 0;
+  note->out = out ? tp_shm_offset(shm, out) : 0;
   return note->is_shared;
 }
 
-void tp_shm_offer(tp_shm_turn_t *turn, bool streams, const void *in, const void *out) {
-  const tp_shm_t *shm = turn->group->shm;
-  tp_shm_note_t *note = tp_shm_note(turn, turn->group->mine);
-  bool is_crowded = turn->request->groups->endpoint->crowded;
-  note->is_offered = is_crowded && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
+void tp_shm_share_work(tp_shm_op_t *op, bool streams, const void *in, const void *out) {
+  const tp_shm_t *shm = op->group->shm;
+  tp_shm_slot_t *note = tp_shm_slot(op, op->group->my_index);
+  bool is_oversubscribed = op->request->groups->endpoint->oversubscribed;
+  note->is_offered = is_oversubscribed && !streams && note->is_shared && tp_shm_has(shm, in) && tp_shm_has(shm, out);
   if (!note->is_offered) return;
-  note->in = tp_shm_place(shm, in);
-  note->out = tp_shm_place(shm, out);
+  note->in = tp_shm_offset(shm, in);
+  note->out = tp_shm_offset(shm, out);
 }
 
-static hr_status_t do_own_share(tp_shm_turn_t *turn, bool *out_done) {
-  for (; turn->steps == 1 && turn->round < turn->rounds; turn->round++)
-    HR_TRY(turn->work(turn, turn->group->mine, turn->round));
-  if (turn->steps == 1) tp_shm_did(turn);
-  *out_done = turn->in_note || tp_shm_all_did(turn, 2);
+static hr_status_t do_share(tp_shm_op_t *op, bool *out_done) {
+  for (; op->steps == 1 && op->round < op->rounds; op->round++)
+    HR_TRY(op->work(op, op->group->my_index, op->round));
+  if (op->steps == 1) tp_shm_signal(op);
+  *out_done = op->in_slot || tp_shm_all_signaled(op, 2);
   return NULL;
 }
 
-static hr_status_t do_any_share(tp_shm_turn_t *turn, bool *out_done) {
+static hr_status_t do_any_share(tp_shm_op_t *op, bool *out_done) {
   int64_t piece, last;
-  tp_shm_block_t *block = turn->group->block;
-  while (tp_shm_count_piece(turn, &block->taken, turn->pieces, &piece)) {
-    HR_TRY(turn->work(turn, (int)(piece / turn->rounds), piece % turn->rounds));
-    tp_shm_count_piece(turn, &block->done, turn->pieces, &last);
-    turn->request->groups->moves++;
+  tp_shm_block_t *block = op->group->block;
+  while (tp_shm_count_piece(op, &block->taken, op->pieces, &piece)) {
+    HR_TRY(op->work(op, (int)(piece / op->rounds), piece % op->rounds));
+    tp_shm_count_piece(op, &block->done, op->pieces, &last);
+    op->request->groups->progress_count++;
   }
-  *out_done = is_all_done(turn);
+  *out_done = is_all_done(op);
   return NULL;
 }
 
-static void share_work(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool is_offered) {
-  turn->rounds = ways->pieces(turn, is_offered);
-  turn->pieces = is_offered ? turn->rounds * turn->group->size : 0;
-  turn->work = ways->work;
-  turn->step = turn->pieces ? do_any_share : do_own_share;
+static void share_work(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool is_offered) {
+  op->rounds = phases->pieces(op, is_offered);
+  op->pieces = is_offered ? op->rounds * op->group->size : 0;
+  op->work = phases->work;
+  op->step = op->pieces ? do_any_share : do_share;
 }
 
-hr_status_t tp_shm_meet(tp_shm_turn_t *turn, const tp_shm_ways_t *ways, bool *out_done) {
-  if (!turn->steps) HR_TRY(ways->tell(turn));
-  if (!tp_shm_all_did(turn, 1)) return NULL;
-  HR_TRY(ways->check_sizes(turn));
-  int shared = 0, offered = 0, size = turn->group->size;
+hr_status_t tp_shm_sync(tp_shm_op_t *op, const tp_shm_steps_t *phases, bool *out_done) {
+  if (!op->steps) HR_TRY(phases->publish(op));
+  if (!tp_shm_all_signaled(op, 1)) return NULL;
+  HR_TRY(phases->check_sizes(op));
+  int shared = 0, offered = 0, size = op->group->size;
   for (int k = 0; k < size; k++) {
-    shared += tp_shm_note(turn, k)->is_shared;
-    offered += tp_shm_note(turn, k)->is_offered;
+    shared += tp_shm_slot(op, k)->is_shared;
+    offered += tp_shm_slot(op, k)->is_offered;
   }
-  turn->first = shared > 0 && shared < size;
-  turn->step = ways->chunks;
-  if (shared == size) share_work(turn, ways, offered == size);
-  return turn->step(turn, out_done);
+  op->first = shared > 0 && shared < size;
+  op->step = phases->chunks;
+  if (shared == size) share_work(op, phases, offered == size);
+  return op->step(op, out_done);
 }
 
 /* --- staging memory --- */
@@ -350,31 +350,31 @@ static struct tp_shm_staging *find_stage(const tp_shm_t *shm, size_t size_bytes)
   return best;
 }
 
-hr_status_t tp_shm_stage(tp_shm_turn_t *turn, size_t size_bytes, char **out_memory) {
-  tp_shm_t *shm = turn->group->shm;
+hr_status_t tp_shm_stage(tp_shm_op_t *op, size_t size_bytes, char **out_memory) {
+  tp_shm_t *shm = op->group->shm;
   struct tp_shm_staging *stage = find_stage(shm, size_bytes);
   if (!stage) HR_TRY(new_stage(shm, size_bytes, &stage));
-  stage->group = turn->group;
+  stage->group = op->group;
   stage->until = UINT64_MAX;
-  turn->stage = stage;
-  tp_shm_note(turn, turn->group->mine)->place = tp_shm_place(shm, stage->memory);
+  op->stage = stage;
+  tp_shm_slot(op, op->group->my_index)->staging_offset = tp_shm_offset(shm, stage->memory);
   *out_memory = stage->memory;
   return NULL;
 }
 
-hr_status_t tp_shm_chunks(tp_shm_turn_t *turn, size_t stage_bytes, void (*put)(tp_shm_turn_t *turn),
-                          hr_status_t (*take)(tp_shm_turn_t *turn), bool *out_done) {
-  if (!turn->stage) HR_TRY(tp_shm_stage(turn, stage_bytes, &turn->stage_memory));
-  for (;; turn->round++) {
-    uint64_t round = turn->first + (uint64_t)turn->round;
-    *out_done = turn->round == turn->rounds;
-    if (*out_done) return tp_shm_leave(turn);
-    if (turn->steps == round) {
-      put(turn);
-      tp_shm_did(turn);
+hr_status_t tp_shm_chunks(tp_shm_op_t *op, size_t stage_bytes, void (*put)(tp_shm_op_t *op),
+                          hr_status_t (*take)(tp_shm_op_t *op), bool *out_done) {
+  if (!op->stage) HR_TRY(tp_shm_stage(op, stage_bytes, &op->stage_memory));
+  for (;; op->round++) {
+    uint64_t round = op->first + (uint64_t)op->round;
+    *out_done = op->round == op->rounds;
+    if (*out_done) return tp_shm_leave(op);
+    if (op->steps == round) {
+      put(op);
+      tp_shm_signal(op);
     }
-    if (!tp_shm_all_did(turn, round + 1)) return NULL;
-    HR_TRY(take(turn));
+    if (!tp_shm_all_signaled(op, round + 1)) return NULL;
+    HR_TRY(take(op));
   }
 }
 

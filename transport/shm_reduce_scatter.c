@@ -13,29 +13,29 @@
 
 /* --- small: the whole array is in the note --- */
 
-static hr_status_t reduce_notes(tp_shm_turn_t *turn) {
-  tp_request_t *request = turn->request;
-  int size = turn->group->size;
+static hr_status_t reduce_notes(tp_shm_op_t *op) {
+  tp_request_t *request = op->request;
+  int size = op->group->size;
   const char *in[size];
-  HR_TRY(tp_shm_check_sizes(turn));
-  size_t part = (size_t)turn->group->mine * turn->size_bytes / (size_t)size;
-  for (int k = 0; k < size; k++) in[k] = tp_shm_small(turn, k) + part;
+  HR_TRY(tp_shm_check_sizes(op));
+  size_t part = (size_t)op->group->my_index * op->size_bytes / (size_t)size;
+  for (int k = 0; k < size; k++) in[k] = tp_shm_small(op, k) + part;
   return tp_shm_reduce(&request->reducer, size, in, request->count, request->out, request->scratch.data);
 }
 
-static hr_status_t step_small(tp_shm_turn_t *turn, bool *out_done) {
-  if (!turn->steps) {
-    memcpy(tp_shm_small(turn, turn->group->mine), turn->request->in, turn->size_bytes);
-    tp_shm_did(turn);
+static hr_status_t step_small(tp_shm_op_t *op, bool *out_done) {
+  if (!op->steps) {
+    memcpy(tp_shm_small(op, op->group->my_index), op->request->in, op->size_bytes);
+    tp_shm_signal(op);
   }
-  *out_done = tp_shm_all_did(turn, 1);
-  return *out_done ? reduce_notes(turn) : NULL;
+  *out_done = tp_shm_all_signaled(op, 1);
+  return *out_done ? reduce_notes(op) : NULL;
 }
 
 hr_status_t tp_reduce_scatter_shm_small(tp_request_t *request) {
   size_t bytes = (size_t)(request->count * request->group->size) * request->reducer.element_bytes;
   if (request->reducer.acc_bytes) HR_TRY(tp_space_reserve(&request->scratch, 1, TP_SHM_WIDE));
-  tp_shm_begin(request, &request->turns[0], request->group->shm, bytes, step_small);
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, bytes, step_small);
   return NULL;
 }
 
@@ -55,36 +55,36 @@ static int64_t part_count(const tp_request_t *request, int64_t round) {
   return left < request->segment ? left : request->segment;
 }
 
-static const char *own_part(const tp_request_t *request, int64_t round, int to) {
+static const char *part_of_rank(const tp_request_t *request, int64_t round, int to) {
   size_t start = (size_t)(to * request->count + round * request->segment);
   return request->in + start * request->reducer.element_bytes;
 }
 
-static void copy_in(tp_shm_turn_t *turn) {
-  tp_request_t *request = turn->request;
-  size_t bytes = (size_t)part_count(request, turn->round) * request->reducer.element_bytes;
-  for (int k = 0; k < turn->group->size; k++)
-    if (k != turn->group->mine)
-      memcpy(part_at(request, turn->stage_memory, turn->round, k), own_part(request, turn->round, k), bytes);
+static void copy_in(tp_shm_op_t *op) {
+  tp_request_t *request = op->request;
+  size_t bytes = (size_t)part_count(request, op->round) * request->reducer.element_bytes;
+  for (int k = 0; k < op->group->size; k++)
+    if (k != op->group->my_index)
+      memcpy(part_at(request, op->stage_memory, op->round, k), part_of_rank(request, op->round, k), bytes);
 }
 
-static hr_status_t reduce_part(tp_shm_turn_t *turn) {
-  tp_request_t *request = turn->request;
-  int size = turn->group->size, mine = turn->group->mine;
+static hr_status_t reduce_part(tp_shm_op_t *op) {
+  tp_request_t *request = op->request;
+  int size = op->group->size, mine = op->group->my_index;
   const char *in[size];
   for (int k = 0; k < size; k++)
-    in[k] = k == mine ? own_part(request, turn->round, mine)
-                      : part_at(request, tp_shm_staged(turn, k), turn->round, mine);
-  char *out = request->out + (size_t)(turn->round * request->segment) * request->reducer.element_bytes;
-  return tp_shm_reduce(&request->reducer, size, in, part_count(request, turn->round), out, request->scratch.data);
+    in[k] = k == mine ? part_of_rank(request, op->round, mine)
+                      : part_at(request, tp_shm_staged(op, k), op->round, mine);
+  char *out = request->out + (size_t)(op->round * request->segment) * request->reducer.element_bytes;
+  return tp_shm_reduce(&request->reducer, size, in, part_count(request, op->round), out, request->scratch.data);
 }
 
-static size_t stage_bytes(const tp_shm_turn_t *turn) {
-  return 2 * (size_t)turn->group->size * part_bytes(turn->request);
+static size_t stage_bytes(const tp_shm_op_t *op) {
+  return 2 * (size_t)op->group->size * part_bytes(op->request);
 }
 
-static hr_status_t step_chunks(tp_shm_turn_t *turn, bool *out_done) {
-  return tp_shm_chunks(turn, stage_bytes(turn), copy_in, reduce_part, out_done);
+static hr_status_t step_chunks(tp_shm_op_t *op, bool *out_done) {
+  return tp_shm_chunks(op, stage_bytes(op), copy_in, reduce_part, out_done);
 }
 
 /* --- arrays --- */
@@ -96,37 +96,37 @@ static int64_t piece_count(const tp_request_t *request) {
   return most < 1 ? 1 : most;
 }
 
-static int64_t pieces(const tp_shm_turn_t *turn, bool is_offered) {
+static int64_t pieces(const tp_shm_op_t *op, bool is_offered) {
   (void)is_offered;
-  int64_t most = piece_count(turn->request);
-  return (turn->request->count + most - 1) / most;
+  int64_t most = piece_count(op->request);
+  return (op->request->count + most - 1) / most;
 }
 
-static hr_status_t reduce_piece(tp_shm_turn_t *turn, int member, int64_t piece) {
-  tp_request_t *request = turn->request;
-  int size = turn->group->size;
+static hr_status_t reduce_piece(tp_shm_op_t *op, int member, int64_t piece) {
+  tp_request_t *request = op->request;
+  int size = op->group->size;
   int64_t most = piece_count(request), left = request->count - piece * most;
   size_t at = (size_t)(piece * most) * request->reducer.element_bytes;
   const char *in[size];
-  char *out = member == turn->group->mine ? request->out : tp_shm_out(turn, member);
-  for (int k = 0; k < size; k++) in[k] = tp_shm_in(turn, k) + (size_t)member * turn->size_bytes + at;
+  char *out = member == op->group->my_index ? request->out : tp_shm_out(op, member);
+  for (int k = 0; k < size; k++) in[k] = tp_shm_in(op, k) + (size_t)member * op->size_bytes + at;
   return tp_shm_reduce(&request->reducer, size, in, left < most ? left : most, out + at, request->scratch.data);
 }
 
-static hr_status_t tell(tp_shm_turn_t *turn) {
-  if (!tp_shm_tell(turn, turn->request->in, NULL)) {
-    HR_TRY(tp_shm_stage(turn, stage_bytes(turn), &turn->stage_memory));
-    copy_in(turn);
+static hr_status_t publish(tp_shm_op_t *op) {
+  if (!tp_shm_publish(op, op->request->in, NULL)) {
+    HR_TRY(tp_shm_stage(op, stage_bytes(op), &op->stage_memory));
+    copy_in(op);
   }
-  int size = turn->group->size;
-  tp_shm_offer(turn, tp_shm_streams((size_t)size * turn->size_bytes, size), turn->request->in, turn->request->out);
-  tp_shm_did(turn);
+  int size = op->group->size;
+  tp_shm_share_work(op, tp_shm_streams((size_t)size * op->size_bytes, size), op->request->in, op->request->out);
+  tp_shm_signal(op);
   return NULL;
 }
 
-static hr_status_t step_first(tp_shm_turn_t *turn, bool *out_done) {
-  static const tp_shm_ways_t ways = {tell, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
-  return tp_shm_meet(turn, &ways, out_done);
+static hr_status_t step_first(tp_shm_op_t *op, bool *out_done) {
+  static const tp_shm_steps_t phases = {publish, tp_shm_check_sizes, pieces, reduce_piece, step_chunks};
+  return tp_shm_sync(op, &phases, out_done);
 }
 
 hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
@@ -135,7 +135,7 @@ hr_status_t tp_reduce_scatter_shm(tp_request_t *request) {
   size_t whole = (size_t)(request->count * request->group->size) * each;
   int64_t count = (int64_t)(tp_shm_chunk(request->groups, whole) / each) / request->group->size;
   request->segment = count < 1 ? 1 : count < request->count ? count : request->count;
-  tp_shm_begin(request, &request->turns[0], request->group->shm, (size_t)request->count * each, step_first);
-  request->turns[0].rounds = (request->count + request->segment - 1) / request->segment;
+  tp_shm_begin(request, &request->shm_ops[0], request->group->shm, (size_t)request->count * each, step_first);
+  request->shm_ops[0].rounds = (request->count + request->segment - 1) / request->segment;
   return NULL;
 }

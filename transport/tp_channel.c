@@ -5,11 +5,11 @@
 typedef hr_status_t (*post_fn)(tp_request_t *request, int rank, const tp_block_t *block);
 
 static hr_status_t post_send(tp_request_t *request, int rank, const tp_block_t *block) {
-  return tp_request_send_meeting(request, rank, block->data, block->size_bytes);
+  return tp_request_ssend(request, rank, block->data, block->size_bytes);
 }
 
 static hr_status_t post_recv(tp_request_t *request, int rank, const tp_block_t *block) {
-  return tp_request_recv_meeting(request, rank, block->data, block->size_bytes);
+  return tp_request_recv_ssend(request, rank, block->data, block->size_bytes);
 }
 
 /* All blocks travel at once, with one tag: they match in order. */

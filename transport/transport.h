@@ -26,7 +26,7 @@ typedef struct tp_vtable {
   hr_status_t (*recv)(tp_endpoint_t *endpoint, int from, uint32_t tag, void *data, size_t size_bytes,
                       tp_message_t **out_message);
   /* As `send`, but never done before the receiver has started to receive. */
-  hr_status_t (*send_meeting)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
+  hr_status_t (*ssend)(tp_endpoint_t *endpoint, int to, uint32_t tag, const void *data, size_t size_bytes,
                               tp_message_t **out_message);
   /* Is it done? Frees the message when it is, or when it failed. Does not block.
    * Errors: UNAVAILABLE the peer is gone; DISAGREE it sent another size. */
@@ -37,7 +37,7 @@ typedef struct tp_vtable {
   void (*cancel)(tp_endpoint_t *endpoint, tp_message_t *message);
   /* Lets others run before the next poll; `polls`: how many in a row found nothing. Returns after a few milliseconds at
    * the latest, whatever happens; where there are hundreds of processes, of tens of milliseconds. */
-  void (*rest)(tp_endpoint_t *endpoint, uint32_t polls);
+  void (*backoff)(tp_endpoint_t *endpoint, uint32_t polls);
   /* For tp_close. Orderly end, after which the endpoint is gone; `failed`: this rank gives up, make sure that the
    * others notice and end (over MPI it does not return: the process ends with endpoint->exit_code). */
   void (*close)(tp_endpoint_t *endpoint, bool failed);
@@ -48,13 +48,14 @@ struct tp_endpoint {
   int rank, world_size;
   const char *host;           /* name of the machine, for messages */
   int local_rank, local_size; /* among the ranks of this machine */
-  bool crowded; /* more ranks than processors here: spinning would take the time of the rank that is waited for. The
-                 * same on all ranks of a machine that share memory */
-  bool one_thread;     /* only ever one thread may use it */
+  bool oversubscribed; /* more ranks than processors here: spinning would take the time of the rank that is waited for.
+                        * The same on all ranks of a machine that share memory */
+  bool single_threaded;     /* only ever one thread may use it */
   bool shares_memory;  /* ranks of one machine are processes that may share memory */
   struct tp_shm *memory; /* that it came with, shared with all other ranks; NULL: none */
-  bool speaks_later;   /* who closes it as failed has yet to say why: over MPI the job ends when the process does */
-  bool out_of_step;    /* a transfer failed or was given up: peers may wait for what will never come */
+  bool
+      defers_error_report; /* who closes it as failed has yet to say why: over MPI the job ends when the process does */
+  bool desynchronized;    /* a transfer failed or was given up: peers may wait for what will never come */
   int exit_code;              /* of the whole job when this rank closes it as failed; 0 stands for 1 */
   tp_groups_t *groups;        /* process groups, from the first use of tp_groups_of to tp_close */
   /* Asked between polls of a wait; a failure ends the wait with it (signals, time-outs). May be NULL. */

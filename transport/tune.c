@@ -29,7 +29,7 @@ static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t 
   for (int64_t i = 0; i < count; i++) ((float *)acc)[i] += ((const float *)in)[i];
   return NULL;
 }
-static const tp_reducer_t float_sum = {.reduce = add_floats, .element_bytes = sizeof(float), .in_any_order = true};
+static const tp_reducer_t float_sum = {.reduce = add_floats, .element_bytes = sizeof(float), .is_reorderable = true};
 
 /* Blocks of one size, in a row. */
 static hr_status_t exchange(const tuner_t *tuner, tp_request_t **out_request) {
@@ -97,7 +97,7 @@ static hr_status_t measure(const tuner_t *tuner, const char *algorithm, double s
   return NULL;
 }
 
-static hr_status_t tune_sizes(tuner_t *tuner, int algorithm, double seconds, hr_text_t *text) {
+static hr_status_t tune_sizes(tuner_t *tuner, int algorithm, double seconds, hr_strbuf_t *text) {
   tp_group_t *world = tuner->groups->world;
   const char *name = tp_algorithm_name(algorithm, &tuner->collective);
   size_t share = tuner->collective == TP_ALL_GATHER ? (size_t)world->size : 1;
@@ -106,20 +106,20 @@ static hr_status_t tune_sizes(tuner_t *tuner, int algorithm, double seconds, hr_
     if (!tp_algorithm_fits(algorithm, world, tuner->bytes)) break;
     HR_TRY(measure(tuner, name, seconds, &us));
     if (!world->my_index)
-      hr_text_printf(text, "%s %s %d %zu %.3f\n", tp_collective_name(tuner->collective), name, world->size,
+      hr_strbuf_printf(text, "%s %s %d %zu %.3f\n", tp_collective_name(tuner->collective), name, world->size,
                      tuner->bytes, us);
   }
   return NULL;
 }
 
-static hr_status_t tune_all(tuner_t *tuner, double seconds, hr_text_t *text) {
+static hr_status_t tune_all(tuner_t *tuner, double seconds, hr_strbuf_t *text) {
   tp_shm_group_t *shared; /* which the world looks for on its first transfer */
   HR_TRY(tp_shm_group_of(tuner->groups->world, &shared));
   if (tuner->groups->world->machines > 1)
     return hr_error(HR_USAGE, "the processes are on %d machines: tables are made on one",
                     tuner->groups->world->machines);
   for (int a = 0; a < tp_algorithm_count(); a++) HR_TRY(tune_sizes(tuner, a, seconds, text));
-  return hr_text_finish(text);
+  return hr_strbuf_finish(text);
 }
 
 static void *new_array(tp_groups_t *groups, void **out_owner) {
@@ -128,7 +128,7 @@ static void *new_array(tp_groups_t *groups, void **out_owner) {
   return memory;
 }
 
-static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_text_t *text) {
+static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_strbuf_t *text) {
   void *owner = NULL, *memory = NULL;
   tuner_t tuner = {.groups = groups, .in = new_array(groups, &owner), .out = new_array(groups, &owner)};
   bool is_shared = tuner.in && tuner.out;
@@ -141,7 +141,7 @@ static hr_status_t tune_on_arrays(tp_groups_t *groups, double seconds, hr_text_t
   return st;
 }
 
-static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char *path, hr_text_t *text,
+static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char *path, hr_strbuf_t *text,
                                  const char **out_path) {
   HR_TRY(tune_on_arrays(groups, seconds, text));
   if (groups->endpoint->rank) return NULL;
@@ -150,10 +150,10 @@ static hr_status_t tune_and_save(tp_groups_t *groups, double seconds, const char
 
 hr_status_t tp_tune(tp_endpoint_t *endpoint, double seconds, const char *path, const char **out_path) {
   tp_groups_t *groups;
-  hr_text_t text;
+  hr_strbuf_t text;
   HR_TRY(tp_groups_of(endpoint, &groups));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = tune_and_save(groups, seconds, path, &text, out_path);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }

@@ -108,7 +108,7 @@ static void usual_path(char *path, size_t size, bool makes_folders) {
   snprintf(path + strlen(path), size - strlen(path), "/collectives.txt");
 }
 
-static hr_status_t read_text(const char *path, bool must_exist, hr_text_t *text) {
+static hr_status_t read_text(const char *path, bool must_exist, hr_strbuf_t *text) {
   FILE *file = fopen(path, "r");
   char piece[4096];
   if (!file) {
@@ -116,12 +116,12 @@ static hr_status_t read_text(const char *path, bool must_exist, hr_text_t *text)
     return hr_error(HR_UNAVAILABLE, "cannot read the tuning table %s: %s", path, strerror(errno));
   }
   for (size_t size; (size = fread(piece, 1, sizeof piece, file)) > 0;)
-    hr_text_add(text, piece, size);
+    hr_strbuf_add(text, piece, size);
   fclose(file);
-  return hr_text_finish(text);
+  return hr_strbuf_finish(text);
 }
 
-static hr_status_t read_table(hr_text_t *text) {
+static hr_status_t read_table(hr_strbuf_t *text) {
   char usual[4096];
   const char *named = secure_getenv("HLORUN_TUNING");
   if (named && *named) return read_text(named, true, text);
@@ -135,7 +135,7 @@ static hr_status_t share(tp_groups_t *groups, void *data, size_t size_bytes) {
   return tp_request_wait(request);
 }
 
-static hr_status_t share_table(tp_groups_t *groups, hr_text_t *text) {
+static hr_status_t share_table(tp_groups_t *groups, hr_strbuf_t *text) {
   uint64_t size = text->size;
   void *memory;
   HR_TRY(share(groups, &size, sizeof size));
@@ -151,7 +151,7 @@ static hr_status_t share_table(tp_groups_t *groups, hr_text_t *text) {
 }
 
 /* Is it one that all can read? */
-static hr_status_t check_table(const hr_text_t *text) {
+static hr_status_t check_table(const hr_strbuf_t *text) {
   tp_tuning_t tuning = {0};
   void *memory;
   HR_TRY(hr_alloc_zeroed(text->size + 1, &memory));
@@ -163,58 +163,58 @@ static hr_status_t check_table(const hr_text_t *text) {
 }
 
 /* A table that is of no use is no reason to end the job. */
-static void read_or_warn(hr_text_t *text) {
+static void read_or_warn(hr_strbuf_t *text) {
   hr_status_t st = read_table(text);
   if (!st) st = check_table(text);
   if (!st) return;
   fprintf(stderr, "warning: collectives are chosen without measurements:\n");
   hr_status_print(stderr, st);
   hr_status_release(st);
-  hr_text_deinit(text);
-  hr_text_init(text);
+  hr_strbuf_deinit(text);
+  hr_strbuf_init(text);
 }
 
 hr_status_t tp_tuning_load(tp_groups_t *groups) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   if (groups->endpoint->rank == 0) read_or_warn(&text);
   hr_status_t st = share_table(groups, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 /* Lines of other numbers of ranks, and comments. */
-static void keep_lines(hr_text_t *text, const hr_text_t *old, int ranks) {
+static void keep_lines(hr_strbuf_t *text, const hr_strbuf_t *old, int ranks) {
   const char *line = old->data, *stop = old->data + old->size;
   for (const char *end; line && line < stop; line = end) {
     int found = 0;
     end = memchr(line, '\n', (size_t)(stop - line));
     end = end ? end + 1 : stop;
-    if (sscanf(line, "%*s %*s %d", &found) == 1 && found != ranks) hr_text_add(text, line, (size_t)(end - line));
+    if (sscanf(line, "%*s %*s %d", &found) == 1 && found != ranks) hr_strbuf_add(text, line, (size_t)(end - line));
   }
 }
 
-static hr_status_t save(const char *path, int ranks, const hr_text_t *text, hr_text_t *old, hr_text_t *whole) {
+static hr_status_t save(const char *path, int ranks, const hr_strbuf_t *text, hr_strbuf_t *old, hr_strbuf_t *whole) {
   HR_TRY(read_text(path, false, old));
-  hr_text_add_str(whole, "# collective algorithm ranks bytes microseconds: measured by hlorun --tune\n");
+  hr_strbuf_add_str(whole, "# collective algorithm ranks bytes microseconds: measured by hlorun --tune\n");
   keep_lines(whole, old, ranks);
-  hr_text_add(whole, text->data, text->size);
-  HR_TRY(hr_text_finish(whole));
+  hr_strbuf_add(whole, text->data, text->size);
+  HR_TRY(hr_strbuf_finish(whole));
   return hr_status_note(hr_file_write_all(path, whole->data, whole->size), "while writing the tuning table");
 }
 
-hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_text_t *text,
+hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_strbuf_t *text,
                            const char **out_path) {
   char usual[4096];
   void *copy;
-  hr_text_t old, whole;
+  hr_strbuf_t old, whole;
   if (!path) usual_path(usual, sizeof usual, true), path = usual;
   HR_TRY(hr_arena_copy(arena, path, strlen(path) + 1, &copy));
   *out_path = copy;
-  hr_text_init(&old);
-  hr_text_init(&whole);
+  hr_strbuf_init(&old);
+  hr_strbuf_init(&whole);
   hr_status_t st = save(path, ranks, text, &old, &whole);
-  hr_text_deinit(&old);
-  hr_text_deinit(&whole);
+  hr_strbuf_deinit(&old);
+  hr_strbuf_deinit(&whole);
   return st;
 }

@@ -21,7 +21,7 @@ double tp_tuning_cost(const tp_tuning_t *tuning, tp_collective_t collective, con
 
 /* Writes the table: the lines of `text`, and those that were there for other numbers of ranks. `path` NULL: the usual
  * place. Gives the path that was written, in `arena`. */
-hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_text_t *text,
+hr_status_t tp_tuning_save(hr_arena_t *arena, const char *path, int ranks, const hr_strbuf_t *text,
                            const char **out_path);
 
 #endif

@@ -28,12 +28,12 @@ void hlorun_client_options_init(hlorun_client_options_t *options) {
 }
 
 /* The clock starts anew whenever a step was made since the last call. */
-static hr_status_t look_around(hlorun_client_t *client, bool often) {
+static hr_status_t poll_cancel(hlorun_client_t *client, bool often) {
   HR_TRY(exec_cancel_check(&client->cancel));
   HR_TRY(exec_watch_poll(client->watch));
   HR_TRY(exec_wait_poll(&client->comm, often));
   if (client->options.timeout_s <= 0) return NULL;
-  unsigned long steps = atomic_load_explicit(&client->headway.steps, memory_order_relaxed);
+  unsigned long steps = atomic_load_explicit(&client->progress.steps, memory_order_relaxed);
   double now = now_s();
   if (steps != client->steps_seen || client->steps_seen_s == 0) {
     client->steps_seen = steps;
@@ -41,11 +41,11 @@ static hr_status_t look_around(hlorun_client_t *client, bool often) {
     return NULL;
   }
   if (now - client->steps_seen_s < client->options.timeout_s) return NULL;
-  return exec_wait_give_up(&client->comm, now - client->steps_seen_s);
+  return exec_wait_cancel(&client->comm, now - client->steps_seen_s);
 }
 
-hr_status_t api_client_interrupted(void *client) { return look_around(client, true); }
-hr_status_t api_client_computes(void *client) { return look_around(client, false); }
+hr_status_t api_client_interrupted(void *client) { return poll_cancel(client, true); }
+hr_status_t api_client_computes(void *client) { return poll_cancel(client, false); }
 
 static hr_status_t open_endpoint(hlorun_world_t world, tp_endpoint_t **out_endpoint) {
   if (world == HLORUN_WORLD_AUTO && tp_launcher_world_size() > 1) return tp_world_open(out_endpoint);
@@ -75,18 +75,18 @@ static hr_status_t client_over(const hlorun_client_options_t *options, tp_endpoi
     hr_free(client);
     return st;
   }
-  exec_pool_init(&client->pool, (exec_pool_options_t){.threads = options->threads,
+  worker_pool_init(&client->pool, (worker_pool_options_t){.threads = options->threads,
                                                       .bind = binds[options->bind],
                                                       .local_rank = endpoint->local_rank,
                                                       .local_size = endpoint->local_size,
                                                       .trace = client->trace});
   client->comm.processors = tp_loop_note_processors();
   client->comm.groups->notes_times = client->trace != NULL;
-  client->comm.count_workers = exec_pool_count;
+  client->comm.count_workers = worker_pool_count;
   client->comm.workers_context = &client->pool;
-  client->comm.headway = &client->headway;
+  client->comm.progress = &client->progress;
   pthread_mutex_init(&client->mutex, NULL);
-  pthread_cond_init(&client->turn_ended, NULL);
+  pthread_cond_init(&client->ticket_released, NULL);
   endpoint->interrupted = api_client_interrupted;
   endpoint->interrupted_context = client;
   *out_client = client;
@@ -138,7 +138,7 @@ hlorun_status_t hlorun_client_create(const hlorun_client_options_t *options, hlo
   HR_TRY(open_endpoint(options->world, &endpoint));
   hr_status_t st = bind_to_share(endpoint, options->bind);
   if (!st) st = client_over(options, endpoint, out_client);
-  endpoint->speaks_later = st != NULL;
+  endpoint->defers_error_report = st != NULL;
   if (st) tp_close(endpoint, true, hr_status_exit_code(st));
   return st;
 }
@@ -192,13 +192,13 @@ void api_client_retain(hlorun_client_t *client) { __atomic_fetch_add(&client->re
 
 void hlorun_client_release(hlorun_client_t *client, int exit_code) {
   if (!client || __atomic_fetch_sub(&client->references, 1, __ATOMIC_ACQ_REL) != 1) return;
-  exec_pool_deinit(&client->pool);
+  worker_pool_deinit(&client->pool);
   exec_watch_destroy(client->watch);
   exec_comm_deinit(&client->comm);
   tp_close(client->endpoint, exit_code != 0, exit_code);
   hr_trace_destroy(client->trace);
   pthread_mutex_destroy(&client->mutex);
-  pthread_cond_destroy(&client->turn_ended);
+  pthread_cond_destroy(&client->ticket_released);
   hr_free(client);
 }
 
@@ -223,11 +223,11 @@ hlorun_status_t hlorun_client_resume(hlorun_client_t *client) {
   if (client->endpoint->world_size > 1)
     return hr_error(HR_USAGE, "a client with %d peers cannot go on after it was cancelled: make new ones",
                     client->endpoint->world_size - 1);
-  api_client_take_turn(client);
+  api_client_lock_fair(client);
   pthread_mutex_lock(&client->mutex);
   atomic_store(&client->cancel.reason, NULL);
   pthread_mutex_unlock(&client->mutex);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return NULL;
 }
 
@@ -236,7 +236,7 @@ void hlorun_client_print_state(hlorun_client_t *client) {
   if (!client) return;
   exec_wait_describe(&client->comm, atomic_load(&client->current), text, sizeof text);
   fprintf(stderr, "rank %d %s\n", client->endpoint->rank, text);
-  exec_wait_ask(&client->comm);
+  exec_wait_query(&client->comm);
 }
 
 uint64_t api_client_take_ticket(hlorun_client_t *client) {
@@ -246,27 +246,27 @@ uint64_t api_client_take_ticket(hlorun_client_t *client) {
   return ticket;
 }
 
-void api_client_await_turn(hlorun_client_t *client, uint64_t ticket) {
+void api_client_await_ticket(hlorun_client_t *client, uint64_t ticket) {
   pthread_mutex_lock(&client->mutex);
-  while (client->now_serving != ticket) pthread_cond_wait(&client->turn_ended, &client->mutex);
+  while (client->now_serving != ticket) pthread_cond_wait(&client->ticket_released, &client->mutex);
   pthread_mutex_unlock(&client->mutex);
   client->steps_seen_s = 0;
 }
 
-void api_client_end_turn(hlorun_client_t *client) {
+void api_client_unlock_fair(hlorun_client_t *client) {
   pthread_mutex_lock(&client->mutex);
   client->now_serving++;
-  pthread_cond_broadcast(&client->turn_ended);
+  pthread_cond_broadcast(&client->ticket_released);
   pthread_mutex_unlock(&client->mutex);
 }
 
-void api_client_take_turn(hlorun_client_t *client) { api_client_await_turn(client, api_client_take_ticket(client)); }
+void api_client_lock_fair(hlorun_client_t *client) { api_client_await_ticket(client, api_client_take_ticket(client)); }
 
 hlorun_status_t hlorun_client_barrier(hlorun_client_t *client) {
   API_NOT_NULL(client);
-  api_client_take_turn(client);
+  api_client_lock_fair(client);
   hr_status_t st = exec_comm_barrier(&client->comm);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return st;
 }
 
@@ -277,9 +277,9 @@ hlorun_status_t hlorun_client_gather(hlorun_client_t *client, const void *bytes,
   if (size_bytes > (size_t)PTRDIFF_MAX / (size_t)client->endpoint->world_size)
     return hr_error(HR_USAGE, "%zu bytes of each of %d processes are more than fit into memory", size_bytes,
                     client->endpoint->world_size);
-  api_client_take_turn(client);
+  api_client_lock_fair(client);
   hr_status_t st = exec_comm_gather(&client->comm, bytes, size_bytes, out);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return st;
 }
 
@@ -296,9 +296,9 @@ hlorun_status_t hlorun_client_send(hlorun_client_t *client, int to, const void *
   API_NOT_NULL(client);
   API_NOT_NULL_FOR(size_bytes, bytes);
   HR_TRY(check_peer(client, to, size_bytes));
-  api_client_take_turn(client);
+  api_client_lock_fair(client);
   hr_status_t st = exec_comm_send(&client->comm, to, bytes, size_bytes);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return st;
 }
 
@@ -306,8 +306,8 @@ hlorun_status_t hlorun_client_recv(hlorun_client_t *client, int from, void *byte
   API_NOT_NULL(client);
   API_NOT_NULL_FOR(size_bytes, bytes);
   HR_TRY(check_peer(client, from, size_bytes));
-  api_client_take_turn(client);
+  api_client_lock_fair(client);
   hr_status_t st = exec_comm_recv(&client->comm, from, bytes, size_bytes);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return st;
 }

@@ -62,7 +62,7 @@ static hr_status_t assemble_parameters(const hlorun_program_t *program, hlorun_b
 static hr_status_t end_transfers(hlorun_program_t *program, hr_status_t st) {
   st = exec_verify_end(program->verify, st);
   st = exec_channels_end(program->channels, st);
-  return exec_verify_meet(program->verify, st);
+  return exec_verify_match(program->verify, st);
 }
 
 /* By the compiled engine, in its turn. The arguments are borrowed but for those that are donated. */
@@ -110,7 +110,8 @@ static void note_execution(const hlorun_client_t *client, uint64_t begin_ns) {
 /* Runs in its turn. Takes the references in `leaves` over. */
 static hr_status_t run_program(hlorun_program_t *program, hlorun_buffer_t **leaves, hlorun_buffer_t **results) {
   uint64_t begin_ns = hr_trace_now_ns();
-  exec_compiled_t *fast = program->variants ? variants_find(program->variants, leaves) : program->fast;
+  exec_compiled_t *fast =
+      program->specializations ? specializations_find(program->specializations, leaves) : program->fast;
   hr_status_t st = fast ? run_fast(program, fast, leaves, program->all_params, results)
                         : run_slow(program, leaves, results);
   note_execution(program->client, begin_ns);
@@ -143,26 +144,26 @@ hlorun_status_t hlorun_execute(hlorun_program_t *program, hlorun_buffer_t *const
   API_NOT_NULL_FOR(program->result_count, results);
   if (program->fast) {
     HR_TRY(check_arguments(program, args));
-    api_client_take_turn(program->client);
+    api_client_lock_fair(program->client);
     uint64_t begin_ns = hr_trace_now_ns();
     st = run_fast(program, program->fast, args, donate, results);
     note_execution(program->client, begin_ns);
-    api_client_end_turn(program->client);
+    api_client_unlock_fair(program->client);
     return st;
   }
   HR_TRY(take_arguments(program, args, donate, &leaves));
-  api_client_take_turn(program->client);
+  api_client_lock_fair(program->client);
   st = run_program(program, leaves, results);
-  api_client_end_turn(program->client);
+  api_client_unlock_fair(program->client);
   hr_free(leaves);
   return st;
 }
 
 static void *execution_thread(void *context) {
   hlorun_execution_t *execution = context;
-  api_client_await_turn(execution->program->client, execution->ticket);
+  api_client_await_ticket(execution->program->client, execution->ticket);
   execution->status = run_program(execution->program, execution->args, execution->results);
-  api_client_end_turn(execution->program->client);
+  api_client_unlock_fair(execution->program->client);
   atomic_store(&execution->done, true);
   return NULL;
 }
@@ -170,8 +171,8 @@ static void *execution_thread(void *context) {
 static hr_status_t start_thread(hlorun_execution_t *execution) {
   execution->ticket = api_client_take_ticket(execution->program->client);
   if (!pthread_create(&execution->thread, NULL, execution_thread, execution)) return NULL;
-  api_client_await_turn(execution->program->client, execution->ticket);
-  api_client_end_turn(execution->program->client);
+  api_client_await_ticket(execution->program->client, execution->ticket);
+  api_client_unlock_fair(execution->program->client);
   for (int k = 0; k < execution->program->param_count; k++) hlo_value_release(execution->args[k]);
   return hr_error(HR_UNAVAILABLE, "cannot start a thread for the execution");
 }

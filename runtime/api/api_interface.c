@@ -6,12 +6,12 @@
 #include "ir/shard.h"
 
 static hr_status_t shape_string(hr_arena_t *arena, const hlo_shape_t *shape, const char **out_string) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, shape, false);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(arena, (hr_str_t){text.data, text.size}, out_string);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -119,7 +119,8 @@ void hlorun_program_get_figures(const hlorun_program_t *program, hlorun_program_
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures};
   if (!program) return;
   const compiled_program_t *compiled = &program->compiled;
-  variants_figures_t copies = program->variants ? variants_figures(program->variants) : (variants_figures_t){0};
+  specializations_stats_t copies =
+      program->specializations ? specializations_stats(program->specializations) : (specializations_stats_t){0};
   *out_figures = (hlorun_program_figures_t){.struct_size = sizeof *out_figures,
                                             .read_s = compiled->read_s + copies.read_s,
                                             .passes_s = compiled->passes_s + copies.passes_s,

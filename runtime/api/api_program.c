@@ -22,19 +22,19 @@ static hr_status_t agree_with_peers(hlorun_program_t *program) {
   const char *const *lines;
   int count;
   HR_TRY(plan_comm_lines(program->compiled.plan, &lines, &count));
-  return exec_agree(&program->client->comm, lines, count);
+  return plan_consensus(&program->client->comm, lines, count);
 }
 
 static hr_status_t meet_peers(hlorun_program_t *program, bool mpmd, bool unproved) {
   hlorun_client_t *client = program->client;
   exec_channels_options_t options = {.plan = program->compiled.plan, .comm = &client->comm, .mpmd = mpmd};
   bool alone = client->endpoint->world_size == 1;
-  api_client_take_turn(client);
-  hr_status_t st = alone ? NULL : mpmd ? exec_agree_groups(&client->comm, program->compiled.plan)
+  api_client_lock_fair(client);
+  hr_status_t st = alone ? NULL : mpmd ? group_consensus(&client->comm, program->compiled.plan)
                                        : agree_with_peers(program);
   if (!st) st = exec_channels_create(&options, &program->channels);
   if (!st && mpmd && !unproved && !alone) st = prove_together(&client->comm, program->compiled.plan);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return st;
 }
 
@@ -67,7 +67,7 @@ static exec_machine_options_t machine_options(hlorun_program_t *program) {
   return (exec_machine_options_t){.rank = client->endpoint->rank,
                                   .rng_seed = client->options.seed,
                                   .cancel = &client->cancel,
-                                  .headway = &client->headway,
+                                  .progress = &client->progress,
                                   .current = &client->current,
                                   .interrupted = api_client_computes,
                                   .interrupted_context = client,
@@ -77,11 +77,11 @@ static exec_machine_options_t machine_options(hlorun_program_t *program) {
                                   .probe_files = program->probe_files};
 }
 
-/* Signature of variants_options_t.make_machine. */
+/* Signature of specializations_options_t.make_machine. */
 static hr_status_t make_fast(void *context, const compiled_program_t *compiled, exec_compiled_t **out_machine) {
   hlorun_program_t *program = context;
   exec_compiled_options_t options = {.machine = machine_options(program), .check = is_checking()};
-  if (compiled->flat->workers > 1) HR_TRY(exec_pool_start(&program->client->pool, &options.workers));
+  if (compiled->flat->workers > 1) HR_TRY(worker_pool_start(&program->client->pool, &options.workers));
   return exec_compiled_create(compiled->flat, &options, out_machine);
 }
 
@@ -95,14 +95,20 @@ static hr_status_t make_machine(hlorun_program_t *program) {
 /* A program that is verified while it runs is followed by its own plan. */
 static hr_status_t make_variants(hlorun_program_t *program, const char *name, hr_buffer_t *bytes,
                                  const compiler_options_t *compiler) {
-  variants_options_t options = {.name = name, .bytes = bytes, .compiler = *compiler, .plan = program->compiled.plan,
-                                .make_machine = make_fast, .context = program};
+  specializations_options_t options = {.name = name,
+                                       .bytes = bytes,
+                                       .compiler = *compiler,
+                                       .plan = program->compiled.plan,
+                                       .make_machine = make_fast,
+                                       .context = program};
   if (!program->compiled.can_specialise || program->verify) return NULL;
-  return variants_create(&options, &program->variants);
+  return specializations_create(&options, &program->specializations);
 }
 
 /* Signature of compiler_options_t.start_workers. */
-static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) { return exec_pool_start(pool, out_workers); }
+static hr_status_t start_workers(void *pool, hr_workers_t **out_workers) {
+  return worker_pool_start(pool, out_workers);
+}
 
 /* The stages follow each other without a gap. */
 static hr_status_t trace_loading(hr_trace_t *trace, const compiled_program_t *compiled, uint64_t begin_ns) {
@@ -250,7 +256,7 @@ void hlorun_program_release(hlorun_program_t *program) {
   if (!program || __atomic_fetch_sub(&program->references, 1, __ATOMIC_ACQ_REL) != 1) return;
   exec_machine_destroy(program->machine);
   exec_compiled_destroy(program->fast);
-  variants_destroy(program->variants);
+  specializations_destroy(program->specializations);
   exec_probe_files_close(program->probe_files);
   exec_verify_destroy(program->verify);
   exec_channels_destroy(program->channels);

@@ -15,7 +15,7 @@ struct hlorun_program {
   compiled_program_t compiled;
   exec_machine_t *machine;     /* of the reference engine, or */
   exec_compiled_t *fast;       /* of the compiled one */
-  variants_t *variants;        /* beside `machine`: copies for the sizes of arguments; NULL: none */
+  specializations_t *specializations;        /* beside `machine`: copies for the sizes of arguments; NULL: none */
   exec_probe_files_t *probe_files; /* NULL: none */
   exec_channels_t *channels;
   exec_verify_t *verify;       /* NULL: nobody asked for it */

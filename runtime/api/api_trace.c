@@ -4,12 +4,12 @@
 #include "exec/trace_merge.h"
 
 /* The caller's free() takes it. */
-static hr_status_t give_text(hr_status_t st, hr_text_t *text, char **out_text) {
-  if (!st) st = hr_text_finish(text);
+static hr_status_t give_text(hr_status_t st, hr_strbuf_t *text, char **out_text) {
+  if (!st) st = hr_strbuf_finish(text);
   if (!st && text->size)
-    *out_text = hr_text_steal(text);
+    *out_text = hr_strbuf_steal(text);
   else
-    hr_text_deinit(text);
+    hr_strbuf_deinit(text);
   return st;
 }
 
@@ -18,29 +18,29 @@ static hr_status_t check_traces(const hlorun_client_t *client) {
 }
 
 hlorun_status_t hlorun_client_trace(hlorun_client_t *client, char **out_json) {
-  hr_text_t text;
+  hr_strbuf_t text;
   API_NOT_NULL(client);
   API_NOT_NULL(out_json);
   HR_TRY(check_traces(client));
   *out_json = NULL;
-  hr_text_init(&text);
-  api_client_take_turn(client);
+  hr_strbuf_init(&text);
+  api_client_lock_fair(client);
   hr_status_t st =
       exec_trace_merge(&client->comm, client->endpoint->rank, client->endpoint->world_size, client->trace, &text);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return give_text(st, &text, out_json);
 }
 
 hlorun_status_t hlorun_client_trace_alone(hlorun_client_t *client, char **out_json) {
-  hr_text_t text;
+  hr_strbuf_t text;
   API_NOT_NULL(client);
   API_NOT_NULL(out_json);
   HR_TRY(check_traces(client));
   *out_json = NULL;
-  hr_text_init(&text);
-  api_client_take_turn(client);
+  hr_strbuf_init(&text);
+  api_client_lock_fair(client);
   hr_status_t st = exec_trace_print(client->endpoint->rank, client->trace, &text);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return give_text(st, &text, out_json);
 }
 
@@ -49,17 +49,17 @@ uint64_t hlorun_client_trace_dropped(const hlorun_client_t *client) {
 }
 
 hlorun_status_t hlorun_client_explain(hlorun_client_t *client, char **out_table) {
-  hr_text_t text;
+  hr_strbuf_t text;
   hr_workers_t *workers = NULL;
-  exec_peak_t peak;
+  machine_peak_t peak;
   API_NOT_NULL(client);
   API_NOT_NULL(out_table);
   HR_TRY(check_traces(client));
-  hr_text_init(&text);
-  api_client_take_turn(client);
-  hr_status_t st = exec_pool_start(&client->pool, &workers);
-  if (!st) st = exec_peak_measure(workers, &peak);
+  hr_strbuf_init(&text);
+  api_client_lock_fair(client);
+  hr_status_t st = worker_pool_start(&client->pool, &workers);
+  if (!st) st = machine_peak_measure(workers, &peak);
   if (!st) st = exec_explain_print(&text, client->trace, &peak);
-  api_client_end_turn(client);
+  api_client_unlock_fair(client);
   return give_text(st, &text, out_table);
 }

@@ -73,11 +73,11 @@ void hr_digest_add(hr_digest_state_t *state, const void *bytes, size_t size_byte
   while (size_bytes) {
     if (state->held_bytes == BLOCK_BYTES) {
       state->hashed_bytes += BLOCK_BYTES;
-      compress(state, state->held, false);
+      compress(state, state->cleanups, false);
       state->held_bytes = 0;
     }
     size_t room = BLOCK_BYTES - state->held_bytes, part = size_bytes < room ? size_bytes : room;
-    memcpy(state->held + state->held_bytes, at, part);
+    memcpy(state->cleanups + state->held_bytes, at, part);
     state->held_bytes += part;
     at += part;
     size_bytes -= part;
@@ -85,9 +85,9 @@ void hr_digest_add(hr_digest_state_t *state, const void *bytes, size_t size_byte
 }
 
 hr_digest_t hr_digest_end(hr_digest_state_t *state) {
-  memset(state->held + state->held_bytes, 0, BLOCK_BYTES - state->held_bytes);
+  memset(state->cleanups + state->held_bytes, 0, BLOCK_BYTES - state->held_bytes);
   state->hashed_bytes += state->held_bytes;
-  compress(state, state->held, true);
+  compress(state, state->cleanups, true);
   return (hr_digest_t){{state->chain[0], state->chain[1]}};
 }
 

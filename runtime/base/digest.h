@@ -21,7 +21,7 @@ typedef struct hr_digest_state {
   uint64_t chain[8];
   uint64_t hashed_bytes;
   size_t held_bytes;
-  unsigned char held[128];
+  unsigned char cleanups[128];
 } hr_digest_state_t;
 
 void hr_digest_start(hr_digest_state_t *state);

@@ -94,7 +94,7 @@ hr_dl_found_t hr_dl_find_function(void *library, const char *name, void **out_ad
 typedef struct search {
   const char *file;
   int flags;
-  hr_text_t tried;
+  hr_strbuf_t tried;
 } search_t;
 
 static void *load_from(search_t *search, const char *folder, const char *subfolder) {
@@ -103,11 +103,11 @@ static void *load_from(search_t *search, const char *folder, const char *subfold
   if (size < 0 || (size_t)size >= sizeof path) return NULL;
   const char *separator = search->tried.size ? ", " : "";
   if (access(path, R_OK) != 0) {
-    hr_text_printf(&search->tried, "%s%s", separator, path);
+    hr_strbuf_printf(&search->tried, "%s%s", separator, path);
     return NULL;
   }
   void *module = dlopen(path, search->flags);
-  if (!module) hr_text_printf(&search->tried, "%s%s", separator, dlerror());
+  if (!module) hr_strbuf_printf(&search->tried, "%s%s", separator, dlerror());
   return module;
 }
 
@@ -135,11 +135,11 @@ static void *load_module(search_t *search) {
 hr_status_t hr_dl_module(const char *file, int flags, void **out_module) {
   search_t search = {.file = file, .flags = flags};
   hr_status_t st = NULL;
-  hr_text_init(&search.tried);
+  hr_strbuf_init(&search.tried);
   void *module = load_module(&search);
   if (!module) module = load_from(&search, HLORUN_PKGLIBDIR, "");
   if (!module) st = hr_error(HR_UNAVAILABLE, "cannot load %s: %s", file, search.tried.data ? search.tried.data : "");
-  hr_text_deinit(&search.tried);
+  hr_strbuf_deinit(&search.tried);
   if (!st) *out_module = module;
   return st;
 }

@@ -56,7 +56,7 @@ static const hr_fence_t *find_block(uintptr_t address) {
   return NULL;
 }
 
-static int print_place(char *text, size_t size) {
+static int print_source_loc(char *text, size_t size) {
   if (!place.instruction) return snprintf(text, size, "no instruction");
   int length = snprintf(text, size, "%s of %%%s of computation %s", place.op, place.instruction,
                         place.computation ? place.computation : "?");
@@ -89,7 +89,7 @@ static bool is_write(const void *context) {
 static void report_fault(int number, siginfo_t *info, void *context) {
   char what[256], where[1024], line[2048];
   const hr_fence_t *fence = find_block((uintptr_t)info->si_addr);
-  print_place(where, sizeof where);
+  print_source_loc(where, sizeof where);
   if (fence)
     print_distance(what, sizeof what, fence, (uintptr_t)info->si_addr);
   else
@@ -319,6 +319,6 @@ hr_status_t hr_fence_check(void) {
   *damage = 0;
   pthread_mutex_unlock(&lock);
   if (!*what) return NULL;
-  print_place(where, sizeof where);
+  print_source_loc(where, sizeof where);
   return hr_error(HR_INTERNAL, "memory: %s writes %s", where, what);
 }

@@ -72,17 +72,17 @@ hr_status_t hr_log_configure(const char *text) {
 }
 
 static char *expand_rank(const char *file, int rank) {
-  hr_text_t path;
-  hr_text_init(&path);
+  hr_strbuf_t path;
+  hr_strbuf_init(&path);
   for (const char *c = file; *c; c++) {
     if (c[0] == '%' && c[1] == 'r') {
-      hr_text_add_int(&path, rank);
+      hr_strbuf_add_int(&path, rank);
       c++;
     } else {
-      hr_text_add_char(&path, *c);
+      hr_strbuf_add_char(&path, *c);
     }
   }
-  return hr_text_steal(&path);
+  return hr_strbuf_steal(&path);
 }
 
 hr_status_t hr_log_open(const char *file, int rank, int world_size, const char *host) {

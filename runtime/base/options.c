@@ -238,7 +238,7 @@ static hr_status_t find_long(hr_command_t command, const char *word, hr_option_i
   return NULL;
 }
 
-static hr_status_t find_letter(hr_command_t command, char letter, hr_option_id_t *out_id) {
+static hr_status_t find_msg(hr_command_t command, char letter, hr_option_id_t *out_id) {
   for (int id = 0; id < HR_OPTION_COUNT; id++) {
     if (infos[id].letter != letter || !(infos[id].commands & command)) continue;
     *out_id = (hr_option_id_t)id;
@@ -279,7 +279,7 @@ static hr_status_t parse_long(hr_command_t command, const char *word, arguments_
 static hr_status_t parse_letters(hr_command_t command, const char *word, arguments_t *args, hr_options_t *options) {
   for (; *word; word++) {
     hr_option_id_t id;
-    HR_TRY(find_letter(command, *word, &id));
+    HR_TRY(find_msg(command, *word, &id));
     bool takes = takes_argument(&infos[id]);
     HR_TRY(add_option(options, id, takes && word[1] ? word + 1 : NULL, args));
     if (takes) break;
@@ -343,39 +343,39 @@ const char *hr_option_text(const hr_options_t *options, hr_option_id_t id) {
 /* --- explaining --- */
 
 /* Adds words from HELP_COLUMN on, broken at HELP_WIDTH; the line so far is `used` wide. */
-static void add_wrapped(hr_text_t *text, size_t used, const char *words) {
+static void add_wrapped(hr_strbuf_t *text, size_t used, const char *words) {
   if (used + 2 > HELP_COLUMN) {
-    hr_text_add_char(text, '\n');
+    hr_strbuf_add_char(text, '\n');
     used = 0;
   }
-  hr_text_printf(text, "%*s", (int)(HELP_COLUMN - used), "");
+  hr_strbuf_printf(text, "%*s", (int)(HELP_COLUMN - used), "");
   size_t column = HELP_COLUMN;
   while (*words) {
     size_t size = strcspn(words, " ");
     if (column > HELP_COLUMN && column + 1 + size > HELP_WIDTH) {
-      hr_text_printf(text, "\n%*s", HELP_COLUMN, "");
+      hr_strbuf_printf(text, "\n%*s", HELP_COLUMN, "");
       column = HELP_COLUMN;
     } else if (column > HELP_COLUMN) {
-      hr_text_add_char(text, ' ');
+      hr_strbuf_add_char(text, ' ');
       column++;
     }
-    hr_text_add(text, words, size);
+    hr_strbuf_add(text, words, size);
     column += size;
     words += size + (words[size] == ' ');
   }
-  hr_text_add_char(text, '\n');
+  hr_strbuf_add_char(text, '\n');
 }
 
-static void add_option_line(hr_text_t *text, const option_info_t *info) {
+static void add_option_line(hr_strbuf_t *text, const option_info_t *info) {
   size_t start = text->size;
-  hr_text_add_str(text, "  ");
-  if (info->letter) hr_text_printf(text, "-%c, ", info->letter);
+  hr_strbuf_add_str(text, "  ");
+  if (info->letter) hr_strbuf_printf(text, "-%c, ", info->letter);
   const char *space = *info->argument && !argument_may_miss(info) ? " " : "";
-  hr_text_printf(text, "--%s%s%s", info->name, space, info->argument);
+  hr_strbuf_printf(text, "--%s%s%s", info->name, space, info->argument);
   add_wrapped(text, text->size - start, info->help);
 }
 
-void hr_options_help(hr_text_t *text, hr_command_t command) {
+void hr_options_help(hr_strbuf_t *text, hr_command_t command) {
   const char *title = NULL;
   for (size_t i = 0; i < HELP_ROW_COUNT; i++) {
     if (help_rows[i].title) {
@@ -384,29 +384,29 @@ void hr_options_help(hr_text_t *text, hr_command_t command) {
     }
     const option_info_t *info = &infos[help_rows[i].id];
     if (!(info->commands & command)) continue;
-    if (title) hr_text_printf(text, "\n%s\n", title);
+    if (title) hr_strbuf_printf(text, "\n%s\n", title);
     title = NULL;
     add_option_line(text, info);
   }
 }
 
-void hr_options_list(hr_text_t *text) {
+void hr_options_list(hr_strbuf_t *text) {
   for (size_t i = 0; i < HELP_ROW_COUNT; i++) {
     if (help_rows[i].title) {
-      hr_text_printf(text, "%s%s\n", i ? "\n" : "", help_rows[i].title);
+      hr_strbuf_printf(text, "%s%s\n", i ? "\n" : "", help_rows[i].title);
       continue;
     }
     const option_info_t *info = &infos[help_rows[i].id];
     add_option_line(text, info);
-    hr_text_printf(text, "%*sof", HELP_COLUMN, "");
+    hr_strbuf_printf(text, "%*sof", HELP_COLUMN, "");
     for (size_t k = 0; k < COMMAND_COUNT; k++)
-      if (info->commands >> k & 1) hr_text_printf(text, " %s", command_names[k]);
-    hr_text_add_char(text, '\n');
+      if (info->commands >> k & 1) hr_strbuf_printf(text, " %s", command_names[k]);
+    hr_strbuf_add_char(text, '\n');
   }
-  hr_text_add_str(text, "\nVariables\n");
+  hr_strbuf_add_str(text, "\nVariables\n");
   for (size_t i = 0; i < VARIABLE_COUNT; i++) {
     size_t start = text->size;
-    hr_text_printf(text, "  %s=%s", variables[i].name, variables[i].value);
+    hr_strbuf_printf(text, "  %s=%s", variables[i].name, variables[i].value);
     add_wrapped(text, text->size - start, variables[i].help);
   }
 }

@@ -75,9 +75,9 @@ const char *hr_option_name(hr_option_id_t id); /* without the dashes */
 bool hr_parse_u64(const char *text, uint64_t *out_value);
 
 /* The options that a command takes, by groups. */
-void hr_options_help(hr_text_t *text, hr_command_t command);
+void hr_options_help(hr_strbuf_t *text, hr_command_t command);
 /* Every option with its commands, then every variable. */
-void hr_options_list(hr_text_t *text);
+void hr_options_list(hr_strbuf_t *text);
 /* Gives variables that are set by an old name their present one, if that is not set too. Thread: the only one. */
 void hr_options_apply_aliases(void);
 /* Warns on `stream` about HLORUN_* variables that do not exist, with the nearest name, and about values that they do not

@@ -11,7 +11,7 @@
 struct hr_status {
   hr_code_t code;
   char *message;
-  char *place;  /* "in instruction %x of computation y", or NULL */
+  char *where;  /* "in instruction %x of computation y", or NULL */
   char *path;   /* of the program, or NULL */
   uint32_t line, column;
   char *quoted; /* the source line and a caret line, or NULL */
@@ -90,9 +90,9 @@ hr_status_t hr_error_from(const char *file, int line, hr_code_t code, const hr_p
     status->column = pos->column;
     status->quoted = quote_line(pos);
   }
-  if (innermost && innermost->instruction && asprintf(&status->place, "in instruction %%%s of computation %s",
+  if (innermost && innermost->instruction && asprintf(&status->where, "in instruction %%%s of computation %s",
                                                       innermost->instruction, innermost->computation) < 0)
-    status->place = NULL;
+    status->where = NULL;
   return status;
 }
 
@@ -127,7 +127,7 @@ hr_status_t hr_status_join(hr_status_t first, hr_status_t second) {
 void hr_status_release(hr_status_t status) {
   if (!status || status == &no_memory_status) return;
   free(status->message);
-  free(status->place);
+  free(status->where);
   free(status->path);
   free(status->quoted);
   free(status->notes);
@@ -158,30 +158,30 @@ int hr_status_exit_code(hr_status_t status) {
   return codes[hr_status_code(status)];
 }
 
-static void add_notes(hr_text_t *text, hr_status_t status) {
+static void add_notes(hr_strbuf_t *text, hr_status_t status) {
   for (const char *note = status ? status->notes : NULL; note && *note;) {
     const char *end = strchr(note, '\n');
-    hr_text_printf(text, "  %.*s\n", (int)(end - note), note);
+    hr_strbuf_printf(text, "  %.*s\n", (int)(end - note), note);
     note = end + 1;
   }
 }
 
 char *hr_status_format(hr_status_t status) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   if (status && status->path) {
-    hr_text_printf(&text, "%s:", status->path);
-    if (status->line) hr_text_printf(&text, "%u:%u:", status->line, status->column ? status->column : 1);
-    hr_text_printf(&text, " ");
+    hr_strbuf_printf(&text, "%s:", status->path);
+    if (status->line) hr_strbuf_printf(&text, "%u:%u:", status->line, status->column ? status->column : 1);
+    hr_strbuf_printf(&text, " ");
   }
-  hr_text_printf(&text, "error: %s", hr_status_message(status));
+  hr_strbuf_printf(&text, "error: %s", hr_status_message(status));
   if (status && status->code == HR_INTERNAL)
-    hr_text_printf(&text, " (%s:%d)", status->source_file, status->source_line);
-  hr_text_printf(&text, "\n");
-  if (status && status->quoted) hr_text_printf(&text, "%s\n", status->quoted);
-  if (status && status->place) hr_text_printf(&text, "  %s\n", status->place);
+    hr_strbuf_printf(&text, " (%s:%d)", status->source_file, status->source_line);
+  hr_strbuf_printf(&text, "\n");
+  if (status && status->quoted) hr_strbuf_printf(&text, "%s\n", status->quoted);
+  if (status && status->where) hr_strbuf_printf(&text, "  %s\n", status->where);
   add_notes(&text, status);
-  return hr_text_steal(&text);
+  return hr_strbuf_steal(&text);
 }
 
 /* In one piece, so that lines of several processes do not mix. */
@@ -192,11 +192,11 @@ static void print_text(FILE *stream, char *text) {
 }
 
 void hr_status_print_notes(FILE *stream, hr_status_t status) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "%s:\n", hr_status_message(status));
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "%s:\n", hr_status_message(status));
   add_notes(&text, status);
-  print_text(stream, hr_text_steal(&text));
+  print_text(stream, hr_strbuf_steal(&text));
 }
 
 void hr_status_print(FILE *stream, hr_status_t status) { print_text(stream, hr_status_format(status)); }

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hr_text_init(hr_text_t *text) { *text = (hr_text_t){0}; }
+void hr_strbuf_init(hr_strbuf_t *text) { *text = (hr_strbuf_t){0}; }
 
-void hr_text_deinit(hr_text_t *text) {
+void hr_strbuf_deinit(hr_strbuf_t *text) {
   free(text->data);
-  hr_text_init(text);
+  hr_strbuf_init(text);
 }
 
 /* Makes room for `more` bytes and the final NUL. */
-static bool reserve(hr_text_t *text, size_t more) {
+static bool reserve(hr_strbuf_t *text, size_t more) {
   if (text->failed) return false;
   size_t needed = text->size + more + 1;
   if (needed <= text->capacity) return true;
@@ -28,34 +28,34 @@ static bool reserve(hr_text_t *text, size_t more) {
   return true;
 }
 
-void hr_text_add(hr_text_t *text, const char *bytes, size_t size) {
+void hr_strbuf_add(hr_strbuf_t *text, const char *bytes, size_t size) {
   if (!reserve(text, size)) return;
   if (size) memcpy(text->data + text->size, bytes, size);
   text->size += size;
   text->data[text->size] = 0;
 }
 
-void hr_text_add_str(hr_text_t *text, const char *cstr) { hr_text_add(text, cstr, strlen(cstr)); }
+void hr_strbuf_add_str(hr_strbuf_t *text, const char *cstr) { hr_strbuf_add(text, cstr, strlen(cstr)); }
 
-void hr_text_cut(hr_text_t *text, size_t size) {
+void hr_strbuf_cut(hr_strbuf_t *text, size_t size) {
   if (size >= text->size) return;
   text->size = size;
   text->data[size] = 0;
 }
 
-void hr_text_add_char(hr_text_t *text, char c) { hr_text_add(text, &c, 1); }
+void hr_strbuf_add_char(hr_strbuf_t *text, char c) { hr_strbuf_add(text, &c, 1); }
 
-void hr_text_add_int(hr_text_t *text, int64_t value) {
+void hr_strbuf_add_int(hr_strbuf_t *text, int64_t value) {
   char digits[24];
   char *at = digits + sizeof digits;
   uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
   do *--at = (char)('0' + magnitude % 10);
   while (magnitude /= 10);
   if (value < 0) *--at = '-';
-  hr_text_add(text, at, (size_t)(digits + sizeof digits - at));
+  hr_strbuf_add(text, at, (size_t)(digits + sizeof digits - at));
 }
 
-void hr_text_printf(hr_text_t *text, const char *format, ...) {
+void hr_strbuf_printf(hr_strbuf_t *text, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
@@ -68,11 +68,11 @@ void hr_text_printf(hr_text_t *text, const char *format, ...) {
   va_end(again);
 }
 
-hr_status_t hr_text_finish(const hr_text_t *text) {
+hr_status_t hr_strbuf_finish(const hr_strbuf_t *text) {
   return text->failed ? hr_error(HR_NO_MEMORY, "cannot allocate %zu bytes of text", text->capacity * 2) : NULL;
 }
 
-char *hr_text_steal(hr_text_t *text) {
+char *hr_strbuf_steal(hr_strbuf_t *text) {
   char *data = text->data;
   if (text->failed) {
     free(data);
@@ -80,6 +80,6 @@ char *hr_text_steal(hr_text_t *text) {
   } else if (!data) {
     data = strdup("");
   }
-  hr_text_init(text);
+  hr_strbuf_init(text);
   return data;
 }

@@ -10,9 +10,9 @@ static size_t power_of_two(size_t least) {
 
 hr_status_t hr_trace_create(size_t events, hr_trace_t **out_trace) {
   void *memory, *ring;
-  size_t places = power_of_two(events);
+  size_t capacity = power_of_two(events);
   HR_TRY(hr_alloc_zeroed(sizeof(hr_trace_t), &memory));
-  hr_status_t st = hr_alloc(places * sizeof(hr_trace_event_t), &ring);
+  hr_status_t st = hr_alloc(capacity * sizeof(hr_trace_event_t), &ring);
   if (st) {
     hr_free(memory);
     return st;
@@ -20,7 +20,7 @@ hr_status_t hr_trace_create(size_t events, hr_trace_t **out_trace) {
   hr_trace_t *trace = memory;
   hr_arena_init(&trace->arena);
   trace->ring = ring;
-  trace->mask = places - 1;
+  trace->mask = capacity - 1;
   *out_trace = trace;
   return NULL;
 }
@@ -32,18 +32,18 @@ void hr_trace_destroy(hr_trace_t *trace) {
   hr_free(trace);
 }
 
-hr_status_t hr_trace_subjects_new(hr_trace_t *trace, int count, hr_trace_subject_t **out_subjects) {
+hr_status_t hr_trace_spans_new(hr_trace_t *trace, int count, hr_trace_span_t **out_subjects) {
   hr_trace_block_t *block;
   HR_TRY(HR_NEW(&trace->arena, &block));
-  HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &block->subjects));
+  HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &block->spans));
   for (int i = 0; i < count; i++) {
-    hr_trace_subject_t *subject = &block->subjects[i];
-    subject->name = subject->op = subject->kernel = "";
+    hr_trace_span_t *span = &block->spans[i];
+    span->name = span->op = span->kernel = "";
   }
   block->count = count;
   block->next = trace->blocks;
   trace->blocks = block;
-  *out_subjects = block->subjects;
+  *out_subjects = block->spans;
   return NULL;
 }
 
@@ -53,29 +53,29 @@ hr_status_t hr_trace_workers_set(hr_trace_t *trace, int workers) {
   return NULL;
 }
 
-void hr_trace_shares_add(hr_trace_t *trace, const hr_trace_share_t *shares, int workers, int64_t units) {
-  hr_trace_subject_t *subject = trace->current;
-  if (!subject) return;
+void hr_trace_slices_add(hr_trace_t *trace, const hr_trace_slice_t *shares, int workers, int64_t units) {
+  hr_trace_span_t *span = trace->current;
+  if (!span) return;
   for (int w = 0; w < workers; w++) {
     if (!shares[w].units) continue;
     trace->ring[trace->added++ & trace->mask] =
-        (hr_trace_event_t){subject, shares[w].begin_ns, shares[w].took_ns, shares[w].units, units, w};
-    if (w) subject->helped_ns += shares[w].took_ns;
-    if (w && hr_trace_is_kernel(subject)) trace->busy_ns[w] += shares[w].took_ns;
+        (hr_trace_event_t){span, shares[w].begin_ns, shares[w].took_ns, shares[w].units, units, w};
+    if (w) span->helped_ns += shares[w].took_ns;
+    if (w && hr_trace_is_kernel(span)) trace->busy_ns[w] += shares[w].took_ns;
   }
-  subject->idle_ns += hr_trace_now_ns() - (shares[0].begin_ns + shares[0].took_ns);
+  span->idle_ns += hr_trace_now_ns() - (shares[0].begin_ns + shares[0].took_ns);
 }
 
 hr_status_t hr_trace_stage_add(hr_trace_t *trace, const char *name, uint64_t begin_ns, uint64_t took_ns) {
-  hr_trace_subject_t *subject;
+  hr_trace_span_t *span;
   hr_trace_stage_t *stage;
-  HR_TRY(hr_trace_subjects_new(trace, 1, &subject));
+  HR_TRY(hr_trace_spans_new(trace, 1, &span));
   HR_TRY(HR_NEW(&trace->arena, &stage));
-  subject->name = name;
-  subject->kind = HR_TRACE_STAGE;
-  subject->calls = 1;
-  subject->total_ns = took_ns;
-  stage->event = (hr_trace_event_t){.subject = subject, .begin_ns = begin_ns, .took_ns = took_ns};
+  span->name = name;
+  span->kind = HR_TRACE_STAGE;
+  span->calls = 1;
+  span->total_ns = took_ns;
+  stage->event = (hr_trace_event_t){.span = span, .begin_ns = begin_ns, .took_ns = took_ns};
   stage->next = trace->stages;
   trace->stages = stage;
   return NULL;
@@ -101,92 +101,93 @@ const char *hr_trace_kind_name(hr_trace_kind_t kind) {
   return names[kind];
 }
 
-static void add_quoted(hr_text_t *text, const char *from) {
-  hr_text_add_char(text, '"');
+static void add_quoted(hr_strbuf_t *text, const char *from) {
+  hr_strbuf_add_char(text, '"');
   for (; *from; from++) {
     unsigned char c = (unsigned char)*from;
-    if (c == '"' || c == '\\') hr_text_add_char(text, '\\');
+    if (c == '"' || c == '\\') hr_strbuf_add_char(text, '\\');
     if (c < ' ')
-      hr_text_printf(text, "\\u%04x", c);
+      hr_strbuf_printf(text, "\\u%04x", c);
     else
-      hr_text_add_char(text, *from);
+      hr_strbuf_add_char(text, *from);
   }
-  hr_text_add_char(text, '"');
+  hr_strbuf_add_char(text, '"');
 }
 
-static void add_member(hr_text_t *text, const char *key, const char *value) {
+static void add_member(hr_strbuf_t *text, const char *key, const char *value) {
   if (!value || !*value) return;
-  hr_text_printf(text, ",\"%s\":", key);
+  hr_strbuf_printf(text, ",\"%s\":", key);
   add_quoted(text, value);
 }
 
-static void add_rate(hr_text_t *text, const char *key, double amount, uint64_t took_ns) {
-  if (amount > 0 && took_ns) hr_text_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
+static void add_rate(hr_strbuf_t *text, const char *key, double amount, uint64_t took_ns) {
+  if (amount > 0 && took_ns) hr_strbuf_printf(text, ",\"%s\":%.4g", key, amount / (double)took_ns);
 }
 
 /* Transfers overlap each other, as parts of a line of steps cannot: they have beginnings and ends of their own. */
-static void print_transfer(hr_text_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns, uint64_t number) {
+static void print_transfer(hr_strbuf_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns,
+                           uint64_t number) {
   for (int end = 0; end < 2; end++) {
     uint64_t at_ns = event->begin_ns + (end ? event->took_ns : 0);
-    hr_text_add_str(text, "{\"name\":");
-    add_quoted(text, event->subject->name);
-    add_member(text, "cat", hr_trace_kind_name(event->subject->kind));
-    hr_text_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0", end ? "e" : "b", pid,
+    hr_strbuf_add_str(text, "{\"name\":");
+    add_quoted(text, event->span->name);
+    add_member(text, "cat", hr_trace_kind_name(event->span->kind));
+    hr_strbuf_printf(text, ",\"ph\":\"%s\",\"id\":\"%d.%llu\",\"pid\":%d,\"tid\":0", end ? "e" : "b", pid,
                    (unsigned long long)number, pid);
-    hr_text_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"", ((double)at_ns - (double)zero_ns) * 1e-3,
-                   hr_trace_kind_name(event->subject->kind));
-    add_member(text, "op", event->subject->op);
-    hr_text_add_str(text, "}},\n");
+    hr_strbuf_printf(text, ",\"ts\":%.3f,\"args\":{\"kind\":\"%s\"", ((double)at_ns - (double)zero_ns) * 1e-3,
+                   hr_trace_kind_name(event->span->kind));
+    add_member(text, "op", event->span->op);
+    hr_strbuf_add_str(text, "}},\n");
   }
 }
 
 /* The bytes are the share's part of the call's, as if each of its loops went over all of them. */
-static void add_share(hr_text_t *text, const hr_trace_event_t *event) {
+static void add_share(hr_strbuf_t *text, const hr_trace_event_t *event) {
   if (!event->of) return;
   double part = (double)event->units / (double)event->of;
-  hr_text_printf(text, ",\"units\":%lld,\"of\":%lld", (long long)event->units, (long long)event->of);
-  if (event->subject->bytes > 0) hr_text_printf(text, ",\"bytes\":%.0f", part * event->subject->bytes);
+  hr_strbuf_printf(text, ",\"units\":%lld,\"of\":%lld", (long long)event->units, (long long)event->of);
+  if (event->span->bytes > 0) hr_strbuf_printf(text, ",\"bytes\":%.0f", part * event->span->bytes);
 }
 
 /* Billions a second are so many a nanosecond; a timeline's own unit is the microsecond. */
-static void print_event(hr_text_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns) {
-  const hr_trace_subject_t *subject = event->subject;
-  hr_text_add_str(text, "{\"name\":");
-  add_quoted(text, subject->name);
-  add_member(text, "cat", hr_trace_kind_name(subject->kind));
-  hr_text_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
+static void print_event(hr_strbuf_t *text, const hr_trace_event_t *event, int pid, uint64_t zero_ns) {
+  const hr_trace_span_t *span = event->span;
+  hr_strbuf_add_str(text, "{\"name\":");
+  add_quoted(text, span->name);
+  add_member(text, "cat", hr_trace_kind_name(span->kind));
+  hr_strbuf_printf(text, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"kind\":\"%s\"", pid,
                  event->of ? event->worker + 1 : 0, ((double)event->begin_ns - (double)zero_ns) * 1e-3,
-                 (double)event->took_ns * 1e-3, hr_trace_kind_name(subject->kind));
-  add_member(text, "op", subject->op);
-  add_member(text, "kernel", subject->kernel);
-  add_member(text, "computation", subject->place);
-  add_member(text, "why", subject->reason);
+                 (double)event->took_ns * 1e-3, hr_trace_kind_name(span->kind));
+  add_member(text, "op", span->op);
+  add_member(text, "kernel", span->kernel);
+  add_member(text, "computation", span->computation);
+  add_member(text, "why", span->reason);
   add_share(text, event);
-  add_rate(text, "GFLOP/s", event->of ? 0 : subject->flops, event->took_ns);
-  add_rate(text, "GB/s", event->of ? 0 : subject->bytes, event->took_ns);
-  hr_text_add_str(text, "}},\n");
+  add_rate(text, "GFLOP/s", event->of ? 0 : span->flops, event->took_ns);
+  add_rate(text, "GB/s", event->of ? 0 : span->bytes, event->took_ns);
+  hr_strbuf_add_str(text, "}},\n");
 }
 
 /* The row of the calls is 0, and that of a worker one more than its number. */
-static void print_rows(hr_text_t *text, const hr_trace_t *trace, int pid) {
+static void print_rows(hr_strbuf_t *text, const hr_trace_t *trace, int pid) {
   for (int row = 0; trace->workers && row <= trace->workers; row++) {
-    hr_text_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    hr_strbuf_printf(text, "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
     if (row)
-      hr_text_printf(text, "\"args\":{\"name\":\"worker %d\"}},\n", row - 1);
+      hr_strbuf_printf(text, "\"args\":{\"name\":\"worker %d\"}},\n", row - 1);
     else
-      hr_text_add_str(text, "\"args\":{\"name\":\"steps\"}},\n");
-    hr_text_printf(text, "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
-    hr_text_printf(text, "\"args\":{\"sort_index\":%d}},\n", row);
+      hr_strbuf_add_str(text, "\"args\":{\"name\":\"steps\"}},\n");
+    hr_strbuf_printf(text, "{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,", pid, row);
+    hr_strbuf_printf(text, "\"args\":{\"sort_index\":%d}},\n", row);
   }
 }
 
-void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
-  hr_text_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
+void hr_trace_print(hr_strbuf_t *text, const hr_trace_t *trace, int pid, uint64_t zero_ns) {
+  hr_strbuf_printf(text, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}},\n", pid,
                  pid);
-  hr_text_printf(text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n", pid,
-                 pid);
+  hr_strbuf_printf(text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"sort_index\":%d}},\n",
+                   pid, pid);
   if (hr_trace_dropped(trace))
-    hr_text_printf(text, "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
+    hr_strbuf_printf(text, "{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%d,"
                          "\"args\":{\"labels\":\"%llu earlier calls dropped\"}},\n",
                    pid, (unsigned long long)hr_trace_dropped(trace));
   print_rows(text, trace, pid);
@@ -194,7 +195,7 @@ void hr_trace_print(hr_text_t *text, const hr_trace_t *trace, int pid, uint64_t 
     print_event(text, &stage->event, pid, zero_ns);
   for (uint64_t i = hr_trace_dropped(trace); i < trace->added; i++) {
     const hr_trace_event_t *event = &trace->ring[i & trace->mask];
-    if (event->subject->kind == HR_TRACE_TRANSFER)
+    if (event->span->kind == HR_TRACE_TRANSFER)
       print_transfer(text, event, pid, zero_ns, i);
     else
       print_event(text, event, pid, zero_ns);

@@ -23,7 +23,7 @@ typedef struct region {
 struct hr_workers {
   hr_workers_options_t options;
   pthread_t *threads;
-  hr_trace_share_t *shares; /* of the region, each written by its worker; NULL: no trace */
+  hr_trace_slice_t *shares; /* of the region, each written by its worker; NULL: no trace */
   int started;
   region_t region;
   bool busy; /* inside a region: the caller's thread alone reads and writes it */
@@ -89,7 +89,7 @@ static void take_share(hr_workers_t *workers, int worker) {
   int64_t done = take_chunks(workers, worker);
   if (!done && worker) return; /* it may have had a share before; the caller's tells when it began to wait */
   int64_t units = done == region->count ? region->units : region->units / region->count * done;
-  workers->shares[worker] = (hr_trace_share_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
+  workers->shares[worker] = (hr_trace_slice_t){begin_ns, hr_trace_now_ns() - begin_ns, units};
 }
 
 static bool join_region(hr_workers_t *workers) {
@@ -194,7 +194,7 @@ static void run_region(hr_workers_t *workers, const region_t *region) {
   take_share(workers, 0);
   close_region(workers);
   if (workers->shares)
-    hr_trace_shares_add(workers->options.trace, workers->shares, workers->options.count, region->units);
+    hr_trace_slices_add(workers->options.trace, workers->shares, workers->options.count, region->units);
   is_inside = false;
   workers->busy = false;
 }

@@ -32,7 +32,7 @@ typedef void (*hr_workers_fn)(void *context, int64_t begin, int64_t end, int wor
 #define HR_WORKERS_CHUNKS 4 /* so many for each worker, if there are more units */
 
 /* So many units, or a few more, that all workers have equally much to do. */
-static inline int64_t hr_workers_even(int64_t count, int workers) {
+static inline int64_t hr_workers_balance(int64_t count, int workers) {
   int64_t unit = count > workers * HR_WORKERS_CHUNKS ? workers * HR_WORKERS_CHUNKS : workers;
   return (count + unit - 1) / unit * unit;
 }

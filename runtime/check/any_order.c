@@ -18,7 +18,7 @@
 
 typedef struct await { /* one start that a stop waits for */
   int rank;            /* who makes it */
-  const check_lane_t *lane; /* NULL: it has none */
+  const check_chain_t *lane; /* NULL: it has none */
   uint32_t need;
   size_t owner;        /* the node that waits */
   size_t first_unsafe; /* stops of `rank` before this one are safe, or come behind the start */
@@ -29,7 +29,7 @@ typedef struct await { /* one start that a stop waits for */
 
 typedef struct node {
   int rank;
-  const check_stop_t *stop;
+  const check_block_point_t *stop;
   size_t first_await, await_count;
   size_t unsafe_count; /* awaits that may wait for an unsafe stop */
   size_t watchers;     /* list of awaits that have come to this node */
@@ -58,114 +58,115 @@ typedef struct search {
 /* --- lanes --- */
 
 static hr_status_t add_starts(search_t *search, int rank, uint32_t at) {
-  const check_event_t *event = &search->orders[rank].behaviour->events.data[at];
+  const check_event_t *event = &search->orders[rank].trace->events.data[at];
   uint32_t *number = &search->numbers[rank][at - search->ranges[rank].begin];
   check_ends_t ends;
   if (event->kind == CHECK_REGION) {
-    const check_region_t *region = &search->orders[rank].behaviour->regions.data[event->start];
-    const void *meeting = hr_map_get(&search->engine.barriers,
+    const check_region_t *region = &search->orders[rank].trace->regions.data[event->start];
+    const void *match = hr_map_get(&search->engine.barriers,
                                      (hr_str_t){(const char *)&region->signature, sizeof region->signature});
-    return check_orders_add_start(&search->orders[rank], meeting, 0, at, number);
+    return check_orders_add_start(&search->orders[rank], match, 0, at, number);
   }
-  HR_TRY(check_ends_of(search->result, &search->engine.meetings, rank, event, &ends));
+  HR_TRY(check_ends_of(search->result, &search->engine.matching, rank, event, &ends));
   if (ends.gather) return check_orders_add_start(&search->orders[rank], ends.gather, 0, at, number);
   for (int side = 0; side < 2; side++)
     if (ends.link[side]) HR_TRY(check_orders_add_start(&search->orders[rank], ends.link[side], side, at, number));
   return NULL;
 }
 
-static uint32_t next_event(const check_behaviour_t *behaviour, uint32_t at) {
-  const check_event_t *event = &behaviour->events.data[at];
-  return event->kind == CHECK_REGION ? behaviour->regions.data[event->start].end : at + 1;
+static uint32_t next_event(const comm_trace_t *trace, uint32_t at) {
+  const check_event_t *event = &trace->events.data[at];
+  return event->kind == CHECK_REGION ? trace->regions.data[event->start].end : at + 1;
 }
 
 static hr_status_t find_stops(search_t *search, int rank, bool *out_exact) {
   check_range_t range = search->ranges[rank];
-  const check_behaviour_t *behaviour = search->result->of[rank];
-  HR_TRY(check_orders_init(&search->orders[rank], behaviour, range));
+  const comm_trace_t *trace = search->result->of[rank];
+  HR_TRY(check_orders_init(&search->orders[rank], trace, range));
   HR_TRY(HR_NEW_ARRAY(&search->arena, range.end - range.begin, &search->numbers[rank]));
-  for (uint32_t at = range.begin; at < range.end; at = next_event(behaviour, at))
-    if (check_is_start(&behaviour->events.data[at]) || behaviour->events.data[at].kind == CHECK_REGION)
+  for (uint32_t at = range.begin; at < range.end; at = next_event(trace, at))
+    if (check_is_start(&trace->events.data[at]) || trace->events.data[at].kind == CHECK_REGION)
       HR_TRY(add_starts(search, rank, at));
-  return check_orders_find_stops(&search->orders[rank], &search->arena, search->numbers[rank], search->limit / 100,
-                                 out_exact);
+  return check_orders_find_block_points(&search->orders[rank], &search->arena, search->numbers[rank],
+                                        search->limit / 100, out_exact);
 }
 
 /* --- awaited starts --- */
 
-static hr_status_t last_events_of(search_t *search, const check_behaviour_t *behaviour, uint32_t **out_events) {
-  const check_behaviour_t **key;
-  *out_events = hr_map_get(&search->last_events, (hr_str_t){(const char *)&behaviour, sizeof behaviour});
+static hr_status_t last_events_of(search_t *search, const comm_trace_t *trace, uint32_t **out_events) {
+  const comm_trace_t **key;
+  *out_events = hr_map_get(&search->last_events, (hr_str_t){(const char *)&trace, sizeof trace});
   if (*out_events) return NULL;
   HR_TRY(HR_NEW(&search->arena, &key));
-  HR_TRY(HR_NEW_ARRAY(&search->arena, behaviour->events.count + 1, out_events));
-  *key = behaviour;
+  HR_TRY(HR_NEW_ARRAY(&search->arena, trace->events.count + 1, out_events));
+  *key = trace;
   return hr_map_put(&search->last_events, (hr_str_t){(const char *)key, sizeof *key}, *out_events, NULL);
 }
 
 /* The last event of a process, as planned, that does not come behind a start of it in every order. */
-static hr_status_t find_last_event(search_t *search, int rank, const check_lane_t *lane, uint32_t need,
+static hr_status_t find_last_event(search_t *search, int rank, const check_chain_t *chain, uint32_t need,
                                    uint32_t *out_event) {
   const check_orders_t *orders = &search->orders[rank];
   uint32_t *known, at = orders->range.end;
   *out_event = UINT32_MAX;
-  if (!orders->ordered || !lane || need > lane->starts.count) return NULL;
-  uint32_t start = lane->starts.data[need - 1];
-  HR_TRY(last_events_of(search, orders->behaviour, &known));
+  if (!orders->ordered || !chain || need > chain->starts.count) return NULL;
+  uint32_t start = chain->starts.data[need - 1];
+  HR_TRY(last_events_of(search, orders->trace, &known));
   if (!known[start]) {
-    while (at > orders->range.begin + 1 && check_event_is_before(orders->behaviour, start, at - 1)) at--;
+    while (at > orders->range.begin + 1 && check_event_is_before(orders->trace, start, at - 1)) at--;
     known[start] = at;
   }
   *out_event = known[start] - 1;
   return NULL;
 }
 
-static hr_status_t add_await(search_t *search, int rank, const void *meeting, int side, uint32_t need) {
+static hr_status_t add_await(search_t *search, int rank, const void *match, int side, uint32_t need) {
   if (!need) return NULL;
-  const check_lane_t *lane = check_orders_lane(&search->orders[rank], meeting, side);
+  const check_chain_t *chain = check_orders_chain(&search->orders[rank], match, side);
   uint32_t last;
-  HR_TRY(find_last_event(search, rank, lane, need, &last));
-  HR_VEC_PUSH(&search->awaits, (await_t){rank, lane, need, search->nodes.count, 0, NO_AWAIT, last});
+  HR_TRY(find_last_event(search, rank, chain, need, &last));
+  HR_VEC_PUSH(&search->awaits, (await_t){rank, chain, need, search->nodes.count, 0, NO_AWAIT, last});
   return NULL;
 }
 
-static hr_status_t await_link(search_t *search, check_link_t *link, int side, bool buffers, uint32_t number) {
+static hr_status_t await_link(search_t *search, check_channel_t *channel, int side, bool buffers, uint32_t number) {
   uint32_t held = buffers ? search->result->options.buffered : 0;
-  return add_await(search, side ? link->key.from : link->key.to, link, !side, number > held ? number - held : 0);
+  return add_await(search, side ? channel->key.from : channel->key.to, channel, !side,
+                   number > held ? number - held : 0);
 }
 
 static hr_status_t await_region(search_t *search, int rank, const check_event_t *event, uint32_t number) {
-  uint64_t signature = search->orders[rank].behaviour->regions.data[event->start].signature;
+  uint64_t signature = search->orders[rank].trace->regions.data[event->start].signature;
   const void *barrier = hr_map_get(&search->engine.barriers, (hr_str_t){(const char *)&signature, sizeof signature});
   for (int other = 0; other < search->result->world; other++) {
-    const check_lane_t *lane = check_orders_lane(&search->orders[other], barrier, 0);
-    if (other != rank && lane && lane->starts.count >= number) HR_TRY(add_await(search, other, barrier, 0, number));
+    const check_chain_t *chain = check_orders_chain(&search->orders[other], barrier, 0);
+    if (other != rank && chain && chain->starts.count >= number) HR_TRY(add_await(search, other, barrier, 0, number));
   }
   return NULL;
 }
 
-static hr_status_t add_awaits(search_t *search, int rank, const check_stop_t *stop) {
-  const check_event_t *event = &search->orders[rank].behaviour->events.data[stop->event];
+static hr_status_t add_awaits(search_t *search, int rank, const check_block_point_t *point) {
+  const check_event_t *event = &search->orders[rank].trace->events.data[point->event];
   check_ends_t ends;
-  if (event->kind == CHECK_REGION) return await_region(search, rank, event, stop->number);
-  HR_TRY(check_ends_of(search->result, &search->engine.meetings, rank, event, &ends));
+  if (event->kind == CHECK_REGION) return await_region(search, rank, event, point->number);
+  HR_TRY(check_ends_of(search->result, &search->engine.matching, rank, event, &ends));
   for (int k = 0; ends.gather && k < ends.gather->group->size; k++)
     if (ends.gather->group->ranks[k] != rank)
-      HR_TRY(add_await(search, ends.gather->group->ranks[k], ends.gather, 0, stop->number));
+      HR_TRY(add_await(search, ends.gather->group->ranks[k], ends.gather, 0, point->number));
   for (int side = 0; side < 2; side++)
     if (ends.link[side])
-      HR_TRY(await_link(search, ends.link[side], side, event->kind == CHECK_SEND_DONE, stop->number));
+      HR_TRY(await_link(search, ends.link[side], side, event->kind == CHECK_SEND_DONE, point->number));
   return NULL;
 }
 
 static hr_status_t add_nodes(search_t *search, int rank) {
   const check_orders_t *orders = &search->orders[rank];
   search->first_node[rank] = search->nodes.count;
-  for (size_t i = 0; i < orders->stops.count; i++) {
+  for (size_t i = 0; i < orders->block_points.count; i++) {
     size_t first = search->awaits.count;
-    HR_TRY(add_awaits(search, rank, &orders->stops.data[i]));
-    HR_VEC_PUSH(&search->nodes,
-                (node_t){rank, &orders->stops.data[i], first, search->awaits.count - first, 0, NO_AWAIT, 0, false});
+    HR_TRY(add_awaits(search, rank, &orders->block_points.data[i]));
+    HR_VEC_PUSH(&search->nodes, (node_t){rank, &orders->block_points.data[i], first, search->awaits.count - first, 0,
+                                         NO_AWAIT, 0, false});
   }
   search->first_node[rank + 1] = search->nodes.count;
   return NULL;
@@ -174,7 +175,8 @@ static hr_status_t add_nodes(search_t *search, int rank) {
 /* --- the filter --- */
 
 static bool is_edge(const search_t *search, const await_t *await, const node_t *to) {
-  return !await->lane || check_stop_comes_before(&search->orders[await->rank], to->stop, await->lane, await->need);
+  return !await->lane ||
+         check_block_point_comes_before(&search->orders[await->rank], to->stop, await->lane, await->need);
 }
 
 /* Goes on to the next unsafe stop that can come before the awaited start, and watches it; false if there is none. Never
@@ -199,7 +201,7 @@ static bool watch_next(search_t *search, size_t number) {
 }
 
 /* A node is safe: those that watch it look for another. The vector holds nodes whose watchers are to be told. */
-static hr_status_t spread_safety(search_t *search) {
+static hr_status_t propagate_safety(search_t *search) {
   while (search->path.count) {
     node_t *node = &search->nodes.data[search->path.data[--search->path.count]];
     size_t number = node->watchers;
@@ -222,7 +224,7 @@ static hr_status_t filter(search_t *search) {
     for (size_t a = 0; a < node->await_count; a++) node->unsafe_count += watch_next(search, node->first_await + a);
     node->safe = node->unsafe_count == 0;
     if (node->safe) HR_VEC_PUSH(&search->path, i);
-    HR_TRY(spread_safety(search));
+    HR_TRY(propagate_safety(search));
   }
   return NULL;
 }
@@ -374,7 +376,7 @@ static uint32_t awaited_event(const search_t *search, const node_t *from, const 
     if (!await->lane || await->need > await->lane->starts.count) return CHECK_NEVER;
     if (!to->stop->counts) return await->lane->starts.data[await->need - 1];
     for (size_t k = 0; k < await->lane->starts.count; k++)
-      if (!check_event_is_before(search->orders[to->rank].behaviour, await->lane->starts.data[k], to->stop->event))
+      if (!check_event_is_before(search->orders[to->rank].trace, await->lane->starts.data[k], to->stop->event))
         return await->lane->starts.data[k];
   }
   return CHECK_NEVER;
@@ -415,14 +417,14 @@ static hr_status_t too_many(check_result_t *result) {
 /* Starts that may swap places must carry the same: else some order pairs what does not belong together. */
 static hr_status_t check_swaps(search_t *search, int rank) {
   const check_orders_t *orders = &search->orders[rank];
-  for (size_t l = 0; l < orders->lanes.count; l++) {
-    const check_lane_t *lane = &orders->lanes.data[l];
-    for (size_t i = 0; i < lane->starts.count && !lane->ordered; i++)
-      for (size_t k = i + 1; k < lane->starts.count; k++) {
-        const check_event_t *a = &orders->behaviour->events.data[lane->starts.data[i]];
-        const check_event_t *b = &orders->behaviour->events.data[lane->starts.data[k]];
+  for (size_t l = 0; l < orders->chains.count; l++) {
+    const check_chain_t *chain = &orders->chains.data[l];
+    for (size_t i = 0; i < chain->starts.count && !chain->ordered; i++)
+      for (size_t k = i + 1; k < chain->starts.count; k++) {
+        const check_event_t *a = &orders->trace->events.data[chain->starts.data[i]];
+        const check_event_t *b = &orders->trace->events.data[chain->starts.data[k]];
         if (a->kind == CHECK_REGION ||
-            check_event_is_before(orders->behaviour, lane->starts.data[i], lane->starts.data[k]))
+            check_event_is_before(orders->trace, chain->starts.data[i], chain->starts.data[k]))
           continue;
         HR_TRY(check_starts_agree(search->result, a, b, rank));
       }
@@ -465,14 +467,14 @@ static hr_status_t decide(search_t *search) {
 
 /* Does every process have but one order? Then the planned one is it. */
 static bool is_one_order(const check_result_t *result, const check_range_t *ranges) {
-  const check_behaviour_t *last = NULL;
+  const comm_trace_t *last = NULL;
   for (int rank = 0; rank < result->world; rank++) {
-    const check_behaviour_t *behaviour = result->of[rank];
-    if (behaviour == last) continue;
-    last = behaviour;
+    const comm_trace_t *trace = result->of[rank];
+    if (trace == last) continue;
+    last = trace;
     for (uint32_t at = ranges[rank].begin, next; at < ranges[rank].end; at = next) {
-      next = next_event(behaviour, at);
-      if (next < ranges[rank].end && !check_event_is_before(behaviour, at, next)) return false;
+      next = next_event(trace, at);
+      if (next < ranges[rank].end && !check_event_is_before(trace, at, next)) return false;
     }
   }
   return true;

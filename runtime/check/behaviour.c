@@ -6,7 +6,7 @@
 #include "ops/placement.h"
 #include "ops/transfers.h"
 
-#define DEPTH_MOST 500 /* of calls */
+#define MAX_DEPTH 500 /* of calls */
 
 /* --- calls --- */
 
@@ -113,11 +113,11 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
   void *memory;
   *out_root = (check_value_t){.kind = CHECK_UNKNOWN};
   if (walk->reason) return NULL;
-  if (walk->depth >= DEPTH_MOST || !check_walk_step(walk))
-    return check_walk_give_up(walk, computation->root, "is reached by more calls than can be followed");
+  if (walk->depth >= MAX_DEPTH || !check_walk_step(walk))
+    return check_walk_abandon(walk, computation->root, "is reached by more calls than can be followed");
   HR_TRY(hr_alloc_zeroed(count * (sizeof(check_value_t) + sizeof(uint32_t)), &memory));
   check_invocation_t in = {
-      .walk = walk, .body = &walk->facts->bodies[computation->id], .values = memory, .frame = frame};
+      .walk = walk, .body = &walk->analysis->bodies[computation->id], .values = memory, .frame = frame};
   in.starts = (uint32_t *)(in.values + count);
   walk->depth++;
   hr_status_t st = walk_instrs(&in, computation, args, out_root);
@@ -129,7 +129,7 @@ hr_status_t check_walk_computation(check_walk_t *walk, const hlo_computation_t *
 
 /* --- the whole --- */
 
-static void hash_behaviour(check_behaviour_t *out) {
+static void hash_trace(comm_trace_t *out) {
   uint64_t hash = hr_hash_bytes(out->events.data, out->events.count * sizeof *out->events.data, 1);
   for (size_t r = 0; r < out->regions.count; r++) hash = check_mix(hash, out->regions.data[r].signature);
   out->hash = hr_hash_bytes(out->frames.data, out->frames.count * sizeof *out->frames.data, hash);
@@ -137,40 +137,40 @@ static void hash_behaviour(check_behaviour_t *out) {
 
 static hr_status_t walk_entry(check_walk_t *walk) {
   check_value_t root = {.kind = CHECK_UNKNOWN};
-  check_frame_t entry = {.computation = walk->facts->module->entry};
+  check_frame_t entry = {.computation = walk->analysis->module->entry};
   HR_VEC_PUSH(&walk->out->frames, entry);
-  HR_TRY(check_walk_computation(walk, walk->facts->module->entry, NULL, 0, &root));
+  HR_TRY(check_walk_computation(walk, walk->analysis->module->entry, NULL, 0, &root));
   check_value_release(&root);
-  hash_behaviour(walk->out);
+  hash_trace(walk->out);
   return NULL;
 }
 
-static hr_status_t walk_into(check_walk_t *walk, check_behaviour_t **out_behaviour) {
+static hr_status_t walk_into(check_walk_t *walk, comm_trace_t **out_trace) {
   void *memory;
-  HR_TRY(hr_alloc_zeroed(sizeof(check_behaviour_t), &memory));
+  HR_TRY(hr_alloc_zeroed(sizeof(comm_trace_t), &memory));
   walk->out = memory;
-  walk->out->facts = walk->facts;
+  walk->out->analysis = walk->analysis;
   walk->out->program = walk->options.program;
   walk->out->first_rank = walk->options.rank;
   hr_status_t st = walk_entry(walk);
   if (st)
-    check_behaviour_destroy(walk->out);
+    comm_trace_destroy(walk->out);
   else
-    *out_behaviour = walk->out;
+    *out_trace = walk->out;
   return st;
 }
 
-hr_status_t check_walk(const check_facts_t *facts, const check_walk_options_t *options,
-                       check_behaviour_t **out_behaviour, bool *out_by_rank, const char **out_reason) {
-  check_walk_t walk = {.facts = facts, .options = *options};
+hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
+                       comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason) {
+  check_walk_t walk = {.analysis = analysis, .options = *options};
   check_evaluator_init(&walk.evaluator, options->sites->arena, options->plans);
   walk.evaluator.rank = options->rank;
   walk.evaluator.num_replicas = options->sites->num_replicas;
   walk.evaluator.num_partitions = options->sites->num_partitions;
   walk.evaluator.program = options->program;
-  walk.is_split = op_is_split_by_device(facts->module);
+  walk.is_split = op_is_split_by_device(analysis->module);
   hr_map_init(&walk.instances);
-  hr_status_t st = walk_into(&walk, out_behaviour);
+  hr_status_t st = walk_into(&walk, out_trace);
   *out_by_rank = walk.evaluator.by_rank;
   *out_reason = walk.reason;
   hr_map_deinit(&walk.instances);
@@ -178,17 +178,17 @@ hr_status_t check_walk(const check_facts_t *facts, const check_walk_options_t *o
   return st;
 }
 
-void check_behaviour_destroy(check_behaviour_t *behaviour) {
-  if (!behaviour) return;
-  HR_VEC_FREE(&behaviour->events);
-  HR_VEC_FREE(&behaviour->frames);
-  HR_VEC_FREE(&behaviour->regions);
-  hr_free(behaviour);
+void comm_trace_destroy(comm_trace_t *trace) {
+  if (!trace) return;
+  HR_VEC_FREE(&trace->events);
+  HR_VEC_FREE(&trace->frames);
+  HR_VEC_FREE(&trace->regions);
+  hr_free(trace);
 }
 
 static bool is_same(const void *a, const void *b, size_t bytes) { return !bytes || !memcmp(a, b, bytes); }
 
-bool check_behaviour_equal(const check_behaviour_t *a, const check_behaviour_t *b) {
+bool comm_trace_equal(const comm_trace_t *a, const comm_trace_t *b) {
   if (a->hash != b->hash || a->program != b->program || a->events.count != b->events.count) return false;
   if (a->frames.count != b->frames.count || a->regions.count != b->regions.count) return false;
   for (size_t r = 0; r < a->regions.count; r++)
@@ -199,25 +199,26 @@ bool check_behaviour_equal(const check_behaviour_t *a, const check_behaviour_t *
 
 /* --- order --- */
 
-static int depth_of(const check_behaviour_t *behaviour, uint32_t frame) {
+static int depth_of(const comm_trace_t *trace, uint32_t frame) {
   int depth = 0;
-  for (; frame; frame = behaviour->frames.data[frame].parent) depth++;
+  for (; frame; frame = trace->frames.data[frame].parent) depth++;
   return depth;
 }
 
 /* Climbs to the computation that holds both and asks there: what is called runs as a whole, in its caller's place. */
-bool check_event_is_before(const check_behaviour_t *behaviour, uint32_t a, uint32_t b) {
-  const check_event_t *x = &behaviour->events.data[a], *y = &behaviour->events.data[b];
-  const check_frame_t *frames = behaviour->frames.data;
+bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b) {
+  const check_event_t *x = &trace->events.data[a], *y = &trace->events.data[b];
+  const check_frame_t *frames = trace->frames.data;
   const hlo_instr_t *p = x->instr, *q = y->instr;
-  uint32_t f = x->frame, g = y->frame, turn_f = 0, turn_g = 0;
-  int depth_f = depth_of(behaviour, f), depth_g = depth_of(behaviour, g);
-  for (; depth_f > depth_g; depth_f--) p = frames[f].caller, turn_f = frames[f].turn, f = frames[f].parent;
-  for (; depth_g > depth_f; depth_g--) q = frames[g].caller, turn_g = frames[g].turn, g = frames[g].parent;
+  uint32_t f = x->frame, g = y->frame, iteration_f = 0, iteration_g = 0;
+  int depth_f = depth_of(trace, f), depth_g = depth_of(trace, g);
+  for (; depth_f > depth_g; depth_f--) p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
+  for (; depth_g > depth_f; depth_g--) q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
   while (f != g) {
-    p = frames[f].caller, turn_f = frames[f].turn, f = frames[f].parent;
-    q = frames[g].caller, turn_g = frames[g].turn, g = frames[g].parent;
+    p = frames[f].caller, iteration_f = frames[f].iteration, f = frames[f].parent;
+    q = frames[g].caller, iteration_g = frames[g].iteration, g = frames[g].parent;
   }
-  if (p != q) return check_is_before(behaviour->facts, p, q);
-  return turn_f != turn_g ? turn_f < turn_g : a < b; /* turns of one loop, or the halves of one collective */
+  if (p != q) return check_is_before(trace->analysis, p, q);
+  return iteration_f != iteration_g ? iteration_f < iteration_g
+                                    : a < b; /* iterations of one loop, or the halves of one collective */
 }

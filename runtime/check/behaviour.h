@@ -1,6 +1,6 @@
 /* What one process says to others, in planned order: its program with calls, branches and loops followed as far as
  * constants, partition-id and replica-id decide them. Where data decide, the list has a region: what the process does
- * if that branch is taken, or in one turn of that loop; regions carry a signature that is equal in processes that
+ * if that branch is taken, or in one iteration of that loop; regions carry a signature that is equal in processes that
  * provably decide the same. */
 #ifndef CHECK_BEHAVIOUR_H
 #define CHECK_BEHAVIOUR_H
@@ -20,7 +20,7 @@ typedef enum check_event_kind {
 
 typedef struct check_event {
   const hlo_instr_t *instr;
-  const check_site_t *site; /* of the start, also in dones */
+  const comm_participants_t *site; /* of the start, also in dones */
   uint32_t kind : 4;
   uint32_t frame : 28;
   uint32_t start; /* dones: position of the start */
@@ -31,7 +31,7 @@ typedef struct check_frame {
   const hlo_computation_t *computation;
   const hlo_instr_t *caller;
   uint32_t parent;
-  uint32_t turn; /* orders the frames of one loop: 2k is the k-th test of the condition, 2k+1 the k-th body */
+  uint32_t iteration; /* orders the frames of one loop: 2k is the k-th test of the condition, 2k+1 the k-th body */
 } check_frame_t;
 
 typedef struct check_region {
@@ -45,18 +45,18 @@ typedef struct check_region {
   uint32_t frame;
 } check_region_t;
 
-typedef struct check_behaviour {
+typedef struct comm_trace {
   int program;
-  const check_facts_t *facts;
+  const comm_analysis_t *analysis;
   HR_VEC(check_event_t) events;
   HR_VEC(check_frame_t) frames;
   HR_VEC(check_region_t) regions;
   uint64_t hash;
   int process_count, first_rank;
-} check_behaviour_t;
+} comm_trace_t;
 
 typedef struct check_walk_options {
-  check_sites_t *sites;
+  comm_participant_sets_t *sites;
   hr_map_t *plans; /* kernels prepared so far, for the walks of one program */
   int program, rank;
   uint64_t event_limit; /* 0: a generous default */
@@ -64,10 +64,10 @@ typedef struct check_walk_options {
 
 /* *out_by_rank: the list may be another in another process of the program. *out_reason (in the arena of the sites) is
  * set if the program could not be followed to its end, else NULL. Errors: INVALID for misuse of groups, NO_MEMORY. */
-hr_status_t check_walk(const check_facts_t *facts, const check_walk_options_t *options,
-                       check_behaviour_t **out_behaviour, bool *out_by_rank, const char **out_reason);
-void check_behaviour_destroy(check_behaviour_t *behaviour); /* accepts NULL */
-bool check_behaviour_equal(const check_behaviour_t *a, const check_behaviour_t *b);
+hr_status_t check_walk(const comm_analysis_t *analysis, const check_walk_options_t *options,
+                       comm_trace_t **out_trace, bool *out_by_rank, const char **out_reason);
+void comm_trace_destroy(comm_trace_t *trace); /* accepts NULL */
+bool comm_trace_equal(const comm_trace_t *a, const comm_trace_t *b);
 
 static inline bool check_is_start(const check_event_t *event) {
   return event->kind == CHECK_SEND || event->kind == CHECK_RECV || event->kind == CHECK_JOIN;
@@ -76,6 +76,6 @@ static inline bool check_is_done(const check_event_t *event) {
   return event->kind == CHECK_SEND_DONE || event->kind == CHECK_RECV_DONE || event->kind == CHECK_JOIN_DONE;
 }
 /* Must event `a` happen before event `b`, in any order that the process may choose? Needs facts for any order. */
-bool check_event_is_before(const check_behaviour_t *behaviour, uint32_t a, uint32_t b);
+bool check_event_is_before(const comm_trace_t *trace, uint32_t a, uint32_t b);
 
 #endif

@@ -12,17 +12,17 @@
 /* --- problems --- */
 
 hr_status_t check_printf(check_result_t *result, const char **out_text, const char *format, ...) {
-  hr_text_t text;
+  hr_strbuf_t text;
   char line[1024];
   va_list args;
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
-  hr_text_init(&text);
-  hr_text_add_str(&text, line);
-  hr_status_t st = hr_text_finish(&text);
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, line);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(&result->arena, (hr_str_t){text.data, text.size}, out_text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -62,23 +62,23 @@ static hr_status_t misuse_from(check_result_t *result, hr_status_t st) {
   return st ? st : check_add_problem(result, CHECK_MISUSE, problem);
 }
 
-static hr_status_t keep_behaviour(check_result_t *result, hr_map_t *by_hash, check_behaviour_t *behaviour, int rank) {
-  hr_str_t key = {(const char *)&behaviour->hash, sizeof behaviour->hash};
-  check_behaviour_t *same = hr_map_get(by_hash, key);
-  if (same && check_behaviour_equal(same, behaviour)) {
-    check_behaviour_destroy(behaviour);
-    behaviour = same;
+static hr_status_t keep_trace(check_result_t *result, hr_map_t *by_hash, comm_trace_t *trace, int rank) {
+  hr_str_t key = {(const char *)&trace->hash, sizeof trace->hash};
+  comm_trace_t *same = hr_map_get(by_hash, key);
+  if (same && comm_trace_equal(same, trace)) {
+    comm_trace_destroy(trace);
+    trace = same;
   } else {
-    hr_status_t st = HR_VEC_RESERVE(&result->behaviours, result->behaviours.count + 1);
-    if (!st && !same) st = hr_map_put(by_hash, key, behaviour, NULL);
+    hr_status_t st = HR_VEC_RESERVE(&result->traces, result->traces.count + 1);
+    if (!st && !same) st = hr_map_put(by_hash, key, trace, NULL);
     if (st) {
-      check_behaviour_destroy(behaviour);
+      comm_trace_destroy(trace);
       return st;
     }
-    result->behaviours.data[result->behaviours.count++] = behaviour;
+    result->traces.data[result->traces.count++] = trace;
   }
-  result->of[rank] = behaviour;
-  behaviour->process_count++;
+  result->of[rank] = trace;
+  trace->process_count++;
   return NULL;
 }
 
@@ -94,16 +94,16 @@ static hr_status_t walk_program(check_result_t *result, int number, hr_map_t *by
                                   .event_limit = result->options.event_limit};
   bool by_rank = true;
   for (int rank = program->first_rank; rank <= program->last_rank; rank++) {
-    check_behaviour_t *behaviour;
+    comm_trace_t *trace;
     const char *reason;
     if (!by_rank) {
       result->of[rank] = result->of[program->first_rank];
-      ((check_behaviour_t *)result->of[rank])->process_count++;
+      ((comm_trace_t *)result->of[rank])->process_count++;
       continue;
     }
     options.rank = rank;
-    HR_TRY(check_walk(&result->facts[number], &options, &behaviour, &by_rank, &reason));
-    HR_TRY(keep_behaviour(result, by_hash, behaviour, rank));
+    HR_TRY(check_walk(&result->analysis[number], &options, &trace, &by_rank, &reason));
+    HR_TRY(keep_trace(result, by_hash, trace, rank));
     if (reason) HR_TRY(gave_up(result, rank, reason));
     if (reason) return NULL;
   }
@@ -116,7 +116,8 @@ static hr_status_t walk_all(check_result_t *result) {
   hr_map_init(&by_hash);
   hr_map_init(&plans);
   for (int p = 0; p < result->program_count && !st && result->verdict == CHECK_SOUND; p++) {
-    st = check_facts_init(&result->arena, result->programs[p].module, result->options.any_order, &result->facts[p]);
+    st =
+        comm_analysis_init(&result->arena, result->programs[p].module, result->options.any_order, &result->analysis[p]);
     if (!st) st = misuse_from(result, walk_program(result, p, &by_hash, &plans));
   }
   hr_map_deinit(&by_hash);
@@ -134,18 +135,18 @@ static hr_status_t add_unfinished(check_result_t *result, const hlo_instr_t *ins
 
 /* A send or recv that no done waits for: its token goes nowhere, and nobody knows when it has happened. Two dones in
  * different branches may wait for the same start, two in one list may not. */
-static hr_status_t find_unfinished_in(check_result_t *result, const check_behaviour_t *behaviour) {
-  uint32_t count = (uint32_t)behaviour->events.count;
+static hr_status_t find_unfinished_in(check_result_t *result, const comm_trace_t *trace) {
+  uint32_t count = (uint32_t)trace->events.count;
   uint8_t *dones;
   HR_TRY(HR_NEW_ARRAY(&result->arena, count, &dones));
   for (uint32_t at = 0; at < count; at++) {
-    const check_event_t *event = &behaviour->events.data[at];
+    const check_event_t *event = &trace->events.data[at];
     if (event->kind != CHECK_SEND_DONE && event->kind != CHECK_RECV_DONE) continue;
     if (dones[event->start]++)
       HR_TRY(add_unfinished(result, event->instr, "%%%.*s is a second %s of one transfer"));
   }
   for (uint32_t at = 0; at < count; at++) {
-    const check_event_t *event = &behaviour->events.data[at];
+    const check_event_t *event = &trace->events.data[at];
     if ((event->kind == CHECK_SEND || event->kind == CHECK_RECV) && !dones[at])
       HR_TRY(add_unfinished(result, event->instr, "the token of %%%.*s is not threaded: no %s-done takes it"));
   }
@@ -153,7 +154,7 @@ static hr_status_t find_unfinished_in(check_result_t *result, const check_behavi
 }
 
 static hr_status_t find_unfinished(check_result_t *result) {
-  for (size_t b = 0; b < result->behaviours.count; b++) HR_TRY(find_unfinished_in(result, result->behaviours.data[b]));
+  for (size_t b = 0; b < result->traces.count; b++) HR_TRY(find_unfinished_in(result, result->traces.data[b]));
   return NULL;
 }
 
@@ -185,12 +186,12 @@ static hr_status_t headline(check_result_t *result) {
 /* All processes pass the same collectives in the same order, and use no channels: by induction over the list, each one
  * is reached by its whole group. */
 static bool is_in_step(const check_result_t *result) {
-  if (result->behaviours.count != 1) return false;
-  const check_behaviour_t *behaviour = result->behaviours.data[0];
-  for (size_t i = 0; i < behaviour->events.count; i++) {
-    const check_event_t *event = &behaviour->events.data[i];
+  if (result->traces.count != 1) return false;
+  const comm_trace_t *trace = result->traces.data[0];
+  for (size_t i = 0; i < trace->events.count; i++) {
+    const check_event_t *event = &trace->events.data[i];
     if (event->kind != CHECK_JOIN && event->kind != CHECK_JOIN_DONE) return false;
-    if (event->kind == CHECK_JOIN && event->site->kind == CHECK_SITE_GROUP && !event->site->covers) return false;
+    if (event->kind == CHECK_JOIN && event->site->kind == COMM_GROUP && !event->site->covers) return false;
   }
   return true;
 }
@@ -217,12 +218,12 @@ hr_status_t check_schedule(const check_program_t *programs, int program_count, c
   result->world = options->num_replicas * options->num_partitions;
   result->program_count = program_count;
   hr_map_init(&result->ends);
-  check_sites_init(&result->sites, &result->arena, options->num_replicas, options->num_partitions);
+  comm_participant_sets_init(&result->sites, &result->arena, options->num_replicas, options->num_partitions);
   check_program_t *copy = NULL;
   hr_status_t st = HR_NEW_ARRAY(&result->arena, program_count, &copy);
   if (!st) memcpy(copy, programs, (size_t)program_count * sizeof *copy);
   result->programs = copy;
-  if (!st) st = HR_NEW_ARRAY(&result->arena, program_count, &result->facts);
+  if (!st) st = HR_NEW_ARRAY(&result->arena, program_count, &result->analysis);
   if (!st) st = HR_NEW_ARRAY(&result->arena, result->world, &result->of);
   if (!st) st = prove(result);
   if (st)
@@ -234,12 +235,12 @@ hr_status_t check_schedule(const check_program_t *programs, int program_count, c
 
 void check_result_destroy(check_result_t *result) {
   if (!result) return;
-  for (size_t i = 0; i < result->behaviours.count; i++) check_behaviour_destroy(result->behaviours.data[i]);
-  HR_VEC_FREE(&result->behaviours);
+  for (size_t i = 0; i < result->traces.count; i++) comm_trace_destroy(result->traces.data[i]);
+  HR_VEC_FREE(&result->traces);
   HR_VEC_FREE(&result->problems);
   HR_VEC_FREE(&result->waits);
   hr_map_deinit(&result->ends);
-  check_sites_deinit(&result->sites);
+  comm_participant_sets_deinit(&result->sites);
   hr_arena_deinit(&result->arena);
   hr_free(result);
 }
@@ -259,7 +260,7 @@ static bool runs_in_place(const hlo_computation_t *computation) {
   return computation == module->entry || computation->is_async_wrapper;
 }
 
-bool check_is_plainly_sound(const hlo_module_t *module) {
+bool check_is_trivially_sound(const hlo_module_t *module) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {

@@ -50,10 +50,10 @@ void check_result_destroy(check_result_t *result); /* accepts NULL */
 check_verdict_t check_result_verdict(const check_result_t *result);
 const char *check_verdict_name(check_verdict_t verdict);
 /* The whole report: the verdict; who waits for whom, the cycle first; how the run gets there. */
-void check_report(hr_text_t *text, const check_result_t *result);
+void check_report(hr_strbuf_t *text, const check_result_t *result);
 /* A picture: a lane for each process, an arrow for each message, the cycle in red. */
 typedef enum check_graph_form { CHECK_GRAPH_DOT, CHECK_GRAPH_SVG, CHECK_GRAPH_HTML } check_graph_form_t;
-hr_status_t check_graph(hr_text_t *text, const check_result_t *result, check_graph_form_t form);
+hr_status_t check_graph(hr_strbuf_t *text, const check_result_t *result, check_graph_form_t form);
 
 /* A change that removes the deadlock, tried before it is offered: `moved` goes right before `before` in its program. */
 typedef struct check_fix {
@@ -65,10 +65,10 @@ typedef struct check_fix {
 hr_status_t check_find_fix(const check_program_t *programs, int program_count, const check_options_t *options,
                            const check_result_t *result, check_fix_t *out_fix, bool *out_found);
 /* The program's text with the move made; as it is if fix->moved is NULL. */
-hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix, hr_text_t *text);
+hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix, hr_strbuf_t *text);
 
 /* Can a module on its own be told to be sound at a glance: all of its communication is collectives that every process
  * passes in the same order, whatever the data? */
-bool check_is_plainly_sound(const hlo_module_t *module);
+bool check_is_trivially_sound(const hlo_module_t *module);
 
 #endif

@@ -141,12 +141,12 @@ hr_status_t check_find_fix(const check_program_t *programs, int program_count, c
   *out_found = false;
   for (int i = 0; i < result->cycle_length && !(*out_found && best.all_orders); i++) {
     const check_wait_t *wait = &result->waits.data[i], *next = &result->waits.data[(i + 1) % result->cycle_length];
-    const check_behaviour_t *behaviour = result->of[next->rank];
-    check_fix_t fix = {.program = behaviour->program};
+    const comm_trace_t *trace = result->of[next->rank];
+    check_fix_t fix = {.program = trace->program};
     bool found;
     if (wait->awaited == CHECK_NEVER) continue;
-    fix.moved = behaviour->events.data[wait->awaited].instr;
-    fix.before = behaviour->events.data[next->event].instr;
+    fix.moved = trace->events.data[wait->awaited].instr;
+    fix.before = trace->events.data[next->event].instr;
     HR_TRY(try_fix(programs, program_count, options, &fix, &found));
     if (found && (!*out_found || fix.all_orders)) best = fix;
     *out_found |= found;
@@ -155,11 +155,11 @@ hr_status_t check_find_fix(const check_program_t *programs, int program_count, c
   return NULL;
 }
 
-hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix, hr_text_t *text) {
+hr_status_t check_fixed_text(const check_program_t *programs, const check_fix_t *fix, hr_strbuf_t *text) {
   change_t change;
   bool possible = false;
   if (fix->moved) HR_TRY(apply(fix, &change, &possible));
   hlo_print_module(text, programs[fix->program].module, HLO_PRINT_LONG);
   if (possible) undo(&change);
-  return hr_text_finish(text);
+  return hr_strbuf_finish(text);
 }

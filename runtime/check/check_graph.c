@@ -5,45 +5,45 @@ enum { LANE_WIDTH = 230, BOX_WIDTH = 190, BOX_HEIGHT = 26, ROW_HEIGHT = 44, MARG
 
 /* --- text in markup --- */
 
-static void add_escaped(hr_text_t *text, const char *from, size_t size) {
+static void add_escaped(hr_strbuf_t *text, const char *from, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (from[i]) {
-      case '<': hr_text_add_str(text, "&lt;"); break;
-      case '>': hr_text_add_str(text, "&gt;"); break;
-      case '&': hr_text_add_str(text, "&amp;"); break;
-      case '"': hr_text_add_str(text, "&quot;"); break;
-      default: hr_text_add_char(text, (unsigned char)from[i] < ' ' ? ' ' : from[i]);
+      case '<': hr_strbuf_add_str(text, "&lt;"); break;
+      case '>': hr_strbuf_add_str(text, "&gt;"); break;
+      case '&': hr_strbuf_add_str(text, "&amp;"); break;
+      case '"': hr_strbuf_add_str(text, "&quot;"); break;
+      default: hr_strbuf_add_char(text, (unsigned char)from[i] < ' ' ? ' ' : from[i]);
     }
   }
 }
 
 /* Labels that are too long for a box are cut: the tip that shows up over it has all. */
-static void add_label(hr_text_t *text, const picture_t *picture, const picture_box_t *box, size_t most) {
-  hr_text_t label;
-  hr_text_init(&label);
-  check_picture_label(&label, picture, box);
+static void add_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box, size_t most) {
+  hr_strbuf_t label;
+  hr_strbuf_init(&label);
+  schedule_diagram_label(&label, diagram, box);
   bool cut = label.size > most;
   add_escaped(text, label.data ? label.data : "", cut ? most - 1 : label.size);
-  if (cut) hr_text_add_str(text, "&#8230;");
-  hr_text_deinit(&label);
+  if (cut) hr_strbuf_add_str(text, "&#8230;");
+  hr_strbuf_deinit(&label);
 }
 
-static const check_event_t *event_of(const picture_t *picture, const picture_box_t *box) {
-  return &picture->result->of[picture->lanes.data[box->lane].rank]->events.data[box->event];
+static const check_event_t *event_of(const diagram_t *diagram, const diagram_box_t *box) {
+  return &diagram->result->of[diagram->lanes.data[box->lane].rank]->events.data[box->event];
 }
 
-static void add_tip(hr_text_t *text, const picture_t *picture, const picture_box_t *box) {
+static void add_tip(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
   static const char *const marks[] = {"", ", where it is stuck", ", which does not happen"};
-  const hlo_instr_t *instr = event_of(picture, box)->instr;
+  const hlo_instr_t *instr = event_of(diagram, box)->instr;
   const char *path = instr->parent->module->source.path;
-  hr_text_printf(text, "rank %d: ", picture->lanes.data[box->lane].rank);
-  add_label(text, picture, box, SIZE_MAX);
-  hr_text_add_str(text, " (");
+  hr_strbuf_printf(text, "rank %d: ", diagram->lanes.data[box->lane].rank);
+  add_label(text, diagram, box, SIZE_MAX);
+  hr_strbuf_add_str(text, " (");
   add_escaped(text, path ? path : "program", path ? __builtin_strlen(path) : 7);
-  hr_text_printf(text, ":%u)", instr->line);
-  if (event_of(picture, box)->site && event_of(picture, box)->site->channel)
-    hr_text_printf(text, ", channel %ld", (long)event_of(picture, box)->site->channel);
-  hr_text_add_str(text, marks[box->mark]);
+  hr_strbuf_printf(text, ":%u)", instr->line);
+  if (event_of(diagram, box)->site && event_of(diagram, box)->site->channel)
+    hr_strbuf_printf(text, ", channel %ld", (long)event_of(diagram, box)->site->channel);
+  hr_strbuf_add_str(text, marks[box->mark]);
 }
 
 /* --- SVG --- */
@@ -51,52 +51,52 @@ static void add_tip(hr_text_t *text, const picture_t *picture, const picture_box
 static int lane_x(int lane) { return MARGIN + lane * LANE_WIDTH + LANE_WIDTH / 2; }
 static int row_y(int row) { return HEAD + MARGIN + row * ROW_HEIGHT; }
 
-static void add_lanes(hr_text_t *text, const picture_t *picture) {
-  int bottom = row_y(picture->row_count);
-  for (size_t l = 0; l < picture->lanes.count; l++) {
-    const picture_lane_t *lane = &picture->lanes.data[l];
+static void add_lanes(hr_strbuf_t *text, const diagram_t *diagram) {
+  int bottom = row_y(diagram->row_count);
+  for (size_t l = 0; l < diagram->lanes.count; l++) {
+    const diagram_lane_t *lane = &diagram->lanes.data[l];
     int x = lane_x((int)l);
-    hr_text_printf(text, "<line class=\"lane\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", x, HEAD, x, bottom);
-    hr_text_printf(text, "<text class=\"rank\" x=\"%d\" y=\"%d\">rank %d%s</text>\n", x, HEAD - 8, lane->rank,
+    hr_strbuf_printf(text, "<line class=\"lane\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", x, HEAD, x, bottom);
+    hr_strbuf_printf(text, "<text class=\"rank\" x=\"%d\" y=\"%d\">rank %d%s</text>\n", x, HEAD - 8, lane->rank,
                    lane->cut ? " &#8230;" : "");
   }
 }
 
-static void add_boxes(hr_text_t *text, const picture_t *picture) {
+static void add_boxes(hr_strbuf_t *text, const diagram_t *diagram) {
   static const char *const classes[] = {"plain", "stuck", "awaited"};
-  for (size_t i = 0; i < picture->boxes.count; i++) {
-    const picture_box_t *box = &picture->boxes.data[i];
+  for (size_t i = 0; i < diagram->boxes.count; i++) {
+    const diagram_box_t *box = &diagram->boxes.data[i];
     int x = lane_x(box->lane), y = row_y(box->row);
     if (box->hidden) continue;
-    hr_text_printf(text, "<g class=\"%s\"><title>", classes[box->mark]);
-    add_tip(text, picture, box);
-    hr_text_printf(text, "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>", x - BOX_WIDTH / 2,
+    hr_strbuf_printf(text, "<g class=\"%s\"><title>", classes[box->mark]);
+    add_tip(text, diagram, box);
+    hr_strbuf_printf(text, "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>", x - BOX_WIDTH / 2,
                    y - BOX_HEIGHT / 2, BOX_WIDTH, BOX_HEIGHT);
-    hr_text_printf(text, "<text x=\"%d\" y=\"%d\">", x, y + 4);
-    add_label(text, picture, box, 28);
-    hr_text_add_str(text, "</text></g>\n");
+    hr_strbuf_printf(text, "<text x=\"%d\" y=\"%d\">", x, y + 4);
+    add_label(text, diagram, box, 28);
+    hr_strbuf_add_str(text, "</text></g>\n");
   }
 }
 
 /* Leaves a box on the side of the other lane, bends, and comes in level. Within one lane it goes round on the right. */
-static void add_arrow(hr_text_t *text, const picture_t *picture, const picture_arrow_t *arrow) {
-  const picture_box_t *from = &picture->boxes.data[arrow->from], *to = &picture->boxes.data[arrow->to];
+static void add_arrow(hr_strbuf_t *text, const diagram_t *diagram, const diagram_arrow_t *arrow) {
+  const diagram_box_t *from = &diagram->boxes.data[arrow->from], *to = &diagram->boxes.data[arrow->to];
   int side = to->lane > from->lane ? 1 : -1, entry = -side;
   if (to->lane == from->lane) side = entry = 1;
   int x1 = lane_x(from->lane) + side * BOX_WIDTH / 2, x2 = lane_x(to->lane) + entry * (BOX_WIDTH / 2 + 3);
   int y1 = row_y(from->row), y2 = row_y(to->row), bend = to->lane == from->lane ? 30 : 40;
-  hr_text_printf(text, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\" marker-end=\"url(#%s)\"/>\n",
+  hr_strbuf_printf(text, "<path class=\"%s\" d=\"M%d %d C%d %d %d %d %d %d\" marker-end=\"url(#%s)\"/>\n",
                  arrow->stuck ? "waits" : "message", x1, y1, x1 + side * bend, y1, x2 + entry * bend, y2, x2, y2,
                  arrow->stuck ? "red" : "grey");
 }
 
-static void add_head(hr_text_t *text, const picture_t *picture) {
-  int width = 2 * MARGIN + (int)picture->lanes.count * LANE_WIDTH, height = row_y(picture->row_count) + MARGIN;
+static void add_head(hr_strbuf_t *text, const diagram_t *diagram) {
+  int width = 2 * MARGIN + (int)diagram->lanes.count * LANE_WIDTH, height = row_y(diagram->row_count) + MARGIN;
   if (width < 640) width = 640;
-  hr_text_printf(text,
+  hr_strbuf_printf(text,
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width,
                  height, width, height);
-  hr_text_add_str(text,
+  hr_strbuf_add_str(text,
                   "<style>\n"
                   "text { font: 12px sans-serif; text-anchor: middle; fill: #222 }\n"
                   ".title { font-size: 15px; text-anchor: start } .rank { font-weight: bold }\n"
@@ -108,22 +108,23 @@ static void add_head(hr_text_t *text, const picture_t *picture) {
                   "</style>\n<defs>");
   static const char *const markers[][2] = {{"grey", "#6b7f99"}, {"red", "#c00"}};
   for (int m = 0; m < 2; m++)
-    hr_text_printf(text,
+    hr_strbuf_printf(text,
                    "<marker id=\"%s\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
                    "orient=\"auto\" markerUnits=\"userSpaceOnUse\"><path d=\"M0 0L8 4L0 8z\" fill=\"%s\"/></marker>",
                    markers[m][0], markers[m][1]);
-  hr_text_printf(text, "</defs>\n<rect width=\"%d\" height=\"%d\" style=\"fill:#fff;stroke:none\"/>\n", width, height);
-  hr_text_printf(text, "<text class=\"title\" x=\"%d\" y=\"28\">", MARGIN);
-  add_escaped(text, picture->result->headline, __builtin_strlen(picture->result->headline));
-  hr_text_add_str(text, "</text>\n");
+  hr_strbuf_printf(text, "</defs>\n<rect width=\"%d\" height=\"%d\" style=\"fill:#fff;stroke:none\"/>\n", width,
+                   height);
+  hr_strbuf_printf(text, "<text class=\"title\" x=\"%d\" y=\"28\">", MARGIN);
+  add_escaped(text, diagram->result->headline, __builtin_strlen(diagram->result->headline));
+  hr_strbuf_add_str(text, "</text>\n");
 }
 
-static void add_svg(hr_text_t *text, const picture_t *picture) {
-  add_head(text, picture);
-  add_lanes(text, picture);
-  add_boxes(text, picture);
-  for (size_t i = 0; i < picture->arrows.count; i++) add_arrow(text, picture, &picture->arrows.data[i]);
-  hr_text_add_str(text, "</svg>\n");
+static void add_svg(hr_strbuf_t *text, const diagram_t *diagram) {
+  add_head(text, diagram);
+  add_lanes(text, diagram);
+  add_boxes(text, diagram);
+  for (size_t i = 0; i < diagram->arrows.count; i++) add_arrow(text, diagram, &diagram->arrows.data[i]);
+  hr_strbuf_add_str(text, "</svg>\n");
 }
 
 /* --- HTML --- */
@@ -181,58 +182,58 @@ static const char page_end[] =
     "middle(1);\n"
     "</script>\n</body></html>\n";
 
-static void add_html(hr_text_t *text, const picture_t *picture) {
-  hr_text_add_str(text, page_begin);
-  add_svg(text, picture);
-  hr_text_add_str(text, page_end);
+static void add_html(hr_strbuf_t *text, const diagram_t *diagram) {
+  hr_strbuf_add_str(text, page_begin);
+  add_svg(text, diagram);
+  hr_strbuf_add_str(text, page_end);
 }
 
 /* --- Graphviz --- */
 
-static void add_dot_label(hr_text_t *text, const picture_t *picture, const picture_box_t *box) {
-  hr_text_t label;
-  hr_text_init(&label);
-  check_picture_label(&label, picture, box);
+static void add_dot_label(hr_strbuf_t *text, const diagram_t *diagram, const diagram_box_t *box) {
+  hr_strbuf_t label;
+  hr_strbuf_init(&label);
+  schedule_diagram_label(&label, diagram, box);
   for (size_t i = 0; i < label.size; i++) {
-    if (label.data[i] == '"' || label.data[i] == '\\') hr_text_add_char(text, '\\');
-    hr_text_add_char(text, label.data[i]);
+    if (label.data[i] == '"' || label.data[i] == '\\') hr_strbuf_add_char(text, '\\');
+    hr_strbuf_add_char(text, label.data[i]);
   }
-  hr_text_printf(text, "\\nline %u", event_of(picture, box)->instr->line);
-  hr_text_deinit(&label);
+  hr_strbuf_printf(text, "\\nline %u", event_of(diagram, box)->instr->line);
+  hr_strbuf_deinit(&label);
 }
 
-static void add_dot_lane(hr_text_t *text, const picture_t *picture, size_t l) {
+static void add_dot_lane(hr_strbuf_t *text, const diagram_t *diagram, size_t l) {
   static const char *const styles[] = {"", ", color=red, penwidth=2", ", color=red, style=dashed"};
-  const picture_lane_t *lane = &picture->lanes.data[l];
-  hr_text_printf(text, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", lane->rank, lane->rank);
+  const diagram_lane_t *lane = &diagram->lanes.data[l];
+  hr_strbuf_printf(text, "  subgraph cluster_%d {\n    label=\"rank %d\";\n", lane->rank, lane->rank);
   for (size_t i = lane->first_box; i < lane->first_box + lane->box_count; i++) {
-    if (picture->boxes.data[i].hidden) continue;
-    hr_text_printf(text, "    b%zu [label=\"", i);
-    add_dot_label(text, picture, &picture->boxes.data[i]);
-    hr_text_printf(text, "\"%s];\n", styles[picture->boxes.data[i].mark]);
-    if (i > lane->first_box && !picture->boxes.data[i - 1].hidden)
-      hr_text_printf(text, "    b%zu -> b%zu [color=gray, weight=8];\n", i - 1, i);
+    if (diagram->boxes.data[i].hidden) continue;
+    hr_strbuf_printf(text, "    b%zu [label=\"", i);
+    add_dot_label(text, diagram, &diagram->boxes.data[i]);
+    hr_strbuf_printf(text, "\"%s];\n", styles[diagram->boxes.data[i].mark]);
+    if (i > lane->first_box && !diagram->boxes.data[i - 1].hidden)
+      hr_strbuf_printf(text, "    b%zu -> b%zu [color=gray, weight=8];\n", i - 1, i);
   }
-  hr_text_add_str(text, "  }\n");
+  hr_strbuf_add_str(text, "  }\n");
 }
 
-static void add_dot(hr_text_t *text, const picture_t *picture) {
-  hr_text_printf(text, "digraph schedule {\n  label=\"%s\";\n  node [shape=box, fontsize=10];\n",
-                 picture->result->headline);
-  for (size_t l = 0; l < picture->lanes.count; l++) add_dot_lane(text, picture, l);
-  for (size_t i = 0; i < picture->arrows.count; i++)
-    hr_text_printf(text, "  b%zu -> b%zu [constraint=false%s];\n", picture->arrows.data[i].from,
-                   picture->arrows.data[i].to,
-                   picture->arrows.data[i].stuck ? ", color=red, style=dashed, penwidth=2" : "");
-  hr_text_add_str(text, "}\n");
+static void add_dot(hr_strbuf_t *text, const diagram_t *diagram) {
+  hr_strbuf_printf(text, "digraph schedule {\n  label=\"%s\";\n  node [shape=box, fontsize=10];\n",
+                 diagram->result->headline);
+  for (size_t l = 0; l < diagram->lanes.count; l++) add_dot_lane(text, diagram, l);
+  for (size_t i = 0; i < diagram->arrows.count; i++)
+    hr_strbuf_printf(text, "  b%zu -> b%zu [constraint=false%s];\n", diagram->arrows.data[i].from,
+                   diagram->arrows.data[i].to,
+                   diagram->arrows.data[i].stuck ? ", color=red, style=dashed, penwidth=2" : "");
+  hr_strbuf_add_str(text, "}\n");
 }
 
-hr_status_t check_graph(hr_text_t *text, const check_result_t *result, check_graph_form_t form) {
-  picture_t picture;
-  hr_status_t st = check_picture_init(&picture, result);
-  if (!st && form == CHECK_GRAPH_DOT) add_dot(text, &picture);
-  if (!st && form == CHECK_GRAPH_SVG) add_svg(text, &picture);
-  if (!st && form == CHECK_GRAPH_HTML) add_html(text, &picture);
-  check_picture_deinit(&picture);
+hr_status_t check_graph(hr_strbuf_t *text, const check_result_t *result, check_graph_form_t form) {
+  diagram_t diagram;
+  hr_status_t st = schedule_diagram_init(&diagram, result);
+  if (!st && form == CHECK_GRAPH_DOT) add_dot(text, &diagram);
+  if (!st && form == CHECK_GRAPH_SVG) add_svg(text, &diagram);
+  if (!st && form == CHECK_GRAPH_HTML) add_html(text, &diagram);
+  schedule_diagram_deinit(&diagram);
   return st;
 }

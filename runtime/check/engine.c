@@ -5,7 +5,7 @@
 /* --- life --- */
 
 static hr_status_t make_processes(check_engine_t *engine) {
-  hr_arena_t *arena = &engine->meetings.arena;
+  hr_arena_t *arena = &engine->matching.arena;
   HR_TRY(HR_NEW_ARRAY(arena, engine->result->world, &engine->processes));
   for (int rank = 0; rank < engine->result->world; rank++) {
     const check_range_t *range = &engine->ranges[rank];
@@ -22,7 +22,7 @@ static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature, chec
   check_barrier_t *barrier = hr_map_get(&engine->barriers, (hr_str_t){(const char *)&signature, sizeof signature});
   *out_barrier = barrier;
   if (barrier) return NULL;
-  HR_TRY(HR_NEW(&engine->meetings.arena, &barrier));
+  HR_TRY(HR_NEW(&engine->matching.arena, &barrier));
   barrier->signature = signature;
   barrier->waiters = CHECK_NOBODY;
   HR_VEC_PUSH(&engine->all_barriers, barrier);
@@ -32,15 +32,15 @@ static hr_status_t find_barrier(check_engine_t *engine, uint64_t signature, chec
 
 /* How many processes pass each region: known before anything happens. */
 static hr_status_t expect_regions(check_engine_t *engine, int rank, hr_arena_t *scratch) {
-  const check_behaviour_t *behaviour = engine->result->of[rank];
+  const comm_trace_t *trace = engine->result->of[rank];
   hr_map_t passed;
   hr_status_t st = NULL;
-  if (!behaviour->regions.count) return NULL;
+  if (!trace->regions.count) return NULL;
   hr_map_init(&passed);
   for (uint32_t at = engine->ranges[rank].begin; at < engine->ranges[rank].end && !st; at++) {
-    const check_event_t *event = &behaviour->events.data[at];
+    const check_event_t *event = &trace->events.data[at];
     if (event->kind != CHECK_REGION) continue;
-    const check_region_t *region = &behaviour->regions.data[event->start];
+    const check_region_t *region = &trace->regions.data[event->start];
     check_barrier_t *barrier;
     uint32_t *count;
     hr_str_t key = {(const char *)&region->signature, sizeof region->signature};
@@ -61,11 +61,11 @@ static hr_status_t expect_regions(check_engine_t *engine, int rank, hr_arena_t *
 hr_status_t check_engine_init(check_engine_t *engine, check_result_t *result, const check_range_t *ranges,
                               const check_engine_options_t *options) {
   *engine = (check_engine_t){.result = result, .options = *options, .ranges = ranges};
-  check_meetings_init(&engine->meetings);
+  check_matching_init(&engine->matching);
   hr_map_init(&engine->barriers);
   HR_TRY(make_processes(engine));
   for (int rank = 0; rank < result->world && options->mode == CHECK_REGION_BARRIER; rank++)
-    HR_TRY(expect_regions(engine, rank, &engine->meetings.arena));
+    HR_TRY(expect_regions(engine, rank, &engine->matching.arena));
   return NULL;
 }
 
@@ -77,7 +77,7 @@ void check_engine_deinit(check_engine_t *engine) {
   HR_VEC_FREE(&engine->all_barriers);
   HR_VEC_FREE(&engine->ready);
   hr_map_deinit(&engine->barriers);
-  check_meetings_deinit(&engine->meetings);
+  check_matching_deinit(&engine->matching);
 }
 
 /* --- waking --- */
@@ -88,10 +88,10 @@ static hr_status_t wake(check_engine_t *engine, int rank) {
   return NULL;
 }
 
-static hr_status_t wake_link(check_engine_t *engine, check_link_t *link, int side) {
-  int rank = link->waiting[side];
-  if (rank == CHECK_NOBODY || link->started[side] < link->need[side]) return NULL;
-  link->waiting[side] = CHECK_NOBODY;
+static hr_status_t wake_link(check_engine_t *engine, check_channel_t *channel, int side) {
+  int rank = channel->waiting[side];
+  if (rank == CHECK_NOBODY || channel->started[side] < channel->need[side]) return NULL;
+  channel->waiting[side] = CHECK_NOBODY;
   return wake(engine, rank);
 }
 
@@ -118,25 +118,25 @@ static bool block_on_list(check_engine_t *engine, int rank, int *list) {
 
 static hr_status_t missing_member(check_engine_t *engine, int rank, const check_event_t *event) {
   check_problem_t problem = {NULL, event->instr, NULL, rank, -1};
-  if (event->site->kind != CHECK_SITE_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST) return NULL;
+  if (event->site->kind != COMM_GROUP || event->site->instr->op == HLO_COLLECTIVE_BROADCAST) return NULL;
   HR_TRY(check_printf(engine->result, &problem.text, "rank %d does the %s, but is in none of its replica groups", rank,
                       hlo_op_name(event->site->instr->op)));
   return check_add_problem(engine->result, CHECK_MISUSE, problem);
 }
 
-static hr_status_t start_link(check_engine_t *engine, check_link_t *link, int side, int rank,
+static hr_status_t start_link(check_engine_t *engine, check_channel_t *channel, int side, int rank,
                               const check_event_t *event, uint32_t *number) {
-  HR_TRY(check_link_start(engine->result, link, side, rank, event));
-  *number = link->started[side];
-  return wake_link(engine, link, side);
+  HR_TRY(check_channel_start(engine->result, channel, side, rank, event));
+  *number = channel->started[side];
+  return wake_link(engine, channel, side);
 }
 
 static hr_status_t start(check_engine_t *engine, int rank, const check_event_t *event, uint32_t *numbers) {
   check_ends_t ends;
   uint32_t number = 0;
-  HR_TRY(check_ends_of(engine->result, &engine->meetings, rank, event, &ends));
+  HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
   if (ends.gather) {
-    HR_TRY(check_gather_start(engine->result, ends.gather, rank, event, &number));
+    HR_TRY(check_collective_start(engine->result, ends.gather, rank, event, &number));
     *numbers = number + 1;
     if ((int)ends.gather->instances.data[number].arrived < ends.gather->group->size) return NULL;
     return wake_list(engine, &ends.gather->waiters);
@@ -155,10 +155,10 @@ static uint32_t partner_need(const check_engine_t *engine, const check_event_t *
   return number > buffered ? number - buffered : 0;
 }
 
-static bool can_pass_link(check_engine_t *engine, check_link_t *link, int other_side, uint32_t need, int rank) {
-  if (link->started[other_side] >= need) return true;
-  link->waiting[other_side] = rank;
-  link->need[other_side] = need;
+static bool can_pass_link(check_engine_t *engine, check_channel_t *channel, int other_side, uint32_t need, int rank) {
+  if (channel->started[other_side] >= need) return true;
+  channel->waiting[other_side] = rank;
+  channel->need[other_side] = need;
   engine->processes[rank].blocked = true;
   return false;
 }
@@ -166,7 +166,7 @@ static bool can_pass_link(check_engine_t *engine, check_link_t *link, int other_
 static hr_status_t try_done(check_engine_t *engine, int rank, const check_event_t *event, uint32_t number,
                             bool *out_passed) {
   check_ends_t ends;
-  HR_TRY(check_ends_of(engine->result, &engine->meetings, rank, event, &ends));
+  HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
   *out_passed = true;
   if (ends.gather) {
     bool all = (int)ends.gather->instances.data[number - 1].arrived == ends.gather->group->size;
@@ -198,35 +198,35 @@ static hr_status_t pass_barrier(check_engine_t *engine, int rank, const check_re
 }
 
 /* Where branch `branch` of a region begins. */
-static uint32_t branch_begin(const check_behaviour_t *behaviour, uint32_t at, uint32_t branch) {
-  uint32_t number = behaviour->events.data[at].start;
-  const check_region_t *region = &behaviour->regions.data[number];
+static uint32_t branch_begin(const comm_trace_t *trace, uint32_t at, uint32_t branch) {
+  uint32_t number = trace->events.data[at].start;
+  const check_region_t *region = &trace->regions.data[number];
   if (branch >= region->alternative_count) branch = region->alternative_count - 1;
   for (at++; branch; at++)
-    if (behaviour->events.data[at].kind == CHECK_REGION_END && behaviour->events.data[at].start == number) branch--;
+    if (trace->events.data[at].kind == CHECK_REGION_END && trace->events.data[at].start == number) branch--;
   return at;
 }
 
 static void enter_region(check_engine_t *engine, int rank, const check_region_t *region) {
   check_process_t *process = &engine->processes[rank];
   bool loops = region->instr->op == HLO_WHILE;
-  if (loops && !engine->options.turns) {
+  if (loops && !engine->options.iterations) {
     process->at = region->end;
     return;
   }
-  if (loops && !region->parent) process->turns_left = engine->options.turns - 1;
+  if (loops && !region->parent) process->iterations_left = engine->options.iterations - 1;
   process->at = branch_begin(engine->result->of[rank], process->at, loops ? 0 : engine->options.branch);
 }
 
 static void leave_region(check_engine_t *engine, int rank, const check_event_t *event) {
   check_process_t *process = &engine->processes[rank];
   const check_region_t *region = &engine->result->of[rank]->regions.data[event->start];
-  bool again = region->instr->op == HLO_WHILE && !region->parent && process->turns_left;
+  bool again = region->instr->op == HLO_WHILE && !region->parent && process->iterations_left;
   if (!again) {
     process->at = region->end;
     return;
   }
-  process->turns_left--;
+  process->iterations_left--;
   while (engine->result->of[rank]->events.data[process->at].kind != CHECK_REGION ||
          engine->result->of[rank]->events.data[process->at].start != event->start)
     process->at--;
@@ -287,27 +287,28 @@ bool check_engine_is_complete(const check_engine_t *engine) {
 }
 
 bool check_engine_is_even(const check_engine_t *engine) {
-  for (size_t i = 0; i < engine->meetings.all_links.count; i++)
-    if (engine->meetings.all_links.data[i]->started[0] != engine->meetings.all_links.data[i]->started[1]) return false;
-  for (size_t i = 0; i < engine->meetings.all_gathers.count; i++) {
-    const check_gather_t *gather = engine->meetings.all_gathers.data[i];
-    if (gather->instances.count &&
-        (int)gather->instances.data[gather->instances.count - 1].arrived < gather->group->size)
+  for (size_t i = 0; i < engine->matching.all_links.count; i++)
+    if (engine->matching.all_links.data[i]->started[0] != engine->matching.all_links.data[i]->started[1]) return false;
+  for (size_t i = 0; i < engine->matching.all_gathers.count; i++) {
+    const check_collective_t *collective = engine->matching.all_gathers.data[i];
+    if (collective->instances.count &&
+        (int)collective->instances.data[collective->instances.count - 1].arrived < collective->group->size)
       return false;
   }
   return true;
 }
 
 /* Finds, in what a process has not done yet, the start that makes its count on a link or gather reach `need`. */
-static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_link_t *link, int side,
-                                const check_gather_t *gather, uint32_t have, uint32_t need, uint32_t *out_event) {
-  const check_behaviour_t *behaviour = engine->result->of[rank];
+static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_channel_t *channel, int side,
+                                const check_collective_t *collective, uint32_t have, uint32_t need,
+                                uint32_t *out_event) {
+  const comm_trace_t *trace = engine->result->of[rank];
   *out_event = CHECK_NEVER;
   for (uint32_t at = engine->processes[rank].at; at < engine->ranges[rank].end; at++) {
     check_ends_t ends;
-    if (!check_is_start(&behaviour->events.data[at])) continue;
-    HR_TRY(check_ends_of(engine->result, &engine->meetings, rank, &behaviour->events.data[at], &ends));
-    if (link ? ends.link[side] != link : ends.gather != gather) continue;
+    if (!check_is_start(&trace->events.data[at])) continue;
+    HR_TRY(check_ends_of(engine->result, &engine->matching, rank, &trace->events.data[at], &ends));
+    if (channel ? ends.link[side] != channel : ends.gather != collective) continue;
     if (++have < need) continue;
     *out_event = at;
     return NULL;
@@ -315,13 +316,14 @@ static hr_status_t find_awaited(check_engine_t *engine, int rank, const check_li
   return NULL;
 }
 
-static hr_status_t gather_wait(check_engine_t *engine, check_gather_t *gather, uint32_t number, check_wait_t *wait) {
-  const check_group_t *group = gather->group;
+static hr_status_t gather_wait(check_engine_t *engine, check_collective_t *collective, uint32_t number,
+                               check_wait_t *wait) {
+  const check_group_t *group = collective->group;
   for (int k = 0; k < group->size; k++) {
     int member = group->ranks[k];
-    if (gather->counts[k] >= number) continue;
+    if (collective->counts[k] >= number) continue;
     wait->other = member;
-    HR_TRY(find_awaited(engine, member, NULL, 0, gather, gather->counts[k], number, &wait->awaited));
+    HR_TRY(find_awaited(engine, member, NULL, 0, collective, collective->counts[k], number, &wait->awaited));
     if (wait->awaited != CHECK_NEVER) return NULL;
   }
   return NULL;
@@ -334,14 +336,15 @@ hr_status_t check_engine_waits_for(check_engine_t *engine, int rank, check_wait_
   *out_wait = (check_wait_t){rank, process->at, -1, CHECK_NEVER};
   if (!check_is_done(event)) return NULL;
   uint32_t number = process->numbers[event->start - engine->ranges[rank].begin];
-  HR_TRY(check_ends_of(engine->result, &engine->meetings, rank, event, &ends));
+  HR_TRY(check_ends_of(engine->result, &engine->matching, rank, event, &ends));
   if (ends.gather) return gather_wait(engine, ends.gather, number, out_wait);
   for (int side = 0; side < 2; side++) {
-    check_link_t *link = ends.link[side];
+    check_channel_t *channel = ends.link[side];
     uint32_t need = partner_need(engine, event, number);
-    if (!link || link->started[!side] >= need) continue;
-    out_wait->other = side ? link->key.from : link->key.to;
-    return find_awaited(engine, out_wait->other, link, !side, NULL, link->started[!side], need, &out_wait->awaited);
+    if (!channel || channel->started[!side] >= need) continue;
+    out_wait->other = side ? channel->key.from : channel->key.to;
+    return find_awaited(engine, out_wait->other, channel, !side, NULL, channel->started[!side], need,
+                        &out_wait->awaited);
   }
   return NULL;
 }

@@ -1,6 +1,6 @@
-/* Follows the planned order of all processes until nobody can go on. What can happen happens, in whatever sequence:
- * starts never block and nothing that has happened is undone, so every run ends in the same state, and one run decides.
- * Cost: constant time for each event. */
+/* Follows the planned order of all processes until nobody can go on. All enabled events fire; their order does not
+ * matter (confluence): starts never block and nothing that has happened is undone, so every run ends in the same state,
+ * and one run decides. Cost: constant time for each event. */
 #ifndef CHECK_ENGINE_H
 #define CHECK_ENGINE_H
 
@@ -18,7 +18,7 @@ typedef enum check_region_mode {
 
 typedef struct check_engine_options {
   check_region_mode_t mode;
-  uint32_t branch, turns;
+  uint32_t branch, iterations;
   bool count_only; /* nothing blocks: for counting */
 } check_engine_options_t;
 
@@ -34,7 +34,7 @@ typedef struct check_process {
   uint32_t *numbers;  /* per event of the range: which of its kind a start was, counted from 1 */
   int next_waiter;
   bool blocked;
-  uint32_t turns_left; /* of the loop around; only the outermost loops turn more than once */
+  uint32_t iterations_left; /* of the loop around; only the outermost loops turn more than once */
 } check_process_t;
 
 typedef struct check_engine {
@@ -42,7 +42,7 @@ typedef struct check_engine {
   check_engine_options_t options;
   const check_range_t *ranges; /* per rank */
   check_process_t *processes;
-  check_meetings_t meetings;
+  check_matching_t matching;
   hr_map_t barriers;
   HR_VEC(check_barrier_t *) all_barriers;
   HR_VEC(int) ready;

@@ -64,11 +64,11 @@ check_value_t check_entry_parameter(check_evaluator_t *evaluator, const hlo_inst
 
 static hr_status_t unknown_result(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
                                   check_value_t *out_value) {
-  bool is_own = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
+  bool is_owned = hlo_op_is(instr->op, OP_RANDOM) || hlo_op_is(instr->op, OP_EFFECT);
   uint64_t hash;
   HR_TRY(check_instr_hash(instr, &hash));
   *out_value =
-      is_own ? check_private_value(evaluator, instr, hash) : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
+      is_owned ? check_private_value(evaluator, instr, hash) : (check_value_t){.kind = CHECK_UNKNOWN, .symbol = hash};
   for (int k = 0; k < instr->operand_count; k++) check_value_blame(out_value, &in[k]);
   if (!out_value->cause) out_value->cause = instr;
   return NULL;
@@ -154,7 +154,7 @@ static bool is_small(const hlo_shape_t *shape) {
 }
 
 static bool has_kernel(const hlo_instr_t *instr) {
-  if (!op_is_alone(instr) || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
+  if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || !is_small(instr->shape)) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (!is_small(instr->operands[k]->shape)) return false;
   return true;
@@ -176,7 +176,7 @@ static hr_status_t prepare(check_evaluator_t *evaluator, const hlo_instr_t *inst
 
 static hr_status_t run_kernel(check_evaluator_t *evaluator, const hlo_instr_t *instr, const check_value_t *in,
                               hlo_value_t **out_array) {
-  op_env_t env = op_env_alone(&evaluator->scratch);
+  op_env_t env = op_env_local(&evaluator->scratch);
   hr_arena_mark_t mark = hr_arena_mark(&evaluator->scratch);
   hlo_value_t **arrays;
   op_step_t *step;

@@ -4,32 +4,32 @@
 
 #define EVENTS_MOST 64 /* of a process whose orders are enumerated: sets of events are bits of one word */
 
-hr_status_t check_orders_init(check_orders_t *orders, const check_behaviour_t *behaviour, check_range_t range) {
-  *orders = (check_orders_t){.behaviour = behaviour, .range = range, .ordered = true};
+hr_status_t check_orders_init(check_orders_t *orders, const comm_trace_t *trace, check_range_t range) {
+  *orders = (check_orders_t){.trace = trace, .range = range, .ordered = true};
   return NULL;
 }
 
 void check_orders_deinit(check_orders_t *orders) {
-  for (size_t i = 0; i < orders->lanes.count; i++) HR_VEC_FREE(&orders->lanes.data[i].starts);
-  HR_VEC_FREE(&orders->lanes);
-  HR_VEC_FREE(&orders->stops);
+  for (size_t i = 0; i < orders->chains.count; i++) HR_VEC_FREE(&orders->chains.data[i].starts);
+  HR_VEC_FREE(&orders->chains);
+  HR_VEC_FREE(&orders->block_points);
 }
 
-check_lane_t *check_orders_lane(const check_orders_t *orders, const void *meeting, int side) {
-  for (size_t i = 0; i < orders->lanes.count; i++)
-    if (orders->lanes.data[i].meeting == meeting && orders->lanes.data[i].side == side) return &orders->lanes.data[i];
+check_chain_t *check_orders_chain(const check_orders_t *orders, const void *match, int side) {
+  for (size_t i = 0; i < orders->chains.count; i++)
+    if (orders->chains.data[i].match == match && orders->chains.data[i].side == side) return &orders->chains.data[i];
   return NULL;
 }
 
-hr_status_t check_orders_add_start(check_orders_t *orders, const void *meeting, int side, uint32_t event,
+hr_status_t check_orders_add_start(check_orders_t *orders, const void *match, int side, uint32_t event,
                                    uint32_t *out_number) {
-  check_lane_t *lane = check_orders_lane(orders, meeting, side);
-  if (!lane) {
-    HR_VEC_PUSH(&orders->lanes, (check_lane_t){.meeting = meeting, .side = side, .ordered = true});
-    lane = &orders->lanes.data[orders->lanes.count - 1];
+  check_chain_t *chain = check_orders_chain(orders, match, side);
+  if (!chain) {
+    HR_VEC_PUSH(&orders->chains, (check_chain_t){.match = match, .side = side, .ordered = true});
+    chain = &orders->chains.data[orders->chains.count - 1];
   }
-  HR_VEC_PUSH(&lane->starts, event);
-  *out_number = (uint32_t)lane->starts.count;
+  HR_VEC_PUSH(&chain->starts, event);
+  *out_number = (uint32_t)chain->starts.count;
   return NULL;
 }
 
@@ -37,28 +37,28 @@ static bool is_stop(const check_event_t *event) { return check_is_done(event) ||
 
 /* Position of the next event of this level behind `at`: what is inside a region is not looked at. */
 static uint32_t next_event(const check_orders_t *orders, uint32_t at) {
-  const check_event_t *event = &orders->behaviour->events.data[at];
-  return event->kind == CHECK_REGION ? orders->behaviour->regions.data[event->start].end : at + 1;
+  const check_event_t *event = &orders->trace->events.data[at];
+  return event->kind == CHECK_REGION ? orders->trace->regions.data[event->start].end : at + 1;
 }
 
 /* --- one order of the starts in each lane: what must come before a stop is known --- */
 
-static bool is_lane_ordered(const check_orders_t *orders, const check_lane_t *lane) {
-  for (size_t i = 1; i < lane->starts.count; i++)
-    if (!check_event_is_before(orders->behaviour, lane->starts.data[i - 1], lane->starts.data[i])) return false;
+static bool is_lane_ordered(const check_orders_t *orders, const check_chain_t *chain) {
+  for (size_t i = 1; i < chain->starts.count; i++)
+    if (!check_event_is_before(orders->trace, chain->starts.data[i - 1], chain->starts.data[i])) return false;
   return true;
 }
 
 static uint32_t number_of(const check_orders_t *orders, const uint32_t *numbers, uint32_t event) {
-  const check_event_t *at = &orders->behaviour->events.data[event];
+  const check_event_t *at = &orders->trace->events.data[event];
   return numbers[(at->kind == CHECK_REGION ? event : at->start) - orders->range.begin];
 }
 
-static hr_status_t add_plain_stops(check_orders_t *orders, const uint32_t *numbers) {
+static hr_status_t add_plain_block_points(check_orders_t *orders, const uint32_t *numbers) {
   for (uint32_t at = orders->range.begin; at < orders->range.end; at = next_event(orders, at)) {
-    if (!is_stop(&orders->behaviour->events.data[at])) continue;
+    if (!is_stop(&orders->trace->events.data[at])) continue;
     uint32_t number = number_of(orders, numbers, at);
-    if (number) HR_VEC_PUSH(&orders->stops, (check_stop_t){at, number, NULL});
+    if (number) HR_VEC_PUSH(&orders->block_points, (check_block_point_t){at, number, NULL});
   }
   return NULL;
 }
@@ -91,38 +91,39 @@ static int local_number(const local_t *local, uint32_t event) {
 
 static void find_lanes(local_t *local) {
   for (int i = 0; i < local->count; i++) local->lane_of[i][0] = local->lane_of[i][1] = -1;
-  for (size_t l = 0; l < local->orders->lanes.count; l++) {
-    const check_lane_t *lane = &local->orders->lanes.data[l];
-    for (size_t k = 0; k < lane->starts.count; k++) {
-      int *lanes = local->lane_of[local_number(local, lane->starts.data[k])];
-      lanes[lanes[0] >= 0] = (int)l;
+  for (size_t l = 0; l < local->orders->chains.count; l++) {
+    const check_chain_t *chain = &local->orders->chains.data[l];
+    for (size_t k = 0; k < chain->starts.count; k++) {
+      int *chains = local->lane_of[local_number(local, chain->starts.data[k])];
+      chains[chains[0] >= 0] = (int)l;
     }
   }
 }
 
 /* The events inside frame `f`, or inside all frames of the call that made it. */
 static uint64_t events_inside(const local_t *local, uint32_t f, bool whole_call) {
-  const check_behaviour_t *behaviour = local->orders->behaviour;
-  const check_frame_t *frames = behaviour->frames.data;
+  const comm_trace_t *trace = local->orders->trace;
+  const check_frame_t *frames = trace->frames.data;
   uint64_t block = 0;
   for (int i = 0; i < local->count; i++)
-    for (uint32_t at = behaviour->events.data[local->events[i]].frame; at; at = frames[at].parent) {
+    for (uint32_t at = trace->events.data[local->events[i]].frame; at; at = frames[at].parent) {
       bool same_call = frames[at].parent == frames[f].parent && frames[at].caller == frames[f].caller;
       if (at == f || (whole_call && same_call)) block |= UINT64_C(1) << i;
     }
   return block;
 }
 
-/* Every call that has events is a block, and each turn of a loop; so are the halves of a synchronous collective. */
+/* Every call that has events is a block, and each iteration of a loop; so are the halves of a synchronous collective.
+ */
 static hr_status_t find_blocks(local_t *local) {
-  const check_behaviour_t *behaviour = local->orders->behaviour;
-  for (uint32_t f = 1; f < behaviour->frames.count; f++)
+  const comm_trace_t *trace = local->orders->trace;
+  for (uint32_t f = 1; f < trace->frames.count; f++)
     for (int whole_call = 0; whole_call < 2; whole_call++) {
       uint64_t block = events_inside(local, f, whole_call);
       if (block & (block - 1)) HR_VEC_PUSH(&local->blocks, block);
     }
   for (int i = 0; i + 1 < local->count; i++) {
-    const check_event_t *a = &behaviour->events.data[local->events[i]];
+    const check_event_t *a = &trace->events.data[local->events[i]];
     if (a->kind == CHECK_JOIN && a[1].kind == CHECK_JOIN_DONE && a[1].instr == a->instr)
       HR_VEC_PUSH(&local->blocks, UINT64_C(3) << i);
   }
@@ -130,14 +131,14 @@ static hr_status_t find_blocks(local_t *local) {
 }
 
 static hr_status_t fill_local(local_t *local) {
-  const check_behaviour_t *behaviour = local->orders->behaviour;
+  const comm_trace_t *trace = local->orders->trace;
   for (uint32_t at = local->orders->range.begin; at < local->orders->range.end; at = next_event(local->orders, at))
     local->events[local->count++] = at;
   for (int i = 0; i < local->count; i++) {
-    const check_event_t *event = &behaviour->events.data[local->events[i]];
+    const check_event_t *event = &trace->events.data[local->events[i]];
     local->start_of[i] = check_is_done(event) ? local_number(local, event->start) : i;
     for (int k = 0; k < local->count; k++)
-      if (k != i && check_event_is_before(behaviour, local->events[k], local->events[i]))
+      if (k != i && check_event_is_before(trace, local->events[k], local->events[i]))
         local->before[i] |= UINT64_C(1) << k;
   }
   find_lanes(local);
@@ -154,10 +155,10 @@ static bool can_come_next(const local_t *local, const state_t *state, int i) {
   return true;
 }
 
-static uint32_t count_lane(const local_t *local, const state_t *state, int lane) {
+static uint32_t count_lane(const local_t *local, const state_t *state, int chain) {
   uint32_t count = 0;
   for (int i = 0; i < local->count; i++)
-    count += (state->done >> i & 1) && (local->lane_of[i][0] == lane || local->lane_of[i][1] == lane);
+    count += (state->done >> i & 1) && (local->lane_of[i][0] == chain || local->lane_of[i][1] == chain);
   return count;
 }
 
@@ -166,12 +167,12 @@ static hr_status_t add_stop(local_t *local, const state_t *state, int i) {
   check_orders_t *orders = local->orders;
   uint32_t *counts;
   uint32_t number = state->numbers[local->start_of[i]];
-  if (orders->behaviour->events.data[local->events[i]].kind == CHECK_REGION)
+  if (orders->trace->events.data[local->events[i]].kind == CHECK_REGION)
     number = local->lane_of[i][0] < 0 ? 0 : count_lane(local, state, local->lane_of[i][0]) + 1;
   if (!number) return NULL;
-  HR_TRY(HR_NEW_ARRAY(local->arena, orders->lanes.count, &counts));
-  for (size_t l = 0; l < orders->lanes.count; l++) counts[l] = count_lane(local, state, (int)l);
-  HR_VEC_PUSH(&orders->stops, (check_stop_t){local->events[i], number, counts});
+  HR_TRY(HR_NEW_ARRAY(local->arena, orders->chains.count, &counts));
+  for (size_t l = 0; l < orders->chains.count; l++) counts[l] = count_lane(local, state, (int)l);
+  HR_VEC_PUSH(&orders->block_points, (check_block_point_t){local->events[i], number, counts});
   return NULL;
 }
 
@@ -192,7 +193,7 @@ static hr_status_t expand(local_t *local, const state_t *state) {
   for (int i = 0; i < local->count; i++) {
     state_t next = *state;
     if (!can_come_next(local, state, i)) continue;
-    const check_event_t *event = &local->orders->behaviour->events.data[local->events[i]];
+    const check_event_t *event = &local->orders->trace->events.data[local->events[i]];
     if (is_stop(event)) HR_TRY(add_stop(local, state, i));
     next.done |= UINT64_C(1) << i;
     if (check_is_start(event) && local->lane_of[i][0] >= 0)
@@ -241,20 +242,21 @@ static hr_status_t add_enumerated_stops(check_orders_t *orders, hr_arena_t *aren
 
 /* --- both --- */
 
-hr_status_t check_orders_find_stops(check_orders_t *orders, hr_arena_t *arena, const uint32_t *numbers,
+hr_status_t check_orders_find_block_points(check_orders_t *orders, hr_arena_t *arena, const uint32_t *numbers,
                                     uint64_t limit, bool *out_exact) {
   *out_exact = true;
-  for (size_t l = 0; l < orders->lanes.count; l++) {
-    orders->lanes.data[l].ordered = is_lane_ordered(orders, &orders->lanes.data[l]);
-    orders->ordered &= orders->lanes.data[l].ordered;
+  for (size_t l = 0; l < orders->chains.count; l++) {
+    orders->chains.data[l].ordered = is_lane_ordered(orders, &orders->chains.data[l]);
+    orders->ordered &= orders->chains.data[l].ordered;
   }
-  return orders->ordered ? add_plain_stops(orders, numbers) : add_enumerated_stops(orders, arena, limit, out_exact);
+  return orders->ordered ? add_plain_block_points(orders, numbers)
+                         : add_enumerated_stops(orders, arena, limit, out_exact);
 }
 
-bool check_stop_comes_before(const check_orders_t *orders, const check_stop_t *stop, const check_lane_t *lane,
-                             uint32_t need) {
-  if (need > lane->starts.count) return true;
-  if (stop->counts) return stop->counts[lane - orders->lanes.data] < need;
-  uint32_t start = lane->starts.data[need - 1];
-  return start != stop->event && !check_event_is_before(orders->behaviour, start, stop->event);
+bool check_block_point_comes_before(const check_orders_t *orders, const check_block_point_t *point,
+                                    const check_chain_t *chain, uint32_t need) {
+  if (need > chain->starts.count) return true;
+  if (point->counts) return point->counts[chain - orders->chains.data] < need;
+  uint32_t start = chain->starts.data[need - 1];
+  return start != point->event && !check_event_is_before(orders->trace, start, point->event);
 }

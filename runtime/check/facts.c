@@ -19,7 +19,7 @@ static bool check_is_transfer_done(const hlo_instr_t *instr) {
   return (instr->op == HLO_SEND_DONE || instr->op == HLO_RECV_DONE) && check_is_communication(instr);
 }
 
-bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr) {
+bool check_communicates(const comm_analysis_t *analysis, const hlo_instr_t *instr) {
   if (check_is_communication(instr)) return true;
   if (instr->op == HLO_ASYNC_DONE || instr->op == HLO_ASYNC_UPDATE) {
     const hlo_instr_t *start = instr;
@@ -27,32 +27,32 @@ bool check_communicates(const check_facts_t *facts, const hlo_instr_t *instr) {
     return instr->op == HLO_ASYNC_DONE && op_wrapped_collective(start);
   }
   for (int i = 0; i < instr->called_count && hlo_op_is(instr->op, OP_CONTROL); i++)
-    if (facts->communicates[instr->called[i]->id]) return true;
+    if (analysis->communicates[instr->called[i]->id]) return true;
   return false;
 }
 
-static void find_communication(check_facts_t *facts) {
-  for (size_t c = 0; c < facts->module->computations.count; c++) {
-    const hlo_computation_t *computation = facts->module->computations.data[c];
-    for (size_t i = 0; i < computation->instrs.count && !facts->communicates[c]; i++)
-      facts->communicates[c] = check_communicates(facts, computation->instrs.data[i]);
+static void find_communication(comm_analysis_t *analysis) {
+  for (size_t c = 0; c < analysis->module->computations.count; c++) {
+    const hlo_computation_t *computation = analysis->module->computations.data[c];
+    for (size_t i = 0; i < computation->instrs.count && !analysis->communicates[c]; i++)
+      analysis->communicates[c] = check_communicates(analysis, computation->instrs.data[i]);
   }
 }
 
 /* --- order --- */
 
-static hr_status_t plan_body(hr_arena_t *arena, check_facts_t *facts, const hlo_computation_t *computation) {
-  check_body_t *body = &facts->bodies[computation->id];
+static hr_status_t plan_body(hr_arena_t *arena, comm_analysis_t *analysis, const hlo_computation_t *computation) {
+  check_body_t *body = &analysis->bodies[computation->id];
   if (body->order) return NULL;
-  HR_TRY(plan_order(arena, computation, facts->has_effect, &body->order, &body->count));
+  HR_TRY(plan_order(arena, computation, analysis->has_effect, &body->order, &body->count));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &body->needs));
   HR_TRY(HR_NEW_ARRAY(arena, computation->instrs.count, &body->item));
   for (size_t i = 0; i < computation->instrs.count; i++) body->item[i] = -1;
   for (int i = 0; i < body->count; i++) {
     const hlo_instr_t *instr = body->order[i];
-    if (check_communicates(facts, instr)) body->item[instr->id] = body->item_count++;
+    if (check_communicates(analysis, instr)) body->item[instr->id] = body->item_count++;
     for (int k = 0; k < instr->called_count && hlo_op_is(instr->op, OP_CONTROL); k++)
-      HR_TRY(plan_body(arena, facts, instr->called[k]));
+      HR_TRY(plan_body(arena, analysis, instr->called[k]));
   }
   return NULL;
 }
@@ -103,8 +103,8 @@ static hr_status_t find_before(hr_arena_t *arena, const hlo_computation_t *compu
   return NULL;
 }
 
-bool check_is_before(const check_facts_t *facts, const hlo_instr_t *a, const hlo_instr_t *b) {
-  const check_body_t *body = &facts->bodies[b->parent->id];
+bool check_is_before(const comm_analysis_t *analysis, const hlo_instr_t *a, const hlo_instr_t *b) {
+  const check_body_t *body = &analysis->bodies[b->parent->id];
   int from = body->item[a->id], to = body->item[b->id];
   return a != b && (body->before[(size_t)to * body->row_words + from / 64] >> from % 64 & 1);
 }
@@ -112,7 +112,7 @@ bool check_is_before(const check_facts_t *facts, const hlo_instr_t *a, const hlo
 /* --- what decides about control --- */
 
 typedef struct needs {
-  check_facts_t *facts;
+  comm_analysis_t *facts;
   bool changed;
 } needs_t;
 
@@ -129,7 +129,7 @@ static void need_argument(needs_t *needs, const hlo_computation_t *called, size_
   if (have && number < called->params.count) need(needs, argument, have[called->params.data[number]->id]);
 }
 
-static void spread_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
+static void propagate_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   bool is_conditional = instr->op == HLO_CONDITIONAL;
   if (instr->op == HLO_ASYNC_START && mask) mask = CHECK_NEED_ALL;
   for (int c = 0; c < instr->called_count; c++) {
@@ -143,7 +143,7 @@ static void spread_calls(needs_t *needs, const hlo_instr_t *instr, uint64_t mask
 }
 
 /* The state goes round: what the condition or the body needs of it, the body must give. */
-static void spread_while(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
+static void propagate_while(needs_t *needs, const hlo_instr_t *instr, uint64_t mask) {
   const hlo_computation_t *condition = instr->called[0], *body = instr->called[1];
   if (mask || check_communicates(needs->facts, instr)) need(needs, condition->root, CHECK_NEED_ALL);
   if (mask) need(needs, body->root, mask);
@@ -158,9 +158,9 @@ static void spread(needs_t *needs, const hlo_instr_t *instr) {
   uint64_t mask = needs->facts->bodies[instr->parent->id].needs[instr->id];
   if (check_is_transfer_done(instr)) need(needs, instr->operands[0], CHECK_NEED_ALL); /* which transfer it ends */
   if (instr->op == HLO_WHILE) {
-    spread_while(needs, instr, mask);
+    propagate_while(needs, instr, mask);
   } else if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_ASYNC_UPDATE && instr->op != HLO_ASYNC_DONE) {
-    spread_calls(needs, instr, mask);
+    propagate_calls(needs, instr, mask);
   } else if (!mask || hlo_op_is(instr->op, OP_COMM)) {
     if (mask && hlo_op_is(instr->op, OP_DONE)) need(needs, instr->operands[0], CHECK_NEED_ALL);
   } else if (instr->op == HLO_TUPLE) {
@@ -173,41 +173,42 @@ static void spread(needs_t *needs, const hlo_instr_t *instr) {
   }
 }
 
-static void find_needs(check_facts_t *facts) {
-  needs_t needs = {facts, true};
+static void find_needs(comm_analysis_t *analysis) {
+  needs_t needs = {analysis, true};
   while (needs.changed) {
     needs.changed = false;
-    for (size_t c = facts->module->computations.count; c-- > 0;)
-      for (int i = facts->bodies[c].count; i-- > 0;) spread(&needs, facts->bodies[c].order[i]);
+    for (size_t c = analysis->module->computations.count; c-- > 0;)
+      for (int i = analysis->bodies[c].count; i-- > 0;) spread(&needs, analysis->bodies[c].order[i]);
   }
 }
 
-hr_status_t check_facts_init(hr_arena_t *arena, const hlo_module_t *module, bool any_order, check_facts_t *facts) {
+hr_status_t comm_analysis_init(hr_arena_t *arena, const hlo_module_t *module, bool any_order,
+                               comm_analysis_t *analysis) {
   size_t count = module->computations.count;
-  *facts = (check_facts_t){.module = module};
-  HR_TRY(plan_find_effects(arena, module, &facts->has_effect));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &facts->communicates));
-  HR_TRY(HR_NEW_ARRAY(arena, count, &facts->bodies));
-  find_communication(facts);
-  HR_TRY(plan_body(arena, facts, module->entry));
-  find_needs(facts);
+  *analysis = (comm_analysis_t){.module = module};
+  HR_TRY(plan_find_effects(arena, module, &analysis->has_effect));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &analysis->communicates));
+  HR_TRY(HR_NEW_ARRAY(arena, count, &analysis->bodies));
+  find_communication(analysis);
+  HR_TRY(plan_body(arena, analysis, module->entry));
+  find_needs(analysis);
   for (size_t c = 0; any_order && c < count; c++)
-    if (facts->bodies[c].item_count) HR_TRY(find_before(arena, module->computations.data[c], &facts->bodies[c]));
+    if (analysis->bodies[c].item_count) HR_TRY(find_before(arena, module->computations.data[c], &analysis->bodies[c]));
   return NULL;
 }
 
 /* --- names for what instructions compute --- */
 
 hr_status_t check_instr_hash(const hlo_instr_t *instr, uint64_t *out_hash) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_add_str(&text, hlo_op_name(instr->op));
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, hlo_op_name(instr->op));
   hlo_shape_print(&text, instr->shape, false);
   hlo_print_attrs(&text, instr, HLO_PRINT_SHORT);
   if (instr->op == HLO_CONSTANT && instr->literal) hlo_print_literal(&text, instr->literal);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) *out_hash = hr_hash_bytes(text.data, text.size, 1);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

@@ -34,10 +34,10 @@ static int compare_ends(const void *a, const void *b) {
 }
 
 /* The sites of one behaviour's transfers, each once. */
-static hr_status_t find_sites(const check_behaviour_t *behaviour, hr_map_t *seen, ends_t *sites) {
+static hr_status_t find_sites(const comm_trace_t *trace, hr_map_t *seen, ends_t *sites) {
   hr_map_clear(seen);
-  for (size_t i = 0; i < behaviour->events.count; i++) {
-    const check_event_t *event = &behaviour->events.data[i];
+  for (size_t i = 0; i < trace->events.count; i++) {
+    const check_event_t *event = &trace->events.data[i];
     if (event->kind != CHECK_SEND && event->kind != CHECK_RECV) continue;
     hr_str_t key = {(const char *)&event->site->instr, sizeof event->site->instr};
     void *old;
@@ -48,14 +48,14 @@ static hr_status_t find_sites(const check_behaviour_t *behaviour, hr_map_t *seen
   return NULL;
 }
 
-static hr_status_t add_ends(check_result_t *result, const check_behaviour_t *behaviour, const ends_t *sites,
+static hr_status_t add_ends(check_result_t *result, const comm_trace_t *trace, const ends_t *sites,
                             ends_t *ends) {
   for (int rank = 0; rank < result->world; rank++) {
-    if (result->of[rank] != behaviour) continue;
+    if (result->of[rank] != trace) continue;
     for (size_t i = 0; i < sites->count; i++) {
-      const check_site_t *site;
+      const comm_participants_t *site;
       end_t end = sites->data[i];
-      HR_TRY(check_site_of(&result->sites, end.instr, &site));
+      HR_TRY(comm_participants_of(&result->sites, end.instr, &site));
       end.rank = rank;
       if (site->to) end.peer = end.sends ? site->to[rank] : site->from[rank];
       if (end.peer != -1) HR_VEC_PUSH(ends, end);
@@ -69,18 +69,18 @@ static hr_status_t gather_ends(check_result_t *result, ends_t *ends) {
   hr_map_t seen;
   hr_status_t st = NULL;
   hr_map_init(&seen);
-  for (size_t b = 0; b < result->behaviours.count && !st; b++) {
+  for (size_t b = 0; b < result->traces.count && !st; b++) {
     sites.count = 0;
-    st = find_sites(result->behaviours.data[b], &seen, &sites);
-    if (!st && sites.count) st = add_ends(result, result->behaviours.data[b], &sites, ends);
+    st = find_sites(result->traces.data[b], &seen, &sites);
+    if (!st && sites.count) st = add_ends(result, result->traces.data[b], &sites, ends);
   }
   hr_map_deinit(&seen);
   HR_VEC_FREE(&sites);
   return st;
 }
 
-static bool can_meet(const check_result_t *result, int64_t channel, int a, int b) {
-  return check_can_meet(result->options.num_replicas, result->options.num_partitions, channel, a, b);
+static bool can_match(const check_result_t *result, int64_t channel, int a, int b) {
+  return check_can_match(result->options.num_replicas, result->options.num_partitions, channel, a, b);
 }
 
 static hr_status_t misuse_of_ends(check_result_t *result, const end_t *end, const end_t *one, const end_t *two) {
@@ -113,7 +113,7 @@ static hr_status_t resolve_end(check_result_t *result, const ends_t *ends, size_
   for (size_t i = first; i < last && !two; i++) {
     const end_t *other = &ends->data[i];
     if (other->sends == end->sends || (one && one->rank == other->rank)) continue;
-    if (other->peer == UNNAMED ? !can_meet(result, end->channel, end->rank, other->rank) : other->peer != end->rank)
+    if (other->peer == UNNAMED ? !can_match(result, end->channel, end->rank, other->rank) : other->peer != end->rank)
       continue;
     *(one ? &two : &one) = other;
   }
@@ -134,7 +134,7 @@ hr_status_t check_match_channels(check_result_t *result) {
   return st;
 }
 
-int check_channel_peer(const check_result_t *result, const check_site_t *site, int rank, bool sends) {
+int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank, bool sends) {
   if (site->to) return sends ? site->to[rank] : site->from[rank];
   end_key_t key = {site->channel, rank, sends};
   const found_end_t *found = hr_map_get(&result->ends, (hr_str_t){(const char *)&key, sizeof key});

@@ -2,51 +2,52 @@
 
 #include "base/map.h"
 
-void check_meetings_init(check_meetings_t *meetings) {
-  *meetings = (check_meetings_t){.all_links = {0}};
-  hr_arena_init(&meetings->arena);
-  hr_map_init(&meetings->links);
-  hr_map_init(&meetings->gathers);
+void check_matching_init(check_matching_t *matching) {
+  *matching = (check_matching_t){.all_links = {0}};
+  hr_arena_init(&matching->arena);
+  hr_map_init(&matching->channels);
+  hr_map_init(&matching->collectives);
 }
 
-void check_meetings_deinit(check_meetings_t *meetings) {
-  for (size_t i = 0; i < meetings->all_links.count; i++) HR_VEC_FREE(&meetings->all_links.data[i]->ahead);
-  for (size_t i = 0; i < meetings->all_gathers.count; i++) HR_VEC_FREE(&meetings->all_gathers.data[i]->instances);
-  HR_VEC_FREE(&meetings->all_links);
-  HR_VEC_FREE(&meetings->all_gathers);
-  hr_map_deinit(&meetings->links);
-  hr_map_deinit(&meetings->gathers);
-  hr_arena_deinit(&meetings->arena);
+void check_matching_deinit(check_matching_t *matching) {
+  for (size_t i = 0; i < matching->all_links.count; i++) HR_VEC_FREE(&matching->all_links.data[i]->unmatched);
+  for (size_t i = 0; i < matching->all_gathers.count; i++) HR_VEC_FREE(&matching->all_gathers.data[i]->instances);
+  HR_VEC_FREE(&matching->all_links);
+  HR_VEC_FREE(&matching->all_gathers);
+  hr_map_deinit(&matching->channels);
+  hr_map_deinit(&matching->collectives);
+  hr_arena_deinit(&matching->arena);
 }
 
-static hr_status_t check_link_of(check_meetings_t *meetings, int64_t channel, uint32_t list, int from, int to,
-                                 check_link_t **out_link) {
-  check_link_key_t key = {channel, list, from, to, 0};
-  check_link_t *link = hr_map_get(&meetings->links, (hr_str_t){(const char *)&key, sizeof key});
+static hr_status_t check_link_of(check_matching_t *matching, int64_t channel, uint32_t list, int from, int to,
+                                 check_channel_t **out_link) {
+  check_channel_key_t key = {channel, list, from, to, 0};
+  check_channel_t *link = hr_map_get(&matching->channels, (hr_str_t){(const char *)&key, sizeof key});
   *out_link = link;
   if (link) return NULL;
-  HR_TRY(HR_NEW(&meetings->arena, &link));
+  HR_TRY(HR_NEW(&matching->arena, &link));
   link->key = key;
   link->waiting[0] = link->waiting[1] = CHECK_NOBODY;
-  HR_VEC_PUSH(&meetings->all_links, link);
+  HR_VEC_PUSH(&matching->all_links, link);
   *out_link = link;
-  return hr_map_put(&meetings->links, (hr_str_t){(const char *)&link->key, sizeof link->key}, link, NULL);
+  return hr_map_put(&matching->channels, (hr_str_t){(const char *)&link->key, sizeof link->key}, link, NULL);
 }
 
-static hr_status_t check_gather_of(check_meetings_t *meetings, const check_group_t *group, int64_t channel,
-                                   check_gather_t **out_gather) {
-  check_gather_key_t key = {group->id, 0, channel};
-  check_gather_t *gather = hr_map_get(&meetings->gathers, (hr_str_t){(const char *)&key, sizeof key});
-  *out_gather = gather;
-  if (gather) return NULL;
-  HR_TRY(HR_NEW(&meetings->arena, &gather));
-  HR_TRY(HR_NEW_ARRAY(&meetings->arena, group->size, &gather->counts));
-  gather->key = key;
-  gather->group = group;
-  gather->waiters = CHECK_NOBODY;
-  HR_VEC_PUSH(&meetings->all_gathers, gather);
-  *out_gather = gather;
-  return hr_map_put(&meetings->gathers, (hr_str_t){(const char *)&gather->key, sizeof gather->key}, gather, NULL);
+static hr_status_t check_gather_of(check_matching_t *matching, const check_group_t *group, int64_t channel,
+                                   check_collective_t **out_gather) {
+  check_collective_key_t key = {group->id, 0, channel};
+  check_collective_t *collective = hr_map_get(&matching->collectives, (hr_str_t){(const char *)&key, sizeof key});
+  *out_gather = collective;
+  if (collective) return NULL;
+  HR_TRY(HR_NEW(&matching->arena, &collective));
+  HR_TRY(HR_NEW_ARRAY(&matching->arena, group->size, &collective->counts));
+  collective->key = key;
+  collective->group = group;
+  collective->waiters = CHECK_NOBODY;
+  HR_VEC_PUSH(&matching->all_gathers, collective);
+  *out_gather = collective;
+  return hr_map_put(&matching->collectives, (hr_str_t){(const char *)&collective->key, sizeof collective->key},
+                    collective, NULL);
 }
 
 static int check_member_index(const check_group_t *group, int rank) {
@@ -65,7 +66,7 @@ static int check_member_index(const check_group_t *group, int rank) {
 
 static const hlo_shape_t *sent_shape(const check_event_t *event) { return event->site->instr->shape->elements[0]; }
 
-static hr_status_t compare_transfer(check_result_t *result, const check_link_t *link, check_arrival_t a,
+static hr_status_t compare_transfer(check_result_t *result, const check_channel_t *link, check_arrival_t a,
                                     check_arrival_t b) {
   char text[2][HLO_SHAPE_TEXT];
   check_problem_t problem = {NULL, a.event->instr, b.event->instr, a.rank, b.rank};
@@ -100,7 +101,7 @@ static bool same_operands(const hlo_instr_t *a, const hlo_instr_t *b, int *out_k
 }
 
 /* What differs between two members' parts in one instance, in words; NULL: nothing. */
-static hr_status_t find_difference(check_result_t *result, const check_site_t *a, const check_site_t *b,
+static hr_status_t find_difference(check_result_t *result, const comm_participants_t *a, const comm_participants_t *b,
                                    uint64_t order_a, uint64_t order_b, const char **out_text) {
   char text[2][HLO_SHAPE_TEXT];
   int k;
@@ -132,9 +133,9 @@ static hr_status_t compare_members(check_result_t *result, check_arrival_t a, ch
 
 hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a, const check_event_t *b, int rank) {
   check_problem_t problem = {NULL, a->instr, b->instr, rank, rank};
-  const check_site_t *x = a->site, *y = b->site;
+  const comm_participants_t *x = a->site, *y = b->site;
   int k;
-  bool same = x->kind == CHECK_SITE_CHANNEL ? hlo_shape_equal(sent_shape(a), sent_shape(b))
+  bool same = x->kind == COMM_CHANNEL ? hlo_shape_equal(sent_shape(a), sent_shape(b))
                                             : x->meaning == y->meaning && same_operands(x->instr, y->instr, &k);
   if (same) return NULL;
   HR_TRY(check_printf(result, &problem.text,
@@ -145,47 +146,47 @@ hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a, c
 
 /* --- starts --- */
 
-hr_status_t check_link_start(check_result_t *result, check_link_t *link, int side, int rank,
+hr_status_t check_channel_start(check_result_t *result, check_channel_t *link, int side, int rank,
                              const check_event_t *event) {
   check_arrival_t arrival = {event, rank};
   bool other_is_ahead = link->started[!side] > link->started[side];
   link->started[side]++;
   if (!other_is_ahead) {
-    HR_VEC_PUSH(&link->ahead, arrival);
+    HR_VEC_PUSH(&link->unmatched, arrival);
     return NULL;
   }
-  check_arrival_t partner = link->ahead.data[link->first++];
-  if (link->first == link->ahead.count) link->first = link->ahead.count = 0;
+  check_arrival_t partner = link->unmatched.data[link->first++];
+  if (link->first == link->unmatched.count) link->first = link->unmatched.count = 0;
   return side ? compare_transfer(result, link, partner, arrival) : compare_transfer(result, link, arrival, partner);
 }
 
-hr_status_t check_gather_start(check_result_t *result, check_gather_t *gather, int rank, const check_event_t *event,
-                               uint32_t *out_number) {
+hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
+                                   const check_event_t *event, uint32_t *out_number) {
   check_arrival_t arrival = {event, rank};
-  uint32_t number = gather->counts[check_member_index(gather->group, rank)]++;
-  if (number == gather->instances.count) HR_VEC_PUSH(&gather->instances, (check_instance_t){0, arrival});
-  check_instance_t *instance = &gather->instances.data[number];
+  uint32_t number = collective->counts[check_member_index(collective->group, rank)]++;
+  if (number == collective->instances.count) HR_VEC_PUSH(&collective->instances, (check_instance_t){0, arrival});
+  check_instance_t *instance = &collective->instances.data[number];
   instance->arrived++;
   *out_number = number;
   return compare_members(result, instance->first, arrival);
 }
 
-hr_status_t check_ends_of(const check_result_t *result, check_meetings_t *meetings, int rank,
+hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matching, int rank,
                           const check_event_t *event, check_ends_t *out_ends) {
-  const check_site_t *site = event->site;
+  const comm_participants_t *site = event->site;
   int to = -1, from = -1;
   *out_ends = (check_ends_t){.gather = NULL};
-  if (site->kind == CHECK_SITE_GROUP)
-    return site->groups[rank] ? check_gather_of(meetings, site->groups[rank], site->channel, &out_ends->gather) : NULL;
-  if (site->kind == CHECK_SITE_PAIRS) {
+  if (site->kind == COMM_GROUP)
+    return site->groups[rank] ? check_gather_of(matching, site->groups[rank], site->channel, &out_ends->gather) : NULL;
+  if (site->kind == COMM_PAIRS) {
     to = site->to[rank], from = site->from[rank];
   } else if (event->kind == CHECK_SEND || event->kind == CHECK_SEND_DONE) {
     to = check_channel_peer(result, site, rank, true);
   } else {
     from = check_channel_peer(result, site, rank, false);
   }
-  uint32_t list = site->kind == CHECK_SITE_PAIRS ? site->list : 0;
-  if (to >= 0) HR_TRY(check_link_of(meetings, site->channel, list, rank, to, &out_ends->link[0]));
-  if (from >= 0) HR_TRY(check_link_of(meetings, site->channel, list, from, rank, &out_ends->link[1]));
+  uint32_t list = site->kind == COMM_PAIRS ? site->list : 0;
+  if (to >= 0) HR_TRY(check_link_of(matching, site->channel, list, rank, to, &out_ends->link[0]));
+  if (from >= 0) HR_TRY(check_link_of(matching, site->channel, list, from, rank, &out_ends->link[1]));
   return NULL;
 }

@@ -12,67 +12,67 @@ typedef struct check_arrival { /* an event of a process */
   int rank;
 } check_arrival_t;
 
-typedef struct check_link_key {
+typedef struct check_channel_key {
   int64_t channel;
   uint32_t list; /* of a collective-permute's pairs; 0: a channel */
   int from, to;
   uint32_t unused; /* keys are compared as bytes */
-} check_link_key_t;
+} check_channel_key_t;
 
 /* Side 0 sends, side 1 receives. */
-typedef struct check_link {
-  check_link_key_t key;
+typedef struct check_channel {
+  check_channel_key_t key;
   uint32_t started[2];
   int waiting[2];   /* who waits until started[side] reaches need[side] */
   uint32_t need[2];
-  HR_VEC(check_arrival_t) ahead; /* starts that have no partner yet, from `first` on: all of one side */
+  HR_VEC(check_arrival_t) unmatched; /* starts that have no partner yet, from `first` on: all of one side */
   size_t first;
-} check_link_t;
+} check_channel_t;
 
-typedef struct check_gather_key {
+typedef struct check_collective_key {
   uint32_t group, unused;
   int64_t channel;
-} check_gather_key_t;
+} check_collective_key_t;
 
 typedef struct check_instance {
   uint32_t arrived;
   check_arrival_t first;
 } check_instance_t;
 
-typedef struct check_gather {
-  check_gather_key_t key;
+typedef struct check_collective {
+  check_collective_key_t key;
   const check_group_t *group;
   uint32_t *counts; /* per member: instances that it has started */
   HR_VEC(check_instance_t) instances;
   int waiters;      /* the first of a list of processes; CHECK_NOBODY ends it */
-} check_gather_t;
+} check_collective_t;
 
-typedef struct check_meetings {
+typedef struct check_matching {
   hr_arena_t arena;
-  hr_map_t links, gathers;
-  HR_VEC(check_link_t *) all_links;
-  HR_VEC(check_gather_t *) all_gathers;
-} check_meetings_t;
+  hr_map_t channels, collectives;
+  HR_VEC(check_channel_t *) all_links;
+  HR_VEC(check_collective_t *) all_gathers;
+} check_matching_t;
 
-void check_meetings_init(check_meetings_t *meetings);
-void check_meetings_deinit(check_meetings_t *meetings);
+void check_matching_init(check_matching_t *matching);
+void check_matching_deinit(check_matching_t *matching);
 
 /* Counts a start, and compares it with its partner or with the first that came: a difference is misuse. */
-hr_status_t check_link_start(check_result_t *result, check_link_t *link, int side, int rank,
+hr_status_t check_channel_start(check_result_t *result, check_channel_t *channel, int side, int rank,
                              const check_event_t *event);
-hr_status_t check_gather_start(check_result_t *result, check_gather_t *gather, int rank, const check_event_t *event,
-                               uint32_t *out_number);
+hr_status_t check_collective_start(check_result_t *result, check_collective_t *collective, int rank,
+                                   const check_event_t *event, uint32_t *out_number);
 
 /* Two starts of one process that may swap places must carry the same; else that is misuse. */
 hr_status_t check_starts_agree(check_result_t *result, const check_event_t *a, const check_event_t *b, int rank);
 
 /* The links of an event: link[0] is what the process sends on, link[1] what it receives on; NULL: none. */
 typedef struct check_ends {
-  check_link_t *link[2];
-  check_gather_t *gather;
+  check_channel_t *link[2];
+  check_collective_t *gather;
 } check_ends_t;
 /* `event` is a start, or a done whose site is its start's. A process that no group names leaves all NULL. */
-hr_status_t check_ends_of(const check_result_t *result, check_meetings_t *meetings, int rank,
+hr_status_t check_ends_of(const check_result_t *result, check_matching_t *matching, int rank,
                           const check_event_t *event, check_ends_t *out_ends);
 
 #endif

@@ -7,15 +7,16 @@
 #include "check/check_value.h"
 #include "ops/group_mode.h"
 
-void check_sites_init(check_sites_t *sites, hr_arena_t *arena, int num_replicas, int num_partitions) {
-  *sites = (check_sites_t){.arena = arena, .num_replicas = num_replicas, .num_partitions = num_partitions,
+void comm_participant_sets_init(comm_participant_sets_t *sites, hr_arena_t *arena, int num_replicas,
+                                int num_partitions) {
+  *sites = (comm_participant_sets_t){.arena = arena, .num_replicas = num_replicas, .num_partitions = num_partitions,
                            .world = num_replicas * num_partitions};
   hr_map_init(&sites->lists);
   hr_map_init(&sites->groups);
   hr_map_init(&sites->sites);
 }
 
-void check_sites_deinit(check_sites_t *sites) {
+void comm_participant_sets_deinit(comm_participant_sets_t *sites) {
   hr_map_deinit(&sites->lists);
   hr_map_deinit(&sites->groups);
   hr_map_deinit(&sites->sites);
@@ -30,24 +31,24 @@ typedef struct pairs {
   int *to, *from;
 } pairs_t;
 
-static int rank_of_id(const check_sites_t *sites, pair_ids_t ids, int rank, int64_t id) {
+static int rank_of_id(const comm_participant_sets_t *sites, pair_ids_t ids, int rank, int64_t id) {
   int partitions = sites->num_partitions;
   if (ids == PAIR_IDS_PROCESS) return (int)id;
   return ids == PAIR_IDS_REPLICA ? (int)id * partitions + rank % partitions : rank / partitions * partitions + (int)id;
 }
 
-static int64_t id_of_rank(const check_sites_t *sites, pair_ids_t ids, int rank) {
+static int64_t id_of_rank(const comm_participant_sets_t *sites, pair_ids_t ids, int rank) {
   if (ids == PAIR_IDS_PROCESS) return rank;
   return ids == PAIR_IDS_REPLICA ? rank / sites->num_partitions : rank % sites->num_partitions;
 }
 
-static int64_t id_limit(const check_sites_t *sites, pair_ids_t ids) {
+static int64_t id_limit(const comm_participant_sets_t *sites, pair_ids_t ids) {
   if (ids == PAIR_IDS_PROCESS) return sites->world;
   return ids == PAIR_IDS_REPLICA ? sites->num_replicas : sites->num_partitions;
 }
 
-static hr_status_t check_pair_ids(const check_sites_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
-                                  pair_ids_t ids) {
+static hr_status_t check_pair_ids(const comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                                  const hlo_int_lists_t *lists, pair_ids_t ids) {
   static const char *const names[] = {"replicas", "partitions", "processes"};
   for (int64_t i = 0; i < lists->count; i++)
     for (int64_t k = 0; k < 2; k++) {
@@ -62,7 +63,7 @@ static hr_status_t check_pair_ids(const check_sites_t *sites, const hlo_instr_t 
   return NULL;
 }
 
-static hr_status_t fill_pairs(check_sites_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
+static hr_status_t fill_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
                               pair_ids_t ids, pairs_t *pairs) {
   int64_t limit = id_limit(sites, ids), *next, *previous;
   HR_TRY(HR_NEW_ARRAY(sites->arena, sites->world, &pairs->to));
@@ -86,31 +87,31 @@ static hr_status_t fill_pairs(check_sites_t *sites, const hlo_instr_t *instr, co
   return NULL;
 }
 
-static void print_lists(hr_text_t *text, const hlo_int_lists_t *lists) {
+static void print_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
   for (int64_t g = 0; g < lists->count; g++) {
-    for (int64_t i = 0; i < lists->lists[g].count; i++) hr_text_printf(text, "%ld ", (long)lists->lists[g].data[i]);
-    hr_text_add_char(text, ';');
+    for (int64_t i = 0; i < lists->lists[g].count; i++) hr_strbuf_printf(text, "%ld ", (long)lists->lists[g].data[i]);
+    hr_strbuf_add_char(text, ';');
   }
 }
 
 /* What is stored under the text; or NULL, and the text becomes a key that lives on. */
-static hr_status_t find_list(check_sites_t *sites, hr_text_t *text, hr_str_t *out_key, void **out_found) {
-  HR_TRY(hr_text_finish(text));
+static hr_status_t find_list(comm_participant_sets_t *sites, hr_strbuf_t *text, hr_str_t *out_key, void **out_found) {
+  HR_TRY(hr_strbuf_finish(text));
   hr_str_t key = {text->data, text->size};
   *out_found = hr_map_get(&sites->lists, key);
   return *out_found ? NULL : hr_arena_str(sites->arena, key, out_key);
 }
 
-static hr_status_t find_pairs(check_sites_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
-                              pair_ids_t ids, check_site_t *site) {
-  hr_text_t text;
+static hr_status_t find_pairs(comm_participant_sets_t *sites, const hlo_instr_t *instr, const hlo_int_lists_t *lists,
+                              pair_ids_t ids, comm_participants_t *site) {
+  hr_strbuf_t text;
   hr_str_t key = {0};
   void *found = NULL;
-  hr_text_init(&text);
-  hr_text_printf(&text, "pairs %d:", (int)ids);
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "pairs %d:", (int)ids);
   print_lists(&text, lists);
   hr_status_t st = find_list(sites, &text, &key, &found);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
   pairs_t *pairs = found;
   if (!pairs) {
@@ -156,7 +157,7 @@ static hr_status_t parse_pairs(hr_arena_t *arena, const hlo_instr_t *instr, hr_s
 
 /* Ids of a channel's pairs mean what those of a collective-permute mean: partitions if there is a channel id, else
  * replicas; on a grid of one row or one column, or if some id is too large for that, processes. */
-static pair_ids_t channel_ids(const check_sites_t *sites, int64_t channel, const hlo_int_lists_t *lists) {
+static pair_ids_t channel_ids(const comm_participant_sets_t *sites, int64_t channel, const hlo_int_lists_t *lists) {
   if (sites->num_replicas == 1 || sites->num_partitions == 1) return PAIR_IDS_PROCESS;
   pair_ids_t ids = channel > 0 ? PAIR_IDS_PARTITION : PAIR_IDS_REPLICA;
   for (int64_t i = 0; i < lists->count; i++)
@@ -165,12 +166,12 @@ static pair_ids_t channel_ids(const check_sites_t *sites, int64_t channel, const
   return ids;
 }
 
-static hr_status_t fill_channel(check_sites_t *sites, check_site_t *site) {
+static hr_status_t fill_channel(comm_participant_sets_t *sites, comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   const hlo_int_lists_t *attr = hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS);
   hr_str_t text = hlo_frontend_attribute(instr, "_xla_send_recv_source_target_pairs");
   hlo_int_lists_t lists;
-  site->kind = CHECK_SITE_CHANNEL;
+  site->kind = COMM_CHANNEL;
   if (!attr && !text.size) return NULL;
   if (attr) return find_pairs(sites, instr, attr, channel_ids(sites, site->channel, attr), site);
   hr_arena_t scratch;
@@ -185,7 +186,8 @@ static hr_status_t fill_channel(check_sites_t *sites, check_site_t *site) {
 
 static int compare_ranks(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-static hr_status_t intern_group(check_sites_t *sites, const op_members_t *members, const check_group_t **out_group) {
+static hr_status_t intern_group(comm_participant_sets_t *sites, const op_members_t *members,
+                                const check_group_t **out_group) {
   check_group_t *group, *same;
   HR_TRY(HR_NEW(sites->arena, &group));
   size_t bytes = (size_t)members->size * sizeof *members->ranks;
@@ -201,7 +203,7 @@ static hr_status_t intern_group(check_sites_t *sites, const op_members_t *member
   return NULL;
 }
 
-static hr_status_t fill_groups(check_sites_t *sites, const hlo_instr_t *instr, const check_group_t **groups) {
+static hr_status_t fill_groups(comm_participant_sets_t *sites, const hlo_instr_t *instr, const check_group_t **groups) {
   for (int rank = 0; rank < sites->world; rank++) {
     op_members_t members;
     const check_group_t *group;
@@ -227,7 +229,7 @@ static hlo_opcode_t without_start(hlo_opcode_t op) {
 }
 
 /* What all members must agree on: the op, the reduction, the dimensions. Operands are compared by themselves. */
-static hr_status_t fill_meaning(check_site_t *site) {
+static hr_status_t fill_meaning(comm_participants_t *site) {
   const hlo_instr_t *instr = site->instr;
   hr_ints_t dimensions = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   uint64_t body = 0;
@@ -237,16 +239,16 @@ static hr_status_t fill_meaning(check_site_t *site) {
   return NULL;
 }
 
-static hr_status_t find_groups(check_sites_t *sites, check_site_t *site) {
+static hr_status_t find_groups(comm_participant_sets_t *sites, comm_participants_t *site) {
   const hlo_groups_t *attr = hlo_attr_groups(site->instr);
-  hr_text_t text;
+  hr_strbuf_t text;
   hr_str_t key = {0};
   void *found = NULL;
-  hr_text_init(&text);
-  hr_text_printf(&text, "groups %d:", (int)op_group_mode(site->instr));
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "groups %d:", (int)op_replica_group_mode(site->instr));
   if (attr) print_lists(&text, &attr->groups);
   hr_status_t st = find_list(sites, &text, &key, &found);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
   const check_group_t **groups = found;
   if (!groups) {
@@ -254,7 +256,7 @@ static hr_status_t find_groups(check_sites_t *sites, check_site_t *site) {
     HR_TRY(fill_groups(sites, site->instr, groups));
     HR_TRY(hr_map_put(&sites->lists, key, (void *)groups, NULL));
   }
-  site->kind = CHECK_SITE_GROUP;
+  site->kind = COMM_GROUP;
   site->groups = groups;
   site->covers = true;
   for (int rank = 0; rank < sites->world; rank++) site->covers &= groups[rank] != NULL;
@@ -263,19 +265,20 @@ static hr_status_t find_groups(check_sites_t *sites, check_site_t *site) {
 
 /* --- sites --- */
 
-static hr_status_t make_site(check_sites_t *sites, const hlo_instr_t *instr, check_site_t *site) {
-  *site = (check_site_t){.instr = instr, .channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID)};
+static hr_status_t make_site(comm_participant_sets_t *sites, const hlo_instr_t *instr, comm_participants_t *site) {
+  *site = (comm_participants_t){.instr = instr, .channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID)};
   if (site->channel < 0) site->channel = 0;
   if (instr->op == HLO_SEND || instr->op == HLO_RECV) return fill_channel(sites, site);
   if (instr->op != HLO_COLLECTIVE_PERMUTE && instr->op != HLO_COLLECTIVE_PERMUTE_START) return find_groups(sites, site);
-  site->kind = CHECK_SITE_PAIRS;
-  bool cross_partition = op_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
+  site->kind = COMM_PAIRS;
+  bool cross_partition = op_replica_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
   return find_pairs(sites, instr, hlo_attr_lists(instr, HLO_ATTR_SOURCE_TARGET_PAIRS),
                     cross_partition ? PAIR_IDS_PARTITION : PAIR_IDS_REPLICA, site);
 }
 
-hr_status_t check_site_of(check_sites_t *sites, const hlo_instr_t *instr, const check_site_t **out_site) {
-  check_site_t *site = hr_map_get(&sites->sites, (hr_str_t){(const char *)&instr, sizeof instr});
+hr_status_t comm_participants_of(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                                 const comm_participants_t **out_site) {
+  comm_participants_t *site = hr_map_get(&sites->sites, (hr_str_t){(const char *)&instr, sizeof instr});
   const hlo_instr_t **key;
   if (!site) {
     HR_TRY(HR_NEW(sites->arena, &site));

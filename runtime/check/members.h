@@ -12,42 +12,44 @@ typedef struct check_group {
   const int *ranks; /* ascending */
 } check_group_t;
 
-typedef enum check_site_kind {
-  CHECK_SITE_CHANNEL, /* send and recv */
-  CHECK_SITE_PAIRS,   /* collective-permute */
-  CHECK_SITE_GROUP    /* other collectives */
-} check_site_kind_t;
+typedef enum comm_kind {
+  COMM_CHANNEL, /* send and recv */
+  COMM_PAIRS,   /* collective-permute */
+  COMM_GROUP    /* other collectives */
+} comm_kind_t;
 
 /* May two processes be the ends of a channel that does not name them? On a grid of several rows and columns a channel
  * joins partitions of one replica, or without an id replicas. */
-static inline bool check_can_meet(int num_replicas, int num_partitions, int64_t channel, int a, int b) {
+static inline bool check_can_match(int num_replicas, int num_partitions, int64_t channel, int a, int b) {
   if (num_partitions == 1 || num_replicas == 1) return true;
   return channel > 0 ? a / num_partitions == b / num_partitions : a % num_partitions == b % num_partitions;
 }
 
-typedef struct check_site {
+typedef struct comm_participants {
   const hlo_instr_t *instr;
-  check_site_kind_t kind;
+  comm_kind_t kind;
   int64_t channel;                     /* 0: none */
   uint32_t list;                       /* number of the list of pairs */
   const int *to, *from;                /* per rank; -1: none; NULL: the channel says nothing of its ends */
   const check_group_t *const *groups;  /* GROUP: per rank; NULL: in none */
   bool covers;                         /* GROUP: every rank is in one */
   uint64_t meaning;                    /* GROUP: equal if the op and the reduction are */
-} check_site_t;
+} comm_participants_t;
 
-typedef struct check_sites {
+typedef struct comm_participant_sets {
   hr_arena_t *arena;
   int num_replicas, num_partitions, world;
   hr_map_t lists;  /* text of pairs and groups, with their mode, to what they mean */
   hr_map_t groups; /* sets of ranks */
   hr_map_t sites;  /* by instruction */
   uint32_t list_count;
-} check_sites_t;
+} comm_participant_sets_t;
 
-void check_sites_init(check_sites_t *sites, hr_arena_t *arena, int num_replicas, int num_partitions);
-void check_sites_deinit(check_sites_t *sites);
+void comm_participant_sets_init(comm_participant_sets_t *sites, hr_arena_t *arena, int num_replicas,
+                                int num_partitions);
+void comm_participant_sets_deinit(comm_participant_sets_t *sites);
 /* Errors: INVALID for ids that the grid does not have. */
-hr_status_t check_site_of(check_sites_t *sites, const hlo_instr_t *instr, const check_site_t **out_site);
+hr_status_t comm_participants_of(comm_participant_sets_t *sites, const hlo_instr_t *instr,
+                                 const comm_participants_t **out_site);
 
 #endif

@@ -1,4 +1,5 @@
-/* The planned order: one run decides. Where data decide, all branches and a turn of each loop are proved by themselves.
+/* The planned order: one run decides. Where data decide, all branches and a iteration of each loop are proved by
+ * themselves.
  *
  * A region is sound whatever the data if all that communicate inside decide the same (equal signatures), and each of
  * its alternatives, followed alone by those processes, completes and leaves no message or collective half done; and if
@@ -9,7 +10,8 @@
 
 /* --- the cycle --- */
 
-/* Whom each stuck process waits for, by rank; -1 in `other` for those that are not stuck or that nobody can help. */
+/* The process that each blocked process waits for, by rank; -1 in `other`: not blocked, or blocked without a partner.
+ */
 static hr_status_t find_waits(check_engine_t *engine, check_wait_t *waits) {
   for (int rank = 0; rank < engine->result->world; rank++) {
     waits[rank] = (check_wait_t){rank, CHECK_NEVER, -1, CHECK_NEVER};
@@ -65,8 +67,8 @@ static hr_status_t record_stuck(check_engine_t *engine) {
   check_result_t *result = engine->result;
   check_wait_t *waits;
   int *seen, length;
-  HR_TRY(HR_NEW_ARRAY(&engine->meetings.arena, result->world, &waits));
-  HR_TRY(HR_NEW_ARRAY(&engine->meetings.arena, result->world, &seen));
+  HR_TRY(HR_NEW_ARRAY(&engine->matching.arena, result->world, &waits));
+  HR_TRY(HR_NEW_ARRAY(&engine->matching.arena, result->world, &seen));
   HR_TRY(HR_NEW_ARRAY(&result->arena, result->world, &result->reached));
   HR_TRY(find_waits(engine, waits));
   for (int rank = 0; rank < result->world; rank++) result->reached[rank] = engine->processes[rank].at;
@@ -103,11 +105,11 @@ static hr_status_t find_passage(hr_arena_t *arena, passages_t *passages, int wor
   return NULL;
 }
 
-static uint32_t count_before(const check_behaviour_t *behaviour, uint32_t begin, uint32_t at, uint64_t signature) {
+static uint32_t count_before(const comm_trace_t *trace, uint32_t begin, uint32_t at, uint64_t signature) {
   uint32_t count = 0;
   for (; begin < at; begin++) {
-    if (behaviour->events.data[begin].kind != CHECK_REGION) continue;
-    const check_region_t *region = &behaviour->regions.data[behaviour->events.data[begin].start];
+    if (trace->events.data[begin].kind != CHECK_REGION) continue;
+    const check_region_t *region = &trace->regions.data[trace->events.data[begin].start];
     count += region->signature == signature;
     begin = region->end - 1;
   }
@@ -117,11 +119,11 @@ static uint32_t count_before(const check_behaviour_t *behaviour, uint32_t begin,
 static hr_status_t gather_passages(check_result_t *result, hr_arena_t *arena, const check_range_t *ranges,
                                    passages_t *passages) {
   for (int rank = 0; rank < result->world; rank++) {
-    const check_behaviour_t *behaviour = result->of[rank];
-    for (uint32_t at = ranges[rank].begin; behaviour->regions.count && at < ranges[rank].end; at++) {
-      if (behaviour->events.data[at].kind != CHECK_REGION) continue;
-      const check_region_t *region = &behaviour->regions.data[behaviour->events.data[at].start];
-      uint32_t instance = count_before(behaviour, ranges[rank].begin, at, region->signature);
+    const comm_trace_t *trace = result->of[rank];
+    for (uint32_t at = ranges[rank].begin; trace->regions.count && at < ranges[rank].end; at++) {
+      if (trace->events.data[at].kind != CHECK_REGION) continue;
+      const check_region_t *region = &trace->regions.data[trace->events.data[at].start];
+      uint32_t instance = count_before(trace, ranges[rank].begin, at, region->signature);
       passage_t *passage;
       HR_TRY(find_passage(arena, passages, result->world, region->signature, instance, &passage));
       if (!passage->region) passage->region = region, passage->first_rank = rank;
@@ -151,14 +153,14 @@ static hr_status_t not_proved(check_result_t *result, const passage_t *passage, 
 static void alternative_ranges(const check_result_t *result, const passage_t *passage, uint32_t alternative,
                                check_range_t *ranges) {
   for (int rank = 0; rank < result->world; rank++) {
-    const check_behaviour_t *behaviour = result->of[rank];
+    const comm_trace_t *trace = result->of[rank];
     uint32_t at = passage->at[rank], number, left = alternative;
     ranges[rank] = (check_range_t){0, 0};
     if (at == CHECK_NEVER) continue;
-    number = behaviour->events.data[at].start;
+    number = trace->events.data[at].start;
     uint32_t begin = ++at;
     for (;; at++) {
-      const check_event_t *event = &behaviour->events.data[at];
+      const check_event_t *event = &trace->events.data[at];
       if (event->kind != CHECK_REGION_END || event->start != number) continue;
       if (!left--) break;
       begin = at + 1;
@@ -170,16 +172,16 @@ static void alternative_ranges(const check_result_t *result, const passage_t *pa
 /* Every link and gather that is used inside must have been used equally by both sides, or all members, before it: else
  * a message of inside could meet one of outside. */
 static bool is_even_before(const check_engine_t *inside, check_engine_t *before) {
-  for (size_t i = 0; i < inside->meetings.all_links.count; i++) {
-    const check_link_t *used = inside->meetings.all_links.data[i], *link;
-    link = hr_map_get(&before->meetings.links, (hr_str_t){(const char *)&used->key, sizeof used->key});
-    if (link && link->started[0] != link->started[1]) return false;
+  for (size_t i = 0; i < inside->matching.all_links.count; i++) {
+    const check_channel_t *used = inside->matching.all_links.data[i], *channel;
+    channel = hr_map_get(&before->matching.channels, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    if (channel && channel->started[0] != channel->started[1]) return false;
   }
-  for (size_t i = 0; i < inside->meetings.all_gathers.count; i++) {
-    const check_gather_t *used = inside->meetings.all_gathers.data[i], *gather;
-    gather = hr_map_get(&before->meetings.gathers, (hr_str_t){(const char *)&used->key, sizeof used->key});
-    for (int k = 1; gather && k < gather->group->size; k++)
-      if (gather->counts[k] != gather->counts[0]) return false;
+  for (size_t i = 0; i < inside->matching.all_gathers.count; i++) {
+    const check_collective_t *used = inside->matching.all_gathers.data[i], *collective;
+    collective = hr_map_get(&before->matching.collectives, (hr_str_t){(const char *)&used->key, sizeof used->key});
+    for (int k = 1; collective && k < collective->group->size; k++)
+      if (collective->counts[k] != collective->counts[0]) return false;
   }
   return true;
 }
@@ -272,15 +274,15 @@ static hr_status_t prove_ranges(check_result_t *result, const check_range_t *ran
 }
 
 static bool has_regions(const check_result_t *result) {
-  for (size_t b = 0; b < result->behaviours.count; b++)
-    if (result->behaviours.data[b]->regions.count) return true;
+  for (size_t b = 0; b < result->traces.count; b++)
+    if (result->traces.data[b]->regions.count) return true;
   return false;
 }
 
-/* Follows one choice everywhere: branch `branch` of all conditionals, `turns` turns of all loops. */
-static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch, uint32_t turns,
+/* Follows one choice everywhere: branch `branch` of all conditionals, `iterations` turns of all loops. */
+static hr_status_t try_choice(check_result_t *result, const check_range_t *ranges, uint32_t branch, uint32_t iterations,
                               bool *out_stuck) {
-  check_engine_options_t options = {.mode = CHECK_REGION_FOLLOW, .branch = branch, .turns = turns};
+  check_engine_options_t options = {.mode = CHECK_REGION_FOLLOW, .branch = branch, .iterations = iterations};
   check_engine_t engine;
   hr_status_t st = check_engine_init(&engine, result, ranges, &options);
   if (!st) st = check_engine_run(&engine);
@@ -293,9 +295,9 @@ static hr_status_t try_choice(check_result_t *result, const check_range_t *range
 /* All regions of all processes are one and the same decision, which nothing forbids to come out either way? */
 static const check_region_t *only_decision(const check_result_t *result) {
   const check_region_t *only = NULL;
-  for (size_t b = 0; b < result->behaviours.count; b++)
-    for (size_t r = 0; r < result->behaviours.data[b]->regions.count; r++) {
-      const check_region_t *region = &result->behaviours.data[b]->regions.data[r];
+  for (size_t b = 0; b < result->traces.count; b++)
+    for (size_t r = 0; r < result->traces.data[b]->regions.count; r++) {
+      const check_region_t *region = &result->traces.data[b]->regions.data[r];
       if (only && only->signature != region->signature) return NULL;
       only = region;
     }

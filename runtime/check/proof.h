@@ -27,10 +27,10 @@ struct check_result {
   check_options_t options;
   int world, program_count;
   const check_program_t *programs;
-  check_sites_t sites;
-  check_facts_t *facts;                  /* per program */
-  HR_VEC(check_behaviour_t *) behaviours; /* the different ones */
-  const check_behaviour_t **of;          /* per rank */
+  comm_participant_sets_t sites;
+  comm_analysis_t *analysis;                  /* per program */
+  HR_VEC(comm_trace_t *) traces; /* the different ones */
+  const comm_trace_t **of;          /* per rank */
   hr_map_t ends;                         /* of channels whose instructions do not name them */
   check_verdict_t verdict;
   const char *headline;
@@ -50,7 +50,7 @@ hr_status_t check_printf(check_result_t *result, const char **out_text, const ch
 /* match.c: finds the ends of channels that do not name them. */
 hr_status_t check_match_channels(check_result_t *result);
 /* The other end of a channel for `rank`; -1: it takes no part. `sends`: rank is the sender. */
-int check_channel_peer(const check_result_t *result, const check_site_t *site, int rank, bool sends);
+int check_channel_peer(const check_result_t *result, const comm_participants_t *site, int rank, bool sends);
 
 /* planned.c: the decision. Sets verdict, waits and problems. */
 hr_status_t check_planned(check_result_t *result);

@@ -6,14 +6,14 @@
 #include "check/behaviour.h"
 #include "check/evaluate.h"
 
-#define CHECK_STEPS_MOST 20000000 /* turns of loops and calls followed in one process, unless the caller wants fewer */
+#define CHECK_MAX_STEPS 20000000 /* turns of loops and calls followed in one process, unless the caller wants fewer */
 #define CHECK_NO_FRAME UINT32_MAX
 
 typedef struct check_walk {
-  const check_facts_t *facts;
+  const comm_analysis_t *analysis;
   check_walk_options_t options;
   check_evaluator_t evaluator;
-  check_behaviour_t *out;
+  comm_trace_t *out;
   hr_map_t instances;   /* how often each collective was passed: by its symbol's key */
   uint64_t region_deps; /* elements of the innermost unrolled state that decide about regions inside */
   uint32_t region;      /* 1 + the innermost open region; 0: none */
@@ -33,14 +33,14 @@ typedef struct check_invocation { /* a computation at work */
 
 /* Counts a turn or a call; false: there were too many. */
 static inline bool check_walk_step(check_walk_t *walk) {
-  return ++walk->steps <= (walk->options.event_limit ? 4 * walk->options.event_limit : CHECK_STEPS_MOST);
+  return ++walk->steps <= (walk->options.event_limit ? 4 * walk->options.event_limit : CHECK_MAX_STEPS);
 }
 /* The first reason is kept; the walk then comes to its end without looking at more. */
-hr_status_t check_walk_give_up(check_walk_t *walk, const hlo_instr_t *instr, const char *why);
+hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, const char *why);
 
 /* --- walk_events.c --- */
 
-hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, const check_site_t *site,
+hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, const comm_participants_t *site,
                              check_event_kind_t kind, uint32_t start);
 /* `instr` begins what `communicates` says: itself, or what it wraps. */
 hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr, const hlo_instr_t *communicates,
@@ -48,7 +48,7 @@ hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr, c
 hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr, const hlo_instr_t *start,
                             check_event_kind_t kind);
 hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation, const hlo_instr_t *caller,
-                             uint32_t turn, uint32_t *out_frame);
+                             uint32_t iteration, uint32_t *out_frame);
 /* What a collective gives; without a value unless `needed`. */
 hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed, check_value_t *out_value);
 /* A transfer, a collective, or the second half of one. */

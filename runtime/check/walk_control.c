@@ -53,7 +53,7 @@ static hr_status_t follow_branches(check_invocation_t *in, const hlo_instr_t *in
 /* Which branch is taken is not known: all of them are followed. The result stands for what the decision makes of it. */
 static hr_status_t walk_undecided(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
   check_walk_t *walk = in->walk;
-  bool communicates = check_communicates(walk->facts, instr);
+  bool communicates = check_communicates(walk->analysis, instr);
   const check_value_t *decision = &in->values[instr->operands[0]->id];
   check_value_t result = {.kind = CHECK_UNKNOWN, .symbol = 31};
   uint32_t region = 0;
@@ -80,12 +80,12 @@ typedef struct loop {
   check_invocation_t *in;
   const hlo_instr_t *instr;
   check_value_t state, met; /* what the last test of the condition gave */
-  uint32_t turn;
+  uint32_t iteration;
 } loop_t;
 
 static hr_status_t test_condition(loop_t *loop) {
   uint32_t frame;
-  HR_TRY(check_walk_frame(loop->in, loop->instr->called[0], loop->instr, 2 * loop->turn, &frame));
+  HR_TRY(check_walk_frame(loop->in, loop->instr->called[0], loop->instr, 2 * loop->iteration, &frame));
   check_value_release(&loop->met);
   return check_walk_computation(loop->in->walk, loop->instr->called[0], &loop->state, frame, &loop->met);
 }
@@ -93,11 +93,11 @@ static hr_status_t test_condition(loop_t *loop) {
 static hr_status_t run_body(loop_t *loop) {
   uint32_t frame;
   check_value_t next = {.kind = CHECK_UNKNOWN};
-  HR_TRY(check_walk_frame(loop->in, loop->instr->called[1], loop->instr, 2 * loop->turn + 1, &frame));
+  HR_TRY(check_walk_frame(loop->in, loop->instr->called[1], loop->instr, 2 * loop->iteration + 1, &frame));
   HR_TRY(check_walk_computation(loop->in->walk, loop->instr->called[1], &loop->state, frame, &next));
   check_value_release(&loop->state);
   loop->state = next;
-  loop->turn++;
+  loop->iteration++;
   return NULL;
 }
 
@@ -145,8 +145,8 @@ static check_value_t state_element(const loop_t *loop, const check_value_t *stat
 }
 
 /* By induction: if two processes enter with equal values of the elements that matter, decide equally at first, and make
- * equal things of equal elements in each turn, then they decide equally for ever. Gathers all that into one number.
- * `decision` gets what is to blame. */
+ * equal things of equal elements in each iteration, then they decide equally for ever. Gathers all that into one
+ * number. `decision` gets what is to blame. */
 static uint64_t sign_loop(const loop_t *loop, const check_value_t *entered, const check_value_t *first, uint64_t deps,
                           check_value_t *decision) {
   uint64_t signature = check_mix(check_value_symbol(first), check_value_symbol(&loop->met)), seen = 0;
@@ -182,10 +182,10 @@ static void blame_state(const loop_t *loop, const check_value_t *state, check_va
   }
 }
 
-static hr_status_t follow_one_turn(loop_t *loop, const check_value_t *entered, const check_value_t *first,
+static hr_status_t follow_one_iteration(loop_t *loop, const check_value_t *entered, const check_value_t *first,
                                    check_value_t *decision, uint64_t *out_signature) {
   check_walk_t *walk = loop->in->walk;
-  bool communicates = check_communicates(walk->facts, loop->instr);
+  bool communicates = check_communicates(walk->analysis, loop->instr);
   uint64_t outer_deps = walk->region_deps;
   uint32_t region = 0;
   check_value_t placeholders;
@@ -205,13 +205,13 @@ static hr_status_t follow_one_turn(loop_t *loop, const check_value_t *entered, c
   return NULL;
 }
 
-/* Data decide how often it turns: one turn is followed, with nothing known of the state but where it came from. */
+/* Data decide how often it turns: one iteration is followed, with nothing known of the state but where it came from. */
 static hr_status_t walk_unknown_loop(loop_t *loop) {
   check_value_t entered = check_value_retain(loop->state), first = loop->met;
   check_value_t decision = {.kind = CHECK_UNKNOWN, .symbol = 3};
   uint64_t signature = 0;
   loop->met = (check_value_t){.kind = CHECK_UNKNOWN};
-  hr_status_t st = follow_one_turn(loop, &entered, &first, &decision, &signature);
+  hr_status_t st = follow_one_iteration(loop, &entered, &first, &decision, &signature);
   decision.symbol = check_mix(signature, 5);
   decision.deps |= check_value_deps(&entered);
   blame_state(loop, &entered, &decision);
@@ -222,11 +222,11 @@ static hr_status_t walk_unknown_loop(loop_t *loop) {
   return st;
 }
 
-static hr_status_t turn_loop(loop_t *loop) {
+static hr_status_t follow_iterations(loop_t *loop) {
   check_walk_t *walk = loop->in->walk;
   HR_TRY(test_condition(loop));
   while (!walk->reason && loop->met.kind == CHECK_INT && loop->met.integer) {
-    if (!check_walk_step(walk)) return check_walk_give_up(walk, loop->instr, "turns too often to be followed");
+    if (!check_walk_step(walk)) return check_walk_abandon(walk, loop->instr, "turns too often to be followed");
     HR_TRY(run_body(loop));
     HR_TRY(test_condition(loop));
   }
@@ -236,7 +236,7 @@ static hr_status_t turn_loop(loop_t *loop) {
 
 hr_status_t check_walk_while(check_invocation_t *in, const hlo_instr_t *instr, check_value_t *out_value) {
   loop_t loop = {.in = in, .instr = instr, .state = check_value_retain(in->values[instr->operands[0]->id])};
-  hr_status_t st = turn_loop(&loop);
+  hr_status_t st = follow_iterations(&loop);
   check_value_release(&loop.met);
   if (st)
     check_value_release(&loop.state);

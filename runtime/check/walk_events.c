@@ -5,17 +5,17 @@
 
 /* --- events --- */
 
-hr_status_t check_walk_give_up(check_walk_t *walk, const hlo_instr_t *instr, const char *why) {
+hr_status_t check_walk_abandon(check_walk_t *walk, const hlo_instr_t *instr, const char *why) {
   if (walk->reason) return NULL;
   return hr_arena_printf(walk->options.sites->arena, &walk->reason, "%s %%%.*s at line %u %s", hlo_op_name(instr->op),
                          HR_STR_ARGS(instr->name), instr->line, why);
 }
 
-hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, const check_site_t *site,
+hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, const comm_participants_t *site,
                              check_event_kind_t kind, uint32_t start) {
-  check_behaviour_t *out = in->walk->out;
+  comm_trace_t *out = in->walk->out;
   uint64_t limit = in->walk->options.event_limit ? in->walk->options.event_limit : EVENTS_MOST;
-  if (out->events.count >= limit) return check_walk_give_up(in->walk, instr, "is passed too often to be followed");
+  if (out->events.count >= limit) return check_walk_abandon(in->walk, instr, "is passed too often to be followed");
   HR_VEC_PUSH(&out->events,
               (check_event_t){.instr = instr, .site = site, .kind = kind, .frame = in->frame, .start = start});
   return NULL;
@@ -23,8 +23,8 @@ hr_status_t check_walk_event(check_invocation_t *in, const hlo_instr_t *instr, c
 
 hr_status_t check_walk_start(check_invocation_t *in, const hlo_instr_t *instr, const hlo_instr_t *communicates,
                              check_event_kind_t kind) {
-  const check_site_t *site;
-  HR_TRY(check_site_of(in->walk->options.sites, communicates, &site));
+  const comm_participants_t *site;
+  HR_TRY(comm_participants_of(in->walk->options.sites, communicates, &site));
   in->starts[instr->id] = (uint32_t)in->walk->out->events.count;
   return check_walk_event(in, instr, site, kind, 0);
 }
@@ -37,11 +37,11 @@ hr_status_t check_walk_done(check_invocation_t *in, const hlo_instr_t *instr, co
 }
 
 hr_status_t check_walk_frame(check_invocation_t *in, const hlo_computation_t *computation, const hlo_instr_t *caller,
-                             uint32_t turn, uint32_t *out_frame) {
+                             uint32_t iteration, uint32_t *out_frame) {
   *out_frame = CHECK_NO_FRAME;
-  if (!in->walk->facts->communicates[computation->id]) return NULL;
+  if (!in->walk->analysis->communicates[computation->id]) return NULL;
   *out_frame = (uint32_t)in->walk->out->frames.count;
-  check_frame_t frame = {computation, caller, in->frame, turn};
+  check_frame_t frame = {computation, caller, in->frame, iteration};
   HR_VEC_PUSH(&in->walk->out->frames, frame);
   return NULL;
 }
@@ -75,10 +75,10 @@ static bool is_equal_in_all_members(const hlo_instr_t *instr) {
  * function of the operands, but that is not looked into. */
 hr_status_t check_walk_result(check_invocation_t *in, const hlo_instr_t *instr, bool needed, check_value_t *out_value) {
   check_walk_t *walk = in->walk;
-  const check_site_t *site;
+  const comm_participants_t *site;
   uint64_t count;
-  HR_TRY(check_site_of(walk->options.sites, instr, &site));
-  const check_group_t *group = site->kind == CHECK_SITE_GROUP ? site->groups[walk->options.rank] : NULL;
+  HR_TRY(comm_participants_of(walk->options.sites, instr, &site));
+  const check_group_t *group = site->kind == COMM_GROUP ? site->groups[walk->options.rank] : NULL;
   uint64_t key = check_mix(check_mix(group ? group->id : 0, (uint64_t)site->channel), (uint64_t)site->kind);
   HR_TRY(count_instance(walk, key, &count));
   if (!needed) return NULL;
@@ -157,9 +157,9 @@ static hr_status_t walk_transfer_done(check_invocation_t *in, const hlo_instr_t 
   const check_value_t *state = &in->values[instr->operands[0]->id];
   if (walk->reason) return NULL;
   if (!state_part(state, 1, &position) || !state_part(state, 2, &region))
-    return check_walk_give_up(walk, instr, "ends a transfer of which data decide where it was started");
+    return check_walk_abandon(walk, instr, "ends a transfer of which data decide where it was started");
   if (region != walk->region)
-    return check_walk_give_up(walk, instr, "ends a transfer that was started outside of its loop or branch");
+    return check_walk_abandon(walk, instr, "ends a transfer that was started outside of its loop or branch");
   const check_event_t *start = &walk->out->events.data[position];
   bool fits = position < walk->out->events.count &&
               start->kind == (kind == CHECK_SEND_DONE ? CHECK_SEND : CHECK_RECV) &&

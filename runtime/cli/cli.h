@@ -24,7 +24,7 @@ hr_status_t cli_tune(const cli_arguments_t *arguments);
 hr_status_t cli_help(hr_command_t command);
 
 /* Writes to standard output. Errors: UNAVAILABLE with the reason; quiet about a reader that went away. */
-hr_status_t cli_print(const hr_text_t *text);
+hr_status_t cli_print(const hr_strbuf_t *text);
 
 /* The code generator and the passes ask variables: those are set as the options say. */
 void cli_choose_variables(const hr_options_t *options);

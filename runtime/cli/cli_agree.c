@@ -73,7 +73,7 @@ static void print_failure(hr_status_t status) {
     hr_status_print(stderr, status);
 }
 
-hr_status_t cli_fail_alone(hlorun_client_t *client, hr_status_t status) {
+hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status) {
   if (!status || !client || hlorun_client_world_size(client) == 1) return status;
   hr_code_t code = hr_status_code(status);
   int rank = hlorun_client_rank(client);
@@ -105,7 +105,7 @@ bool cli_is_reported(hr_status_t status) { return status && strcmp(hr_status_mes
 
 int cli_report(hr_status_t status) {
   int code = hr_status_exit_code(status);
-  if (hr_status_code(status) != HR_CANCELLED) cli_verdict_tell(code);
+  if (hr_status_code(status) != HR_CANCELLED) cli_exit_code_report(code);
   if (status && !cli_is_reported(status)) print_failure(status);
   hr_status_release(status);
   return code;

@@ -20,7 +20,7 @@ hr_status_t cli_agree_same(hlorun_client_t *client, uint64_t value, bool *out_sa
 /* For a failure in the midst of talking to the others, about which nothing can be agreed: reports it now, since the end
  * of this process may end the others, and returns one that is not reported again. Failures that peers or signals caused
  * are left to whoever knows the cause. Alone in the world: returns `status`. */
-hr_status_t cli_fail_alone(hlorun_client_t *client, hr_status_t status);
+hr_status_t cli_fail_local(hlorun_client_t *client, hr_status_t status);
 
 /* Prints a failure, releases it, and gives one of the same exit code that is not reported again. NULL stays NULL. */
 hr_status_t cli_report_now(hr_status_t status);

@@ -28,37 +28,37 @@
 
 /* --- the worker --- */
 
-static hr_status_t append_record(const char *report, size_t index, cli_verdict_t verdict, const hr_text_t *text) {
-  hr_text_t record;
-  hr_text_init(&record);
-  hr_text_printf(&record, "%zu %d\n", index, (int)verdict);
-  if (text->size) hr_text_add(&record, text->data, text->size);
-  hr_text_add_char(&record, RECORD_END);
-  hr_status_t st = hr_text_finish(&record);
+static hr_status_t append_record(const char *report, size_t index, cli_case_result_t verdict, const hr_strbuf_t *text) {
+  hr_strbuf_t record;
+  hr_strbuf_init(&record);
+  hr_strbuf_printf(&record, "%zu %d\n", index, (int)verdict);
+  if (text->size) hr_strbuf_add(&record, text->data, text->size);
+  hr_strbuf_add_char(&record, RECORD_END);
+  hr_status_t st = hr_strbuf_finish(&record);
   int fd = open(report, O_WRONLY | O_APPEND | O_CLOEXEC);
   bool written = !st && fd >= 0 && write(fd, record.data, record.size) == (ssize_t)record.size;
   if (!st && !written) st = hr_error(HR_UNAVAILABLE, "cannot write %s: %s", report, strerror(errno));
   if (fd >= 0) close(fd);
-  hr_text_deinit(&record);
+  hr_strbuf_deinit(&record);
   return st;
 }
 
 /* Any rank's failure is the case's; rank 0 reports for all. */
-static hr_status_t report_together(hlorun_client_t *client, const char *report, size_t index, cli_verdict_t verdict,
-                                   const hr_text_t *text) {
+static hr_status_t report_together(hlorun_client_t *client, const char *report, size_t index, cli_case_result_t verdict,
+                                   const hr_strbuf_t *text) {
   bool fine;
-  hr_text_t all;
-  hr_text_init(&all);
+  hr_strbuf_t all;
+  hr_strbuf_init(&all);
   hr_status_t st = cli_gather_text(client, text, &all);
   if (!st) st = cli_agree_same(client, verdict == CLI_PASSED, &fine);
   if (!st && hlorun_client_rank(client) == 0) st = append_record(report, index, fine ? verdict : CLI_FAILED, &all);
-  hr_text_deinit(&all);
+  hr_strbuf_deinit(&all);
   return st;
 }
 
 /* After a failure in the midst of a run the processes cannot agree any more. Rank 0 has the first word: its failure is
  * often that of all. The record ends the launch's part of the work: the parent starts another. */
-static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index, const hr_text_t *text) {
+static hr_status_t report_alone(hlorun_client_t *client, const char *report, size_t index, const hr_strbuf_t *text) {
   if (hlorun_client_rank(client)) nanosleep(&(struct timespec){0, 300000000}, NULL);
   hr_status_t st = append_record(report, index, CLI_FAILED, text);
   return st ? st : cli_reported(HR_CANCELLED);
@@ -66,19 +66,19 @@ static hr_status_t report_alone(hlorun_client_t *client, const char *report, siz
 
 static hr_status_t work_one(hlorun_client_t *client, const char *report, const hlo_tolerance_t *tolerance,
                             const cli_case_t *one, size_t index, bool *out_of_step) {
-  hr_text_t text;
-  hr_text_init(&text);
-  cli_verdict_t verdict = cli_case_run(client, one, tolerance, &text, out_of_step);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  cli_case_result_t verdict = cli_case_run(client, one, tolerance, &text, out_of_step);
   hr_status_t st = *out_of_step ? report_alone(client, report, index, &text)
                                 : report_together(client, report, index, verdict, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 /* A record of no case: the processes have started. */
 static hr_status_t announce(const char *report) {
-  hr_text_t nothing;
-  hr_text_init(&nothing);
+  hr_strbuf_t nothing;
+  hr_strbuf_init(&nothing);
   return append_record(report, NO_CASE, CLI_PASSED, &nothing);
 }
 
@@ -129,7 +129,7 @@ static hr_status_t start_launch(launch_t *launch) {
   }
   launch->pid = st ? -1 : fork();
   if (launch->pid == 0) {
-    cli_pool_default_signals();
+    cli_case_runner_default_signals();
     setpgid(0, 0);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
@@ -168,7 +168,7 @@ static hr_status_t take_record(launch_t *launch, char *record, cli_outcome_fn ou
   launch->done[index] = true;
   launch->told++;
   launch->last_failed = verdict == CLI_FAILED;
-  return outcome(context, launch->chosen[index], (cli_verdict_t)verdict, text + 1);
+  return outcome(context, launch->chosen[index], (cli_case_result_t)verdict, text + 1);
 }
 
 static hr_status_t read_report(launch_t *launch, cli_outcome_fn outcome, void *context) {
@@ -202,7 +202,7 @@ static hr_status_t follow_launch(launch_t *launch, cli_outcome_fn outcome, void 
       snprintf(out_end, 96, "its processes ended without a result, exit code %d", code);
       return NULL;
     }
-    HR_TRY(cli_pool_check_signals());
+    HR_TRY(cli_case_runner_check_signals());
     if (launch->told < launch->count && cli_now_s() - last > patience) {
       snprintf(out_end, 96, "timed out after %.3g s", patience);
       return NULL;

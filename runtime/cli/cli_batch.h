@@ -14,7 +14,7 @@ typedef struct cli_batch_options {
   const char *const *words; /* options to hand on */
 } cli_batch_options_t;
 
-/* As cli_pool_run. All the cases need options->world processes. */
+/* As cli_case_runner_run. All the cases need options->world processes. */
 hr_status_t cli_batch_run(const cli_batch_options_t *options, const cli_case_t *cases, const size_t *chosen,
                           size_t count, cli_outcome_fn outcome, void *context);
 

@@ -41,17 +41,17 @@ hr_status_t cli_carry_parse(const char *text, cli_carry_t *carry) {
   }
 }
 
-static hr_status_t check_pair(const cli_carry_t *carry, size_t i, const cli_interface_t *interface) {
+static hr_status_t check_pair(const cli_carry_t *carry, size_t i, const cli_signature_t *signature) {
   cli_carried_t pair = carry->data[i];
   char out[HLO_SHAPE_TEXT], in[HLO_SHAPE_TEXT];
-  if (pair.out >= interface->result_count)
-    return hr_error(HR_USAGE, "--carry: there is no result %d, the program has %d", pair.out, interface->result_count);
-  if (pair.in >= interface->param_count)
-    return hr_error(HR_USAGE, "--carry: there is no parameter %d, the program has %d", pair.in, interface->param_count);
-  if (!hlo_shape_compatible(interface->results[pair.out], interface->params[pair.in]))
+  if (pair.out >= signature->result_count)
+    return hr_error(HR_USAGE, "--carry: there is no result %d, the program has %d", pair.out, signature->result_count);
+  if (pair.in >= signature->param_count)
+    return hr_error(HR_USAGE, "--carry: there is no parameter %d, the program has %d", pair.in, signature->param_count);
+  if (!hlo_shape_compatible(signature->results[pair.out], signature->params[pair.in]))
     return hr_error(HR_USAGE, "--carry: result %d is %s, parameter %d is %s", pair.out,
-                    hlo_shape_text(interface->results[pair.out], out), pair.in,
-                    hlo_shape_text(interface->params[pair.in], in));
+                    hlo_shape_text(signature->results[pair.out], out), pair.in,
+                    hlo_shape_text(signature->params[pair.in], in));
   for (size_t k = 0; k < i; k++)
     if (carry->data[k].in == pair.in)
       return hr_error(HR_USAGE, "--carry: parameter %d is given twice, by results %d and %d", pair.in,
@@ -59,15 +59,15 @@ static hr_status_t check_pair(const cli_carry_t *carry, size_t i, const cli_inte
   return NULL;
 }
 
-hr_status_t cli_carry_check(const cli_carry_t *carry, const cli_interface_t *interface) {
-  for (size_t i = 0; i < carry->count; i++) HR_TRY(check_pair(carry, i, interface));
+hr_status_t cli_carry_check(const cli_carry_t *carry, const cli_signature_t *signature) {
+  for (size_t i = 0; i < carry->count; i++) HR_TRY(check_pair(carry, i, signature));
   return NULL;
 }
 
-hr_status_t cli_carry_from_options(const hr_options_t *options, const cli_interface_t *interface,
+hr_status_t cli_carry_from_options(const hr_options_t *options, const cli_signature_t *signature,
                                    cli_carry_t *carry) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_CARRY, &from));)
     HR_TRY(cli_carry_parse(given->text, carry));
-  return cli_carry_check(carry, interface);
+  return cli_carry_check(carry, signature);
 }

@@ -73,7 +73,7 @@ static int header_number(const char *line, size_t size, const char *name) {
 static void read_whole_grid(const char *path, int *replicas, int *partitions) {
   hlo_module_t *module = NULL;
   hr_status_t st = read_module_file(path, &module);
-  if (!st) st = pass_localise(module);
+  if (!st) st = pass_lower_manual_sharding(module);
   if (!st && module->replica_count <= INT16_MAX && module->num_partitions <= INT16_MAX) {
     *replicas = (int)module->replica_count;
     *partitions = (int)module->num_partitions;

@@ -22,17 +22,17 @@ typedef HR_VEC(cli_case_t) cli_cases_t;
  * Errors: UNAVAILABLE when it cannot be read; USAGE for a file that is no program, or has no arrays. */
 hr_status_t cli_cases_find(hr_arena_t *arena, const char *path, cli_cases_t *cases);
 
-typedef enum cli_verdict { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_verdict_t;
+typedef enum cli_case_result { CLI_PASSED, CLI_FAILED, CLI_SKIPPED } cli_case_result_t;
 
 /* Runs a case in this process and its peers, and compares; adds the reason of a failure to `text`, a line for each
  * array that differs. Collective. *out_of_step: as cli_load_program's; the client is of no more use. */
-cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
-                           hr_text_t *text, bool *out_of_step);
+cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
+                           hr_strbuf_t *text, bool *out_of_step);
 
 /* Runs a case of one process in both engines on wild inputs (cli_random.h), and compares;
  * CLI_SKIPPED if it has no parameters. Both may fail, with the same code. */
-cli_verdict_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
-                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_text_t *text);
+cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
+                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_strbuf_t *text);
 
 /* Does the text hold check ops, or calls of them, or say that it should be refused, or how StableHLO's tools test
  * it? */

@@ -12,7 +12,7 @@ typedef struct case_run {
   hlo_tolerance_t tolerance;
   hr_arena_t arena;
   hlorun_program_t *program;
-  cli_interface_t interface;
+  cli_signature_t interface;
   hlo_value_t **args, **results;
   bool out_of_step;
 } case_run_t;
@@ -34,7 +34,7 @@ static hr_status_t load(case_run_t *run) {
 }
 
 static hr_status_t read_inputs(case_run_t *run) {
-  HR_TRY(cli_interface_init(&run->interface, run->program));
+  HR_TRY(cli_signature_init(&run->interface, run->program));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.param_count, &run->args));
   HR_TRY(HR_NEW_ARRAY(&run->arena, run->interface.result_count, &run->results));
   int found;
@@ -42,7 +42,7 @@ static hr_status_t read_inputs(case_run_t *run) {
   return cli_inputs_check(&run->interface, NULL, run->args);
 }
 
-static hr_status_t compare(case_run_t *run, hr_text_t *text) {
+static hr_status_t compare(case_run_t *run, hr_strbuf_t *text) {
   read_npz_t npz;
   cli_expectation_t expectation = {.npz = &npz,
                                    .rank = hlorun_client_rank(run->client),
@@ -56,7 +56,7 @@ static hr_status_t compare(case_run_t *run, hr_text_t *text) {
   return st;
 }
 
-static hr_status_t run_and_compare(case_run_t *run, hr_text_t *text) {
+static hr_status_t run_and_compare(case_run_t *run, hr_strbuf_t *text) {
   HR_TRY(load(run));
   HR_TRY(cli_agree(run->client, read_inputs(run)));
   hr_status_t st = hlorun_execute(run->program, run->args, NULL, run->results);
@@ -68,34 +68,34 @@ static hr_status_t run_and_compare(case_run_t *run, hr_text_t *text) {
 static void release(case_run_t *run) {
   cli_values_release(run->args, run->interface.param_count);
   cli_values_release(run->results, run->interface.result_count);
-  cli_interface_deinit(&run->interface);
+  cli_signature_deinit(&run->interface);
   hlorun_program_release(run->program);
   hr_arena_deinit(&run->arena);
 }
 
 /* What the lines about arrays do not say already. */
-static void add_status(hr_text_t *text, hr_status_t status) {
+static void add_status(hr_strbuf_t *text, hr_status_t status) {
   if (!status || hr_status_code(status) == HR_MISMATCH || cli_is_reported(status)) return;
   char *report = hr_status_format(status);
-  if (report) hr_text_add_str(text, report);
+  if (report) hr_strbuf_add_str(text, report);
   free(report);
 }
 
-static hr_status_t run_checks(case_run_t *run, hr_text_t *text) {
+static hr_status_t run_checks(case_run_t *run, hr_strbuf_t *text) {
   hr_status_t st = cli_case_run_checks(run->client, run->one, &run->out_of_step);
   if (!st || hr_status_code(st) != HR_MISMATCH) return st;
   char *report = hr_status_format(st);
-  if (report) hr_text_add_str(text, report);
+  if (report) hr_strbuf_add_str(text, report);
   free(report);
   return st;
 }
 
-cli_verdict_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
-                           hr_text_t *text, bool *out_of_step) {
+cli_case_result_t cli_case_run(hlorun_client_t *client, const cli_case_t *one, const hlo_tolerance_t *tolerance,
+                           hr_strbuf_t *text, bool *out_of_step) {
   case_run_t run = {.client = client, .one = one, .tolerance = merge(one->tolerance, tolerance)};
   hr_status_t st = one->arrays ? run_and_compare(&run, text) : run_checks(&run, text);
   *out_of_step = run.out_of_step;
-  cli_verdict_t verdict = st ? CLI_FAILED : CLI_PASSED;
+  cli_case_result_t verdict = st ? CLI_FAILED : CLI_PASSED;
   add_status(text, st);
   hr_status_release(st);
   release(&run);

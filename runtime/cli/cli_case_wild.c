@@ -9,7 +9,7 @@
 typedef struct wild_run {
   hlorun_client_t *client;
   hlorun_program_t *program;
-  cli_interface_t interface;
+  cli_signature_t interface;
   hlo_value_t **args, **results; /* NULL: there are none */
   hr_status_t status;
 } wild_run_t;
@@ -27,7 +27,7 @@ static hr_status_t load(const hlorun_client_options_t *options, hlorun_engine_t 
   program_options.num_partitions = one->partitions;
   HR_TRY(
       cli_load_program(run->client, one->program, &program_options, &run->program, &out_of_step));
-  return cli_interface_init(&run->interface, run->program);
+  return cli_signature_init(&run->interface, run->program);
 }
 
 static hr_status_t execute(hr_arena_t *arena, uint64_t seed, wild_run_t *run) {
@@ -40,7 +40,7 @@ static hr_status_t execute(hr_arena_t *arena, uint64_t seed, wild_run_t *run) {
 static void release(wild_run_t *run) {
   if (run->args) cli_values_release(run->args, run->interface.param_count);
   if (run->results) cli_values_release(run->results, run->interface.result_count);
-  cli_interface_deinit(&run->interface);
+  cli_signature_deinit(&run->interface);
   hlorun_program_release(run->program);
   hlorun_client_release(run->client, false);
   hr_status_release(run->status);
@@ -48,29 +48,29 @@ static void release(wild_run_t *run) {
 
 /* Result k; false: they differ, as a line of the text says. */
 static bool is_same_result(const hlo_value_t *got, const hlo_value_t *want, int k,
-                           const hlo_tolerance_t *tolerance, hr_text_t *text) {
+                           const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   hlo_difference_t difference;
   if (got->dtype == HR_TOKEN || want->dtype == HR_TOKEN) return true;
   if (got->dtype != want->dtype || !hlo_value_same_dims(got, want)) {
-    hr_text_printf(text, "out%d has other sizes or another type than in the reference engine\n", k);
+    hr_strbuf_printf(text, "out%d has other sizes or another type than in the reference engine\n", k);
     return false;
   }
   hlo_compare(got, want, tolerance, &difference);
   if (!difference.bad_count) return true;
-  hr_text_printf(text, "out%d: ", k);
+  hr_strbuf_printf(text, "out%d: ", k);
   hlo_difference_print(text, got, want, &difference);
-  hr_text_add_char(text, '\n');
+  hr_strbuf_add_char(text, '\n');
   return false;
 }
 
-static void add_status(hr_text_t *text, const char *engine, hr_status_t status) {
+static void add_status(hr_strbuf_t *text, const char *engine, hr_status_t status) {
   char *report = status ? hr_status_format(status) : NULL;
-  hr_text_printf(text, "%s engine: %s\n", engine, report ? report : "no error");
+  hr_strbuf_printf(text, "%s engine: %s\n", engine, report ? report : "no error");
   free(report);
 }
 
-static cli_verdict_t compare(const wild_run_t *want, const wild_run_t *got,
-                             const hlo_tolerance_t *tolerance, hr_text_t *text) {
+static cli_case_result_t compare(const wild_run_t *want, const wild_run_t *got,
+                             const hlo_tolerance_t *tolerance, hr_strbuf_t *text) {
   bool is_same = true;
   if (hr_status_code(want->status) != hr_status_code(got->status)) {
     add_status(text, "reference", want->status);
@@ -83,12 +83,12 @@ static cli_verdict_t compare(const wild_run_t *want, const wild_run_t *got,
   return is_same ? CLI_PASSED : CLI_FAILED;
 }
 
-cli_verdict_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
-                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_text_t *text) {
+cli_case_result_t cli_case_run_wild(const hlorun_client_options_t *options, const cli_case_t *one,
+                                const hlo_tolerance_t *tolerance, uint64_t seed, hr_strbuf_t *text) {
   static const hlorun_engine_t engines[] = {HLORUN_ENGINE_REFERENCE, HLORUN_ENGINE_COMPILED};
   wild_run_t runs[2] = {{.client = NULL}};
   hr_arena_t arena;
-  cli_verdict_t verdict = CLI_SKIPPED;
+  cli_case_result_t verdict = CLI_SKIPPED;
   hr_arena_init(&arena);
   for (int e = 0; e < 2 && one->arrays; e++) {
     runs[e].status = load(options, engines[e], one, &runs[e]);

@@ -30,16 +30,16 @@ static const hlo_instr_t *find_elided(const hlo_module_t *module) {
   return NULL;
 }
 
-static void describe(hr_text_t *text, const char *path, const hlo_module_t *module) {
+static void describe(hr_strbuf_t *text, const char *path, const hlo_module_t *module) {
   size_t instructions = 0;
   for (size_t c = 0; c < module->computations.count; c++) instructions += module->computations.data[c]->instrs.count;
-  hr_text_printf(text,
+  hr_strbuf_printf(text,
                  "%s: valid: %zu instructions in %zu computations, %zu parameters, %lld replicas of %lld partitions\n",
                  path, instructions, module->computations.count, module->entry->params.count,
                  (long long)module->replica_count, (long long)module->num_partitions);
   const hlo_instr_t *elided = find_elided(module);
   if (elided)
-    hr_text_printf(text,
+    hr_strbuf_printf(text,
                    "%s:%u:%u: warning: the value of constant %.*s was elided when the program was printed: it can "
                    "be checked, but not run\n",
                    path, elided->line, elided->column, HR_STR_ARGS(elided->name));
@@ -64,12 +64,12 @@ static hr_status_t read_and_verify(loaded_t *program) {
 }
 
 static hr_status_t load(loaded_t *program) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hr_status_t st = read_and_verify(program);
   if (!st) describe(&text, program->path, program->module);
   if (!st) st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -109,7 +109,7 @@ static hr_status_t list_programs(const hr_options_t *options, programs_t *progra
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_PROGRAM, &from));)
     HR_TRY(parse_program(given->text, programs));
   if (programs->count && options->operands.count)
-    return hr_error(HR_USAGE, "%s has no ranks: name those of every program, with --program",
+    return hr_error(HR_USAGE, "%s: no ranks given; use --program RANKS=FILE for every program",
                     options->operands.data[0]);
   for (size_t i = 0; i < options->operands.count; i++)
     HR_VEC_PUSH(programs, (loaded_t){.path = options->operands.data[i], .first_rank = i, .last_rank = i});
@@ -161,7 +161,7 @@ static reach_t reach_of(const hlo_module_t *module) {
     for (size_t i = 0; i < module->computations.data[c]->instrs.count; i++) {
       const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
       if (!hlo_op_is(instr->op, OP_COLLECTIVE)) continue;
-      bool partitions = op_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
+      bool partitions = op_replica_group_mode(instr) == HLO_GROUP_MODE_CROSS_PARTITION;
       const hlo_groups_t *groups = hlo_attr_groups(instr);
       int64_t *most = partitions ? &reach.partition : &reach.replica;
       if (groups) reach_list(&groups->groups, most);
@@ -219,26 +219,26 @@ static hr_status_t graph_form(const char *path, check_graph_form_t *out_form) {
   return hr_error(HR_USAGE, "--graph %s: want a name that ends in .dot, .svg or .html", path);
 }
 
-static hr_status_t write_text(const char *path, const hr_text_t *text) {
-  HR_TRY(hr_text_finish(text));
+static hr_status_t write_text(const char *path, const hr_strbuf_t *text) {
+  HR_TRY(hr_strbuf_finish(text));
   return hr_file_write_all(path, text->data, text->size);
 }
 
 static hr_status_t draw(const hr_options_t *options, const check_result_t *result) {
   const char *path = hr_option_text(options, HR_OPTION_GRAPH);
   check_graph_form_t form = CHECK_GRAPH_DOT;
-  hr_text_t text;
+  hr_strbuf_t text;
   if (!path) return NULL;
   HR_TRY(graph_form(path, &form));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = check_graph(&text, result, form);
   if (!st) st = write_text(path, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
-static void suggest(hr_text_t *text, const programs_t *programs, const check_fix_t *fix) {
-  hr_text_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n", HR_STR_ARGS(fix->moved->name),
+static void suggest(hr_strbuf_t *text, const programs_t *programs, const check_fix_t *fix) {
+  hr_strbuf_printf(text, "suggestion: move %%%.*s of %s before %%%.*s: then %s\n", HR_STR_ARGS(fix->moved->name),
                  programs->data[fix->program].path, HR_STR_ARGS(fix->before->name),
                  fix->all_orders ? "all orders complete" : "the planned order completes");
 }
@@ -249,14 +249,14 @@ static hr_status_t write_fixed(hr_arena_t *arena, const char *folder, const prog
   for (size_t i = 0; i < programs->count; i++) {
     const char *slash = strrchr(programs->data[i].path, '/'), *path;
     check_fix_t here = *fix;
-    hr_text_t text;
+    hr_strbuf_t text;
     if ((int)i != fix->program) here.moved = NULL;
     here.program = (int)i;
     HR_TRY(hr_arena_printf(arena, &path, "%s/%s", folder, slash ? slash + 1 : programs->data[i].path));
-    hr_text_init(&text);
+    hr_strbuf_init(&text);
     hr_status_t st = check_fixed_text(list, &here, &text);
     if (!st) st = write_text(path, &text);
-    hr_text_deinit(&text);
+    hr_strbuf_deinit(&text);
     HR_TRY(st);
   }
   return NULL;
@@ -267,27 +267,27 @@ static hr_status_t repair(hr_arena_t *arena, const hr_options_t *options, const 
   const char *folder = hr_option_text(options, HR_OPTION_FIX);
   check_fix_t fix;
   bool found = false;
-  hr_text_t text;
+  hr_strbuf_t text;
   if (check_result_verdict(result) != CHECK_DEADLOCK) return NULL;
   HR_TRY(check_find_fix(list, (int)programs->count, check, result, &fix, &found));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   if (found)
     suggest(&text, programs, &fix);
   else if (folder)
-    hr_text_add_str(&text, "no single move makes it complete: nothing written\n");
+    hr_strbuf_add_str(&text, "no single move makes it complete: nothing written\n");
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st || !found || !folder ? st : write_fixed(arena, folder, programs, list, &fix);
 }
 
 /* --- the command --- */
 
 static hr_status_t report(const check_result_t *result) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   check_report(&text, result);
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

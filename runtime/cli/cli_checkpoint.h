@@ -26,7 +26,7 @@ typedef struct cli_checkpoint cli_checkpoint_t;
 
 typedef struct cli_checkpoint_options {
   const hr_options_t *options;
-  const cli_interface_t *interface;
+  const cli_signature_t *signature;
   const cli_carry_t *carry;
   hlorun_client_t *client;
   hlorun_program_t *program;

@@ -206,7 +206,7 @@ static hr_status_t read_value(const cli_checkpoint_t *checkpoint, const read_npz
   char name[32];
   read_npy_t npy;
   hlo_value_t *value;
-  cli_slot_t slot = {checkpoint->from.interface, false, param};
+  cli_arg_t slot = {checkpoint->from.signature, false, param};
   snprintf(name, sizeof name, "in%d", param);
   HR_TRY(find_array(npz, path, name, &npy));
   hr_status_t st = cli_value_from_npy(name, &npy, &slot, &value);

@@ -11,7 +11,7 @@
 
 /* --- a worker writes this process's part --- */
 
-static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_writer_t *writer,
+static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, zip_writer_t *writer,
                               uint64_t *out_hash) {
   char name[32];
   *out_hash = 0;
@@ -19,11 +19,11 @@ static hr_status_t add_arrays(const cli_checkpoint_t *checkpoint, read_zip_write
     const hlo_value_t *value = checkpoint->values[i];
     snprintf(name, sizeof name, "in%d", checkpoint->from.carry->data[i].in);
     *out_hash = hr_hash_bytes(value->data, hlo_value_bytes(value), *out_hash + 1);
-    HR_TRY(read_npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
+    HR_TRY(npz_add(writer, name, value->dtype, value->rank, value->dims, value->data,
                         hlo_value_bytes(value)));
   }
   const hlo_value_t *state = checkpoint->state;
-  return read_npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data,
+  return npz_add(writer, "state", state->dtype, state->rank, state->dims, state->data,
                       hlo_value_bytes(state));
 }
 
@@ -31,12 +31,12 @@ static hr_status_t write_arrays(const cli_checkpoint_t *checkpoint, const cli_fo
                                 cli_sum_t *sum) {
   char name[CLI_STEP_NAME];
   hr_file_writer_t *file;
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   hr_buffer_t *written;
   cli_rank_file(name, checkpoint->rank);
   HR_TRY(cli_folder_create(folder, name, true, &file));
   HR_TRY(read_zip_begin(file, &writer));
-  HR_TRY(read_zip_finish(writer, add_arrays(checkpoint, writer, &sum->values_hash)));
+  HR_TRY(zip_finish(writer, add_arrays(checkpoint, writer, &sum->values_hash)));
   HR_TRY(cli_folder_map(folder, name, &written));
   cli_sum_of(written, sum);
   hr_buffer_release(written);
@@ -47,7 +47,7 @@ static void sum_file(char into[CLI_STEP_NAME], int rank) {
   snprintf(into, CLI_STEP_NAME, "rank%d.sum", rank);
 }
 
-static hr_status_t write_own(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder) {
+static hr_status_t write_local(const cli_checkpoint_t *checkpoint, const cli_folder_t *folder) {
   char name[CLI_STEP_NAME], text[256];
   cli_sum_t sum = {.program = checkpoint->program};
   HR_TRY(write_arrays(checkpoint, folder, &sum));
@@ -240,7 +240,7 @@ static hr_status_t collect(cli_checkpoint_t *checkpoint, const cli_folder_t *fol
 static hr_status_t write_parts(cli_checkpoint_t *checkpoint, const cli_folder_t *folder,
                                const char *writing) {
   hr_arena_t arena;
-  HR_TRY(write_own(checkpoint, folder));
+  HR_TRY(write_local(checkpoint, folder));
   if (checkpoint->rank) return NULL;
   hr_arena_init(&arena);
   hr_status_t st = collect(checkpoint, folder, writing, &arena);

@@ -32,9 +32,9 @@ static form_t target_form(const hr_options_t *options) {
 
 /* --- writing --- */
 
-static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
+static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
-  HR_TRY(hr_text_finish(text));
+  HR_TRY(hr_strbuf_finish(text));
   return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
 }
 
@@ -65,7 +65,7 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
   const char *version = hr_option_text(options, HR_OPTION_TARGET_VERSION);
   mlir_write_options_t write_options = {.portable = false};
   hr_buffer_t *bytes;
-  hr_text_t text;
+  hr_strbuf_t text;
   if (form == TO_MLIRBC) {
     if (version) HR_TRY(read_version(version, &write_options));
     if (version) HR_TRY(vhlo_replace_chlo(tree));
@@ -73,13 +73,13 @@ static hr_status_t write_tree(const hr_options_t *options, form_t form, mlir_mod
     HR_TRY(mlir_write_bytecode(tree, &write_options, &bytes));
     return write_bytes(options, bytes);
   }
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   if (located)
     mlir_print_module_located(&text, tree);
   else
     mlir_print_module(&text, tree);
   hr_status_t st = write_text(options, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -95,15 +95,15 @@ static hr_status_t write_proto(const hr_options_t *options, const hlo_module_t *
 }
 
 static hr_status_t write_module(const hr_options_t *options, form_t form, const hlo_module_t *module) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (form == TO_PB) return write_proto(options, module);
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   if (form == TO_DOT)
     hlo_print_dot(&text, module);
   else
     hlo_print_module(&text, module, hr_option_int(options, HR_OPTION_STYLE, 0) ? HLO_PRINT_SHORT : HLO_PRINT_LONG);
   hr_status_t st = write_text(options, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

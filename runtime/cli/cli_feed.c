@@ -28,10 +28,10 @@ struct cli_feed {
   /* The step that is gathered ahead. Its work owns what follows until it has been waited for. */
   tp_loop_t *loop;
   tp_work_t *work; /* NULL: none under way */
-  bool has_ahead;
-  uint64_t ahead_step;
-  hlo_value_t **ahead; /* by position in params */
-  hr_status_t ahead_status;
+  bool has_prefetched;
+  uint64_t prefetch_step;
+  hlo_value_t **prefetched; /* by position in params */
+  hr_status_t prefetch_status;
 };
 
 /* --- opening --- */
@@ -48,16 +48,16 @@ static hr_status_t check_set(const fed_param_t *fed, const read_npy_t *npy, int 
 
 static bool is_dynamic(const hlo_shape_t *shape, int d) { return shape->dynamic && shape->dynamic[d]; }
 
-static hr_status_t parse_feed(const char *text, const cli_interface_t *interface, cli_feed_t *feed, fed_param_t *fed,
+static hr_status_t parse_feed(const char *text, const cli_signature_t *signature, cli_feed_t *feed, fed_param_t *fed,
                               const char **out_file) {
   char *end;
   long param = strtol(text, &end, 10);
   if (*text < '0' || *text > '9' || *end != '=' || !end[1])
     return hr_error(HR_USAGE, "--feed: '%s' is not K=FILE.npy or K=FILE.npz:NAME", text);
-  if (param >= interface->param_count)
-    return hr_error(HR_USAGE, "--feed: there is no parameter %ld, the program has %d", param, interface->param_count);
+  if (param >= signature->param_count)
+    return hr_error(HR_USAGE, "--feed: there is no parameter %ld, the program has %d", param, signature->param_count);
   if (cli_feed_has(feed, (int)param)) return hr_error(HR_USAGE, "--feed: parameter %ld is fed twice", param);
-  *fed = (fed_param_t){.param = (int)param, .label = text, .shape = interface->params[param]};
+  *fed = (fed_param_t){.param = (int)param, .label = text, .shape = signature->params[param]};
   char shape[HLO_SHAPE_TEXT];
   if (!hlo_shape_is_array(fed->shape) || feed->batch_dim >= fed->shape->rank)
     return hr_error(HR_USAGE, "--feed: parameter %ld is %s: it has no dimension %d to feed along", param,
@@ -84,10 +84,10 @@ static hr_status_t find_batch(const cli_feed_t *feed, const fed_param_t *fed, in
                   (long long)global, (long long)replicas, fed->param, hlo_shape_text(fed->shape, shape));
 }
 
-static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_interface_t *interface) {
+static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_signature_t *signature) {
   fed_param_t fed;
   const char *file;
-  HR_TRY(parse_feed(text, interface, feed, &fed, &file));
+  HR_TRY(parse_feed(text, signature, feed, &fed, &file));
   HR_TRY(HR_VEC_RESERVE(&feed->params, feed->params.count + 1));
   read_npy_t npy;
   HR_TRY(cli_npy_open(file, &npy));
@@ -109,18 +109,18 @@ static hr_status_t add_param(cli_feed_t *feed, const char *text, const cli_inter
   return NULL;
 }
 
-static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options, const cli_interface_t *interface) {
+static hr_status_t fill_feed(cli_feed_t *feed, const hr_options_t *options, const cli_signature_t *signature) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_FEED, &from));)
-    HR_TRY(add_param(feed, given->text, interface));
+    HR_TRY(add_param(feed, given->text, signature));
   if (feed->batch < 1 || feed->examples / feed->num_replicas < feed->batch)
     return hr_error(HR_USAGE, "--feed: %lld examples do not fill one step of %d replicas times %lld",
                     (long long)feed->examples, feed->num_replicas, (long long)feed->batch);
-  HR_TRY(HR_NEW_ARRAY(&feed->arena, feed->params.count, &feed->ahead));
+  HR_TRY(HR_NEW_ARRAY(&feed->arena, feed->params.count, &feed->prefetched));
   return HR_NEW_ARRAY(&feed->arena, feed->examples, &feed->order);
 }
 
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *interface, int replica,
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int replica,
                             int num_replicas, cli_feed_t **out_feed) {
   *out_feed = NULL;
   if (!hr_option_is_given(options, HR_OPTION_FEED)) return NULL;
@@ -134,7 +134,7 @@ hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *
   feed->num_replicas = num_replicas;
   feed->shuffle = !hr_option_is_given(options, HR_OPTION_NO_SHUFFLE);
   feed->seed = hr_option_int(options, HR_OPTION_SEED, 0);
-  hr_status_t st = fill_feed(feed, options, interface);
+  hr_status_t st = fill_feed(feed, options, signature);
   if (!st) st = tp_loop_acquire(&feed->loop);
   if (st)
     cli_feed_destroy(feed);
@@ -193,52 +193,52 @@ static hr_status_t gather(const cli_feed_t *feed, const fed_param_t *fed, const 
 static hr_status_t gather_step(cli_feed_t *feed, uint64_t step) {
   uint64_t per_epoch = cli_feed_steps_per_epoch(feed);
   make_order(feed, step / per_epoch);
-  int64_t place = ((int64_t)(step % per_epoch) * feed->num_replicas + feed->replica) * feed->batch;
+  int64_t first_example = ((int64_t)(step % per_epoch) * feed->num_replicas + feed->replica) * feed->batch;
   for (size_t i = 0; i < feed->params.count; i++)
-    HR_TRY(gather(feed, &feed->params.data[i], feed->order + place, &feed->ahead[i]));
+    HR_TRY(gather(feed, &feed->params.data[i], feed->order + first_example, &feed->prefetched[i]));
   return NULL;
 }
 
-static void gather_ahead(void *context) {
+static void prefetch_examples(void *context) {
   cli_feed_t *feed = context;
-  feed->ahead_status = gather_step(feed, feed->ahead_step);
+  feed->prefetch_status = gather_step(feed, feed->prefetch_step);
 }
 
 /* Makes sure that this side owns the step gathered ahead, and throws it away unless it is `step`. */
-static bool take_ahead(cli_feed_t *feed, uint64_t step) {
+static bool take_prepack(cli_feed_t *feed, uint64_t step) {
   tp_work_wait(feed->work);
   feed->work = NULL;
-  if (feed->has_ahead && feed->ahead_step == step) return true;
-  for (size_t i = 0; feed->ahead && i < feed->params.count; i++) {
-    hlo_value_release(feed->ahead[i]);
-    feed->ahead[i] = NULL;
+  if (feed->has_prefetched && feed->prefetch_step == step) return true;
+  for (size_t i = 0; feed->prefetched && i < feed->params.count; i++) {
+    hlo_value_release(feed->prefetched[i]);
+    feed->prefetched[i] = NULL;
   }
-  hr_status_release(feed->ahead_status);
-  feed->ahead_status = NULL;
-  feed->has_ahead = false;
+  hr_status_release(feed->prefetch_status);
+  feed->prefetch_status = NULL;
+  feed->has_prefetched = false;
   return false;
 }
 
 hr_status_t cli_feed_step(cli_feed_t *feed, uint64_t step, hlo_value_t **params) {
-  if (!take_ahead(feed, step)) feed->ahead_status = gather_step(feed, step);
-  hr_status_t st = feed->ahead_status;
-  feed->ahead_status = NULL;
-  feed->has_ahead = false;
+  if (!take_prepack(feed, step)) feed->prefetch_status = gather_step(feed, step);
+  hr_status_t st = feed->prefetch_status;
+  feed->prefetch_status = NULL;
+  feed->has_prefetched = false;
   if (st) return st;
   for (size_t i = 0; i < feed->params.count; i++) {
     hlo_value_release(params[feed->params.data[i].param]);
-    params[feed->params.data[i].param] = feed->ahead[i];
-    feed->ahead[i] = NULL;
+    params[feed->params.data[i].param] = feed->prefetched[i];
+    feed->prefetched[i] = NULL;
   }
-  feed->ahead_step = step + 1;
-  HR_TRY(tp_loop_work(feed->loop, gather_ahead, feed, &feed->work));
-  feed->has_ahead = true;
+  feed->prefetch_step = step + 1;
+  HR_TRY(tp_loop_work(feed->loop, prefetch_examples, feed, &feed->work));
+  feed->has_prefetched = true;
   return NULL;
 }
 
 void cli_feed_destroy(cli_feed_t *feed) {
   if (!feed) return;
-  take_ahead(feed, UINT64_MAX);
+  take_prepack(feed, UINT64_MAX);
   tp_loop_release(feed->loop);
   for (size_t i = 0; i < feed->params.count; i++) hlo_value_release(feed->params.data[i].set);
   HR_VEC_FREE(&feed->params);

@@ -15,7 +15,7 @@ typedef struct cli_feed cli_feed_t;
 /* `batch` is the parameter's own size, or its share of --global-batch (default: the bound) if that size is a bound.
  * *out_feed is NULL if nothing is fed. Errors: USAGE for unequal example counts, too few examples, shapes that differ.
  */
-hr_status_t cli_feed_create(const hr_options_t *options, const cli_interface_t *interface, int replica,
+hr_status_t cli_feed_create(const hr_options_t *options, const cli_signature_t *signature, int replica,
                             int num_replicas, cli_feed_t **out_feed);
 void cli_feed_destroy(cli_feed_t *feed);              /* accepts NULL */
 bool cli_feed_has(const cli_feed_t *feed, int param); /* accepts NULL */

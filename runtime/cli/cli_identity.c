@@ -29,7 +29,7 @@ static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *compu
     hr_sha256_add(sha, instr->literal->data, hlo_value_bytes(instr->literal));
     HR_TRY(hlo_value_array(instr->literal->dtype, 0, NULL, &scalar));
     memset(scalar->data, 0, hlo_value_bytes(scalar));
-    HR_TRY(hlo_module_own_value(module, scalar));
+    HR_TRY(hlo_module_adopt_value(module, scalar));
     instr->literal = scalar;
   }
   return NULL;
@@ -37,19 +37,19 @@ static hr_status_t take_constants(hlo_module_t *module, hlo_computation_t *compu
 
 static hr_status_t identify(hlo_module_t *module, cli_identity_t *identity) {
   hr_sha256_t sha;
-  hr_text_t text;
+  hr_strbuf_t text;
   hr_sha256_init(&sha);
   for (size_t c = 0; c < module->computations.count; c++)
     HR_TRY(take_constants(module, module->computations.data[c], &sha));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_SHORT);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) {
     hr_sha256_add(&sha, text.data, text.size);
     hr_sha256_text(&sha, identity->sha256);
     write_name(module->name, identity->name, sizeof identity->name);
   }
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

@@ -18,9 +18,9 @@ void cli_values_release(hlo_value_t **values, int count) {
   }
 }
 
-static void replace(hlo_value_t **place, hlo_value_t *value) {
-  hlo_value_release(*place);
-  *place = value;
+static void replace(hlo_value_t **slot, hlo_value_t *value) {
+  hlo_value_release(*slot);
+  *slot = value;
 }
 
 /* Arrays in0, in1@2, ... that the program has no parameter for. */
@@ -37,14 +37,14 @@ static hr_status_t check_names(const read_npz_t *npz, int param_count, int rank)
   return NULL;
 }
 
-static hr_status_t take_arrays(const read_npz_t *npz, const cli_interface_t *interface, int rank, hlo_value_t **values,
+static hr_status_t take_arrays(const read_npz_t *npz, const cli_signature_t *signature, int rank, hlo_value_t **values,
                                int *out_found) {
   *out_found = 0;
-  HR_TRY(check_names(npz, interface->param_count, rank));
-  for (int k = 0; k < interface->param_count; k++) {
+  HR_TRY(check_names(npz, signature->param_count, rank));
+  for (int k = 0; k < signature->param_count; k++) {
     hlo_value_t *value;
-    if (!hlo_shape_is_array(interface->params[k])) continue;
-    HR_TRY(cli_value_from_npz(npz, &(cli_slot_t){interface, false, k}, rank, &value));
+    if (!hlo_shape_is_array(signature->params[k])) continue;
+    HR_TRY(cli_value_from_npz(npz, &(cli_arg_t){signature, false, k}, rank, &value));
     if (!value) continue;
     replace(&values[k], value);
     ++*out_found;
@@ -52,11 +52,11 @@ static hr_status_t take_arrays(const read_npz_t *npz, const cli_interface_t *int
   return NULL;
 }
 
-hr_status_t cli_inputs_from_npz(const char *path, const cli_interface_t *interface, int rank, hlo_value_t **values,
+hr_status_t cli_inputs_from_npz(const char *path, const cli_signature_t *signature, int rank, hlo_value_t **values,
                                 int *out_found) {
   read_npz_t npz;
   hr_status_t st = read_npz_open(path, &npz);
-  if (!st) st = take_arrays(&npz, interface, rank, values, out_found);
+  if (!st) st = take_arrays(&npz, signature, rank, values, out_found);
   read_npz_deinit(&npz);
   return st;
 }
@@ -76,14 +76,14 @@ static hr_status_t value_from_text(const char *text, int k, const hlo_shape_t *s
 }
 
 /* K=FILE.npy, K=FILE.npz:NAME or K=LITERAL. */
-static hr_status_t take_single(const char *text, const cli_interface_t *interface, hlo_value_t **values) {
+static hr_status_t take_single(const char *text, const cli_signature_t *signature, hlo_value_t **values) {
   char *rest;
   long k = strtol(text, &rest, 10);
   rest++;
-  if (k >= interface->param_count)
+  if (k >= signature->param_count)
     return hr_error(HR_USAGE, "--input %s: there is no parameter %ld, the program has %d", text, k,
-                    interface->param_count);
-  const hlo_shape_t *shape = interface->params[k];
+                    signature->param_count);
+  const hlo_shape_t *shape = signature->params[k];
   char found[HLO_SHAPE_TEXT];
   if (!hlo_shape_is_array(shape))
     return hr_error(HR_USAGE, "--input %s: parameter %ld is %s and takes no value", text, k,
@@ -92,7 +92,7 @@ static hr_status_t take_single(const char *text, const cli_interface_t *interfac
   if (cli_npy_is_named(rest)) {
     read_npy_t npy;
     HR_TRY(cli_npy_open(rest, &npy));
-    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_slot_t){interface, false, (int)k}, &value);
+    hr_status_t st = cli_value_from_npy(rest, &npy, &(cli_arg_t){signature, false, (int)k}, &value);
     read_npy_deinit(&npy);
     HR_TRY(hr_status_note(st, "while reading parameter %ld", k));
   } else {
@@ -107,60 +107,60 @@ static bool is_single(const char *text) {
   return digits && digits < 10 && text[digits] == '=';
 }
 
-static hr_status_t take_given(const hr_options_t *options, const cli_interface_t *interface, int rank,
+static hr_status_t take_given(const hr_options_t *options, const cli_signature_t *signature, int rank,
                               hlo_value_t **values) {
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_INPUT, &from));) {
     int found;
     if (is_single(given->text)) {
-      HR_TRY(take_single(given->text, interface, values));
+      HR_TRY(take_single(given->text, signature, values));
       continue;
     }
-    HR_TRY(cli_inputs_from_npz(given->text, interface, rank, values, &found));
-    if (!found && interface->param_count)
+    HR_TRY(cli_inputs_from_npz(given->text, signature, rank, values, &found));
+    if (!found && signature->param_count)
       return hr_error(HR_USAGE, "%s has no array in0, in1, ... for a parameter of the program", given->text);
   }
   return NULL;
 }
 
-static bool needs_value(const cli_interface_t *interface, const cli_feed_t *feed, hlo_value_t *const *values, int k) {
-  return !values[k] && hlo_shape_is_array(interface->params[k]) && !cli_feed_has(feed, k);
+static bool needs_value(const cli_signature_t *signature, const cli_feed_t *feed, hlo_value_t *const *values, int k) {
+  return !values[k] && hlo_shape_is_array(signature->params[k]) && !cli_feed_has(feed, k);
 }
 
-static hr_status_t fill_random(uint64_t seed, const char *program_path, const cli_interface_t *interface,
+static hr_status_t fill_random(uint64_t seed, const char *program_path, const cli_signature_t *signature,
                                const cli_feed_t *feed, hlo_value_t **values) {
   hlo_module_t *module = NULL;
   void *memory;
-  HR_TRY(hr_alloc((size_t)interface->param_count * sizeof(int64_t), &memory));
+  HR_TRY(hr_alloc((size_t)signature->param_count * sizeof(int64_t), &memory));
   int64_t *bounds = memory;
-  for (int k = 0; k < interface->param_count; k++) bounds[k] = CLI_NO_BOUND;
+  for (int k = 0; k < signature->param_count; k++) bounds[k] = CLI_NO_BOUND;
   hr_status_t st = read_module_file(program_path, &module);
-  if (!st) st = cli_index_bounds(module, interface->param_count, bounds);
-  for (int k = 0; k < interface->param_count && !st; k++)
-    if (needs_value(interface, feed, values, k))
-      st = cli_random_value(interface->params[k], seed, k, bounds[k], &values[k]);
+  if (!st) st = cli_index_bounds(module, signature->param_count, bounds);
+  for (int k = 0; k < signature->param_count && !st; k++)
+    if (needs_value(signature, feed, values, k))
+      st = cli_random_value(signature->params[k], seed, k, bounds[k], &values[k]);
   hlo_module_destroy(module);
   hr_free(bounds);
   return st;
 }
 
-hr_status_t cli_inputs_wild(uint64_t seed, const cli_interface_t *interface, const cli_feed_t *feed,
+hr_status_t cli_inputs_wild(uint64_t seed, const cli_signature_t *signature, const cli_feed_t *feed,
                             hlo_value_t **values) {
-  for (int k = 0; k < interface->param_count; k++)
-    if (needs_value(interface, feed, values, k))
-      HR_TRY(cli_wild_value(interface->params[k], seed, k, &values[k]));
+  for (int k = 0; k < signature->param_count; k++)
+    if (needs_value(signature, feed, values, k))
+      HR_TRY(cli_wild_value(signature->params[k], seed, k, &values[k]));
   return NULL;
 }
 
-hr_status_t cli_inputs_check(const cli_interface_t *interface, const cli_feed_t *feed, hlo_value_t *const *values) {
-  hr_text_t names;
-  hr_text_init(&names);
+hr_status_t cli_inputs_check(const cli_signature_t *signature, const cli_feed_t *feed, hlo_value_t *const *values) {
+  hr_strbuf_t names;
+  hr_strbuf_init(&names);
   int missing = 0;
-  for (int k = 0; k < interface->param_count; k++) {
+  for (int k = 0; k < signature->param_count; k++) {
     char shape[HLO_SHAPE_TEXT];
-    if (!needs_value(interface, feed, values, k) || missing++ >= NAMED_MAX) continue;
-    hr_text_printf(&names, "%s%d (%s: %s)", missing > 1 ? ", " : "", k, interface->param_names[k],
-                   hlo_shape_text(interface->params[k], shape));
+    if (!needs_value(signature, feed, values, k) || missing++ >= NAMED_MAX) continue;
+    hr_strbuf_printf(&names, "%s%d (%s: %s)", missing > 1 ? ", " : "", k, signature->param_names[k],
+                   hlo_shape_text(signature->params[k], shape));
   }
   hr_status_t st = NULL;
   if (missing) {
@@ -168,20 +168,20 @@ hr_status_t cli_inputs_check(const cli_interface_t *interface, const cli_feed_t 
                   missing > 1 ? "s" : "", names.data ? names.data : "", missing > NAMED_MAX ? ", ..." : "",
                   missing > 1 ? "have" : "has");
   }
-  hr_text_deinit(&names);
+  hr_strbuf_deinit(&names);
   return st;
 }
 
-hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path, const cli_interface_t *interface,
+hr_status_t cli_inputs_load(const hr_options_t *options, const char *program_path, const cli_signature_t *signature,
                             const cli_feed_t *feed, int rank, hlo_value_t **values) {
-  HR_TRY(take_given(options, interface, rank, values));
+  HR_TRY(take_given(options, signature, rank, values));
   if (hr_option_is_given(options, HR_OPTION_RANDOM_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_RANDOM_INPUTS, 0);
-    HR_TRY(fill_random(seed, program_path, interface, feed, values));
+    HR_TRY(fill_random(seed, program_path, signature, feed, values));
   }
   if (hr_option_is_given(options, HR_OPTION_WILD_INPUTS)) {
     uint64_t seed = hr_option_int(options, HR_OPTION_WILD_INPUTS, 0);
-    HR_TRY(cli_inputs_wild(seed, interface, feed, values));
+    HR_TRY(cli_inputs_wild(seed, signature, feed, values));
   }
-  return cli_inputs_check(interface, feed, values);
+  return cli_inputs_check(signature, feed, values);
 }

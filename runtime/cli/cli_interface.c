@@ -40,25 +40,25 @@ hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape
   return hlo_shape_array_dynamic(arena, dtype, rank, dims, dynamic, out_shape);
 }
 
-hr_status_t cli_interface_init(cli_interface_t *interface, const hlorun_program_t *program) {
-  *interface = (cli_interface_t){.param_count = hlorun_program_param_count(program),
+hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program) {
+  *signature = (cli_signature_t){.param_count = hlorun_program_param_count(program),
                                  .result_count = hlorun_program_result_count(program),
                                  .program = program};
-  hr_arena_t *arena = &interface->arena;
+  hr_arena_t *arena = &signature->arena;
   hr_arena_init(arena);
-  HR_TRY(HR_NEW_ARRAY(arena, interface->param_count, &interface->params));
-  HR_TRY(HR_NEW_ARRAY(arena, interface->param_count, &interface->param_names));
-  HR_TRY(HR_NEW_ARRAY(arena, interface->result_count, &interface->results));
-  for (int k = 0; k < interface->param_count; k++) {
-    HR_TRY(cli_shape_parse(arena, hlorun_program_param_shape(program, k), &interface->params[k]));
-    interface->param_names[k] = hlorun_program_param_name(program, k);
+  HR_TRY(HR_NEW_ARRAY(arena, signature->param_count, &signature->params));
+  HR_TRY(HR_NEW_ARRAY(arena, signature->param_count, &signature->param_names));
+  HR_TRY(HR_NEW_ARRAY(arena, signature->result_count, &signature->results));
+  for (int k = 0; k < signature->param_count; k++) {
+    HR_TRY(cli_shape_parse(arena, hlorun_program_param_shape(program, k), &signature->params[k]));
+    signature->param_names[k] = hlorun_program_param_name(program, k);
   }
-  for (int k = 0; k < interface->result_count; k++)
-    HR_TRY(cli_shape_parse(arena, hlorun_program_result_shape(program, k), &interface->results[k]));
+  for (int k = 0; k < signature->result_count; k++)
+    HR_TRY(cli_shape_parse(arena, hlorun_program_result_shape(program, k), &signature->results[k]));
   return NULL;
 }
 
-void cli_interface_deinit(cli_interface_t *interface) { hr_arena_deinit(&interface->arena); }
+void cli_signature_deinit(cli_signature_t *signature) { hr_arena_deinit(&signature->arena); }
 
 bool cli_npy_is_named(const char *text) {
   size_t size = strlen(text);
@@ -115,14 +115,14 @@ static hr_status_t cut_npy(const read_npy_t *npy, const int64_t *starts, const h
   return st;
 }
 
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_slot_t *slot,
+hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value) {
-  const cli_interface_t *interface = slot->interface;
-  const hlo_shape_t *want = slot->is_result ? interface->results[slot->index] : interface->params[slot->index];
+  const cli_signature_t *signature = slot->interface;
+  const hlo_shape_t *want = slot->is_result ? signature->results[slot->index] : signature->params[slot->index];
   int64_t starts[HLO_MAX_RANK];
   if (read_npy_is(npy, want->dtype) && dims_fit(npy, want)) return read_npy_value(npy, want->dtype, out_value);
-  if (read_npy_is(npy, want->dtype) && interface->program &&
-      hlorun_program_shard(interface->program, slot->is_result, slot->index, npy->rank, npy->dims, starts))
+  if (read_npy_is(npy, want->dtype) && signature->program &&
+      hlorun_program_shard(signature->program, slot->is_result, slot->index, npy->rank, npy->dims, starts))
     return cut_npy(npy, starts, want, out_value);
   char found[HLO_SHAPE_TEXT], wanted[HLO_SHAPE_TEXT];
   const char *descr = hr_dtype_table[want->dtype].npy_descr;
@@ -130,7 +130,7 @@ hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cl
                   hlo_shape_text(want, wanted), descr);
 }
 
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_slot_t *slot, int rank, hlo_value_t **out_value) {
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank, hlo_value_t **out_value) {
   const char *prefix = slot->is_result ? "out" : "in";
   int k = slot->index;
   char name[64], label[512];

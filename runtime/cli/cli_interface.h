@@ -7,24 +7,24 @@
 #include "ir/shape.h"
 #include "read/npy.h"
 
-typedef struct cli_interface {
+typedef struct cli_signature {
   hr_arena_t arena;
   int param_count, result_count;
   const hlo_shape_t **params, **results;
   const char **param_names;
   const hlorun_program_t *program;
-} cli_interface_t;
+} cli_signature_t;
 
 /* One parameter or result of a program. */
-typedef struct cli_slot {
-  const cli_interface_t *interface;
+typedef struct cli_arg {
+  const cli_signature_t *interface;
   bool is_result;
   int index;
-} cli_slot_t;
+} cli_arg_t;
 
 /* Deinit also after a failure. */
-hr_status_t cli_interface_init(cli_interface_t *interface, const hlorun_program_t *program);
-void cli_interface_deinit(cli_interface_t *interface);
+hr_status_t cli_signature_init(cli_signature_t *signature, const hlorun_program_t *program);
+void cli_signature_deinit(cli_signature_t *signature);
 
 /* The shape that "f32[2,<=3]" names. */
 hr_status_t cli_shape_parse(hr_arena_t *arena, const char *text, const hlo_shape_t **out_shape);
@@ -36,9 +36,9 @@ bool cli_npy_is_named(const char *text); /* does it look like either? */
 
 /* The array for a slot: of its shape, or this process's part of a global array if the program cuts it.
  * `name`: where it came from, for messages: "in3 of data.npz". */
-hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_slot_t *slot,
+hr_status_t cli_value_from_npy(const char *name, const read_npy_t *npy, const cli_arg_t *slot,
                                hlo_value_t **out_value);
 /* Member in<k>@<rank> (or out<k>@<rank>) if the archive has it, else in<k>; *out_value NULL if it has neither. */
-hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_slot_t *slot, int rank, hlo_value_t **out_value);
+hr_status_t cli_value_from_npz(const read_npz_t *npz, const cli_arg_t *slot, int rank, hlo_value_t **out_value);
 
 #endif

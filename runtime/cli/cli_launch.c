@@ -65,7 +65,7 @@ static void watch_connections(void) {
   setenv("OMPI_MCA_oob_tcp_keepalive_probes", "5", 0);
 }
 
-static int own_variable_count(void) {
+static int hlorun_variable_count(void) {
   int count = 0;
   for (char **at = environ; *at; at++) count += strncmp(*at, "HLORUN_", 7) == 0;
   return count;
@@ -81,7 +81,7 @@ static hr_status_t add_variables(hr_arena_t *arena, const char **words, int *n) 
   return NULL;
 }
 
-hr_status_t cli_launch_own_file(char into[PATH_MAX]) {
+hr_status_t cli_launch_this_executable(char into[PATH_MAX]) {
   ssize_t size = readlink("/proc/self/exe", into, PATH_MAX - 1);
   if (size < 0) return hr_error(HR_UNAVAILABLE, "cannot find this program's own file: %s", strerror(errno));
   into[size] = 0;
@@ -94,11 +94,11 @@ static hr_status_t mpirun_command(hr_arena_t *arena, int processes, int argument
   if (!find_in_path("mpirun", mpirun))
     return hr_error(HR_UNAVAILABLE, "-n %d needs mpirun, which is not in PATH; install the package openmpi-bin",
                     processes);
-  HR_TRY(cli_launch_own_file(self));
+  HR_TRY(cli_launch_this_executable(self));
   allow_root();
   watch_connections();
   const char **words, *count;
-  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2 * own_variable_count() + 10, &words));
+  HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2 * hlorun_variable_count() + 10, &words));
   HR_TRY(hr_arena_printf(arena, &count, "%d", processes));
   int n = 0;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(mpirun), &words[n++]));
@@ -120,7 +120,7 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
   char self[PATH_MAX];
   const char **words;
   if (!cli_launch_is_local()) return mpirun_command(arena, processes, argument_count, arguments, out_words);
-  HR_TRY(cli_launch_own_file(self));
+  HR_TRY(cli_launch_this_executable(self));
   HR_TRY(HR_NEW_ARRAY(arena, argument_count + 2, &words));
   HR_TRY(hr_arena_cstr(arena, hr_str_from(self), &words[0]));
   for (int i = 0; i < argument_count; i++) words[i + 1] = arguments[i];
@@ -160,12 +160,12 @@ static _Noreturn void become(char *const *words) {
  * command's own affair. */
 static hr_status_t status_of(int status) {
   if (interrupted) return cli_reported(HR_CANCELLED);
-  hr_status_t told = cli_verdict_status(cli_verdict_read());
+  hr_status_t told = cli_exit_code_status(cli_exit_code_read());
   if (told) return told;
   if (WIFSIGNALED(status)) return hr_error(HR_UNAVAILABLE, "mpirun ended by SIG%s", sigabbrev_np(WTERMSIG(status)));
   int code = WEXITSTATUS(status);
   if (code == 0) return NULL;
-  told = cli_verdict_status(code);
+  told = cli_exit_code_status(code);
   if (told) return told;
   if (code > 128 && code < 128 + NSIG)
     return hr_error(HR_UNAVAILABLE, "a process ended by SIG%s", sigabbrev_np(code - 128));
@@ -188,7 +188,7 @@ static bool wait_for(pid_t pid, int *out_status, int ms) {
 static int wait_for_mpirun(pid_t pid) {
   int status;
   bool ended = false;
-  while (!ended && !cli_verdict_read()) ended = wait_for(pid, &status, LOOK_MS);
+  while (!ended && !cli_exit_code_read()) ended = wait_for(pid, &status, LOOK_MS);
   if (ended || wait_for(pid, &status, END_MS)) return status;
   fprintf(stderr, "hlorun: mpirun does not end; processes may be left on other hosts\n");
   kill(pid, SIGTERM);
@@ -245,10 +245,10 @@ static hr_status_t launch_by_mpirun(int processes, int argc, char *const *argv) 
   char *const *words;
   char folder[PATH_MAX];
   bool has_folder = make_session_folder(folder);
-  cli_verdict_open(true);
+  cli_exit_code_open(true);
   hr_status_t st = mpirun_command(&arena, processes, argc, (const char *const *)argv, &words);
   if (!st) st = run_words(words);
-  cli_verdict_close();
+  cli_exit_code_close();
   if (has_folder) remove_session_folder(folder);
   hr_arena_deinit(&arena);
   return st;

@@ -22,6 +22,6 @@ hr_status_t cli_launch_command(hr_arena_t *arena, int processes, int argument_co
 hr_status_t cli_launch_run(int processes, int argc, char *const *argv);
 
 /* This program's own file. Errors: UNAVAILABLE. */
-hr_status_t cli_launch_own_file(char into[PATH_MAX]);
+hr_status_t cli_launch_this_executable(char into[PATH_MAX]);
 
 #endif

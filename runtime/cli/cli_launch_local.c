@@ -68,7 +68,7 @@ static void catch_signals(void) {
   for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) sigaction(caught[i], &action, NULL);
 }
 
-static void tell_all(const launch_t *launch, int signal_number) {
+static void notify_all(const launch_t *launch, int signal_number) {
   for (int rank = 0; rank < launch->count; rank++)
     if (launch->pids[rank]) kill(launch->pids[rank], signal_number);
 }
@@ -82,7 +82,7 @@ static _Noreturn void become(char *const *words, int processes, int rank, int fd
   signal(SIGXFSZ, SIG_DFL);
   int null = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0) dup2(null, STDIN_FILENO);
-  tp_launched_tell(processes, rank, fd);
+  tp_local_launch_export(processes, rank, fd);
   execv(words[0], words);
   fprintf(stderr, "error: cannot start this program again: %s\n", strerror(errno));
   _exit(EXIT_NOT_STARTED);
@@ -126,18 +126,18 @@ static void look_after(launch_t *launch) {
   int64_t now = now_ms();
   if (wants_state) {
     wants_state = 0;
-    tell_all(launch, SIGUSR1);
+    notify_all(launch, SIGUSR1);
   }
   if (interrupted && !launch->handed_on) {
-    tell_all(launch, interrupted);
+    notify_all(launch, interrupted);
     launch->handed_on = true;
     launch->failed_ms = now;
   }
   if (!launch->told_ms && launch->failed_ms && now - launch->failed_ms >= END_MS) {
-    tell_all(launch, SIGTERM);
+    notify_all(launch, SIGTERM);
     launch->told_ms = now;
   }
-  if (launch->told_ms && now - launch->told_ms >= LAST_MS) tell_all(launch, SIGKILL);
+  if (launch->told_ms && now - launch->told_ms >= LAST_MS) notify_all(launch, SIGKILL);
 }
 
 static void wait_for_all(launch_t *launch) {
@@ -153,13 +153,13 @@ static void wait_for_all(launch_t *launch) {
 /* --- what came of it --- */
 
 static hr_status_t outcome(const launch_t *launch) {
-  int verdict = cli_verdict_read();
+  int verdict = cli_exit_code_read();
   if (interrupted) return cli_reported(HR_CANCELLED);
   if (launch->failed_rank < 0) return NULL;
   if (WIFSIGNALED(launch->failed_status))
     return hr_error(HR_UNAVAILABLE, "rank %d ended by SIG%s", launch->failed_rank,
                     sigabbrev_np(WTERMSIG(launch->failed_status)));
-  hr_status_t told = cli_verdict_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
+  hr_status_t told = cli_exit_code_status(verdict ? verdict : WEXITSTATUS(launch->failed_status));
   return told ? told : hr_error(HR_UNAVAILABLE, "rank %d ended with exit code %d", launch->failed_rank,
                                 WEXITSTATUS(launch->failed_status));
 }
@@ -171,7 +171,7 @@ static hr_status_t run_words(launch_t *launch, char *const *words, int fd) {
   catch_signals();
   sigprocmask(SIG_BLOCK, &child, &before);
   hr_status_t st = start_all(launch, words, fd, &before);
-  if (st) tell_all(launch, SIGKILL);
+  if (st) notify_all(launch, SIGKILL);
   wait_for_all(launch);
   return st ? st : outcome(launch);
 }
@@ -185,18 +185,18 @@ hr_status_t cli_launch_locally(int processes, int argc, char *const *argv) {
     return hr_error(HR_USAGE, "-n %d: one machine starts %d processes at most; mpirun starts them on several",
                     processes, MOST_PROCESSES);
   hr_arena_init(&arena);
-  cli_verdict_open(false);
+  cli_exit_code_open(false);
   hr_status_t st = HR_NEW_ARRAY(&arena, processes, &launch.pids);
   if (!st) st = HR_NEW_ARRAY(&arena, argc + 2, &words);
-  if (!st) st = cli_launch_own_file(own_file);
-  if (!st) st = tp_launched_memory(processes, &fd);
+  if (!st) st = cli_launch_this_executable(own_file);
+  if (!st) st = tp_local_launch_memory(processes, &fd);
   if (!st) {
     words[0] = own_file;
     for (int i = 0; i < argc; i++) words[i + 1] = argv[i];
     st = run_words(&launch, words, fd);
   }
   if (fd >= 0) close(fd);
-  cli_verdict_close();
+  cli_exit_code_close();
   hr_arena_deinit(&arena);
   return st;
 }

@@ -65,21 +65,21 @@ static const struct type_class {
                {HR_CLASS_COMPLEX, "complex"}};
 
 /* A whole class by its name, else its types. */
-static void print_class(hr_text_t *text, const struct type_class *class_, const bool *takes) {
+static void print_class(hr_strbuf_t *text, const struct type_class *class_, const bool *takes) {
   int of_class = 0, taken = 0;
   for (int type = 0; type < HR_DTYPE_COUNT; type++) {
     if (hr_dtype_class((hr_dtype_t)type) != class_->class_) continue;
     of_class++;
     taken += takes[type];
   }
-  if (taken == of_class) hr_text_printf(text, " %s", class_->name);
+  if (taken == of_class) hr_strbuf_printf(text, " %s", class_->name);
   if (!taken || taken == of_class) return;
   for (int type = 0; type < HR_DTYPE_COUNT; type++)
     if (takes[type] && hr_dtype_class((hr_dtype_t)type) == class_->class_)
-      hr_text_printf(text, " %s", hr_dtype_name((hr_dtype_t)type));
+      hr_strbuf_printf(text, " %s", hr_dtype_name((hr_dtype_t)type));
 }
 
-static hr_status_t print_types(hr_text_t *text, hlo_opcode_t op) {
+static hr_status_t print_types(hr_strbuf_t *text, hlo_opcode_t op) {
   bool takes[HR_DTYPE_COUNT] = {false};
   hlo_module_t *module;
   HR_TRY(hlo_module_create(HR_STR("probe"), &module));
@@ -97,27 +97,27 @@ static hr_status_t print_types(hr_text_t *text, hlo_opcode_t op) {
 /* What the compiled engine has for an op, best first; all of it stands on the reference engine. */
 static const char *engine_of(hlo_opcode_t op) {
   if (op_natives[op]->prepare)
-    return op_emits[op] > EMIT_NONE && op_emits[op] < EMIT_STRUCTURE ? "native, code" : "native";
-  if (op_emits[op] == EMIT_STRUCTURE) return "plan";
-  return op_emits[op] != EMIT_NONE ? "code" : "reference";
+    return op_codegens[op] > CODEGEN_NONE && op_codegens[op] < CODEGEN_STRUCTURE ? "native, code" : "native";
+  if (op_codegens[op] == CODEGEN_STRUCTURE) return "plan";
+  return op_codegens[op] != CODEGEN_NONE ? "code" : "reference";
 }
 
 hr_status_t cli_list_ops(void) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "%-*s %-*s %-*s %s\n", NAME_COLUMN, "HLO", STABLEHLO_COLUMN, "StableHLO", ENGINE_COLUMN,
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "%-*s %-*s %-*s %s\n", NAME_COLUMN, "HLO", STABLEHLO_COLUMN, "StableHLO", ENGINE_COLUMN,
                  "engine", "types of elementwise ops; others take what their definition says");
   hr_status_t st = NULL;
   for (int op = 0; op < HLO_OPCODE_COUNT && !st; op++) {
     const hlo_op_info_t *info = &hlo_op_table[op];
     bool typed = info->traits & OP_ELEMENTWISE;
-    hr_text_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
+    hr_strbuf_printf(&text, "%-*s %-*s %-*s", NAME_COLUMN, info->name, STABLEHLO_COLUMN,
                    *info->stablehlo_name ? info->stablehlo_name : "-", typed ? ENGINE_COLUMN : 0,
                    engine_of((hlo_opcode_t)op));
     if (typed) st = print_types(&text, (hlo_opcode_t)op);
-    hr_text_add_char(&text, '\n');
+    hr_strbuf_add_char(&text, '\n');
   }
   if (!st) st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }

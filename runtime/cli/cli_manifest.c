@@ -40,28 +40,28 @@ static void digest_of(const char *text, size_t size, char into[HR_SHA256_TEXT]) 
 
 /* --- writing --- */
 
-static void print_manifest(hr_text_t *text, const cli_manifest_t *manifest) {
+static void print_manifest(hr_strbuf_t *text, const cli_manifest_t *manifest) {
   char digest[HR_SHA256_TEXT];
-  hr_text_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
+  hr_strbuf_printf(text, FIRST_LINE "2\nstep %" PRIu64 "\nbegan %" PRIu64 "\ngrid %d %d\n",
                  manifest->step, manifest->began, manifest->num_replicas, manifest->num_partitions);
   for (int r = 0; r < manifest->num_replicas * manifest->num_partitions; r++) {
     const cli_sum_t *sum = &manifest->sums[r];
-    hr_text_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r,
+    hr_strbuf_printf(text, "rank%d.npz %" PRIu64 " %016" PRIx64 " %016" PRIx64 " %s %s\n", r,
                    sum->size_bytes, sum->hash, sum->values_hash, sum->program.sha256,
                    sum->program.name);
   }
   if (text->failed) return;
   digest_of(text->data, text->size, digest);
-  hr_text_printf(text, "sha256 %s\n", digest);
+  hr_strbuf_printf(text, "sha256 %s\n", digest);
 }
 
 hr_status_t cli_manifest_write(const cli_folder_t *folder, const cli_manifest_t *manifest) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   print_manifest(&text, manifest);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = cli_folder_write(folder, "manifest", true, text.data, text.size);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -76,7 +76,7 @@ typedef struct parser {
 } parser_t;
 
 static hr_status_t torn(const parser_t *parser, const char *what) {
-  return hr_error(HR_INVALID, "%s/manifest is torn, or no manifest: %s", parser->folder->path,
+  return hr_error(HR_INVALID, "%s/manifest is incomplete or not a manifest: %s", parser->folder->path,
                   what);
 }
 

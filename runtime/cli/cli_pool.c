@@ -22,10 +22,10 @@ static void set_signals(void (*handler)(int)) {
   sigaction(SIGHUP, &action, NULL);
 }
 
-void cli_pool_catch_signals(void) { set_signals(note_signal); }
-void cli_pool_default_signals(void) { set_signals(SIG_DFL); }
+void cli_case_runner_catch_signals(void) { set_signals(note_signal); }
+void cli_case_runner_default_signals(void) { set_signals(SIG_DFL); }
 
-hr_status_t cli_pool_check_signals(void) {
+hr_status_t cli_case_runner_check_signals(void) {
   return caught_signal ? hr_error(HR_CANCELLED, "interrupted by SIG%s", sigabbrev_np(caught_signal)) : NULL;
 }
 
@@ -36,11 +36,11 @@ typedef struct job {
   size_t index;
   double deadline_s;
   bool timed_out;
-  hr_text_t text;
+  hr_strbuf_t text;
 } job_t;
 
 typedef struct pool {
-  const cli_pool_options_t *options;
+  const cli_case_runner_options_t *options;
   const cli_case_t *cases;
   job_t *jobs;
   struct pollfd *polls;
@@ -58,22 +58,22 @@ static void write_all(int fd, const char *bytes, size_t size) {
   }
 }
 
-static cli_verdict_t run_plain(const cli_pool_options_t *options, const cli_case_t *one,
-                               hr_text_t *text, hlorun_client_t **out_client) {
+static cli_case_result_t run_plain(const cli_case_runner_options_t *options, const cli_case_t *one,
+                               hr_strbuf_t *text, hlorun_client_t **out_client) {
   hlorun_client_options_t client_options = options->client;
   client_options.world = HLORUN_WORLD_SINGLE;
   hr_status_t st = hlorun_client_create(&client_options, out_client);
   bool out_of_step;
   if (!st) return cli_case_run(*out_client, one, &options->tolerance, text, &out_of_step);
-  hr_text_add_str(text, hr_status_message(st));
+  hr_strbuf_add_str(text, hr_status_message(st));
   return CLI_FAILED;
 }
 
-static _Noreturn void run_child(const cli_pool_options_t *options, const cli_case_t *one, int fd) {
-  cli_pool_default_signals();
-  hr_text_t text;
-  hr_text_init(&text);
-  cli_verdict_t verdict;
+static _Noreturn void run_child(const cli_case_runner_options_t *options, const cli_case_t *one, int fd) {
+  cli_case_runner_default_signals();
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  cli_case_result_t verdict;
   hlorun_client_t *client = NULL;
   if (options->is_wild)
     verdict =
@@ -103,7 +103,7 @@ static hr_status_t start_job(pool_t *pool, job_t *job, size_t index) {
     return hr_error(HR_UNAVAILABLE, "cannot start a process: %s", strerror(errno));
   }
   *job = (job_t){.pid = pid, .fd = ends[0], .index = index, .deadline_s = cli_now_s() + pool->options->timeout_s};
-  hr_text_init(&job->text);
+  hr_strbuf_init(&job->text);
   return NULL;
 }
 
@@ -124,9 +124,9 @@ static hr_status_t end_job(pool_t *pool, job_t *job, cli_outcome_fn outcome, voi
   job->pid = 0;
   bool told = job->text.size && !job->timed_out && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (!told) describe_end(job, status, pool->options->timeout_s, end);
-  hr_status_t st = told ? outcome(context, job->index, (cli_verdict_t)job->text.data[0], job->text.data + 1)
+  hr_status_t st = told ? outcome(context, job->index, (cli_case_result_t)job->text.data[0], job->text.data + 1)
                         : outcome(context, job->index, CLI_FAILED, end);
-  hr_text_deinit(&job->text);
+  hr_strbuf_deinit(&job->text);
   return st;
 }
 
@@ -135,7 +135,7 @@ static bool read_job(job_t *job) {
   char bytes[4096];
   ssize_t got = read(job->fd, bytes, sizeof bytes);
   if (got < 0) return errno != EINTR && errno != EAGAIN;
-  if (got) hr_text_add(&job->text, bytes, (size_t)got);
+  if (got) hr_strbuf_add(&job->text, bytes, (size_t)got);
   return got == 0;
 }
 
@@ -160,7 +160,7 @@ static void wait_jobs(pool_t *pool) {
 static hr_status_t run_jobs(pool_t *pool, const size_t *chosen, size_t count, cli_outcome_fn outcome, void *context) {
   size_t next = 0, running = 0;
   while (next < count || running) {
-    HR_TRY(cli_pool_check_signals());
+    HR_TRY(cli_case_runner_check_signals());
     for (int j = 0; j < pool->options->jobs && next < count; j++) {
       if (pool->jobs[j].pid) continue;
       HR_TRY(start_job(pool, &pool->jobs[j], chosen[next++]));
@@ -183,12 +183,12 @@ static void kill_jobs(pool_t *pool) {
     kill(job->pid, SIGKILL);
     while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR) continue;
     close(job->fd);
-    hr_text_deinit(&job->text);
+    hr_strbuf_deinit(&job->text);
   }
 }
 
-hr_status_t cli_pool_run(const cli_pool_options_t *options, const cli_case_t *cases, const size_t *chosen, size_t count,
-                         cli_outcome_fn outcome, void *context) {
+hr_status_t cli_case_runner_run(const cli_case_runner_options_t *options, const cli_case_t *cases, const size_t *chosen,
+                                size_t count, cli_outcome_fn outcome, void *context) {
   hr_arena_t arena;
   hr_arena_init(&arena);
   pool_t pool = {.options = options, .cases = cases};

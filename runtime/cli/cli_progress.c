@@ -33,23 +33,23 @@ static double cli_value_mean(const hlo_value_t *value) {
 
 /* --- metrics --- */
 
-static hr_status_t add_metric(cli_progress_t *progress, const char *text, const cli_interface_t *interface) {
+static hr_status_t add_metric(cli_progress_t *progress, const char *text, const cli_signature_t *signature) {
   char *end;
   long result = strtol(text, &end, 10);
   if (*text < '0' || *text > '9' || (*end && *end != '='))
     return hr_error(HR_USAGE, "--metric: '%s' is not OUT or OUT=NAME", text);
-  if (result >= interface->result_count)
-    return hr_error(HR_USAGE, "--metric: there is no result %ld, the program has %d", result, interface->result_count);
-  if (!hlo_shape_is_array(interface->results[result]))
+  if (result >= signature->result_count)
+    return hr_error(HR_USAGE, "--metric: there is no result %ld, the program has %d", result, signature->result_count);
+  if (!hlo_shape_is_array(signature->results[result]))
     return hr_error(HR_USAGE, "--metric: result %ld is no array", result);
   cli_metric_t metric = {.result = (int)result, .name = *end == '=' && end[1] ? end + 1 : "metric", .now = NAN};
   HR_VEC_PUSH(&progress->metrics, metric);
   return NULL;
 }
 
-static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_interface_t *interface) {
-  for (int k = 0; k < interface->result_count; k++) {
-    const hlo_shape_t *shape = interface->results[k];
+static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_signature_t *signature) {
+  for (int k = 0; k < signature->result_count; k++) {
+    const hlo_shape_t *shape = signature->results[k];
     if (!hlo_shape_is_scalar(shape) || !hr_dtype_is_float(shape->dtype)) continue;
     HR_VEC_PUSH(&progress->metrics, (cli_metric_t){.result = k, .name = "loss", .now = NAN});
     return NULL;
@@ -57,7 +57,7 @@ static hr_status_t add_first_scalar(cli_progress_t *progress, const cli_interfac
   return hr_error(HR_USAGE, "--curve: no result is a float scalar; say which one to draw with --metric OUT");
 }
 
-hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_interface_t *interface,
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_signature_t *signature,
                               uint64_t steps, bool visible) {
   bool shown = visible && steps > 1 && !hr_option_is_given(options, HR_OPTION_NO_PROGRESS);
   *progress = (cli_progress_t){.steps = steps, .started_s = cli_now_s(), .stream = shown ? stderr : NULL};
@@ -66,9 +66,9 @@ hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *opti
   progress->shown_s = progress->started_s;
   size_t from = 0;
   for (const hr_option_given_t *given; (given = hr_option_next(options, HR_OPTION_METRIC, &from));)
-    HR_TRY(add_metric(progress, given->text, interface));
+    HR_TRY(add_metric(progress, given->text, signature));
   if (!progress->metrics.count && hr_option_is_given(options, HR_OPTION_CURVE))
-    HR_TRY(add_first_scalar(progress, interface));
+    HR_TRY(add_first_scalar(progress, signature));
   return NULL;
 }
 

@@ -24,7 +24,7 @@ typedef struct cli_progress {
 
 /* --metric options; with --curve and none of them, the first float scalar among the results. Deinit also after a
  * failure. Errors: USAGE: no such result, not a number. */
-hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_interface_t *interface,
+hr_status_t cli_progress_init(cli_progress_t *progress, const hr_options_t *options, const cli_signature_t *signature,
                               uint64_t steps, bool visible);
 void cli_progress_deinit(cli_progress_t *progress);
 /* After step number `step` (from 1): notes the metrics and shows them. */

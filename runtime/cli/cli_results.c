@@ -10,51 +10,51 @@
 
 /* --- printing --- */
 
-static void print_dims(hr_text_t *text, const hlo_value_t *value) {
-  hr_text_printf(text, "%s[", hr_dtype_name(value->dtype));
-  for (int d = 0; d < value->rank; d++) hr_text_printf(text, "%s%lld", d ? "," : "", (long long)value->dims[d]);
-  hr_text_add_char(text, ']');
+static void print_dims(hr_strbuf_t *text, const hlo_value_t *value) {
+  hr_strbuf_printf(text, "%s[", hr_dtype_name(value->dtype));
+  for (int d = 0; d < value->rank; d++) hr_strbuf_printf(text, "%s%lld", d ? "," : "", (long long)value->dims[d]);
+  hr_strbuf_add_char(text, ']');
 }
 
 /* Sub-array from dimension `d` on, whose first element is number `first` and which has `count` elements. */
-static void print_elements(hr_text_t *text, const hlo_value_t *value, int d, int64_t first, int64_t count) {
+static void print_elements(hr_strbuf_t *text, const hlo_value_t *value, int d, int64_t first, int64_t count) {
   if (d == value->rank) {
     hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)first * hr_dtype_bytes(value->dtype));
     return;
   }
   int64_t size = value->dims[d], each = size ? count / size : 0;
   bool elide = value->count > WHOLE_COUNT && size > 2 * EDGE;
-  hr_text_add_char(text, '{');
+  hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < size; i++) {
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     if (elide && i == EDGE) {
-      hr_text_add_str(text, "..., ");
+      hr_strbuf_add_str(text, "..., ");
       i = size - EDGE;
     }
     print_elements(text, value, d + 1, first + i * each, each);
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-void cli_value_print(hr_text_t *text, const hlo_value_t *value) {
+void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value) {
   if (!hr_dtype_is_array(value->dtype)) {
-    hr_text_add_str(text, hr_dtype_name(value->dtype));
+    hr_strbuf_add_str(text, hr_dtype_name(value->dtype));
     return;
   }
   print_dims(text, value);
-  hr_text_add_char(text, ' ');
+  hr_strbuf_add_char(text, ' ');
   print_elements(text, value, 0, 0, value->count);
 }
 
 /* --- writing --- */
 
-static hr_status_t add_array(read_zip_writer_t *writer, int k, int rank, const hlo_value_t *value) {
+static hr_status_t add_array(zip_writer_t *writer, int k, int rank, const hlo_value_t *value) {
   char name[64];
   if (rank < 0)
     snprintf(name, sizeof name, "out%d", k);
   else
     snprintf(name, sizeof name, "out%d@%d", k, rank);
-  return read_npz_add(writer, name, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value));
+  return npz_add(writer, name, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value));
 }
 
 /* An array as it is sent: its rank is negative for tokens. */
@@ -92,7 +92,7 @@ static hr_status_t receive_array(hlorun_client_t *client, int from, hlo_value_t 
 }
 
 /* A failure to write is kept: the other processes must get rid of what they send. */
-static hr_status_t receive_results(hlorun_client_t *client, read_zip_writer_t *writer, int from,
+static hr_status_t receive_results(hlorun_client_t *client, zip_writer_t *writer, int from,
                                    hr_status_t *write_status) {
   int32_t count;
   HR_TRY(hlorun_client_recv(client, from, &count, sizeof count));
@@ -105,7 +105,7 @@ static hr_status_t receive_results(hlorun_client_t *client, read_zip_writer_t *w
   return NULL;
 }
 
-static hr_status_t write_own(read_zip_writer_t *writer, int world, int count, hlo_value_t *const *results) {
+static hr_status_t write_local(zip_writer_t *writer, int world, int count, hlo_value_t *const *results) {
   for (int k = 0; k < count; k++) {
     if (!hr_dtype_is_array(results[k]->dtype)) continue;
     HR_TRY(add_array(writer, k, -1, results[k]));
@@ -117,35 +117,35 @@ static hr_status_t write_own(read_zip_writer_t *writer, int world, int count, hl
 hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count, hlo_value_t *const *results) {
   int world = hlorun_client_world_size(client);
   if (hlorun_client_rank(client)) return send_results(client, count, results);
-  read_zip_writer_t *writer = NULL;
-  hr_status_t write_status = read_zip_create(path, &writer), st = NULL;
-  if (!write_status) write_status = write_own(writer, world, count, results);
+  zip_writer_t *writer = NULL;
+  hr_status_t write_status = zip_create(path, &writer), st = NULL;
+  if (!write_status) write_status = write_local(writer, world, count, results);
   for (int from = 1; from < world && !st; from++) st = receive_results(client, writer, from, &write_status);
-  return read_zip_finish(writer, hr_status_join(write_status, st));
+  return zip_finish(writer, hr_status_join(write_status, st));
 }
 
 /* --- comparing --- */
 
-static void add_line(hr_text_t *text, const cli_expectation_t *expectation, int k, const hlo_value_t *result,
+static void add_line(hr_strbuf_t *text, const cli_expectation_t *expectation, int k, const hlo_value_t *result,
                      const hlo_value_t *want, const hlo_difference_t *difference) {
-  hr_text_printf(text, "out%d", k);
-  if (expectation->mark_rank) hr_text_printf(text, "@%d", expectation->rank);
-  hr_text_add_char(text, ' ');
+  hr_strbuf_printf(text, "out%d", k);
+  if (expectation->mark_rank) hr_strbuf_printf(text, "@%d", expectation->rank);
+  hr_strbuf_add_char(text, ' ');
   print_dims(text, result);
-  hr_text_add_str(text, ": ");
+  hr_strbuf_add_str(text, ": ");
   if (difference) {
     hlo_difference_print(text, result, want, difference);
   } else {
-    hr_text_add_str(text, "want ");
+    hr_strbuf_add_str(text, "want ");
     print_dims(text, want);
   }
-  hr_text_add_char(text, '\n');
+  hr_strbuf_add_char(text, '\n');
 }
 
-static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const cli_interface_t *interface,
-                               const hlo_value_t *result, hr_text_t *text, int *bad) {
+static hr_status_t compare_one(const cli_expectation_t *expectation, int k, const cli_signature_t *signature,
+                               const hlo_value_t *result, hr_strbuf_t *text, int *bad) {
   hlo_value_t *want;
-  HR_TRY(cli_value_from_npz(expectation->npz, &(cli_slot_t){interface, true, k}, expectation->rank, &want));
+  HR_TRY(cli_value_from_npz(expectation->npz, &(cli_arg_t){signature, true, k}, expectation->rank, &want));
   if (!want) return NULL;
   hlo_difference_t difference = {0};
   bool same_dims = hlo_value_same_dims(result, want);
@@ -176,34 +176,34 @@ static hr_status_t check_names(const read_npz_t *npz, int result_count, int rank
   return NULL;
 }
 
-hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_interface_t *interface,
-                                hlo_value_t *const *results, hr_text_t *text, int *out_bad) {
+hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_signature_t *signature,
+                                hlo_value_t *const *results, hr_strbuf_t *text, int *out_bad) {
   int named;
   *out_bad = 0;
-  HR_TRY(check_names(expectation->npz, interface->result_count, expectation->rank, &named));
-  if (!named && interface->result_count)
+  HR_TRY(check_names(expectation->npz, signature->result_count, expectation->rank, &named));
+  if (!named && signature->result_count)
     return hr_error(HR_USAGE, "%s has no array out0, out1, ... to compare with", expectation->npz->zip.path);
-  for (int k = 0; k < interface->result_count; k++)
+  for (int k = 0; k < signature->result_count; k++)
     if (hr_dtype_is_array(results[k]->dtype))
-      HR_TRY(compare_one(expectation, k, interface, results[k], text, out_bad));
+      HR_TRY(compare_one(expectation, k, signature, results[k], text, out_bad));
   return NULL;
 }
 
-hr_status_t cli_gather_text(hlorun_client_t *client, const hr_text_t *mine, hr_text_t *all) {
+hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all) {
   int world = hlorun_client_world_size(client);
   uint64_t size = mine->size;
   if (hlorun_client_rank(client)) {
     HR_TRY(hlorun_client_send(client, 0, &size, sizeof size));
     return size ? hlorun_client_send(client, 0, mine->data, size) : NULL;
   }
-  if (size) hr_text_add(all, mine->data, size);
+  if (size) hr_strbuf_add(all, mine->data, size);
   for (int rank = 1; rank < world; rank++) {
     void *bytes;
     HR_TRY(hlorun_client_recv(client, rank, &size, sizeof size));
     if (!size) continue;
     HR_TRY(hr_alloc(size, &bytes));
     hr_status_t st = hlorun_client_recv(client, rank, bytes, size);
-    if (!st) hr_text_add(all, bytes, size);
+    if (!st) hr_strbuf_add(all, bytes, size);
     hr_free(bytes);
     HR_TRY(st);
   }

@@ -7,7 +7,7 @@
 #include "cli/cli_interface.h"
 
 /* A readable form: "f32[2,2] {{1, 2}, {3, 4}}", long dimensions elided. */
-void cli_value_print(hr_text_t *text, const hlo_value_t *value);
+void cli_value_print(hr_strbuf_t *text, const hlo_value_t *value);
 
 /* Collective: rank 0 writes FILE.npz with outK, and outK@RANK of each rank if there are several. */
 hr_status_t cli_results_write(hlorun_client_t *client, const char *path, int count, hlo_value_t *const *results);
@@ -23,10 +23,10 @@ typedef struct cli_expectation {
 
 /* Compares this process's results, adding lines to `text`. *out_bad: how many arrays are out of tolerance.
  * Errors: USAGE for arrays that cannot be the program's. */
-hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_interface_t *interface,
-                                hlo_value_t *const *results, hr_text_t *text, int *out_bad);
+hr_status_t cli_results_compare(const cli_expectation_t *expectation, const cli_signature_t *signature,
+                                hlo_value_t *const *results, hr_strbuf_t *text, int *out_bad);
 
 /* Collective: rank 0 gets the texts of all ranks, in order. */
-hr_status_t cli_gather_text(hlorun_client_t *client, const hr_text_t *mine, hr_text_t *all);
+hr_status_t cli_gather_text(hlorun_client_t *client, const hr_strbuf_t *mine, hr_strbuf_t *all);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct run {
   int rank, world;
   hlorun_client_t *client;
   hlorun_program_t *program;
-  cli_interface_t interface;
+  cli_signature_t signature;
   hr_arena_t arena;      /* of the lists */
   hlo_value_t **values;  /* parameters at the start */
   hlo_value_t **args;    /* of the next execution; NULL once donated */
@@ -43,7 +43,7 @@ typedef struct run {
   cli_checkpoint_t *checkpoint;
   cli_progress_t progress;
   cli_stats_t stats;
-  bool out_of_step; /* the processes may not be at the same place: no more talking to each other */
+  bool desynchronized; /* the processes may not be at the same place: no more talking to each other */
 } run_t;
 
 /* --- before anything runs --- */
@@ -128,7 +128,7 @@ static hr_status_t load_program(run_t *run) {
   HR_TRY(cli_agree(run->client, cli_programs_choose(run->options, run->rank, run->world, &run->path)));
   HR_TRY(cli_agree(run->client, open_plugins(run->options)));
   double start = cli_now_s();
-  hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->out_of_step);
+  hr_status_t st = cli_load_program(run->client, run->path, &options, &run->program, &run->desynchronized);
   run->stats.compile_s = cli_now_s() - start;
   if (!st) hlorun_program_get_figures(run->program, &run->stats.program);
   if (!st) hr_log(HR_LOG_CLI, HR_LOG_INFO, "loaded %s in %.3g s", run->path, run->stats.compile_s);
@@ -137,11 +137,11 @@ static hr_status_t load_program(run_t *run) {
 
 static hr_status_t make_lists(run_t *run) {
   hr_arena_t *arena = &run->arena;
-  int params = run->interface.param_count;
+  int params = run->signature.param_count;
   HR_TRY(HR_NEW_ARRAY(arena, params, &run->values));
   HR_TRY(HR_NEW_ARRAY(arena, params, &run->args));
   HR_TRY(HR_NEW_ARRAY(arena, params, &run->donate));
-  return HR_NEW_ARRAY(arena, run->interface.result_count, &run->results);
+  return HR_NEW_ARRAY(arena, run->signature.result_count, &run->results);
 }
 
 static hr_status_t decide_steps(run_t *run) {
@@ -150,7 +150,7 @@ static hr_status_t decide_steps(run_t *run) {
   if (hr_option_is_given(run->options, HR_OPTION_EPOCHS))
     run->steps = hr_option_int(run->options, HR_OPTION_EPOCHS, 1) * cli_feed_steps_per_epoch(run->feed);
   for (size_t i = 0; i < run->carry.count; i++) run->donate[run->carry.data[i].in] = true;
-  for (int k = 0; k < run->interface.param_count; k++) run->donate[k] |= cli_feed_has(run->feed, k);
+  for (int k = 0; k < run->signature.param_count; k++) run->donate[k] |= cli_feed_has(run->feed, k);
   for (size_t i = 0; i < run->carry.count; i++)
     if (cli_feed_has(run->feed, run->carry.data[i].in))
       return hr_error(HR_USAGE, "parameter %d is both fed and carried", run->carry.data[i].in);
@@ -159,19 +159,19 @@ static hr_status_t decide_steps(run_t *run) {
 
 static hr_status_t prepare(run_t *run) {
   const hr_options_t *options = run->options;
-  HR_TRY(cli_interface_init(&run->interface, run->program));
+  HR_TRY(cli_signature_init(&run->signature, run->program));
   HR_TRY(make_lists(run));
-  HR_TRY(cli_carry_from_options(options, &run->interface, &run->carry));
+  HR_TRY(cli_carry_from_options(options, &run->signature, &run->carry));
   int partitions = hlorun_program_num_partitions(run->program);
-  HR_TRY(cli_feed_create(options, &run->interface, run->rank / partitions, hlorun_program_num_replicas(run->program),
+  HR_TRY(cli_feed_create(options, &run->signature, run->rank / partitions, hlorun_program_num_replicas(run->program),
                          &run->feed));
   HR_TRY(decide_steps(run));
-  HR_TRY(cli_progress_init(&run->progress, options, &run->interface, run->steps * run->repeats, run->rank == 0));
-  cli_checkpoint_options_t checkpoint = {options, &run->interface, &run->carry, run->client, run->program,
+  HR_TRY(cli_progress_init(&run->progress, options, &run->signature, run->steps * run->repeats, run->rank == 0));
+  cli_checkpoint_options_t checkpoint = {options, &run->signature, &run->carry, run->client, run->program,
                                          run->path};
   HR_TRY(cli_checkpoint_create(&checkpoint, &run->checkpoint));
-  HR_TRY(cli_inputs_load(options, run->path, &run->interface, run->feed, run->rank, run->values));
-  for (int k = 0; k < run->interface.param_count; k++)
+  HR_TRY(cli_inputs_load(options, run->path, &run->signature, run->feed, run->rank, run->values));
+  for (int k = 0; k < run->signature.param_count; k++)
     if (run->values[k]) HR_TRY(hlorun_buffer_share(run->client, &run->values[k]));
   return NULL;
 }
@@ -190,11 +190,11 @@ static hr_status_t resume(run_t *run) {
 
 static hr_status_t execute(run_t *run, uint64_t step) {
   if (run->feed) HR_TRY(cli_feed_step(run->feed, step, run->args));
-  cli_values_release(run->results, run->interface.result_count);
+  cli_values_release(run->results, run->signature.result_count);
   double start = cli_now_s();
   hr_status_t st = hlorun_execute(run->program, run->args, run->donate, run->results);
   double took = cli_now_s() - start;
-  for (int k = 0; k < run->interface.param_count; k++)
+  for (int k = 0; k < run->signature.param_count; k++)
     if (run->donate[k]) run->args[k] = NULL; /* the execution has them, failed or not */
   HR_TRY(st);
   hr_log(HR_LOG_CLI, HR_LOG_DEBUG, "step %llu took %.3g s", (unsigned long long)step + 1, took);
@@ -209,7 +209,7 @@ static void carry_results(run_t *run) {
 
 /* The last repeat takes the parameters away, so that the program may write over them. */
 static hr_status_t run_steps(run_t *run, bool last_repeat) {
-  for (int k = 0; k < run->interface.param_count; k++) {
+  for (int k = 0; k < run->signature.param_count; k++) {
     run->args[k] = last_repeat ? run->values[k] : hlo_value_retain(run->values[k]);
     if (last_repeat) run->values[k] = NULL;
   }
@@ -219,7 +219,7 @@ static hr_status_t run_steps(run_t *run, bool last_repeat) {
     if (!st) st = cli_checkpoint_step(run->checkpoint, step + 1, run->results);
     if (!st && step + 1 < run->steps) carry_results(run);
   }
-  cli_values_release(run->args, run->interface.param_count);
+  cli_values_release(run->args, run->signature.param_count);
   return st;
 }
 
@@ -228,17 +228,17 @@ static hr_status_t run_steps(run_t *run, bool last_repeat) {
 /* The metrics at the end, and the results unless they go elsewhere. */
 static hr_status_t print_results(run_t *run, bool all) {
   if (run->rank) return NULL;
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   for (size_t i = 0; i < run->progress.metrics.count; i++)
-    hr_text_printf(&text, "%s %.6g\n", run->progress.metrics.data[i].name, run->progress.metrics.data[i].now);
-  for (int k = 0; k < run->interface.result_count && all; k++) {
-    hr_text_printf(&text, "out%d = ", k);
+    hr_strbuf_printf(&text, "%s %.6g\n", run->progress.metrics.data[i].name, run->progress.metrics.data[i].now);
+  for (int k = 0; k < run->signature.result_count && all; k++) {
+    hr_strbuf_printf(&text, "out%d = ", k);
     cli_value_print(&text, run->results[k]);
-    hr_text_add_char(&text, '\n');
+    hr_strbuf_add_char(&text, '\n');
   }
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -249,30 +249,30 @@ static hr_status_t compare_results(run_t *run, const char *path) {
                                    .all_lines = true,
                                    .tolerance = cli_tolerance_from_options(run->options)};
   read_npz_t npz;
-  hr_text_t mine, all;
-  hr_text_init(&mine);
-  hr_text_init(&all);
+  hr_strbuf_t mine, all;
+  hr_strbuf_init(&mine);
+  hr_strbuf_init(&all);
   int bad = 0;
   expectation.npz = &npz;
   hr_status_t st = read_npz_open(path, &npz);
-  if (!st) st = cli_results_compare(&expectation, &run->interface, run->results, &mine, &bad);
-  if (!st && bad) st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad, run->interface.result_count);
+  if (!st) st = cli_results_compare(&expectation, &run->signature, run->results, &mine, &bad);
+  if (!st && bad) st = hr_error(HR_MISMATCH, "%d of %d results out of tolerance", bad, run->signature.result_count);
   read_npz_deinit(&npz);
-  hr_status_t said = cli_gather_text(run->client, &mine, &all);
-  if (!said && run->rank == 0) said = cli_print(&all);
-  hr_text_deinit(&mine);
-  hr_text_deinit(&all);
-  return cli_agree(run->client, hr_status_join(st, said));
+  hr_status_t reported = cli_gather_text(run->client, &mine, &all);
+  if (!reported && run->rank == 0) reported = cli_print(&all);
+  hr_strbuf_deinit(&mine);
+  hr_strbuf_deinit(&all);
+  return cli_agree(run->client, hr_status_join(st, reported));
 }
 
 static hr_status_t draw_curve(run_t *run, const char *path) {
   const cli_metric_t *metric = &run->progress.metrics.data[0];
-  hr_text_t text;
-  hr_text_init(&text);
-  cli_curve_print(&text, metric->name, &metric->history);
-  hr_status_t st = hr_text_finish(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  cli_plot_print(&text, metric->name, &metric->history);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_file_write_all(path, text.data, text.size);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -300,7 +300,7 @@ static hr_status_t finish(run_t *run) {
   if (curve) HR_TRY(cli_agree(run->client, run->rank ? NULL : draw_curve(run, curve)));
   if (output)
     HR_TRY(cli_agree(run->client,
-                     cli_results_write(run->client, output, run->interface.result_count, run->results)));
+                     cli_results_write(run->client, output, run->signature.result_count, run->results)));
   HR_TRY(cli_agree(run->client, print_results(run, !output && !expect)));
   HR_TRY(cli_trace_finish(run->client, options));
   return expect ? compare_results(run, expect) : NULL;
@@ -314,7 +314,7 @@ static hr_status_t run_all(run_t *run) {
   hr_status_t st = NULL;
   for (uint64_t repeat = 0; repeat < run->repeats && !st; repeat++) st = run_steps(run, repeat + 1 == run->repeats);
   cli_progress_end(&run->progress);
-  run->out_of_step = st != NULL;
+  run->desynchronized = st != NULL;
   HR_TRY(st);
   return finish(run);
 }
@@ -322,13 +322,13 @@ static hr_status_t run_all(run_t *run) {
 static void release_run(run_t *run, int exit_code) {
   cli_checkpoint_destroy(run->checkpoint);
   cli_feed_destroy(run->feed);
-  cli_values_release(run->values, run->interface.param_count);
-  cli_values_release(run->args, run->interface.param_count);
-  cli_values_release(run->results, run->interface.result_count);
+  cli_values_release(run->values, run->signature.param_count);
+  cli_values_release(run->args, run->signature.param_count);
+  cli_values_release(run->results, run->signature.result_count);
   cli_progress_deinit(&run->progress);
   cli_stats_deinit(&run->stats);
   HR_VEC_FREE(&run->carry);
-  cli_interface_deinit(&run->interface);
+  cli_signature_deinit(&run->signature);
   hr_arena_deinit(&run->arena);
   hlorun_program_release(run->program);
   cli_signals_unwatch();
@@ -344,14 +344,14 @@ hr_status_t cli_run(const cli_arguments_t *arguments) {
   if (processes) return cli_launch_run(processes, arguments->all_argc, arguments->all_argv);
   run_t run = {.options = options};
   hr_status_t st = run_all(&run);
-  if (run.out_of_step) {
+  if (run.desynchronized) {
     cli_trace_of_failure(run.client, options);
-    st = cli_fail_alone(run.client, st);
+    st = cli_fail_local(run.client, st);
   }
   /* Said before this process leaves the others: the first to end with a failure may end them all. */
   if (hr_status_code(st) != HR_CANCELLED && !cli_is_reported(st)) st = cli_report_now(st);
-  run.out_of_step |= cli_agree_failed();
-  if (run.out_of_step && hr_status_code(st) != HR_CANCELLED) cli_verdict_tell(hr_status_exit_code(st));
-  release_run(&run, run.out_of_step ? hr_status_exit_code(st) : 0);
+  run.desynchronized |= cli_agree_failed();
+  if (run.desynchronized && hr_status_code(st) != HR_CANCELLED) cli_exit_code_report(hr_status_exit_code(st));
+  release_run(&run, run.desynchronized ? hr_status_exit_code(st) : 0);
   return st;
 }

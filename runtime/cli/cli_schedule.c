@@ -16,8 +16,8 @@
 
 /* --- writing --- */
 
-static hr_status_t write_text(const char *path, hr_text_t *text) {
-  HR_TRY(hr_text_finish(text));
+static hr_status_t write_text(const char *path, hr_strbuf_t *text) {
+  HR_TRY(hr_strbuf_finish(text));
   return path && strcmp(path, "-") ? hr_file_write_all(path, text->data, text->size) : cli_print(text);
 }
 
@@ -27,20 +27,20 @@ static hr_status_t path_in(const char *folder, const char *name, char into[PATH_
 }
 
 static hr_status_t write_schedule(const char *path, const schedule_t *schedule) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   schedule_print(&text, schedule);
   hr_status_t st = write_text(path, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 static hr_status_t write_program(const char *path, schedule_t *schedule, int rank) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hr_status_t st = schedule_to_hlo(schedule, rank, &text);
   if (!st) st = write_text(path, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -58,17 +58,17 @@ static hr_status_t write_programs(const char *folder, schedule_t *schedule) {
 }
 
 /* All elements of a result are equal. */
-static hr_status_t add_result(read_zip_writer_t *writer, const char *name, const hlo_shape_t *shape, double value) {
+static hr_status_t add_result(zip_writer_t *writer, const char *name, const hlo_shape_t *shape, double value) {
   hlo_value_t *array;
   HR_TRY(hlo_value_array(shape->dtype, shape->rank, shape->dims, &array));
   for (int64_t i = 0; i < array->count; i++) ((float *)array->data)[i] = (float)value;
   hr_status_t st =
-      read_npz_add(writer, name, array->dtype, array->rank, array->dims, array->data, hlo_value_bytes(array));
+      npz_add(writer, name, array->dtype, array->rank, array->dims, array->data, hlo_value_bytes(array));
   hlo_value_release(array);
   return st;
 }
 
-static hr_status_t add_results(read_zip_writer_t *writer, const schedule_results_t *expected) {
+static hr_status_t add_results(zip_writer_t *writer, const schedule_results_t *expected) {
   int64_t four = 4;
   hlo_shape_t shape = {.dtype = HR_F32, .rank = 1, .dims = &four};
   char name[64];
@@ -83,10 +83,10 @@ static hr_status_t add_results(read_zip_writer_t *writer, const schedule_results
 
 static hr_status_t write_expected(const char *folder, const schedule_results_t *expected) {
   char path[PATH_SIZE];
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   HR_TRY(path_in(folder, "expected.npz", path));
-  HR_TRY(read_zip_create(path, &writer));
-  return read_zip_finish(writer, add_results(writer, expected));
+  HR_TRY(zip_create(path, &writer));
+  return zip_finish(writer, add_results(writer, expected));
 }
 
 /* Does -o name a file, rather than a folder? A schedule's text ends in .txt. */
@@ -178,12 +178,12 @@ hr_status_t cli_schedule(const cli_arguments_t *arguments) {
   static const struct {
     const char *name;
     hr_status_t (*run)(const hr_options_t *options);
-  } ways[] = {{"gen", generate}, {"to-hlo", to_hlo}, {"from-hlo", from_hlo}};
+  } commands[] = {{"gen", generate}, {"to-hlo", to_hlo}, {"from-hlo", from_hlo}};
   const hr_options_t *options = &arguments->options;
   if (!options->operands.count)
     return hr_error(HR_USAGE, "schedule wants gen, to-hlo or from-hlo; see hlorun schedule --help");
   const char *word = options->operands.data[0];
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (!strcmp(word, ways[i].name)) return ways[i].run(options);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    if (!strcmp(word, commands[i].name)) return commands[i].run(options);
   return hr_error(HR_USAGE, "found '%s', want gen, to-hlo or from-hlo; see hlorun schedule --help", word);
 }

@@ -24,7 +24,7 @@ static struct {
 } watcher;
 
 /* On the loop thread, whatever the program is doing. */
-static void tell_state(void *context) { hlorun_client_print_state(context); }
+static void print_state(void *context) { hlorun_client_print_state(context); }
 
 static void end_now(void *context) {
   (void)context;
@@ -59,7 +59,7 @@ hr_status_t cli_signals_watch(hlorun_client_t *client) {
   HR_TRY(tp_loop_acquire(&watcher.loop));
   for (size_t i = 0; i < WATCHED_COUNT; i++)
     HR_TRY(tp_loop_signal(watcher.loop, watched[i], on_signal, (void *)&watched[i], &watcher.sources[i]));
-  return tp_loop_signal(watcher.loop, SIGUSR1, tell_state, client, &watcher.teller);
+  return tp_loop_signal(watcher.loop, SIGUSR1, print_state, client, &watcher.teller);
 }
 
 void cli_signals_unwatch(void) {

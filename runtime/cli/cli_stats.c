@@ -51,7 +51,7 @@ cli_figures_t cli_stats_figures(const cli_stats_t *stats) {
   return figures;
 }
 
-static void print_counts(hr_text_t *text, const cli_figures_t *f, const char *indent) {
+static void print_counts(hr_strbuf_t *text, const cli_figures_t *f, const char *indent) {
   const struct {
     const char *name;
     uint64_t count;
@@ -61,18 +61,18 @@ static void print_counts(hr_text_t *text, const cli_figures_t *f, const char *in
                 {"code_modules_cached", f->code_modules_cached},
                 {"code_bytes", f->code_bytes},         {"copies", f->copies}};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    hr_text_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name, (unsigned long long)counts[i].count);
+    hr_strbuf_printf(text, ",\n%s\"%s\": %llu", indent, counts[i].name, (unsigned long long)counts[i].count);
 }
 
-static void print_figures(hr_text_t *text, const cli_figures_t *f, const char *indent) {
-  hr_text_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n", indent, f->compile_s,
+static void print_figures(hr_strbuf_t *text, const cli_figures_t *f, const char *indent) {
+  hr_strbuf_printf(text, "%s\"compile_s\": %.9g,\n%s\"read_s\": %.9g,\n%s\"passes_s\": %.9g,\n", indent, f->compile_s,
                  indent, f->read_s, indent, f->passes_s);
-  hr_text_printf(text, "%s\"plan_s\": %.9g,\n%s\"code_s\": %.9g,\n", indent, f->plan_s, indent, f->code_s);
-  hr_text_printf(text, "%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n", indent, f->first_s,
+  hr_strbuf_printf(text, "%s\"plan_s\": %.9g,\n%s\"code_s\": %.9g,\n", indent, f->plan_s, indent, f->code_s);
+  hr_strbuf_printf(text, "%s\"first_s\": %.9g,\n%s\"best_s\": %.9g,\n%s\"median_s\": %.9g,\n", indent, f->first_s,
                  indent, f->best_s, indent, f->median_s);
-  hr_text_printf(text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent, f->total_s,
-                 indent, (unsigned long long)f->executions, indent, f->steps_per_s);
-  hr_text_printf(text, "%s\"peak_rss_bytes\": %llu,\n%s\"arena_bytes\": %llu", indent,
+  hr_strbuf_printf(text, "%s\"total_s\": %.9g,\n%s\"executions\": %llu,\n%s\"steps_per_s\": %.9g,\n", indent,
+                   f->total_s, indent, (unsigned long long)f->executions, indent, f->steps_per_s);
+  hr_strbuf_printf(text, "%s\"peak_rss_bytes\": %llu,\n%s\"arena_bytes\": %llu", indent,
                  (unsigned long long)f->peak_rss_bytes, indent, (unsigned long long)f->arena_bytes);
   print_counts(text, f, indent);
 }
@@ -97,17 +97,17 @@ static cli_figures_t slowest(const cli_figures_t *ranks, int count) {
   return all;
 }
 
-static void cli_stats_print(hr_text_t *text, const cli_figures_t *ranks, int count) {
+static void cli_stats_print(hr_strbuf_t *text, const cli_figures_t *ranks, int count) {
   cli_figures_t all = slowest(ranks, count);
-  hr_text_add_str(text, "{\n");
+  hr_strbuf_add_str(text, "{\n");
   print_figures(text, &all, "  ");
-  hr_text_printf(text, ",\n  \"processes\": %d,\n  \"per_rank\": [\n", count);
+  hr_strbuf_printf(text, ",\n  \"processes\": %d,\n  \"per_rank\": [\n", count);
   for (int r = 0; r < count; r++) {
-    hr_text_printf(text, "    {\n      \"rank\": %d,\n", r);
+    hr_strbuf_printf(text, "    {\n      \"rank\": %d,\n", r);
     print_figures(text, &ranks[r], "      ");
-    hr_text_add_str(text, r + 1 < count ? "\n    },\n" : "\n    }\n");
+    hr_strbuf_add_str(text, r + 1 < count ? "\n    },\n" : "\n    }\n");
   }
-  hr_text_add_str(text, "  ]\n}\n");
+  hr_strbuf_add_str(text, "  ]\n}\n");
 }
 
 hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, const char *path) {
@@ -118,12 +118,12 @@ hr_status_t cli_stats_write(hlorun_client_t *client, const cli_stats_t *stats, c
   cli_figures_t *all = memory;
   hr_status_t st = hlorun_client_gather(client, &mine, sizeof mine, all);
   if (!st && hlorun_client_rank(client) == 0) {
-    hr_text_t text;
-    hr_text_init(&text);
+    hr_strbuf_t text;
+    hr_strbuf_init(&text);
     cli_stats_print(&text, all, world);
-    st = hr_text_finish(&text);
+    st = hr_strbuf_finish(&text);
     if (!st) st = hr_file_write_all(path, text.data, text.size);
-    hr_text_deinit(&text);
+    hr_strbuf_deinit(&text);
   }
   hr_free(all);
   return st;

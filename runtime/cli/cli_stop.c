@@ -11,9 +11,9 @@
 #include "passes/pipeline.h"
 #include "read/read.h"
 
-static hr_status_t write_text(const hr_options_t *options, hr_text_t *text) {
+static hr_status_t write_text(const hr_options_t *options, hr_strbuf_t *text) {
   const char *output = hr_option_text(options, HR_OPTION_OUTPUT);
-  HR_TRY(hr_text_finish(text));
+  HR_TRY(hr_strbuf_finish(text));
   return output && strcmp(output, "-") ? hr_file_write_all(output, text->data, text->size) : cli_print(text);
 }
 
@@ -35,13 +35,13 @@ static hr_status_t print_plan(const hr_options_t *options, const hlo_module_t *m
   compiler_options_t compiler = compiler_options(options, module);
   plan_grid_t grid;
   plan_t *plan;
-  hr_text_t text;
+  hr_strbuf_t text;
   HR_TRY(compiler_choose_grid(module, &compiler, &grid));
   HR_TRY(plan_create(module, grid, &plan));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   plan_print(&text, plan);
   hr_status_t st = write_text(options, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   plan_destroy(plan);
   return st;
 }
@@ -50,15 +50,15 @@ static hr_status_t print_flat_plan(const hr_options_t *options, const char *path
                                    const hlo_module_t *module) {
   compiler_options_t compiler = compiler_options(options, module);
   compiled_program_t program;
-  hr_text_t text;
+  hr_strbuf_t text;
   HR_TRY(compile_bytes(path, bytes, &compiler, &program));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   if (program.flat)
     flat_plan_print(&text, program.flat);
   else
-    hr_text_add_str(&text, "no flat plan: the reference engine runs all of it\n");
+    hr_strbuf_add_str(&text, "no flat plan: the reference engine runs all of it\n");
   hr_status_t st = write_text(options, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   compiled_program_deinit(&program);
   return st;
 }
@@ -66,11 +66,11 @@ static hr_status_t print_flat_plan(const hr_options_t *options, const char *path
 /* --- programs --- */
 
 static hr_status_t print_module(const hr_options_t *options, const hlo_module_t *module) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_LONG);
   hr_status_t st = write_text(options, &text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -82,8 +82,8 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage, hl
   if (is_word(stage, "read")) return print_module(options, module);
   HR_TRY(hlo_verify(module));
   if (is_word(stage, "verify")) return print_module(options, module);
-  HR_TRY(pass_localise(module));
-  if (is_word(stage, "localise")) return print_module(options, module);
+  HR_TRY(pass_lower_manual_sharding(module));
+  if (is_word(stage, "lower_manual_sharding") || is_word(stage, "localise")) return print_module(options, module);
   HR_TRY(pass_run_all(module, &passes));
   return is_word(stage, "plan") ? print_plan(options, module) : print_module(options, module);
 }
@@ -91,18 +91,19 @@ static hr_status_t run_stages(const hr_options_t *options, const char *stage, hl
 /* --- the command --- */
 
 static hr_status_t check_stage(const char *stage) {
-  static const char *const words[] = {"read", "verify", "localise", "passes", "plan", "flat"};
-  hr_text_t names;
+  static const char *const words[] = {"read", "verify", "lower_manual_sharding", "localise", "passes", "plan", "flat"};
+  hr_strbuf_t names;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (is_word(stage, words[i])) return NULL;
   if (pass_exists(stage)) return NULL;
-  hr_text_init(&names);
+  hr_strbuf_init(&names);
   pass_names_print(&names);
-  hr_status_t st = hr_text_finish(&names);
+  hr_status_t st = hr_strbuf_finish(&names);
   if (!st)
-    st = hr_error(HR_USAGE, "--stop-after %s: want read, verify, localise, passes, plan, flat or a pass: %.*s", stage,
-                  (int)names.size, names.data);
-  hr_text_deinit(&names);
+    st = hr_error(HR_USAGE,
+                  "--stop-after %s: want read, verify, lower_manual_sharding, passes, plan, flat or a pass: %.*s",
+                  stage, (int)names.size, names.data);
+  hr_strbuf_deinit(&names);
   return st;
 }
 

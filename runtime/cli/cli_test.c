@@ -70,46 +70,46 @@ static hr_status_t find_cases(test_t *test) {
 /* --- telling --- */
 
 /* The first line, or all of them with --verbose; further lines are counted. */
-static void add_reason(hr_text_t *line, const char *text, bool whole) {
+static void add_reason(hr_strbuf_t *line, const char *text, bool whole) {
   size_t size = strcspn(text, "\n"), rest = 0;
   for (const char *at = text + size; *at; at++) rest += *at == '\n' && at[1];
   if (whole) {
-    hr_text_add_str(line, text);
+    hr_strbuf_add_str(line, text);
     while (line->size && line->data[line->size - 1] == '\n') line->data[--line->size] = 0;
     return;
   }
-  hr_text_add(line, text, size);
-  if (rest) hr_text_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
+  hr_strbuf_add(line, text, size);
+  if (rest) hr_strbuf_printf(line, " (and %zu more line%s)", rest, rest > 1 ? "s" : "");
 }
 
-static hr_status_t tell(void *context, size_t index, cli_verdict_t verdict, const char *text) {
+static hr_status_t report_case(void *context, size_t index, cli_case_result_t verdict, const char *text) {
   test_t *test = context;
   size_t *const counters[] = {&test->passed, &test->failed, &test->skipped};
   static const char *const words[] = {"pass", "FAIL", "skip"};
   ++*counters[verdict];
   if (verdict != CLI_FAILED && !test->verbose) return NULL;
-  hr_text_t line;
-  hr_text_init(&line);
-  hr_text_printf(&line, "%s %s", words[verdict], test->cases.data[index].program);
+  hr_strbuf_t line;
+  hr_strbuf_init(&line);
+  hr_strbuf_printf(&line, "%s %s", words[verdict], test->cases.data[index].program);
   if (*text) {
-    hr_text_add_str(&line, ": ");
+    hr_strbuf_add_str(&line, ": ");
     add_reason(&line, text, test->verbose);
   }
-  hr_text_add_char(&line, '\n');
+  hr_strbuf_add_char(&line, '\n');
   hr_status_t st = cli_print(&line);
-  hr_text_deinit(&line);
+  hr_strbuf_deinit(&line);
   return st;
 }
 
 static hr_status_t list_cases(const test_t *test) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   for (size_t i = 0; i < test->cases.count; i++) {
     const cli_case_t *one = &test->cases.data[i];
-    hr_text_printf(&text, "%s\t%d\n", one->program, one->world);
+    hr_strbuf_printf(&text, "%s\t%d\n", one->program, one->world);
   }
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -135,14 +135,14 @@ static hr_status_t choose(test_t *test, int world, size_t **out_chosen, size_t *
 }
 
 static hr_status_t run_alone(test_t *test, const size_t *chosen, size_t count) {
-  cli_pool_options_t pool = {.jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
+  cli_case_runner_options_t pool = {.jobs = (int)hr_option_int(test->options, HR_OPTION_JOBS, JOBS),
                              .timeout_s = timeout_s(test->options),
                              .tolerance = cli_tolerance_from_options(test->options),
                              .is_wild = is_wild(test),
                              .wild_seed = hr_option_int(test->options, HR_OPTION_WILD_INPUTS, 0)};
   HR_TRY(cli_client_options(test->options, &pool.client));
   pool.client.timeout_s = 0; /* the parent watches the time */
-  return cli_pool_run(&pool, test->cases.data, chosen, count, tell, test);
+  return cli_case_runner_run(&pool, test->cases.data, chosen, count, report_case, test);
 }
 
 /* Options that workers need too, as words. */
@@ -159,7 +159,7 @@ static hr_status_t handed_on(test_t *test, const char *words[HANDED_ON_MAX], int
 }
 
 static hr_status_t skip(test_t *test, const size_t *chosen, size_t count, const char *reason) {
-  for (size_t i = 0; i < count; i++) HR_TRY(tell(test, chosen[i], CLI_SKIPPED, reason));
+  for (size_t i = 0; i < count; i++) HR_TRY(report_case(test, chosen[i], CLI_SKIPPED, reason));
   return NULL;
 }
 
@@ -169,7 +169,7 @@ static hr_status_t run_together(test_t *test, int world, const size_t *chosen, s
   cli_batch_options_t batch = {
       .world = world, .timeout_s = timeout_s(test->options), .quiet = !test->verbose, .words = words};
   HR_TRY(handed_on(test, words, &batch.option_count));
-  return cli_batch_run(&batch, test->cases.data, chosen, count, tell, test);
+  return cli_batch_run(&batch, test->cases.data, chosen, count, report_case, test);
 }
 
 static hr_status_t run_cases(test_t *test) {
@@ -188,13 +188,13 @@ static hr_status_t run_cases(test_t *test) {
 
 /* The last line stays as it is: scripts read it. */
 static hr_status_t print_counts(const test_t *test) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "%zu passed, %zu failed", test->passed, test->failed);
-  if (test->skipped) hr_text_printf(&text, ", %zu skipped", test->skipped);
-  hr_text_add_char(&text, '\n');
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "%zu passed, %zu failed", test->passed, test->failed);
+  if (test->skipped) hr_strbuf_printf(&text, ", %zu skipped", test->skipped);
+  hr_strbuf_add_char(&text, '\n');
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -214,7 +214,7 @@ static hr_status_t test_all(test_t *test, const cli_arguments_t *arguments) {
   HR_TRY(find_cases(test));
   if (report) return work(test, report + strcspn(report, ":") + 1);
   if (hr_option_is_given(test->options, HR_OPTION_LIST)) return list_cases(test);
-  cli_pool_catch_signals();
+  cli_case_runner_catch_signals();
   HR_TRY(run_cases(test));
   HR_TRY(print_counts(test));
   return test->failed ? cli_reported(HR_MISMATCH) : NULL;

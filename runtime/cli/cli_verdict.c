@@ -16,7 +16,7 @@ static char path[PATH_MAX]; /* of the file that this process made */
 static int file = -1;
 static bool unlinks;
 
-void cli_verdict_open(bool has_name) {
+void cli_exit_code_open(bool has_name) {
   const char *folder = getenv("TMPDIR");
   if (has_name) {
     snprintf(path, sizeof path, "%s/hlorun-verdict-XXXXXX", folder && *folder ? folder : "/tmp");
@@ -29,7 +29,7 @@ void cli_verdict_open(bool has_name) {
   if (file >= 0) setenv(VARIABLE, path, 1);
 }
 
-void cli_verdict_tell(int exit_code) {
+void cli_exit_code_report(int exit_code) {
   const char *where = getenv(VARIABLE);
   char digit = (char)('0' + exit_code);
   if (!where || exit_code < 1 || exit_code > MOST_CODE) return;
@@ -39,19 +39,19 @@ void cli_verdict_tell(int exit_code) {
   close(fd);
 }
 
-int cli_verdict_read(void) {
+int cli_exit_code_read(void) {
   char digit;
   return file >= 0 && pread(file, &digit, 1, 0) == 1 && digit >= '1' && digit <= '9' ? digit - '0' : 0;
 }
 
-hr_status_t cli_verdict_status(int exit_code) {
+hr_status_t cli_exit_code_status(int exit_code) {
   static const hr_code_t codes[] = {[1] = HR_MISMATCH,  [2] = HR_USAGE,       [3] = HR_INVALID,
                                     [4] = HR_DISAGREE, [5] = HR_UNAVAILABLE, [6] = HR_DEADLINE};
   bool known = exit_code > 0 && exit_code < (int)(sizeof codes / sizeof *codes);
   return known ? cli_reported(codes[exit_code]) : NULL;
 }
 
-void cli_verdict_close(void) {
+void cli_exit_code_close(void) {
   if (file < 0) return;
   close(file);
   if (unlinks) unlink(path);

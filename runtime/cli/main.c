@@ -34,37 +34,37 @@ static const struct command {
 
 /* --- help --- */
 
-static void print_commands(hr_text_t *text) {
+static void print_commands(hr_strbuf_t *text) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
-    hr_text_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage, commands[i].help);
-  hr_text_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
+    hr_strbuf_printf(text, "%s hlorun %-28s %s\n", i ? "      " : "Usage:", commands[i].usage, commands[i].help);
+  hr_strbuf_add_str(text, "       hlorun --list-ops | --list-options | --print-topology | --version | --help\n"
                         "PROGRAM: HLO or StableHLO, as text or binary, in a file; - is standard input\n");
 }
 
 hr_status_t cli_help(hr_command_t command) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   const struct command *found = &commands[__builtin_ctz(command)];
   if (command == HR_COMMAND_RUN)
     print_commands(&text);
   else
-    hr_text_printf(&text, "Usage: hlorun %s\n       %s\n", found->usage, found->help);
-  if (command == HR_COMMAND_RUN) hr_text_add_str(&text, "\nOptions of run:\n");
+    hr_strbuf_printf(&text, "Usage: hlorun %s\n       %s\n", found->usage, found->help);
+  if (command == HR_COMMAND_RUN) hr_strbuf_add_str(&text, "\nOptions of run:\n");
   hr_options_help(&text, command);
   if (command == HR_COMMAND_RUN)
-    hr_text_add_str(&text,
+    hr_strbuf_add_str(&text,
                     "\nEach command explains its own options: hlorun test --help. Variables: --list-options.\n"
                     "Exit codes: 0 fine; 1 out of tolerance, or tests failed; 2 wrong usage; 3 invalid program;\n"
                     "4 the schedule gets stuck, or processes disagree; 5 a peer or a file failed; 6 timed out.\n");
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 /* --- output --- */
 
-hr_status_t cli_print(const hr_text_t *text) {
-  HR_TRY(hr_text_finish(text));
+hr_status_t cli_print(const hr_strbuf_t *text) {
+  HR_TRY(hr_strbuf_finish(text));
   errno = 0;
   if (text->size == 0) return NULL;
   if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0) return NULL;
@@ -72,16 +72,16 @@ hr_status_t cli_print(const hr_text_t *text) {
   return hr_error(HR_UNAVAILABLE, "cannot write standard output: %s", strerror(errno));
 }
 
-static hr_status_t print_list(void (*list)(hr_text_t *text)) {
-  hr_text_t text;
-  hr_text_init(&text);
+static hr_status_t print_list(void (*list)(hr_strbuf_t *text)) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   list(&text);
   hr_status_t st = cli_print(&text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
-static void list_version(hr_text_t *text) { hr_text_printf(text, "hlorun %s\n", hlorun_version()); }
+static void list_version(hr_strbuf_t *text) { hr_strbuf_printf(text, "hlorun %s\n", hlorun_version()); }
 
 /* Files opened later must not become standard streams; what is written to a stream that was closed must fail. */
 static void fill_standard_streams(void) {
@@ -91,17 +91,17 @@ static void fill_standard_streams(void) {
 
 /* --- the environment --- */
 
-#define DELAY_MOST_MS 10000
+#define MAX_DELAY_MS 10000
 
 static hr_status_t apply_fault(const char *text) {
   uint64_t n;
   if (!text) return NULL;
   if (strncmp(text, "alloc:", 6) == 0 && hr_parse_u64(text + 6, &n))
     hr_mem_fail_at(n);
-  else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= DELAY_MOST_MS)
+  else if (strncmp(text, "delay:", 6) == 0 && hr_parse_u64(text + 6, &n) && n <= MAX_DELAY_MS)
     tp_delay_starts((uint32_t)n);
   else
-    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d", text, DELAY_MOST_MS);
+    return hr_error(HR_USAGE, "HLORUN_FAULT: found '%s', want alloc:N, or delay:MS of at most %d", text, MAX_DELAY_MS);
   return NULL;
 }
 

@@ -91,7 +91,7 @@ static hr_status_t explain(exec_comm_t *comm, const char *const *texts, int coun
   return hr_status_note(st, "rank %d: %s", other, other_text);
 }
 
-hr_status_t exec_agree(exec_comm_t *comm, const char *const *texts, int count) {
+hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int count) {
   hr_arena_t arena;
   summary_t mine = summary_of(texts, count), *all;
   int world_size = comm->groups->endpoint->world_size;

@@ -7,6 +7,6 @@
 
 /* `texts`: what must be the same everywhere, line by line. All ranks call it together. In agreement it costs one
  * exchange of 16 bytes. Errors: DISAGREE, on every rank alike, with the first line that differs from rank 0's. */
-hr_status_t exec_agree(exec_comm_t *comm, const char *const *texts, int count);
+hr_status_t plan_consensus(exec_comm_t *comm, const char *const *texts, int count);
 
 #endif

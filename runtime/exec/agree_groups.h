@@ -9,6 +9,6 @@
 /* Each member of a group must have the collectives that the others have with it, as often in the text or not: same op,
  * operands, reduction, channel. All ranks call it together.
  * Errors: DISAGREE naming both places, on all ranks alike; also for different grids. */
-hr_status_t exec_agree_groups(exec_comm_t *comm, const plan_t *plan);
+hr_status_t group_consensus(exec_comm_t *comm, const plan_t *plan);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct passed { /* the key of what is noted */
   int64_t rank;
 } passed_t;
 
-static hr_status_t note_passed(end_search_t *search, const hlo_instr_t *instr, int rank) {
+static hr_status_t note_passed(endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   passed_t *key;
   void *old;
   HR_TRY(HR_NEW(search->arena, &key));
@@ -24,12 +24,12 @@ static hr_status_t note_passed(end_search_t *search, const hlo_instr_t *instr, i
   return hr_map_put(&search->passed, (hr_str_t){(const char *)key, sizeof *key}, key, &old);
 }
 
-static bool may_pass(const end_search_t *search, const hlo_instr_t *instr, int rank) {
+static bool may_pass(const endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   passed_t key = {instr, rank};
   return !search->is_followed || hr_map_get(&search->passed, (hr_str_t){(const char *)&key, sizeof key});
 }
 
-static hr_status_t note_behaviour(end_search_t *search, const check_behaviour_t *behaviour, int rank) {
+static hr_status_t note_trace(endpoint_search_t *search, const comm_trace_t *behaviour, int rank) {
   for (size_t i = 0; i < behaviour->events.count; i++) {
     const check_event_t *event = &behaviour->events.data[i];
     if (event->kind == CHECK_SEND || event->kind == CHECK_RECV) HR_TRY(note_passed(search, event->instr, rank));
@@ -37,22 +37,22 @@ static hr_status_t note_behaviour(end_search_t *search, const check_behaviour_t 
   return NULL;
 }
 
-static hr_status_t follow_ranks(end_search_t *search, int first, int last) {
-  check_facts_t facts;
+static hr_status_t follow_ranks(endpoint_search_t *search, int first, int last) {
+  comm_analysis_t facts;
   hr_map_t plans;
-  HR_TRY(check_facts_init(search->arena, search->plan->module, false, &facts));
+  HR_TRY(comm_analysis_init(search->arena, search->plan->module, false, &facts));
   hr_map_init(&plans);
   check_walk_options_t options = {.sites = &search->sites, .plans = &plans,
                                   .event_limit = WALK_EVENTS / (uint64_t)(last - first + 1) + 1000};
   const char *reason = NULL;
   hr_status_t st = NULL;
   for (int rank = first; rank <= last && !st && !reason; rank++) {
-    check_behaviour_t *behaviour = NULL;
+    comm_trace_t *behaviour = NULL;
     bool by_rank;
     options.rank = rank;
     st = check_walk(&facts, &options, &behaviour, &by_rank, &reason);
-    if (!st) st = note_behaviour(search, behaviour, rank);
-    check_behaviour_destroy(behaviour);
+    if (!st) st = note_trace(search, behaviour, rank);
+    comm_trace_destroy(behaviour);
   }
   hr_map_deinit(&plans);
   search->is_followed = !st && !reason;
@@ -60,14 +60,14 @@ static hr_status_t follow_ranks(end_search_t *search, int first, int last) {
 }
 
 /* Is there an end that does not name its peer? */
-static hr_status_t find_open_end(end_search_t *search, const hlo_module_t *module, bool *out_found) {
-  const check_site_t *site;
+static hr_status_t find_open_end(endpoint_search_t *search, const hlo_module_t *module, bool *out_found) {
+  const comm_participants_t *site;
   *out_found = false;
   for (size_t c = 0; c < module->computations.count && !*out_found; c++)
     for (size_t i = 0; i < module->computations.data[c]->instrs.count && !*out_found; i++) {
       const hlo_instr_t *instr = module->computations.data[c]->instrs.data[i];
       if (!op_is_channel_end(instr)) continue;
-      HR_TRY(check_site_of(&search->sites, instr, &site));
+      HR_TRY(comm_participants_of(&search->sites, instr, &site));
       *out_found = !site->to;
     }
   return NULL;
@@ -75,42 +75,42 @@ static hr_status_t find_open_end(end_search_t *search, const hlo_module_t *modul
 
 /* --- the ends that a program has --- */
 
-bool exec_ends_run_on(const end_search_t *search, const hlo_instr_t *instr, int rank) {
+bool exec_endpoints_run_on(const endpoint_search_t *search, const hlo_instr_t *instr, int rank) {
   int64_t device = search->is_split ? op_device_of(instr) : -1;
   return device < 0 || device == op_device_of_rank(rank, search->plan->grid.num_partitions);
 }
 
-static hr_status_t describe_end(end_search_t *search, const hlo_instr_t *instr, exec_channel_end_t *end) {
+static hr_status_t describe_end(endpoint_search_t *search, const hlo_instr_t *instr, exec_channel_endpoint_t *end) {
   const hlo_shape_t *data = instr->op == HLO_SEND ? instr->operands[0]->shape : instr->shape->elements[0];
   const hr_source_t *source = &instr->parent->module->source;
   if (hlo_shape_is_dynamic(data))
     return hlo_unsupported(instr, "data of dynamic sizes on a channel; pad it to its bound first");
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, data, false);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(search->arena, (hr_str_t){text.data, text.size}, &end->shape);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
   end->channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
   if (end->channel < 0) end->channel = 0;
   end->sends = instr->op == HLO_SEND;
-  return hr_arena_printf(search->arena, &end->place, "%s:%u: %%%.*s", source->path ? source->path : "the program",
+  return hr_arena_printf(search->arena, &end->location, "%s:%u: %%%.*s", source->path ? source->path : "the program",
                          instr->line, HR_STR_ARGS(instr->name));
 }
 
-static hr_status_t add_end(end_search_t *search, const hlo_instr_t *instr) {
-  exec_channel_end_t end;
-  const check_site_t *site;
+static hr_status_t add_end(endpoint_search_t *search, const hlo_instr_t *instr) {
+  exec_channel_endpoint_t end;
+  const comm_participants_t *site;
   int first = search->only_rank < 0 ? 0 : search->only_rank;
   int last = search->only_rank < 0 ? search->sites.world - 1 : search->only_rank;
   HR_TRY(describe_end(search, instr, &end));
-  HR_TRY(check_site_of(&search->sites, instr, &site));
+  HR_TRY(comm_participants_of(&search->sites, instr, &site));
   const int *peers = end.sends ? site->to : site->from;
   for (int rank = first; rank <= last; rank++) {
     end.rank = rank;
     end.peer = peers ? peers[rank] : EXEC_ANY_PEER;
-    if (!exec_ends_run_on(search, instr, rank)) continue;
+    if (!exec_endpoints_run_on(search, instr, rank)) continue;
     if (peers ? end.peer >= 0 : may_pass(search, instr, rank)) HR_VEC_PUSH(&search->ends, end);
   }
   return NULL;
@@ -118,7 +118,7 @@ static hr_status_t add_end(end_search_t *search, const hlo_instr_t *instr) {
 
 /* Those of what the entry reaches; processes that a step starts (interpreter.run_parallel) have channels of their
  * own. */
-static hr_status_t add_ends(end_search_t *search, const hlo_computation_t *computation) {
+static hr_status_t add_ends(endpoint_search_t *search, const hlo_computation_t *computation) {
   int replicas, partitions;
   if (search->visited[computation->id]) return NULL;
   search->visited[computation->id] = true;
@@ -133,33 +133,34 @@ static hr_status_t add_ends(end_search_t *search, const hlo_computation_t *compu
 
 /* --- ends of other programs --- */
 
-static void write_ends(hr_text_t *text, const exec_channel_ends_t *ends) {
+static void write_ends(hr_strbuf_t *text, const exec_channel_endpoints_t *ends) {
   for (size_t i = 0; i < ends->count; i++) {
-    const exec_channel_end_t *end = &ends->data[i];
-    hr_text_printf(text, "%ld\t%d\t%d\t%s\t%s\n", (long)end->channel, end->peer, end->sends, end->shape, end->place);
+    const exec_channel_endpoint_t *end = &ends->data[i];
+    hr_strbuf_printf(text, "%ld\t%d\t%d\t%s\t%s\n", (long)end->channel, end->peer, end->sends, end->shape,
+                     end->location);
   }
 }
 
-static hr_status_t read_ends(hr_arena_t *arena, hr_str_t text, int rank, exec_channel_ends_t *ends) {
+static hr_status_t read_ends(hr_arena_t *arena, hr_str_t text, int rank, exec_channel_endpoints_t *ends) {
   int64_t channel, peer, sends;
-  hr_str_t shape, place;
+  hr_str_t shape, location;
   while (exec_next_number(&text, &channel) && exec_next_number(&text, &peer) && exec_next_number(&text, &sends) &&
-         exec_next_field(&text, &shape) && exec_next_field(&text, &place)) {
-    exec_channel_end_t end = {.channel = channel, .rank = rank, .peer = (int)peer, .sends = sends != 0};
+         exec_next_field(&text, &shape) && exec_next_field(&text, &location)) {
+    exec_channel_endpoint_t end = {.channel = channel, .rank = rank, .peer = (int)peer, .sends = sends != 0};
     HR_TRY(hr_arena_cstr(arena, shape, &end.shape));
-    HR_TRY(hr_arena_cstr(arena, place, &end.place));
+    HR_TRY(hr_arena_cstr(arena, location, &end.location));
     HR_VEC_PUSH(ends, end);
   }
   return NULL;
 }
 
-static hr_status_t exchange_ends(end_search_t *search, exec_comm_t *comm) {
-  hr_text_t mine;
+static hr_status_t exchange_ends(endpoint_search_t *search, exec_comm_t *comm) {
+  hr_strbuf_t mine;
   const hr_str_t *texts;
-  hr_text_init(&mine);
+  hr_strbuf_init(&mine);
   write_ends(&mine, &search->ends);
   hr_status_t st = exec_exchange(comm, search->arena, &mine, &texts);
-  hr_text_deinit(&mine);
+  hr_strbuf_deinit(&mine);
   HR_TRY(st);
   search->ends.count = 0;
   for (int r = 0; r < search->sites.world; r++) HR_TRY(read_ends(search->arena, texts[r], r, &search->ends));
@@ -168,7 +169,7 @@ static hr_status_t exchange_ends(end_search_t *search, exec_comm_t *comm) {
 
 /* --- the search --- */
 
-hr_status_t exec_ends_find(end_search_t *search, exec_comm_t *comm, bool mpmd) {
+hr_status_t exec_endpoints_find(endpoint_search_t *search, exec_comm_t *comm, bool mpmd) {
   const hlo_module_t *module = search->plan->module;
   int rank = comm->groups->endpoint->rank, world = search->sites.world;
   bool is_open;
@@ -181,14 +182,14 @@ hr_status_t exec_ends_find(end_search_t *search, exec_comm_t *comm, bool mpmd) {
   return mpmd ? exchange_ends(search, comm) : NULL;
 }
 
-void exec_ends_init(end_search_t *search, hr_arena_t *arena, const plan_t *plan) {
-  *search = (end_search_t){.arena = arena, .plan = plan};
-  check_sites_init(&search->sites, arena, plan->grid.num_replicas, plan->grid.num_partitions);
+void exec_endpoints_init(endpoint_search_t *search, hr_arena_t *arena, const plan_t *plan) {
+  *search = (endpoint_search_t){.arena = arena, .plan = plan};
+  comm_participant_sets_init(&search->sites, arena, plan->grid.num_replicas, plan->grid.num_partitions);
   hr_map_init(&search->passed);
 }
 
-void exec_ends_deinit(end_search_t *search) {
-  check_sites_deinit(&search->sites);
+void exec_endpoints_deinit(endpoint_search_t *search) {
+  comm_participant_sets_deinit(&search->sites);
   hr_map_deinit(&search->passed);
   HR_VEC_FREE(&search->ends);
 }

@@ -23,28 +23,29 @@ struct exec_channels {
 /* Where one send or recv of the program goes to, or comes from, in this process. */
 typedef struct channel_peer {
   const hlo_instr_t *instr; /* the key */
-  const exec_route_t *route; /* NULL: nowhere */
+  const exec_channel_route_t *route; /* NULL: nowhere */
 } channel_peer_t;
 
 /* --- who is at the other end of what this process does --- */
 
-static const exec_route_t *route_of(const end_search_t *search, const exec_routes_t *routes, const hlo_instr_t *instr,
-                                    const check_site_t *site, int rank) {
+static const exec_channel_route_t *route_of(const endpoint_search_t *search, const exec_channel_routes_t *routes,
+                                            const hlo_instr_t *instr, const comm_participants_t *site, int rank) {
   bool sends = instr->op == HLO_SEND;
   const int *peers = sends ? site->to : site->from;
-  if (!exec_ends_run_on(search, instr, rank) || (peers && peers[rank] < 0)) return NULL;
-  if (peers) return exec_routes_get(routes, site->channel, sends ? rank : peers[rank], sends ? peers[rank] : rank);
+  if (!exec_endpoints_run_on(search, instr, rank) || (peers && peers[rank] < 0)) return NULL;
+  if (peers)
+    return exec_channel_routes_get(routes, site->channel, sends ? rank : peers[rank], sends ? peers[rank] : rank);
   for (size_t i = 0; i < routes->count; i++)
     if (routes->list[i].channel == site->channel && (sends ? routes->list[i].from : routes->list[i].to) == rank)
       return &routes->list[i];
   return NULL;
 }
 
-static hr_status_t keep_peer(exec_channels_t *channels, end_search_t *search, const exec_routes_t *routes,
+static hr_status_t keep_peer(exec_channels_t *channels, endpoint_search_t *search, const exec_channel_routes_t *routes,
                              const hlo_instr_t *instr) {
-  const check_site_t *site;
+  const comm_participants_t *site;
   channel_peer_t *peer;
-  HR_TRY(check_site_of(&search->sites, instr, &site));
+  HR_TRY(comm_participants_of(&search->sites, instr, &site));
   HR_TRY(HR_NEW(&channels->arena, &peer));
   peer->instr = instr;
   peer->route = route_of(search, routes, instr, site, channels->rank);
@@ -53,7 +54,8 @@ static hr_status_t keep_peer(exec_channels_t *channels, end_search_t *search, co
   return hr_map_put(&channels->peers, (hr_str_t){(const char *)&peer->instr, sizeof instr}, peer, NULL);
 }
 
-static hr_status_t keep_peers(exec_channels_t *channels, end_search_t *search, const exec_routes_t *routes) {
+static hr_status_t keep_peers(exec_channels_t *channels, endpoint_search_t *search,
+                              const exec_channel_routes_t *routes) {
   const hlo_module_t *module = channels->plan->module;
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
@@ -64,22 +66,23 @@ static hr_status_t keep_peers(exec_channels_t *channels, end_search_t *search, c
   return NULL;
 }
 
-static hr_status_t find_peers(exec_channels_t *channels, end_search_t *search, bool mpmd) {
-  exec_routes_t routes;
-  HR_TRY(exec_ends_find(search, channels->comm, mpmd));
-  HR_TRY(exec_routes_find(&channels->arena, &search->plan->grid, search->ends.data, search->ends.count, &routes));
+static hr_status_t find_peers(exec_channels_t *channels, endpoint_search_t *search, bool mpmd) {
+  exec_channel_routes_t routes;
+  HR_TRY(exec_endpoints_find(search, channels->comm, mpmd));
+  HR_TRY(
+      exec_channel_routes_find(&channels->arena, &search->plan->grid, search->ends.data, search->ends.count, &routes));
   return keep_peers(channels, search, &routes);
 }
 
 /* --- transfers --- */
 
-static const exec_route_t *find_route(exec_channels_t *channels, const hlo_instr_t *instr) {
+static const exec_channel_route_t *find_route(exec_channels_t *channels, const hlo_instr_t *instr) {
   const channel_peer_t *peer = hr_map_get(&channels->peers, (hr_str_t){(const char *)&instr, sizeof instr});
   return peer ? peer->route : NULL;
 }
 
 bool exec_channels_peer(exec_channels_t *channels, const hlo_instr_t *instr, int *out_peer, uint32_t *out_number) {
-  const exec_route_t *route = find_route(channels, instr);
+  const exec_channel_route_t *route = find_route(channels, instr);
   if (!route || hlo_attr_bool(instr, HLO_ATTR_IS_HOST_TRANSFER)) return false;
   *out_peer = instr->op == HLO_SEND ? route->to : route->from;
   *out_number = route->number;
@@ -113,7 +116,7 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   int count;
   *out_handle = 0;
   HR_TRY(refuse_host(instr));
-  const exec_route_t *route = find_route(channels, instr);
+  const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) return NULL;
   HR_TRY(tp_progress_begin(channels->comm->groups));
   HR_TRY(exec_pending_reserve(&channels->pending));
@@ -137,7 +140,7 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
   int count;
   *out_handle = 0;
   HR_TRY(refuse_host(instr));
-  const exec_route_t *route = find_route(channels, instr);
+  const exec_channel_route_t *route = find_route(channels, instr);
   if (!route) {
     fill_with_zeros(into);
     return NULL;
@@ -155,13 +158,13 @@ static hr_status_t recv_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
 static hr_status_t finish_transfer(exec_channels_t *channels, exec_transfer_t *transfer) {
   const hlo_instr_t *start = transfer->instr;
   int peer = transfer->peer;
-  channels->comm->waits_in = start;
-  channels->comm->waits_for = peer;
-  channels->comm->waits = true;
+  channels->comm->awaited_instr = start;
+  channels->comm->awaited_rank = peer;
+  channels->comm->is_waiting = true;
   hr_status_t st = tp_request_wait((tp_request_t *)transfer->request);
-  channels->comm->waits_in = NULL;
-  channels->comm->waits_for = -1;
-  channels->comm->waits = false;
+  channels->comm->awaited_instr = NULL;
+  channels->comm->awaited_rank = -1;
+  channels->comm->is_waiting = false;
   exec_pending_remove(&channels->pending, transfer);
   return hr_status_note(st, "while waiting for rank %d to %s on channel %ld what %%%.*s %s", peer,
                         start->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(start, HLO_ATTR_CHANNEL_ID),
@@ -200,10 +203,10 @@ hr_status_t exec_channels_create(const exec_channels_options_t *options, exec_ch
   hr_arena_init(&channels->arena);
   hr_map_init(&channels->peers);
   hr_arena_init(&scratch);
-  end_search_t search;
-  exec_ends_init(&search, &scratch, options->plan);
+  endpoint_search_t search;
+  exec_endpoints_init(&search, &scratch, options->plan);
   hr_status_t st = find_peers(channels, &search, options->mpmd);
-  exec_ends_deinit(&search);
+  exec_endpoints_deinit(&search);
   hr_arena_deinit(&scratch);
   if (st)
     exec_channels_destroy(channels);

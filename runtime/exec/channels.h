@@ -17,8 +17,8 @@ typedef struct exec_channels_options {
 } exec_channels_options_t;
 
 /* Finds the other ends of all channels. Comm and plan must outlive the channels.
- * Errors: DISAGREE as exec_routes_find, on all ranks alike; INVALID for pairs that do not fit the grid; UNSUPPORTED for
- * data whose size is not known ahead. */
+ * Errors: DISAGREE as exec_channel_routes_find, on all ranks alike; INVALID for pairs that do not fit the grid;
+ * UNSUPPORTED for data whose size is not known ahead. */
 hr_status_t exec_channels_create(const exec_channels_options_t *options, exec_channels_t **out_channels);
 void exec_channels_destroy(exec_channels_t *channels); /* accepts NULL; nothing may be under way */
 /* The other end of a send or recv of the program, and its number among the routes between the two; false: it has

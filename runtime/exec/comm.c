@@ -37,7 +37,7 @@ static tp_request_t **as_request(op_request_t **out_request) { return (tp_reques
 static tp_reducer_t reducer_of(const op_reducer_t *reducer) {
   return (tp_reducer_t){.reduce = reducer->reduce, .combine = reducer->combine,
                         .context = reducer->context, .any_thread = reducer->any_thread,
-                        .in_any_order = reducer->in_any_order,
+                        .is_reorderable = reducer->is_reorderable,
                         .element_bytes = reducer->element_bytes, .acc_bytes = reducer->acc_bytes,
                         .widen = reducer->widen, .narrow = reducer->narrow};
 }
@@ -83,10 +83,10 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
 
 static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   exec_comm_t *comm = env->comm;
-  comm->waits = true;
+  comm->is_waiting = true;
   uint64_t over_ns = request && comm->groups->notes_times ? tp_request_over_ns((tp_request_t *)request) : 0;
   hr_status_t st = tp_request_wait((tp_request_t *)request);
-  comm->waits = false;
+  comm->is_waiting = false;
   if (comm->groups->notes_times && !over_ns) over_ns = hr_trace_now_ns();
   if (env->arrived_ns < over_ns) env->arrived_ns = over_ns;
   return st;
@@ -103,7 +103,7 @@ static hr_status_t move_by_itself(op_env_t *env) {
   return comm->processors > workers * ranks ? tp_progress_begin(comm->groups) : NULL;
 }
 
-static void look(op_env_t *env) { tp_requests_look(((exec_comm_t *)env->comm)->groups); }
+static void look(op_env_t *env) { tp_requests_poll(((exec_comm_t *)env->comm)->groups); }
 
 static void free_shared(void *owner, void *data, size_t size_bytes) {
   (void)size_bytes;
@@ -139,19 +139,19 @@ hr_status_t exec_comm_attach(op_env_t *env, void *comm) {
   env->all_to_all = all_to_all;
   env->permute = permute;
   env->wait = wait_for;
-  env->give_up = give_up;
-  env->move_by_itself = move_by_itself;
-  env->look = look;
+  env->cancel = give_up;
+  env->enable_async_progress = move_by_itself;
+  env->poll = look;
   env->shared_memory = shared_memory;
   return NULL;
 }
 
 /* --- for clients --- */
 
-/* What could not even begin here the others wait for. */
+/* A transfer that failed to start here leaves peers waiting: the endpoint is marked desynchronised. */
 static hr_status_t finish(exec_comm_t *comm, hr_status_t st, tp_request_t **request) {
   if (!st) st = tp_request_wait(*request);
-  if (st) comm->groups->endpoint->out_of_step = true;
+  if (st) comm->groups->endpoint->desynchronized = true;
   return st;
 }
 
@@ -203,9 +203,9 @@ hr_status_t exec_comm_init(exec_comm_t *comm, tp_endpoint_t *endpoint) {
   HR_TRY(tp_groups_of(endpoint, &comm->groups));
   hr_map_init(&comm->resolved);
   hr_arena_init(&comm->arena);
-  comm->waits_in = NULL;
-  comm->waits_for = -1;
-  comm->waits = false;
+  comm->awaited_instr = NULL;
+  comm->awaited_rank = -1;
+  comm->is_waiting = false;
   comm->waits_for_others = false;
   comm->processors = 0;
   comm->count_workers = NULL;

@@ -12,10 +12,10 @@ typedef struct exec_comm {
   tp_groups_t *groups; /* of the endpoint */
   hr_map_t resolved;   /* op_group_t by the address of its tp_group_t */
   hr_arena_t arena;
-  const hlo_instr_t *waits_in; /* the start of the transfer that is being waited for; NULL: none */
-  bool waits;                  /* for a transfer */
-  int waits_for;               /* its other end; -1: none */
-  const exec_headway_t *headway; /* of the process; NULL: not known */
+  const hlo_instr_t *awaited_instr; /* the start of the transfer that is being waited for; NULL: none */
+  bool is_waiting;                  /* for a transfer */
+  int awaited_rank;               /* its other end; -1: none */
+  const exec_progress_t *progress; /* of the process; NULL: not known */
   /* For transfers that outlive a step: may the program wait for others than peers meanwhile, and what computes here. */
   bool waits_for_others;
   int processors; /* that this process may use; 0: unknown */

@@ -6,15 +6,15 @@
 #include "exec/compiled_parts.h"
 #include "ops/transfers.h"
 
-#define LOOK_EVERY 64 /* steps: how often a straight line asks whether it is to stop */
+#define LOOK_EVERY 64 /* steps between polls for cancellation */
 
 /* --- steps --- */
 
-static inline hr_status_t look_around(exec_compiled_t *machine) {
-  return exec_look_around(&machine->options.machine);
+static inline hr_status_t poll_cancel(exec_compiled_t *machine) {
+  return exec_poll_cancel(&machine->options.machine);
 }
 
-static inline exec_headway_t *headway_of(exec_compiled_t *machine) { return machine->options.machine.headway; }
+static inline exec_progress_t *progress_of(exec_compiled_t *machine) { return machine->options.machine.progress; }
 
 static inline void run_copy(const run_step_t *step) {
   if (step->copy_bytes == 4)
@@ -25,22 +25,22 @@ static inline void run_copy(const run_step_t *step) {
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end);
 
-static hr_status_t look_at_rounds(exec_compiled_t *machine, const run_step_t *step, int64_t rounds) {
-  exec_headway_add_rounds(headway_of(machine), step->flat->source->op.instr, rounds);
-  return look_around(machine);
+static hr_status_t poll_iterations(exec_compiled_t *machine, const run_step_t *step, int64_t rounds) {
+  exec_progress_add_iterations(progress_of(machine), step->flat->source->op.instr, rounds);
+  return poll_cancel(machine);
 }
 
-static hr_status_t run_turns(exec_compiled_t *machine, const run_step_t *step, int64_t turns) {
-  for (int64_t turn = 0; turn < turns; turn++) {
-    HR_TRY(look_at_rounds(machine, step, 1));
+static hr_status_t run_counted_loop(exec_compiled_t *machine, const run_step_t *step, int64_t trip_count) {
+  for (int64_t iteration = 0; iteration < trip_count; iteration++) {
+    HR_TRY(poll_iterations(machine, step, 1));
     HR_TRY(run_range(machine, step->starts[1], step->end));
   }
   return NULL;
 }
 
-static hr_status_t run_rounds(exec_compiled_t *machine, const run_step_t *step) {
+static hr_status_t run_while_loop(exec_compiled_t *machine, const run_step_t *step) {
   for (;;) {
-    HR_TRY(look_at_rounds(machine, step, 1));
+    HR_TRY(poll_iterations(machine, step, 1));
     HR_TRY(run_range(machine, step->starts[0], step->starts[1]));
     if (!*(const uint8_t *)step->in[0]) return NULL;
     HR_TRY(run_range(machine, step->starts[1], step->end));
@@ -56,14 +56,15 @@ static inline hr_status_t run_native(exec_compiled_t *machine, run_step_t *step)
 /* A loop, by its steps or as one function. */
 static hr_status_t run_loop(exec_compiled_t *machine, run_step_t *step) {
   if (step->kind == FLAT_NATIVE) return run_native(machine, step);
-  return step->flat->turns >= 0 ? run_turns(machine, step, step->flat->turns) : run_rounds(machine, step);
+  return step->flat->trip_count >= 0 ? run_counted_loop(machine, step, step->flat->trip_count)
+                                     : run_while_loop(machine, step);
 }
 
 static hr_status_t run_while(exec_compiled_t *machine, run_step_t *step) {
-  exec_loop_before_t before;
-  exec_headway_enter(headway_of(machine), step->flat->source->op.instr, &before);
+  exec_outer_loop_t before;
+  exec_progress_enter(progress_of(machine), step->flat->source->op.instr, &before);
   hr_status_t st = run_loop(machine, step);
-  exec_headway_leave(headway_of(machine), &before);
+  exec_progress_leave(progress_of(machine), &before);
   return st;
 }
 
@@ -81,9 +82,9 @@ static hr_status_t run_conditional(exec_compiled_t *machine, const run_step_t *s
 }
 
 static hr_status_t run_reference(exec_compiled_t *machine, run_step_t *step) {
-  HR_TRY(look_around(machine));
+  HR_TRY(poll_cancel(machine));
   hr_status_t st = exec_compiled_reference(machine, step);
-  exec_headway_add_step(headway_of(machine), hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
+  exec_progress_add_step(progress_of(machine), hlo_op_is(step->flat->source->op.instr->op, OP_COMM | OP_EFFECT));
   return st;
 }
 
@@ -108,22 +109,22 @@ static __attribute__((noinline)) hr_status_t run_fenced(exec_compiled_t *machine
 }
 
 static __attribute__((noinline)) hr_status_t run_watched(exec_compiled_t *machine, run_step_t *step) {
-  if (!machine->subjects) return run_fenced(machine, step);
+  if (!machine->spans) return run_fenced(machine, step);
   hr_trace_t *trace = machine->options.machine.trace;
-  hr_trace_subject_t *subject = &machine->subjects[step - machine->steps];
-  uint64_t begin = hr_trace_begin(trace, subject);
+  hr_trace_span_t *span = &machine->spans[step - machine->steps];
+  uint64_t begin = hr_trace_begin(trace, span);
   hr_status_t st = machine->fences ? run_fenced(machine, step) : run_one(machine, step);
-  hr_trace_add(trace, subject, begin);
+  hr_trace_add(trace, span, begin);
   return st;
 }
 
-static __attribute__((noinline)) void look_at_transfers(op_env_t *env) {
-  if (env->look) env->look(env);
+static __attribute__((noinline)) void poll_transfers(op_env_t *env) {
+  if (env->poll) env->poll(env);
 }
 
-static hr_status_t look_at_steps(exec_compiled_t *machine) {
-  exec_headway_add_step(headway_of(machine), false);
-  return look_around(machine);
+static hr_status_t poll_steps(exec_compiled_t *machine) {
+  exec_progress_add_step(progress_of(machine), false);
+  return poll_cancel(machine);
 }
 
 /* Made once with a trace or fences and once without, so that they are not asked for at every step. */
@@ -134,9 +135,9 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
   for (unsigned made = 1; step < stop; step = machine->steps + step->end, made++) {
     machine->where.at = step;
     if (exec_is_cancelled(machine->cancel)) return exec_cancel_check(machine->cancel);
-    if (made % LOOK_EVERY == 0) HR_TRY(look_at_steps(machine));
+    if (made % LOOK_EVERY == 0) HR_TRY(poll_steps(machine));
     HR_TRY(is_watched ? run_watched(machine, step) : run_one(machine, step));
-    if (env->under_way) look_at_transfers(env);
+    if (env->transfers_in_flight) poll_transfers(env);
   }
   return NULL;
 }
@@ -144,14 +145,14 @@ static inline __attribute__((always_inline)) hr_status_t run_each(exec_compiled_
 hr_status_t exec_compiled_run_step(const op_native_run_t *native, int number, int64_t rounds) {
   exec_compiled_t *machine = native->machine;
   run_step_t *step = machine->steps + number;
-  if (native->env->under_way) look_at_transfers(native->env);
-  if (rounds) return look_at_rounds(machine, step, rounds);
+  if (native->env->transfers_in_flight) poll_transfers(native->env);
+  if (rounds) return poll_iterations(machine, step, rounds);
   machine->where.at = step;
   return machine->fences ? run_fenced(machine, step) : run_one(machine, step);
 }
 
 static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
-  bool is_watched = machine->subjects || machine->fences;
+  bool is_watched = machine->spans || machine->fences;
   return is_watched ? run_each(machine, begin, end, true) : run_each(machine, begin, end, false);
 }
 
@@ -160,8 +161,8 @@ static hr_status_t run_range(exec_compiled_t *machine, int begin, int end) {
 static void bind_address(exec_compiled_t *machine, int external, void *address) {
   if (machine->bound[external] == address) return;
   machine->bound[external] = address;
-  for (int i = machine->first_patch[external]; i < machine->first_patch[external + 1]; i++)
-    machine->pointers[machine->patches[i].pointer] = (char *)address + machine->patches[i].offset_bytes;
+  for (int i = machine->first_relocation[external]; i < machine->first_relocation[external + 1]; i++)
+    machine->pointers[machine->relocations[i].pointer] = (char *)address + machine->relocations[i].offset_bytes;
 }
 
 static bool is_given_away(const bool *donate, int param) { return donate && donate[param]; }
@@ -206,7 +207,7 @@ static bool has_dims(const hlo_value_t *value, const hlo_shape_t *shape) {
          (!shape->rank || !memcmp(value->dims, shape->dims, (size_t)shape->rank * sizeof *shape->dims));
 }
 
-/* Another's bytes, seen once more. */
+/* A view of an existing value. */
 static hr_status_t see(hlo_value_t *value, const hlo_shape_t *shape, hlo_value_t **out_value) {
   if (!has_dims(value, shape)) return hlo_value_view(value, shape->dtype, shape->rank, shape->dims, out_value);
   *out_value = hlo_value_retain(value);
@@ -250,7 +251,7 @@ hr_status_t exec_compiled_run(exec_compiled_t *machine, hlo_value_t *const *args
   hold_arguments(machine, args, donate);
   for (int p = 0; p < flat->param_count && !st; p++) st = bind_argument(machine, p, args[p], donate);
   for (int r = 0; r < flat->result_count && !st; r++) st = open_result(machine, r, args, donate, &results[r]);
-  if (!st) st = op_transfers_end(exec_machine_env(machine->reference), run_steps(machine));
+  if (!st) st = op_transfers_done(exec_machine_env(machine->reference), run_steps(machine));
   for (int r = 0; r < flat->result_count && !st; r++) st = close_result(machine, r, args, &results[r]);
   for (int r = 0; r < flat->result_count && st; r++) {
     hlo_value_release(results[r]);

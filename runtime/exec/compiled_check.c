@@ -38,25 +38,25 @@ static hr_status_t compare_leaf(const run_step_t *step, int leaf, void *got_byte
   tolerance.terms = terms;
   hlo_value_t got = *want;
   hlo_difference_t difference;
-  hr_text_t text;
+  hr_strbuf_t text;
   got.data = got_bytes;
   hlo_compare(&got, want, &tolerance, &difference);
   if (!difference.bad_count) return NULL;
-  hr_text_init(&text);
-  if (step->flat->out_count > 1) hr_text_printf(&text, "result %d, ", leaf);
+  hr_strbuf_init(&text);
+  if (step->flat->out_count > 1) hr_strbuf_printf(&text, "result %d, ", leaf);
   hlo_difference_print(&text, &got, want, &difference);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   hr_pos_t pos = hlo_instr_pos(source->op.instr);
   if (!st)
     st = hr_error_at(HR_MISMATCH, &pos, "%s differs from the reference: %s (got: %s, want: the reference kernel)",
                      hlo_op_name(source->op.instr->op), text.data, step->flat->native->name);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 static hr_status_t compare(const run_step_t *step, const hlo_value_t *want, double terms) {
   for (int i = 0; i < step->flat->out_count; i++) {
-    bool is_open = i < 64 && step->flat->open >> i & 1;
+    bool is_open = i < 64 && step->flat->nondeterministic_results >> i & 1;
     if (step->out[i] && !is_open) HR_TRY(compare_leaf(step, i, step->out[i], hlo_value_leaf(want, i), terms));
   }
   return NULL;

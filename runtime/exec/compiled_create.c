@@ -8,8 +8,8 @@
 
 /* The number of an argument or result in the tables of patches; -1: its address is known. */
 static int external_of(const flat_plan_t *flat, const flat_buffer_t *buffer) {
-  if (buffer->place == FLAT_PARAM) return buffer->index;
-  return buffer->place == FLAT_RESULT ? flat->param_count + buffer->index : -1;
+  if (buffer->storage == FLAT_PARAM) return buffer->index;
+  return buffer->storage == FLAT_RESULT ? flat->param_count + buffer->index : -1;
 }
 
 static const flat_buffer_t *buffer_of(const flat_plan_t *flat, flat_ref_t ref) {
@@ -20,7 +20,7 @@ static void *address_of(const exec_compiled_t *machine, flat_ref_t ref) {
   const flat_buffer_t *buffer = buffer_of(machine->flat, ref);
   if (!buffer || external_of(machine->flat, buffer) >= 0) return NULL;
   if (machine->fences) return (char *)hr_fence_data(machine->fences[buffer - machine->flat->buffers]) + ref.offset_bytes;
-  char *base = buffer->place == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes : buffer->literal->data;
+  char *base = buffer->storage == FLAT_ARENA ? (char *)machine->arena + buffer->offset_bytes : buffer->literal->data;
   return base + ref.offset_bytes;
 }
 
@@ -38,19 +38,19 @@ static hr_status_t make_step(exec_compiled_t *machine, const flat_step_t *flat, 
                        .flat = flat};
   for (int i = 0; i < flat->in_count; i++) step->in[i] = address_of(machine, flat->in[i]);
   for (int i = 0; i < flat->out_count; i++) step->out[i] = address_of(machine, flat->out[i]);
-  if (flat->has_places) HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->out_count, &step->places));
-  return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->kept, flat->in_count, &step->views) : NULL;
+  if (flat->has_out_buffers) HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->out_count, &step->out_views));
+  return flat->kind == FLAT_REFERENCE ? HR_NEW_ARRAY(&machine->list_arena, flat->in_count, &step->views) : NULL;
 }
 
 /* Calls `visit` for every place in the table of pointers that belongs to an argument or a result. */
-typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_patch_t patch);
+typedef void (*visit_fn)(exec_compiled_t *machine, int external, run_relocation_t patch);
 
 static void visit_refs(exec_compiled_t *machine, const flat_ref_t *refs, int count, int first_pointer,
                        visit_fn visit) {
   for (int i = 0; i < count; i++) {
     const flat_buffer_t *buffer = buffer_of(machine->flat, refs[i]);
     int external = buffer ? external_of(machine->flat, buffer) : -1;
-    if (external >= 0) visit(machine, external, (run_patch_t){first_pointer + i, refs[i].offset_bytes});
+    if (external >= 0) visit(machine, external, (run_relocation_t){first_pointer + i, refs[i].offset_bytes});
   }
 }
 
@@ -64,27 +64,27 @@ static void visit_all(exec_compiled_t *machine, visit_fn visit) {
   }
 }
 
-static void count_patch(exec_compiled_t *machine, int external, run_patch_t patch) {
+static void count_patch(exec_compiled_t *machine, int external, run_relocation_t patch) {
   (void)patch;
-  machine->first_patch[external + 1]++;
+  machine->first_relocation[external + 1]++;
 }
 
-static void place_patch(exec_compiled_t *machine, int external, run_patch_t patch) {
-  machine->patches[machine->first_patch[external]++] = patch;
+static void set_relocation(exec_compiled_t *machine, int external, run_relocation_t patch) {
+  machine->relocations[machine->first_relocation[external]++] = patch;
 }
 
 /* Sorts the patches by argument and result: counts them, then fills each one's part, then moves the starts back. */
 static hr_status_t make_patches(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   int externals = flat->param_count + flat->result_count;
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, externals + 2, &machine->first_patch));
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, externals, &machine->bound));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals + 2, &machine->first_relocation));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, externals, &machine->bound));
   visit_all(machine, count_patch);
-  for (int e = 0; e < externals; e++) machine->first_patch[e + 1] += machine->first_patch[e];
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, machine->first_patch[externals], &machine->patches));
-  visit_all(machine, place_patch);
-  for (int e = externals; e > 0; e--) machine->first_patch[e] = machine->first_patch[e - 1];
-  machine->first_patch[0] = 0;
+  for (int e = 0; e < externals; e++) machine->first_relocation[e + 1] += machine->first_relocation[e];
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, machine->first_relocation[externals], &machine->relocations));
+  visit_all(machine, set_relocation);
+  for (int e = externals; e > 0; e--) machine->first_relocation[e] = machine->first_relocation[e - 1];
+  machine->first_relocation[0] = 0;
   return NULL;
 }
 
@@ -101,8 +101,8 @@ static hr_status_t make_steps(exec_compiled_t *machine) {
   int next = 0;
   for (int s = 0; s < flat->step_count; s++)
     pointers += (size_t)flat->steps[s].in_count + (size_t)flat->steps[s].out_count;
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, pointers, &machine->pointers));
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->step_count, &machine->steps));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, pointers, &machine->pointers));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->step_count, &machine->steps));
   for (int s = 0; s < flat->step_count; s++) {
     HR_TRY(make_step(machine, &flat->steps[s], next, &machine->steps[s]));
     machine->steps[s].begins = flat->steps[s].ends ? begin_of(flat, s) : -1;
@@ -174,7 +174,7 @@ static hr_status_t combine(const void *code, void *out, const void *a, const voi
 
 static op_combiner_t find_combiner(op_env_t *env, const hlo_computation_t *computation) {
   const flat_combiner_t *combiner = ((const flat_plan_t *)env->combiners)->combiners;
-  while (combiner && combiner->computation != computation) combiner = combiner->before;
+  while (combiner && combiner->computation != computation) combiner = combiner->next;
   return (op_combiner_t){combiner ? combine : NULL, combiner};
 }
 
@@ -182,8 +182,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
   HR_TRY(exec_machine_create(flat->plan, &machine->options.machine, &machine->reference));
   HR_TRY(make_arena(machine));
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->slot_count, &machine->slots));
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->moved));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->slot_count, &machine->slots));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->param_count, &machine->moved));
   HR_TRY(exec_result_cache_create(flat->result_count, &machine->cache));
   HR_TRY(hlo_value_token(&machine->token));
   machine->native = (op_native_run_t){.workers = machine->options.workers, .env = exec_machine_env(machine->reference),
@@ -193,8 +193,8 @@ static hr_status_t set_up(exec_compiled_t *machine) {
   machine->native.env->combiners = (void *)flat;
   machine->where.locate = locate;
   if (machine->options.machine.trace)
-    HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->subjects));
-  if (machine->subjects) HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
+    HR_TRY(exec_trace_flat(machine->options.machine.trace, flat, &machine->spans));
+  if (machine->spans) HR_TRY(exec_trace_transfers(machine->options.machine.trace, flat, &machine->transfers));
   return make_steps(machine);
 }
 
@@ -208,7 +208,7 @@ hr_status_t exec_compiled_create(const flat_plan_t *flat, const exec_compiled_op
   machine->flat = flat;
   machine->options = *options;
   machine->cancel = options->machine.cancel ? options->machine.cancel : &never_cancelled;
-  hr_arena_init(&machine->kept);
+  hr_arena_init(&machine->list_arena);
   hr_status_t st = set_up(machine);
   if (st)
     exec_compiled_destroy(machine);
@@ -226,6 +226,6 @@ void exec_compiled_destroy(exec_compiled_t *machine) {
   exec_fences_destroy(machine);
   if (!machine->shared) hr_free(machine->arena);
   hr_buffer_release(machine->shared);
-  hr_arena_deinit(&machine->kept);
+  hr_arena_deinit(&machine->list_arena);
   hr_free(machine);
 }

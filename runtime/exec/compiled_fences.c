@@ -7,7 +7,7 @@
 
 static hr_status_t make_block(const flat_buffer_t *buffer, hr_fence_t **out_fence) {
   HR_TRY(hr_fence_create(buffer->size_bytes, out_fence));
-  if (buffer->place != FLAT_LITERAL) return NULL;
+  if (buffer->storage != FLAT_LITERAL) return NULL;
   memcpy(hr_fence_data(*out_fence), buffer->literal->data, buffer->size_bytes);
   hr_fence_seal(*out_fence, true);
   return NULL;
@@ -15,12 +15,12 @@ static hr_status_t make_block(const flat_buffer_t *buffer, hr_fence_t **out_fenc
 
 hr_status_t exec_fences_create(exec_compiled_t *machine) {
   const flat_plan_t *flat = machine->flat;
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->buffer_count, &machine->fences));
-  HR_TRY(HR_NEW_ARRAY(&machine->kept, flat->param_count, &machine->argument_fences));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->buffer_count, &machine->fences));
+  HR_TRY(HR_NEW_ARRAY(&machine->list_arena, flat->param_count, &machine->argument_fences));
   for (int b = 0; b < flat->buffer_count; b++) {
     const flat_buffer_t *buffer = &flat->buffers[b];
-    bool is_known = buffer->place == FLAT_ARENA || buffer->place == FLAT_LITERAL;
-    if (is_known && buffer->merged_into < 0) HR_TRY(make_block(buffer, &machine->fences[b]));
+    bool is_known = buffer->storage == FLAT_ARENA || buffer->storage == FLAT_LITERAL;
+    if (is_known && buffer->coalesced_into < 0) HR_TRY(make_block(buffer, &machine->fences[b]));
   }
   return NULL;
 }

@@ -20,23 +20,23 @@ typedef struct run_step {
   const flat_step_t *flat;
   hlo_value_t **views; /* REFERENCE: per operand leaf a value over its address, made when it is first needed */
   int begins;           /* REFERENCE: number of the step that began what this one ends; -1: none */
-  uint64_t begun_ns;    /* REFERENCE: when it began a collective, if there is a trace */
+  uint64_t started_ns;    /* REFERENCE: when it began a collective, if there is a trace */
   uint32_t handle;      /* REFERENCE: of the transfer on a channel that it began */
-  hlo_value_t **places; /* the same of the results, of steps that have places; else NULL */
+  hlo_value_t **out_views; /* the same of the results, of steps that have places; else NULL */
 } run_step_t;
 
 /* A place in the table that holds an address in an argument or a result. */
-typedef struct run_patch {
+typedef struct run_relocation {
   int pointer;
   size_t offset_bytes;
-} run_patch_t;
+} run_relocation_t;
 
 struct exec_compiled {
   const flat_plan_t *flat;
   exec_compiled_options_t options;
   exec_cancel_t *cancel; /* the caller's, or one that is never raised */
   exec_machine_t *reference;
-  hr_arena_t kept; /* lists */
+  hr_arena_t list_arena; /* lists */
   void *arena; /* NULL: fences */
   /* HLORUN_CHECK=memory: blocks of buffers that lie in the arena, of literals, and of the arguments of this run, by their
    * numbers; where it is NULL, there is none. */
@@ -46,8 +46,8 @@ struct exec_compiled {
   run_step_t *steps;
   void **pointers;
   /* Arguments, then results: where their addresses go, and the address that is there. */
-  int *first_patch;
-  run_patch_t *patches;
+  int *first_relocation;
+  run_relocation_t *relocations;
   void **bound;
   op_native_run_t native;
   hr_where_t where; /* at: the run_step_t */
@@ -55,8 +55,8 @@ struct exec_compiled {
   hlo_value_t *token;
   exec_result_cache_t *cache;
   bool *moved; /* arguments that became results in this run */
-  hr_trace_subject_t *subjects; /* per step; NULL: no trace */
-  hr_trace_subject_t *transfers; /* the same of what steps begin and others end */
+  hr_trace_span_t *spans; /* per step; NULL: no trace */
+  hr_trace_span_t *transfers; /* the same of what steps begin and others end */
 };
 
 /* Signature of op_native_run_t.run_step. */

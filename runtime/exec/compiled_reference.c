@@ -81,18 +81,18 @@ static hr_status_t make_operands(exec_compiled_t *machine, const run_step_t *ste
 
 /* Views have two holders now, the step and `in`; where the kernel may overwrite one, `in` alone. */
 static uint64_t lend_views(const run_step_t *step, int count) {
-  uint64_t mask = step->flat->may_overwrite, lent = 0;
+  uint64_t mask = step->flat->may_overwrite, pinned = 0;
   for (int k = 0; k < count && mask >> k; k++) {
     if (!(mask >> k & 1) || step->in[k] != step->out[0] || !step->views[k]) continue;
     hlo_value_release(step->views[k]);
-    lent |= UINT64_C(1) << k;
+    pinned |= UINT64_C(1) << k;
   }
-  return lent;
+  return pinned;
 }
 
-static void take_views_back(const run_step_t *step, uint64_t lent) {
-  for (int k = 0; lent >> k && k < 64; k++)
-    if (lent >> k & 1) hlo_value_retain(step->views[k]);
+static void take_views_back(const run_step_t *step, uint64_t pinned) {
+  for (int k = 0; pinned >> k && k < 64; k++)
+    if (pinned >> k & 1) hlo_value_retain(step->views[k]);
 }
 
 /* The reference machine has compared the value with the declared shape, by which the addresses were laid out. */
@@ -112,26 +112,27 @@ static hr_status_t take_result(exec_compiled_t *machine, const run_step_t *step,
 }
 
 /* A kernel that makes a new array makes it in its place, unless it reads there what an operand has. */
-static hr_status_t offer_place(exec_compiled_t *machine, const run_step_t *step) {
+static hr_status_t offer_out_hint(exec_compiled_t *machine, const run_step_t *step) {
   const hlo_instr_t *instr = step->flat->source->op.instr;
   op_env_t *env = exec_machine_env(machine->reference);
   if (!hlo_shape_is_array(instr->shape) || step->flat->out_slot >= 0 || hlo_op_is(instr->op, OP_CONTROL)) return NULL;
   for (int i = 0; i < step->flat->in_count; i++)
     if (step->in[i] == step->out[0]) return NULL;
-  env->into_instr = instr;
-  return view_of(instr->shape, step->out[0], &env->into);
+  env->out_hint_instr = instr;
+  return view_of(instr->shape, step->out[0], &env->out_hint);
 }
 
-static void withdraw_place(exec_compiled_t *machine) {
+static void withdraw_out_hint(exec_compiled_t *machine) {
   op_env_t *env = exec_machine_env(machine->reference);
-  hlo_value_release(env->into);
-  env->into = NULL;
+  hlo_value_release(env->out_hint);
+  env->out_hint = NULL;
 }
 
 /* --- transfers, whose results have places --- */
 
 static void trace_transfer(exec_compiled_t *machine, const run_step_t *step) {
-  uint64_t begun_ns = machine->steps[step->begins].begun_ns, over_ns = exec_machine_env(machine->reference)->arrived_ns;
+  uint64_t begun_ns = machine->steps[step->begins].started_ns,
+           over_ns = exec_machine_env(machine->reference)->arrived_ns;
   if (over_ns > begun_ns)
     hr_trace_note(machine->options.machine.trace, &machine->transfers[step->begins], begun_ns, over_ns - begun_ns);
 }
@@ -160,20 +161,20 @@ static const hlo_shape_t *results_shape(const plan_step_t *source) {
 }
 
 /* What the first half makes is only a note of what is to come. */
-static hr_status_t run_in_places(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
+static hr_status_t run_into_out_buffers(exec_compiled_t *machine, run_step_t *step, hlo_value_t **in) {
   op_env_t *env = exec_machine_env(machine->reference);
   const flat_step_t *flat = step->flat;
   const hlo_shape_t *shape = results_shape(flat->source);
   hlo_value_t *value = NULL;
   HR_TRY(make_operands(machine, step, false, in));
   for (int i = 0; i < flat->out_count; i++)
-    HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->places[i]));
-  if (machine->transfers) step->begun_ns = hr_trace_now_ns();
-  env->places = step->places;
-  env->lent = flat->lent;
+    HR_TRY(renew_view(hlo_shape_leaf(shape, i), step->out[i], &step->out_views[i]));
+  if (machine->transfers) step->started_ns = hr_trace_now_ns();
+  env->out_buffers = step->out_views;
+  env->pinned_operands = flat->pinned_operands;
   env->starting = flat->begins && flat->begins->op == HLO_ASYNC_START ? flat->begins : NULL;
   hr_status_t st = exec_machine_step(machine->reference, flat->source, 0, in, &value);
-  env->places = NULL;
+  env->out_buffers = NULL;
   env->starting = NULL;
   if (st || !flat->begins) return st ? st : take_result(machine, step, value);
   if (op_is_channel_end(flat->begins)) step->handle = op_channel_handle(value);
@@ -185,13 +186,13 @@ static hr_status_t run_on(exec_compiled_t *machine, run_step_t *step, hlo_value_
   const plan_step_t *source = step->flat->source;
   hlo_value_t *value = NULL;
   bool owns = step->flat->owns_operands;
-  if (step->flat->has_places) return run_in_places(machine, step, in);
+  if (step->flat->has_out_buffers) return run_into_out_buffers(machine, step, in);
   HR_TRY(make_operands(machine, step, owns, in));
-  HR_TRY(offer_place(machine, step));
-  uint64_t lent = lend_views(step, source->in_count);
-  hr_status_t st = exec_machine_step(machine->reference, source, lent, in, &value);
-  take_views_back(step, lent);
-  withdraw_place(machine);
+  HR_TRY(offer_out_hint(machine, step));
+  uint64_t pinned = lend_views(step, source->in_count);
+  hr_status_t st = exec_machine_step(machine->reference, source, pinned, in, &value);
+  take_views_back(step, pinned);
+  withdraw_out_hint(machine);
   return st ? st : take_result(machine, step, value);
 }
 
@@ -218,6 +219,7 @@ void exec_compiled_release_views(exec_compiled_t *machine) {
   for (int s = 0; machine->steps && s < machine->flat->step_count; s++) {
     const run_step_t *step = &machine->steps[s];
     for (int i = 0; step->views && i < machine->flat->steps[s].in_count; i++) hlo_value_release(step->views[i]);
-    for (int i = 0; step->places && i < machine->flat->steps[s].out_count; i++) hlo_value_release(step->places[i]);
+    for (int i = 0; step->out_views && i < machine->flat->steps[s].out_count; i++)
+      hlo_value_release(step->out_views[i]);
   }
 }

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-hr_status_t exec_exchange(exec_comm_t *comm, hr_arena_t *arena, const hr_text_t *mine, const hr_str_t **out_texts) {
+hr_status_t exec_exchange(exec_comm_t *comm, hr_arena_t *arena, const hr_strbuf_t *mine, const hr_str_t **out_texts) {
   int world = comm->groups->endpoint->world_size;
   uint64_t size = mine->size, *sizes, longest = 0;
   char *padded, *all;
   hr_str_t *texts;
   size_t bytes;
-  HR_TRY(hr_text_finish(mine));
+  HR_TRY(hr_strbuf_finish(mine));
   HR_TRY(HR_NEW_ARRAY(arena, world, &sizes));
   HR_TRY(exec_comm_all_gather(comm, &size, sizeof size, sizes));
   for (int r = 0; r < world; r++) longest = sizes[r] > longest ? sizes[r] : longest;

@@ -6,6 +6,6 @@
 #include "exec/peak.h"
 
 /* Kernels of this process, the most expensive first; those that are equal are one line. Errors: NO_MEMORY. */
-hr_status_t exec_explain_print(hr_text_t *text, const hr_trace_t *trace, const exec_peak_t *peak);
+hr_status_t exec_explain_print(hr_strbuf_t *text, const hr_trace_t *trace, const machine_peak_t *peak);
 
 #endif

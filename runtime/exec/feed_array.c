@@ -9,8 +9,8 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-bool feed_array_is_named(const feed_place_t *place) {
-  return place->kind == FEED_FILE && (ends_with(place->text, ".npy") || ends_with(place->text, ".npz"));
+bool feed_array_is_named(const feed_endpoint_t *endpoint) {
+  return endpoint->kind == FEED_FILE && (ends_with(endpoint->text, ".npy") || ends_with(endpoint->text, ".npz"));
 }
 
 /* --- opening --- */

@@ -16,7 +16,7 @@ typedef struct feed_array {
   int64_t next, length;
 } feed_array_t;
 
-bool feed_array_is_named(const feed_place_t *place); /* does the file end in .npy or .npz? */
+bool feed_array_is_named(const feed_endpoint_t *endpoint); /* does the file end in .npy or .npz? */
 /* The path must outlive it. Errors: INVALID, UNAVAILABLE. */
 hr_status_t feed_array_open(feed_array_t *array, const char *path);
 void feed_array_close(feed_array_t *array);

@@ -16,13 +16,13 @@ static bool ends_with(const char *text, const char *end) {
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-hr_status_t feed_list_open(feed_list_t *list, const feed_place_t *place) {
+hr_status_t feed_list_open(feed_list_t *list, const feed_endpoint_t *endpoint) {
   *list = (feed_list_t){0};
-  if (place->kind != FEED_FILE) return NULL;
-  if (ends_with(place->text, ".npy"))
+  if (endpoint->kind != FEED_FILE) return NULL;
+  if (ends_with(endpoint->text, ".npy"))
     return hr_error(HR_USAGE, "%s: an outfeed goes into an .npz, or a file of another name in the format of feeds",
-                    place->spec);
-  if (ends_with(place->text, ".npz")) list->path = place->text;
+                    endpoint->spec);
+  if (ends_with(endpoint->text, ".npz")) list->path = endpoint->text;
   return NULL;
 }
 
@@ -82,7 +82,7 @@ hr_status_t feed_list_add(feed_list_t *list, const hlo_value_t *value) {
 
 /* --- the archive --- */
 
-static hr_status_t add_part(const feed_list_t *list, int k, read_zip_writer_t *writer) {
+static hr_status_t add_part(const feed_list_t *list, int k, zip_writer_t *writer) {
   feed_list_part_t *part = &list->parts[k];
   char name[24];
   off_t bytes = lseek(part->fd, 0, SEEK_END);
@@ -90,18 +90,18 @@ static hr_status_t add_part(const feed_list_t *list, int k, read_zip_writer_t *w
   if (data == MAP_FAILED) return hr_error(HR_UNAVAILABLE, "%s: cannot read again: %s", list->path, strerror(errno));
   part->dims[0] = list->length;
   snprintf(name, sizeof name, "out%d", k);
-  hr_status_t st = read_npz_add(writer, name, part->dtype, part->rank, part->dims, data, (size_t)bytes);
+  hr_status_t st = npz_add(writer, name, part->dtype, part->rank, part->dims, data, (size_t)bytes);
   if (data) munmap(data, (size_t)bytes);
   return st;
 }
 
 hr_status_t feed_list_finish(feed_list_t *list) {
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   if (!list->path) return NULL;
-  HR_TRY(read_zip_create(list->path, &writer));
+  HR_TRY(zip_create(list->path, &writer));
   hr_status_t st = NULL;
   for (int k = 0; k < list->count && !st; k++) st = add_part(list, k, writer);
-  return read_zip_finish(writer, st);
+  return zip_finish(writer, st);
 }
 
 void feed_list_close(feed_list_t *list) {

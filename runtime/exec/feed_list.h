@@ -21,7 +21,7 @@ typedef struct feed_list {
 } feed_list_t;
 
 /* Errors: USAGE for an .npy, which holds one array. */
-hr_status_t feed_list_open(feed_list_t *list, const feed_place_t *place);
+hr_status_t feed_list_open(feed_list_t *list, const feed_endpoint_t *endpoint);
 /* Errors: INVALID a value of another shape than the first; UNAVAILABLE; NO_MEMORY. */
 hr_status_t feed_list_add(feed_list_t *list, const hlo_value_t *value);
 /* Writes the archive. */

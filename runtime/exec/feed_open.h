@@ -16,7 +16,7 @@
 
 typedef enum feed_kind { FEED_FILE, FEED_UNIX, FEED_TCP, FEED_FD, FEED_EXEC } feed_kind_t;
 
-typedef struct feed_place {
+typedef struct feed_endpoint {
   const char *spec; /* with %r and %p filled in */
   feed_kind_t kind;
   const char *text; /* behind the colon */
@@ -26,14 +26,14 @@ typedef struct feed_place {
   int fd;           /* -1: not connected yet */
   pid_t child;      /* of exec; 0: none */
   const char *secret;
-} feed_place_t;
+} feed_endpoint_t;
 
 /* Opens what can be opened at once, and listens. Errors: USAGE for what is no spec, UNAVAILABLE. */
-hr_status_t feed_place_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica, int partition,
-                            feed_place_t *out_place);
+hr_status_t feed_endpoint_open(hr_arena_t *arena, const char *spec, bool is_infeed, int replica, int partition,
+                            feed_endpoint_t *out_place);
 /* Waits until somebody connects, if it is a socket; may be stopped by io->stop_fd. Sets io->fd. */
-hr_status_t feed_place_connect(feed_place_t *place, feed_io_t *io);
+hr_status_t feed_endpoint_connect(feed_endpoint_t *endpoint, feed_io_t *io);
 /* The end, also after failures. With a child: waits for it; UNAVAILABLE if it failed. */
-hr_status_t feed_place_close(feed_place_t *place, bool in_order);
+hr_status_t feed_endpoint_close(feed_endpoint_t *endpoint, bool in_order);
 
 #endif

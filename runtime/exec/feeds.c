@@ -15,7 +15,7 @@
 /* One direction. */
 typedef struct feed {
   bool is_open;
-  feed_place_t place;
+  feed_endpoint_t endpoint;
   feed_io_t io;
   feed_queue_t queue;
   feed_array_t array; /* of an infeed from .npy or .npz */
@@ -50,7 +50,7 @@ static hr_status_t next_value(feed_t *feed, feed_item_t *item) {
 }
 
 static hr_status_t read_values(feed_t *feed) {
-  HR_TRY(feed_place_connect(&feed->place, &feed->io));
+  HR_TRY(feed_endpoint_connect(&feed->endpoint, &feed->io));
   for (bool stopped = false; !stopped;) {
     feed_item_t item = {0};
     HR_TRY(next_value(feed, &item));
@@ -71,7 +71,7 @@ static hr_status_t put_value(feed_t *feed, const hlo_value_t *value) {
 
 static hr_status_t write_values(feed_t *feed) {
   bool ended = false;
-  HR_TRY(feed_place_connect(&feed->place, &feed->io));
+  HR_TRY(feed_endpoint_connect(&feed->endpoint, &feed->io));
   while (!ended) {
     feed_item_t item = {0};
     HR_TRY(feed_queue_take(&feed->queue, NULL, NULL, &item, &ended));
@@ -111,11 +111,11 @@ static hr_status_t fit_value(feed_t *feed, const hlo_instr_t *instr, const hlo_s
       all[i] = hlo_value_retain(item->leaves[k++]);
     else
       st = hlo_error(instr, NULL, "value %llu of %s has another shape than array %d, %s",
-                     (unsigned long long)feed->taken, feed->place.spec, i, hlo_shape_text(want, text));
+                     (unsigned long long)feed->taken, feed->endpoint.spec, i, hlo_shape_text(want, text));
   }
   if (!st && k < item->count)
     st = hlo_error(instr, NULL, "value %llu of %s has %d arrays, want %d", (unsigned long long)feed->taken,
-                   feed->place.spec, item->count, k);
+                   feed->endpoint.spec, item->count, k);
   if (!st) st = hlo_value_unflatten(shape, all, out_value);
   for (int i = 0; i < leaves; i++) hlo_value_release(all[i]);
   hr_free(all);
@@ -131,10 +131,10 @@ static hr_status_t take_infeed(op_env_t *env, const hlo_instr_t *instr, const hl
   if (!feed->is_open) return hlo_unsupported(instr, "nothing feeds this program: --infeed says what does");
   hr_status_t st = feed_queue_take(&feed->queue, interrupted, feeds->endpoint, &item, &ended);
   if (st) return hr_status_note(st, "while waiting for value %llu of %s", (unsigned long long)feed->taken + 1,
-                                feed->place.spec);
+                                feed->endpoint.spec);
   if (ended)
-    return hr_error(HR_UNAVAILABLE, "%s has ended after %llu values, and the program wants one more", feed->place.spec,
-                    (unsigned long long)feed->taken);
+    return hr_error(HR_UNAVAILABLE, "%s has ended after %llu values, and the program wants one more",
+                    feed->endpoint.spec, (unsigned long long)feed->taken);
   feed->taken++;
   st = fit_value(feed, instr, shape, &item, out_value);
   feed_item_release(&item);
@@ -151,7 +151,7 @@ static hr_status_t give_outfeed(op_env_t *env, const hlo_instr_t *instr, hlo_val
     return hlo_unsupported(instr, "nothing takes what this program feeds out: --outfeed says what does");
   item.value = hlo_value_retain(value);
   HR_TRY(feed_queue_put(&feed->queue, item, interrupted, feeds->endpoint, &stopped));
-  return stopped ? hr_error(HR_UNAVAILABLE, "%s takes nothing any more", feed->place.spec) : NULL;
+  return stopped ? hr_error(HR_UNAVAILABLE, "%s was closed by the reader", feed->endpoint.spec) : NULL;
 }
 
 void exec_feeds_attach(op_env_t *env, exec_feeds_t *feeds) {
@@ -189,19 +189,19 @@ static hr_status_t open_feed(exec_feeds_t *feeds, feed_t *feed, const char *spec
   feed_queue_init(&feed->queue);
   feed->is_open = true;
   feed->io.stop_fd = -1;
-  HR_TRY(feed_place_open(&feeds->arena, spec, is_infeed, feeds->replica, feeds->partition, &feed->place));
-  feed->io = (feed_io_t){.fd = feed->place.fd, .name = feed->place.spec, .stop_fd = eventfd(0, EFD_CLOEXEC)};
+  HR_TRY(feed_endpoint_open(&feeds->arena, spec, is_infeed, feeds->replica, feeds->partition, &feed->endpoint));
+  feed->io = (feed_io_t){.fd = feed->endpoint.fd, .name = feed->endpoint.spec, .stop_fd = eventfd(0, EFD_CLOEXEC)};
   if (feed->io.stop_fd < 0) return hr_error(HR_UNAVAILABLE, "cannot make an event");
   if (is_infeed) HR_TRY(list_shapes(feeds, &feed->shapes));
-  if (is_infeed && feed_array_is_named(&feed->place)) HR_TRY(feed_array_open(&feed->array, feed->place.text));
-  if (!is_infeed) HR_TRY(feed_list_open(&feed->list, &feed->place));
+  if (is_infeed && feed_array_is_named(&feed->endpoint)) HR_TRY(feed_array_open(&feed->array, feed->endpoint.text));
+  if (!is_infeed) HR_TRY(feed_list_open(&feed->list, &feed->endpoint));
   return tp_loop_work(feeds->loop, is_infeed ? run_infeed : run_outfeed, feed, &feed->work);
 }
 
 static hr_status_t close_feed(feed_t *feed, bool in_order) {
   if (!feed->is_open) return NULL;
   if (!in_order && feed->io.stop_fd >= 0) eventfd_write(feed->io.stop_fd, 1);
-  if (feed->place.is_infeed)
+  if (feed->endpoint.is_infeed)
     feed_queue_stop(&feed->queue, NULL);
   else
     feed_queue_end(&feed->queue, NULL);
@@ -210,7 +210,7 @@ static hr_status_t close_feed(feed_t *feed, bool in_order) {
   feed->queue.status = NULL;
   if (in_order && !st) st = feed_list_finish(&feed->list);
   feed_list_close(&feed->list);
-  st = hr_status_join(st, feed_place_close(&feed->place, in_order && !st));
+  st = hr_status_join(st, feed_endpoint_close(&feed->endpoint, in_order && !st));
   feed_array_close(&feed->array);
   if (feed->io.stop_fd >= 0) close(feed->io.stop_fd);
   feed_queue_deinit(&feed->queue);

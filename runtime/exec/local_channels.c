@@ -64,7 +64,7 @@ static hr_status_t send_value(op_env_t *env, const hlo_instr_t *instr, hlo_value
 
 static bool is_for(const local_message_t *message, const op_env_t *env) {
   if (message->to >= 0) return message->to == env->rank;
-  return check_can_meet(env->num_replicas, env->num_partitions, message->channel, message->from, env->rank);
+  return check_can_match(env->num_replicas, env->num_partitions, message->channel, message->from, env->rank);
 }
 
 static hlo_value_t *take_message(local_channels_t *channels, int64_t channel, const op_env_t *env) {

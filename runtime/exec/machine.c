@@ -25,12 +25,12 @@ struct exec_machine {
   const plan_t *plan;
   exec_machine_options_t options;
   hr_arena_t scratch; /* rewound after each step */
-  hr_arena_t kept;    /* states */
+  hr_arena_t list_arena;    /* states */
   op_state_t *states;
   hlo_value_t *loaded; /* states of an earlier process; NULL: none */
   exec_probes_t probes;
-  hr_trace_subject_t **subjects; /* per computation and step; NULL: steps are not traced */
-  hr_trace_subject_t *waiting;
+  hr_trace_span_t **subjects; /* per computation and step; NULL: steps are not traced */
+  hr_trace_span_t *waiting;
   hr_status_t (*wait)(op_env_t *env, op_request_t *request); /* that traced_wait stands before */
   bool is_fenced; /* HLORUN_CHECK=memory */
   bool is_inside; /* a step that is traced as a whole: a reduction calls its computation for every element */
@@ -45,8 +45,8 @@ static hr_status_t check_cancelled(op_env_t *env) {
   return exec_cancel_check(((exec_machine_t *)env->engine)->options.cancel);
 }
 
-hr_status_t exec_look_around(const exec_machine_options_t *options) {
-  if (options->interrupted && exec_headway_is_due(options->headway))
+hr_status_t exec_poll_cancel(const exec_machine_options_t *options) {
+  if (options->interrupted && exec_progress_is_due(options->progress))
     return options->interrupted(options->interrupted_context);
   return exec_cancel_check(options->cancel);
 }
@@ -101,7 +101,7 @@ static hr_status_t find_state(op_env_t *env, const hlo_instr_t *instr, size_t si
   while (state && state->instr != instr) state = state->next;
   if (!state) {
     void *memory;
-    HR_TRY(hr_arena_zeroed(&machine->kept, sizeof *state + size_bytes, &memory));
+    HR_TRY(hr_arena_zeroed(&machine->list_arena, sizeof *state + size_bytes, &memory));
     state = memory;
     state->instr = instr;
     state->size_bytes = size_bytes;
@@ -189,13 +189,13 @@ static void free_dead_values(const plan_step_t *step, hlo_value_t **in, hlo_valu
 
 static hr_status_t run_noted(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **in,
                              hlo_value_t **out_value) {
-  exec_headway_t *headway = machine->options.headway;
+  exec_progress_t *progress = machine->options.progress;
   const hlo_instr_t *instr = step->op.instr;
-  exec_loop_before_t before;
-  if (instr->op == HLO_WHILE) exec_headway_enter(headway, instr, &before);
+  exec_outer_loop_t before;
+  if (instr->op == HLO_WHILE) exec_progress_enter(progress, instr, &before);
   hr_status_t st = run_kernel(machine, step, in, out_value);
-  if (instr->op == HLO_WHILE) exec_headway_leave(headway, &before);
-  exec_headway_add_step(headway, hlo_op_is(instr->op, OP_COMM | OP_EFFECT));
+  if (instr->op == HLO_WHILE) exec_progress_leave(progress, &before);
+  exec_progress_add_step(progress, hlo_op_is(instr->op, OP_COMM | OP_EFFECT));
   return st;
 }
 
@@ -214,7 +214,7 @@ static hr_status_t run_fenced(exec_machine_t *machine, const plan_step_t *step, 
 }
 
 static hr_status_t run_step(exec_machine_t *machine, const plan_step_t *step, hlo_value_t **slots) {
-  HR_TRY(exec_look_around(&machine->options));
+  HR_TRY(exec_poll_cancel(&machine->options));
   exec_machine_note(machine, step->op.instr);
   hr_arena_mark_t mark = hr_arena_mark(&machine->scratch);
   hlo_value_t *few[FEW_OPERANDS], **in = few;
@@ -231,10 +231,10 @@ static hr_status_t run_traced(exec_machine_t *machine, const plan_body_t *body, 
   const plan_step_t *step = &body->steps[s];
   if (machine->is_inside) return run_step(machine, step, slots);
   machine->is_inside = !hlo_op_is(step->op.instr->op, OP_CONTROL);
-  hr_trace_subject_t *subject = &machine->subjects[body->computation->id][s];
-  uint64_t begin = hr_trace_begin(machine->options.trace, subject);
+  hr_trace_span_t *span = &machine->subjects[body->computation->id][s];
+  uint64_t begin = hr_trace_begin(machine->options.trace, span);
   hr_status_t st = run_step(machine, step, slots);
-  hr_trace_add(machine->options.trace, subject, begin);
+  hr_trace_add(machine->options.trace, span, begin);
   machine->is_inside = false;
   return st;
 }
@@ -248,7 +248,7 @@ static hr_status_t run_steps(exec_machine_t *machine, const plan_body_t *body, h
     where.instruction = instr->name.data;
     where.pos = hlo_instr_pos(instr);
     st = machine->subjects ? run_traced(machine, body, s, slots) : run_step(machine, &body->steps[s], slots);
-    if (machine->env.under_way && machine->env.look) machine->env.look(&machine->env);
+    if (machine->env.transfers_in_flight && machine->env.poll) machine->env.poll(&machine->env);
   }
   hr_where_pop(&where);
   return st;
@@ -287,7 +287,7 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
   exec_machine_t *machine = env->engine;
   const plan_body_t *body = machine->plan->bodies[computation->id];
   hr_assert(body && arg_count == body->param_count);
-  exec_headway_add_call(machine->options.headway, computation);
+  exec_progress_add_call(machine->options.progress, computation);
   return run_body(machine, body, args, out_value);
 }
 
@@ -295,7 +295,7 @@ static hr_status_t call_computation(op_env_t *env, const hlo_computation_t *comp
 static hr_status_t run_to_end(exec_machine_t *machine, const plan_body_t *body, hlo_value_t **args,
                               hlo_value_t **out_value) {
   hlo_value_t *value = NULL;
-  hr_status_t st = op_transfers_end(&machine->env, run_body(machine, body, args, &value));
+  hr_status_t st = op_transfers_done(&machine->env, run_body(machine, body, args, &value));
   if (st)
     hlo_value_release(value);
   else
@@ -401,7 +401,7 @@ hr_status_t exec_machine_create(const plan_t *plan, const exec_machine_options_t
   machine->options = *options;
   machine->is_fenced = hr_fence_is_on();
   hr_arena_init_fenced(&machine->scratch);
-  hr_arena_init(&machine->kept);
+  hr_arena_init(&machine->list_arena);
   hr_status_t st = set_up(machine);
   if (st)
     hr_free(machine);
@@ -416,6 +416,6 @@ void exec_machine_destroy(exec_machine_t *machine) {
   hlo_value_release(machine->loaded);
   op_transfers_destroy(&machine->env);
   hr_arena_deinit(&machine->scratch);
-  hr_arena_deinit(&machine->kept);
+  hr_arena_deinit(&machine->list_arena);
   hr_free(machine);
 }

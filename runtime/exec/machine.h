@@ -26,7 +26,7 @@ typedef struct exec_machine_options {
   uint64_t rng_seed;
   exec_cancel_t *cancel;   /* may be NULL */
   _Atomic(const hlo_instr_t *) *current; /* set to the instruction that runs, for reports; may be NULL */
-  exec_headway_t *headway; /* noted there, for watchdogs; may be NULL */
+  exec_progress_t *progress; /* noted there, for watchdogs; may be NULL */
   /* Asked now and then in loops, and while a step waits for threads of its own: a failure ends it (time-outs). May be
    * NULL. */
   hr_status_t (*interrupted)(void *context);
@@ -65,7 +65,7 @@ void exec_machine_note(exec_machine_t *machine, const hlo_instr_t *instr);
 /* The same for what fences find (base/fence.h). */
 void exec_fence_note(const hlo_instr_t *instr);
 /* Is this run to end? Asks the outside, too, in loops a hundred times a second. */
-hr_status_t exec_look_around(const exec_machine_options_t *options);
+hr_status_t exec_poll_cancel(const exec_machine_options_t *options);
 op_env_t *exec_machine_env(exec_machine_t *machine);
 /* Forgets what probes saw; a run of the entry does so by itself. */
 void exec_machine_forget_probes(exec_machine_t *machine);

@@ -71,7 +71,7 @@ static hr_status_t open_cell(parallel_grid_t *grid, cell_t *cell) {
                                     .grid = &grid->size,
                                     .rng_seed = outer->rng_seed,
                                     .cancel = &grid->cancel,
-                                    .headway = outer->headway,
+                                    .progress = outer->progress,
                                     .attach_comm = attach,
                                     .comm_context = cell,
                                     .probe_files = outer->probe_files};

@@ -5,7 +5,7 @@
 
 #define TRIES 4
 #define TRIAD_COUNT ((int64_t)8 << 20) /* floats of each of the three arrays */
-#define FMA_TURNS 200000
+#define FMA_ITERATIONS 200000
 #define CHAINS 12 /* sums at a time: more than the multiplier's latency times its width */
 
 /* --- memory --- */
@@ -63,10 +63,10 @@ static hr_status_t measure_memory(hr_workers_t *workers, double *out_bytes_per_s
     name##_t sums[CHAINS], factor, term;                                                   \
     for (size_t i = 0; i < bytes / sizeof(float); i++) factor[i] = 0.999f, term[i] = 0.5f; \
     for (int c = 0; c < CHAINS; c++) sums[c] = factor * (float)c;                          \
-    for (int t = 0; t < FMA_TURNS; t++)                                                    \
+    for (int t = 0; t < FMA_ITERATIONS; t++)                                                    \
       for (int c = 0; c < CHAINS; c++) sums[c] = sums[c] * factor + term;                  \
     for (int c = 0; c < CHAINS; c++) *out += sums[c][0];                                   \
-    return 2.0 * CHAINS * FMA_TURNS * (double)(bytes / sizeof(float));                     \
+    return 2.0 * CHAINS * FMA_ITERATIONS * (double)(bytes / sizeof(float));                     \
   }
 
 FMA_LOOP(fma_plain, 16, __attribute__((CONTRACTED)))
@@ -114,8 +114,8 @@ static hr_status_t measure_arithmetic(hr_workers_t *workers, double *out_flops) 
   return NULL;
 }
 
-hr_status_t exec_peak_measure(hr_workers_t *workers, exec_peak_t *out_peak) {
-  exec_peak_t peak;
+hr_status_t machine_peak_measure(hr_workers_t *workers, machine_peak_t *out_peak) {
+  machine_peak_t peak;
   HR_TRY(measure_memory(workers, &peak.bytes_per_s));
   HR_TRY(measure_arithmetic(workers, &peak.flops));
   *out_peak = peak;

@@ -4,13 +4,13 @@
 
 #include "base/workers.h"
 
-typedef struct exec_peak {
+typedef struct machine_peak {
   double bytes_per_s; /* of a triad over arrays that no cache holds: read and written, by all workers together */
   double flops;       /* f32 fused multiply-adds a second in registers, each counted as two, by all workers together */
-} exec_peak_t;
+} machine_peak_t;
 
 /* The best of a few short tries.
  * Cost: tens of milliseconds, and 96 MiB while it measures. Errors: NO_MEMORY. */
-hr_status_t exec_peak_measure(hr_workers_t *workers, exec_peak_t *out_peak);
+hr_status_t machine_peak_measure(hr_workers_t *workers, machine_peak_t *out_peak);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct exec_transfer {
 } exec_transfer_t;
 
 typedef struct exec_pending {
-  HR_VEC(exec_transfer_t) places;
+  HR_VEC(exec_transfer_t) slots;
   uint32_t first_free; /* 1 + a free place; 0: none */
   size_t count;        /* under way */
 } exec_pending_t;

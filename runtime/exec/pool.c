@@ -2,31 +2,31 @@
 
 #include <unistd.h>
 
-void exec_pool_init(exec_pool_t *pool, exec_pool_options_t options) {
-  *pool = (exec_pool_t){.options = options};
+void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options) {
+  *pool = (worker_pool_t){.options = options};
   topo_begin();
   pthread_mutex_init(&pool->mutex, NULL);
 }
 
-void exec_pool_deinit(exec_pool_t *pool) {
+void worker_pool_deinit(worker_pool_t *pool) {
   hr_workers_destroy(pool->workers);
   topo_share_destroy(pool->share);
   pthread_mutex_destroy(&pool->mutex);
 }
 
-static hr_status_t find_share(exec_pool_t *pool) {
+static hr_status_t find_share(worker_pool_t *pool) {
   if (pool->share) return NULL;
   return topo_share_create(pool->options.local_rank, pool->options.local_size, &pool->share);
 }
 
-static hr_status_t count_workers(exec_pool_t *pool, int *out_count) {
+static hr_status_t count_workers(worker_pool_t *pool, int *out_count) {
   if (!pool->options.threads) HR_TRY(find_share(pool));
   *out_count = pool->options.threads ? pool->options.threads : topo_share_cores(pool->share);
   return NULL;
 }
 
-hr_status_t exec_pool_count(void *context, int *out_count) {
-  exec_pool_t *pool = context;
+hr_status_t worker_pool_count(void *context, int *out_count) {
+  worker_pool_t *pool = context;
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = count_workers(pool, out_count);
   pthread_mutex_unlock(&pool->mutex);
@@ -34,11 +34,11 @@ hr_status_t exec_pool_count(void *context, int *out_count) {
 }
 
 static void bind_worker(void *context, int worker) {
-  const exec_pool_t *pool = context;
+  const worker_pool_t *pool = context;
   hr_status_release(topo_share_bind(pool->share, worker, pool->options.bind));
 }
 
-static hr_status_t start(exec_pool_t *pool) {
+static hr_status_t start(worker_pool_t *pool) {
   int count, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   HR_TRY(count_workers(pool, &count));
   if (count == 1) return NULL;
@@ -53,7 +53,7 @@ static hr_status_t start(exec_pool_t *pool) {
   return topo_share_bind(pool->share, 0, pool->options.bind);
 }
 
-hr_status_t exec_pool_start(exec_pool_t *pool, hr_workers_t **out_workers) {
+hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers) {
   pthread_mutex_lock(&pool->mutex);
   hr_status_t st = pool->workers ? NULL : start(pool);
   *out_workers = pool->workers;

@@ -9,25 +9,25 @@
 #include "base/workers.h"
 #include "topo/topo.h"
 
-typedef struct exec_pool_options {
+typedef struct worker_pool_options {
   int threads; /* 0: the cores of the share */
   topo_bind_t bind;
   int local_rank, local_size; /* among the processes of this machine */
   hr_trace_t *trace;          /* notes the shares of workers; outlives the pool; may be NULL */
-} exec_pool_options_t;
+} worker_pool_options_t;
 
-typedef struct exec_pool {
-  exec_pool_options_t options;
+typedef struct worker_pool {
+  worker_pool_options_t options;
   pthread_mutex_t mutex;
   topo_share_t *share;   /* NULL until something asks for it: looking at the machine takes milliseconds */
   hr_workers_t *workers; /* NULL until something wants them */
-} exec_pool_t;
+} worker_pool_t;
 
-void exec_pool_init(exec_pool_t *pool, exec_pool_options_t options);
-void exec_pool_deinit(exec_pool_t *pool);
-/* How many workers there are, or would be. `pool`: an exec_pool_t. */
-hr_status_t exec_pool_count(void *pool, int *out_count);
+void worker_pool_init(worker_pool_t *pool, worker_pool_options_t options);
+void worker_pool_deinit(worker_pool_t *pool);
+/* How many workers there are, or would be. `pool`: an worker_pool_t. */
+hr_status_t worker_pool_count(void *pool, int *out_count);
 /* The workers; NULL if there is but one. The first call starts their threads and binds the calling one as worker 0. */
-hr_status_t exec_pool_start(exec_pool_t *pool, hr_workers_t **out_workers);
+hr_status_t worker_pool_start(worker_pool_t *pool, hr_workers_t **out_workers);
 
 #endif

@@ -82,40 +82,40 @@ void exec_probe_files_close(exec_probe_files_t *files) {
 }
 
 /* Quoted, as fields of CSV are, where it holds what separates them. */
-static void add_field(hr_text_t *line, hr_str_t field) {
+static void add_field(hr_strbuf_t *line, hr_str_t field) {
   bool plain = true;
   for (size_t i = 0; i < field.size; i++) plain &= !strchr(",\"\r\n", field.data[i]);
   if (plain) {
-    hr_text_add(line, field.data, field.size);
+    hr_strbuf_add(line, field.data, field.size);
     return;
   }
-  hr_text_add_char(line, '"');
+  hr_strbuf_add_char(line, '"');
   for (size_t i = 0; i < field.size; i++) {
-    if (field.data[i] == '"') hr_text_add_char(line, '"');
-    hr_text_add_char(line, field.data[i]);
+    if (field.data[i] == '"') hr_strbuf_add_char(line, '"');
+    hr_strbuf_add_char(line, field.data[i]);
   }
-  hr_text_add_char(line, '"');
+  hr_strbuf_add_char(line, '"');
 }
 
 /* id,tensor<2x3xf32>,path */
-static void make_line(hr_text_t *line, hr_str_t id, const hlo_value_t *value, const char *path) {
+static void make_line(hr_strbuf_t *line, hr_str_t id, const hlo_value_t *value, const char *path) {
   add_field(line, id);
-  hr_text_add_str(line, ",tensor<");
-  for (int d = 0; d < value->rank; d++) hr_text_printf(line, "%lldx", (long long)value->dims[d]);
-  hr_text_printf(line, "%s>,", hr_dtype_table[value->dtype].mlir_name);
+  hr_strbuf_add_str(line, ",tensor<");
+  for (int d = 0; d < value->rank; d++) hr_strbuf_printf(line, "%lldx", (long long)value->dims[d]);
+  hr_strbuf_printf(line, "%s>,", hr_dtype_table[value->dtype].mlir_name);
   add_field(line, hr_str_from(path));
-  hr_text_add_char(line, '\n');
+  hr_strbuf_add_char(line, '\n');
 }
 
 static hr_status_t add_line(exec_probe_files_t *files, hr_str_t id, const hlo_value_t *value, const char *path) {
-  hr_text_t line;
-  hr_text_init(&line);
+  hr_strbuf_t line;
+  hr_strbuf_init(&line);
   make_line(&line, id, value, path);
-  hr_status_t st = hr_text_finish(&line);
+  hr_status_t st = hr_strbuf_finish(&line);
   bool written = !st && fwrite(line.data, 1, line.size, files->index) == line.size && fflush(files->index) == 0;
   if (!st && !written)
     st = hr_error(HR_UNAVAILABLE, "cannot write the index in %s: %s", files->folder, strerror(errno));
-  hr_text_deinit(&line);
+  hr_strbuf_deinit(&line);
   return st;
 }
 
@@ -129,7 +129,7 @@ static hr_status_t write_files(exec_probe_files_t *files, hr_str_t id, const hlo
   char stem[32], path[PATH_SIZE];
   snprintf(stem, sizeof stem, "probe%lld", (long long)++files->count);
   name_file(files, stem, ".npy", path);
-  HR_TRY(read_npy_write(path, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value)));
+  HR_TRY(npy_write(path, value->dtype, value->rank, value->dims, value->data, hlo_value_bytes(value)));
   return add_line(files, id, value, path);
 }
 

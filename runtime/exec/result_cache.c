@@ -4,11 +4,11 @@
 
 #include "base/mem.h"
 
-#define KEPT 2 /* of each kind: one that goes in as the next argument while the other is computed */
+#define MAX_CACHED 2 /* of each kind: one that goes in as the next argument while the other is computed */
 
 typedef struct kind {
   exec_result_cache_t *cache;
-  hlo_value_t *free[KEPT];
+  hlo_value_t *free[MAX_CACHED];
 } kind_t;
 
 struct exec_result_cache {
@@ -49,12 +49,12 @@ static void free_value(hlo_value_t *value) {
 static void come_back(hlo_value_t *value) {
   kind_t *kind = value->recycle_context;
   exec_result_cache_t *cache = kind->cache;
-  int place = 0;
+  int slot = 0;
   value->references = 1;
   pthread_mutex_lock(&cache->mutex);
-  while (place < KEPT && kind->free[place]) place++;
-  bool keeps = place < KEPT && !cache->is_closed && hr_buffer_is_exclusive(value->buffer);
-  if (keeps) kind->free[place] = value;
+  while (slot < MAX_CACHED && kind->free[slot]) slot++;
+  bool keeps = slot < MAX_CACHED && !cache->is_closed && hr_buffer_is_exclusive(value->buffer);
+  if (keeps) kind->free[slot] = value;
   leave(cache);
   if (!keeps) free_value(value);
 }
@@ -69,9 +69,9 @@ hr_status_t exec_result_cache_take(exec_result_cache_t *cache, int kind_number, 
   kind_t *kind = &cache->kinds[kind_number];
   hlo_value_t *value = NULL;
   pthread_mutex_lock(&cache->mutex);
-  for (int place = 0; place < KEPT && !value; place++) {
-    value = kind->free[place];
-    kind->free[place] = NULL;
+  for (int slot = 0; slot < MAX_CACHED && !value; slot++) {
+    value = kind->free[slot];
+    kind->free[slot] = NULL;
   }
   if (value) cache->holders++;
   pthread_mutex_unlock(&cache->mutex);
@@ -92,7 +92,7 @@ void exec_result_cache_close(exec_result_cache_t *cache) {
   pthread_mutex_lock(&cache->mutex);
   cache->is_closed = true;
   for (int k = 0; k < cache->kind_count; k++)
-    for (int place = 0; place < KEPT; place++)
-      if (cache->kinds[k].free[place]) free_value(cache->kinds[k].free[place]);
+    for (int slot = 0; slot < MAX_CACHED; slot++)
+      if (cache->kinds[k].free[slot]) free_value(cache->kinds[k].free[slot]);
   leave(cache);
 }

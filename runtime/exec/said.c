@@ -14,44 +14,47 @@ static hlo_opcode_t without_start(hlo_opcode_t op) {
 }
 
 /* What is sent, or received. */
-static void print_shapes(hr_text_t *text, const hlo_instr_t *instr) {
+static void print_shapes(hr_strbuf_t *text, const hlo_instr_t *instr) {
   if (instr->op == HLO_RECV) hlo_shape_print(text, instr->shape->elements[0], false);
   int count = instr->op == HLO_SEND ? 1 : instr->op == HLO_RECV ? 0 : instr->operand_count;
   for (int k = 0; k < count; k++) {
-    if (k) hr_text_add_str(text, ", ");
+    if (k) hr_strbuf_add_str(text, ", ");
     hlo_shape_print(text, instr->operands[k]->shape, false);
   }
 }
 
 static bool is_message(const hlo_instr_t *instr) { return instr->op == HLO_SEND || instr->op == HLO_RECV; }
 
-hr_status_t exec_said_of(const hlo_instr_t *instr, uint64_t meaning, exec_said_t *out_said) {
-  hr_text_t text;
-  hr_text_init(&text);
-  *out_said = (exec_said_t){0};
+hr_status_t comm_signature_of(const hlo_instr_t *instr, uint64_t meaning, comm_signature_t *out_signature) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  *out_signature = (comm_signature_t){0};
   print_shapes(&text, instr);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   uint64_t op = is_message(instr) ? (uint64_t)HLO_SEND : (uint64_t)without_start(instr->op);
   const hlo_computation_t *body = hlo_op_is(instr->op, OP_HAS_BODY) && instr->called_count ? instr->called[0] : NULL;
   if (!st) {
-    out_said->meaning = check_mix(check_mix(op, meaning), hr_hash_bytes(text.data, text.size, 19));
-    snprintf(out_said->what, sizeof out_said->what, "%s of %s%s%s", hlo_op_name(instr->op), text.size ? text.data : "",
-             body ? " by " : "", body ? hlo_op_name(body->root->op) : "");
-    exec_place_print(instr, out_said->place, sizeof out_said->place);
+    out_signature->meaning = check_mix(check_mix(op, meaning), hr_hash_bytes(text.data, text.size, 19));
+    snprintf(out_signature->what, sizeof out_signature->what, "%s of %s%s%s", hlo_op_name(instr->op),
+             text.size ? text.data : "", body ? " by " : "", body ? hlo_op_name(body->root->op) : "");
+    exec_print_source_loc(instr, out_signature->source_loc, sizeof out_signature->source_loc);
   }
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
-static hr_status_t note(hr_status_t st, int rank, const exec_said_t *said) {
+static hr_status_t note(hr_status_t st, int rank, const comm_signature_t *signature) {
   char count[32] = "";
-  if (said->count) snprintf(count, sizeof count, " (%ld)", (long)said->count);
-  return hr_status_note(st, "rank %d: %s: %s%s, number %lu", rank, said->place, said->what, count,
-                        (unsigned long)said->number);
+  if (signature->count) snprintf(count, sizeof count, " (%ld)", (long)signature->count);
+  return hr_status_note(st, "rank %d: %s: %s%s, number %lu", rank, signature->source_loc, signature->what, count,
+                        (unsigned long)signature->number);
 }
 
-hr_status_t exec_said_compare(int rank, const exec_said_t *said, int other_rank, const exec_said_t *other) {
-  if (said->meaning == other->meaning && said->count == other->count && said->number == other->number) return NULL;
-  hr_status_t st = hr_error(HR_DISAGREE, "rank %d and rank %d meet with what does not fit together", rank, other_rank);
-  return note(note(st, rank, said), other_rank, other);
+hr_status_t comm_signature_compare(int rank, const comm_signature_t *signature, int other_rank,
+                                   const comm_signature_t *other) {
+  if (signature->meaning == other->meaning && signature->count == other->count && signature->number == other->number)
+    return NULL;
+  hr_status_t st =
+      hr_error(HR_DISAGREE, "rank %d and rank %d entered mismatched communication operations", rank, other_rank);
+  return note(note(st, rank, signature), other_rank, other);
 }

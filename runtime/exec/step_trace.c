@@ -21,10 +21,10 @@ static uint64_t instr_hash(const hlo_instr_t *instr, uint64_t seed) {
   return shape_hash(instr->shape, seed);
 }
 
-static hr_status_t describe(hr_trace_t *trace, const hlo_instr_t *instr, hr_trace_subject_t *subject) {
-  subject->op = hlo_op_name(instr->op);
-  HR_TRY(hr_arena_cstr(&trace->arena, instr->name, &subject->name));
-  return hr_arena_cstr(&trace->arena, instr->parent->name, &subject->place);
+static hr_status_t describe(hr_trace_t *trace, const hlo_instr_t *instr, hr_trace_span_t *span) {
+  span->op = hlo_op_name(instr->op);
+  HR_TRY(hr_arena_cstr(&trace->arena, instr->name, &span->name));
+  return hr_arena_cstr(&trace->arena, instr->parent->name, &span->computation);
 }
 
 static const char *why_reference(const flat_step_t *step) {
@@ -35,105 +35,105 @@ static const char *why_reference(const flat_step_t *step) {
   if (step->source->dynamic) return "sizes known only when it runs";
   if (step->out_slot >= 0) return "kept as a value between steps";
   if (hlo_op_is(instr->op, OP_CONTROL) && instr->op != HLO_FUSION) return "a computation of dynamic sizes";
-  if (op_can_emit(instr)) return "the code generator declined it";
+  if (op_can_codegen(instr)) return "the code generator declined it";
   if (op_has_few_terms(&step->source->op)) return "so few terms keep their order";
   if (native && native->prepare) return "its native kernel declined this form";
-  return op_emits[instr->op] == EMIT_NONE ? "no native kernel for this op" : "no code for this form or type";
+  return op_codegens[instr->op] == CODEGEN_NONE ? "no native kernel for this op" : "no code for this form or type";
 }
 
 /* Of two instructions that are done together. */
-static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_subject_t *subject) {
+static hr_status_t name_both(hr_trace_t *trace, const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *first = step->first->op.instr, *second = step->source->op.instr;
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "%.*s + %.*s", HR_STR_ARGS(first->name), HR_STR_ARGS(second->name));
-  hr_status_t st = hr_text_finish(&text);
-  if (!st) st = hr_arena_cstr(&trace->arena, (hr_str_t){text.data, text.size}, &subject->name);
-  hr_text_deinit(&text);
-  subject->op = hlo_op_name(first->op);
-  subject->same = instr_hash(first, subject->same);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "%.*s + %.*s", HR_STR_ARGS(first->name), HR_STR_ARGS(second->name));
+  hr_status_t st = hr_strbuf_finish(&text);
+  if (!st) st = hr_arena_cstr(&trace->arena, (hr_str_t){text.data, text.size}, &span->name);
+  hr_strbuf_deinit(&text);
+  span->op = hlo_op_name(first->op);
+  span->same = instr_hash(first, span->same);
   return st;
 }
 
-static void describe_native(const flat_step_t *step, hr_trace_subject_t *subject) {
+static void describe_native(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
-  subject->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
-  subject->kernel = step->native->name;
-  subject->same = step->native == &jit_native ? jit_plan_hash(step->plan) : instr_hash(instr, (uintptr_t)step->native);
-  subject->flops = step->flops;
-  subject->bytes = step->bytes;
+  span->kind = jit_is_generated(step->native) ? HR_TRACE_GENERATED : HR_TRACE_NATIVE;
+  span->kernel = step->native->name;
+  span->same = step->native == &jit_native ? jit_plan_hash(step->plan) : instr_hash(instr, (uintptr_t)step->native);
+  span->flops = step->flops;
+  span->bytes = step->bytes;
 }
 
-static void describe_reference(const flat_step_t *step, hr_trace_subject_t *subject) {
+static void describe_reference(const flat_step_t *step, hr_trace_span_t *span) {
   const hlo_instr_t *instr = step->source->op.instr;
-  subject->kind = hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
-  subject->kernel = "reference";
-  subject->reason = why_reference(step);
-  subject->same = instr_hash(instr, HR_TRACE_REFERENCE);
+  span->kind = hlo_op_is(instr->op, OP_COLLECTIVE) || step->ends ? HR_TRACE_COLLECTIVE : HR_TRACE_REFERENCE;
+  span->kernel = "reference";
+  span->reason = why_reference(step);
+  span->same = instr_hash(instr, HR_TRACE_REFERENCE);
 }
 
-static void describe_kind(const flat_step_t *step, hr_trace_subject_t *subject) {
+static void describe_kind(const flat_step_t *step, hr_trace_span_t *span) {
   switch (step->kind) {
-    case FLAT_NATIVE: describe_native(step, subject); break;
-    case FLAT_REFERENCE: describe_reference(step, subject); break;
+    case FLAT_NATIVE: describe_native(step, span); break;
+    case FLAT_REFERENCE: describe_reference(step, span); break;
     case FLAT_COPY:
-      subject->kind = HR_TRACE_COPY;
-      subject->kernel = "copy";
-      subject->bytes = 2.0 * (double)step->copy_bytes;
-      subject->same = hr_hash_bytes(&step->copy_bytes, sizeof step->copy_bytes, HR_TRACE_COPY);
+      span->kind = HR_TRACE_COPY;
+      span->kernel = "copy";
+      span->bytes = 2.0 * (double)step->copy_bytes;
+      span->same = hr_hash_bytes(&step->copy_bytes, sizeof step->copy_bytes, HR_TRACE_COPY);
       break;
     case FLAT_WHILE:
-    case FLAT_CONDITIONAL: subject->kind = HR_TRACE_CONTROL; break;
+    case FLAT_CONDITIONAL: span->kind = HR_TRACE_CONTROL; break;
   }
 }
 
-hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_subject_t **out_subjects) {
-  hr_trace_subject_t *subjects;
-  HR_TRY(hr_trace_subjects_new(trace, flat->step_count, &subjects));
+hr_status_t exec_trace_flat(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_span_t **out_subjects) {
+  hr_trace_span_t *spans;
+  HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
     const flat_step_t *step = &flat->steps[s];
-    describe_kind(step, &subjects[s]);
-    if (step->source) HR_TRY(describe(trace, step->source->op.instr, &subjects[s]));
-    if (step->first) HR_TRY(name_both(trace, step, &subjects[s]));
+    describe_kind(step, &spans[s]);
+    if (step->source) HR_TRY(describe(trace, step->source->op.instr, &spans[s]));
+    if (step->first) HR_TRY(name_both(trace, step, &spans[s]));
   }
-  *out_subjects = subjects;
+  *out_subjects = spans;
   return NULL;
 }
 
-hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_subject_t **out_subjects) {
-  hr_trace_subject_t *subjects;
-  HR_TRY(hr_trace_subjects_new(trace, flat->step_count, &subjects));
+hr_status_t exec_trace_transfers(hr_trace_t *trace, const flat_plan_t *flat, hr_trace_span_t **out_subjects) {
+  hr_trace_span_t *spans;
+  HR_TRY(hr_trace_spans_new(trace, flat->step_count, &spans));
   for (int s = 0; s < flat->step_count; s++) {
     if (!flat->steps[s].begins) continue;
-    subjects[s].kind = HR_TRACE_TRANSFER;
-    HR_TRY(describe(trace, flat->steps[s].begins, &subjects[s]));
+    spans[s].kind = HR_TRACE_TRANSFER;
+    HR_TRY(describe(trace, flat->steps[s].begins, &spans[s]));
   }
-  *out_subjects = subjects;
+  *out_subjects = spans;
   return NULL;
 }
 
-static hr_status_t describe_body(hr_trace_t *trace, const plan_body_t *body, hr_trace_subject_t *subjects) {
+static hr_status_t describe_body(hr_trace_t *trace, const plan_body_t *body, hr_trace_span_t *spans) {
   for (int s = 0; s < body->step_count; s++) {
     const hlo_instr_t *instr = body->steps[s].op.instr;
-    hr_trace_subject_t *subject = &subjects[s];
-    HR_TRY(describe(trace, instr, subject));
-    subject->kernel = "reference";
-    subject->same = instr_hash(instr, HR_TRACE_REFERENCE);
-    subject->kind = hlo_op_is(instr->op, OP_CONTROL)      ? HR_TRACE_CONTROL
+    hr_trace_span_t *span = &spans[s];
+    HR_TRY(describe(trace, instr, span));
+    span->kernel = "reference";
+    span->same = instr_hash(instr, HR_TRACE_REFERENCE);
+    span->kind = hlo_op_is(instr->op, OP_CONTROL)      ? HR_TRACE_CONTROL
                     : hlo_op_is(instr->op, OP_COLLECTIVE) ? HR_TRACE_COLLECTIVE
                                                           : HR_TRACE_REFERENCE;
   }
   return NULL;
 }
 
-hr_status_t exec_trace_plan(hr_trace_t *trace, const plan_t *plan, hr_trace_subject_t ***out_bodies) {
+hr_status_t exec_trace_plan(hr_trace_t *trace, const plan_t *plan, hr_trace_span_t ***out_bodies) {
   size_t count = plan->module->computations.count;
-  hr_trace_subject_t **bodies;
+  hr_trace_span_t **bodies;
   HR_TRY(HR_NEW_ARRAY(&trace->arena, count, &bodies));
   for (size_t c = 0; c < count; c++) {
     const plan_body_t *body = plan->bodies[c];
     if (!body) continue;
-    HR_TRY(hr_trace_subjects_new(trace, body->step_count, &bodies[c]));
+    HR_TRY(hr_trace_spans_new(trace, body->step_count, &bodies[c]));
     HR_TRY(describe_body(trace, body, bodies[c]));
   }
   *out_bodies = bodies;
@@ -141,8 +141,8 @@ hr_status_t exec_trace_plan(hr_trace_t *trace, const plan_t *plan, hr_trace_subj
 }
 
 hr_status_t exec_trace_plain(hr_trace_t *trace, const char *name, hr_trace_kind_t kind,
-                             hr_trace_subject_t **out_subject) {
-  HR_TRY(hr_trace_subjects_new(trace, 1, out_subject));
+                             hr_trace_span_t **out_subject) {
+  HR_TRY(hr_trace_spans_new(trace, 1, out_subject));
   (*out_subject)->name = name;
   (*out_subject)->kind = kind;
   return NULL;

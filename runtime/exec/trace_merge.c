@@ -36,47 +36,47 @@ static hr_status_t agree_on_zero(exec_comm_t *comm, int rank, int world_size, co
   return st;
 }
 
-static hr_status_t hand_over(exec_comm_t *comm, hr_text_t *text) {
+static hr_status_t hand_over(exec_comm_t *comm, hr_strbuf_t *text) {
   uint64_t size = text->size;
   HR_TRY(exec_comm_send(comm, 0, &size, sizeof size));
   hr_status_t st = exec_comm_send(comm, 0, text->data, size);
-  hr_text_cut(text, 0);
+  hr_strbuf_cut(text, 0);
   return st;
 }
 
-static hr_status_t take_from(exec_comm_t *comm, int rank, hr_text_t *text) {
+static hr_status_t take_from(exec_comm_t *comm, int rank, hr_strbuf_t *text) {
   uint64_t size;
   void *bytes;
   HR_TRY(exec_comm_recv(comm, rank, &size, sizeof size));
   HR_TRY(hr_alloc(size, &bytes));
   hr_status_t st = exec_comm_recv(comm, rank, bytes, size);
-  if (!st) hr_text_add(text, bytes, size);
+  if (!st) hr_strbuf_add(text, bytes, size);
   hr_free(bytes);
   return st;
 }
 
 #define HEAD "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
 
-static hr_status_t end_list(hr_text_t *text) {
-  if (text->size > sizeof HEAD - 1) hr_text_cut(text, text->size - LINE_END);
-  hr_text_add_str(text, "\n]}\n");
-  return hr_text_finish(text);
+static hr_status_t end_list(hr_strbuf_t *text) {
+  if (text->size > sizeof HEAD - 1) hr_strbuf_cut(text, text->size - LINE_END);
+  hr_strbuf_add_str(text, "\n]}\n");
+  return hr_strbuf_finish(text);
 }
 
-hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_text_t *text) {
-  hr_text_add_str(text, HEAD);
+hr_status_t exec_trace_print(int rank, const hr_trace_t *trace, hr_strbuf_t *text) {
+  hr_strbuf_add_str(text, HEAD);
   hr_trace_print(text, trace, rank, hr_trace_first_ns(trace));
   return end_list(text);
 }
 
 /* A text that could not grow still has what peers must be sent: fewer bytes. */
-hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_text_t *text) {
+hr_status_t exec_trace_merge(exec_comm_t *comm, int rank, int world_size, const hr_trace_t *trace, hr_strbuf_t *text) {
   uint64_t zero_ns = 0;
   HR_TRY(agree_on_zero(comm, rank, world_size, trace, &zero_ns));
-  if (!rank) hr_text_add_str(text, HEAD);
+  if (!rank) hr_strbuf_add_str(text, HEAD);
   hr_trace_print(text, trace, rank, zero_ns);
   if (rank) {
-    hr_status_t st = hr_text_finish(text);
+    hr_status_t st = hr_strbuf_finish(text);
     return hr_status_join(hand_over(comm, text), st);
   }
   for (int r = 1; r < world_size; r++) HR_TRY(take_from(comm, r, text));

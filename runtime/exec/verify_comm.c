@@ -26,7 +26,7 @@ struct checked {
   tp_request_t *asking[2]; /* NULL: answered. The second: of a permute that also receives */
   exec_wait_t wait;
   int peers[2];
-  exec_said_t mine[2], *theirs; /* the second: of a permute that also receives */
+  comm_signature_t mine[2], *theirs; /* the second: of a permute that also receives */
   int count;               /* of theirs */
   const int *ranks;        /* whose they are */
   size_t capacity;
@@ -36,7 +36,7 @@ struct exec_verify {
   exec_verify_options_t options;
   op_env_t below; /* the functions that were there before */
   hr_arena_t arena;
-  check_sites_t sites;
+  comm_participant_sets_t sites;
   hr_map_t facts; /* fact_t by instruction */
   checked_t *free, *messages; /* the latter: transfers of channels under way */
 };
@@ -45,25 +45,25 @@ struct exec_verify {
 
 typedef struct fact {
   const hlo_instr_t *instr; /* the key */
-  exec_said_t said;
+  comm_signature_t signature;
 } fact_t;
 
-static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr, exec_said_t *said) {
-  const check_site_t *site;
-  if (instr->op == HLO_SEND || instr->op == HLO_RECV) return exec_said_of(instr, 0, said);
-  HR_TRY(check_site_of(&verify->sites, instr, &site));
-  return exec_said_of(instr, site->meaning, said);
+static hr_status_t describe(exec_verify_t *verify, const hlo_instr_t *instr, comm_signature_t *signature) {
+  const comm_participants_t *site;
+  if (instr->op == HLO_SEND || instr->op == HLO_RECV) return comm_signature_of(instr, 0, signature);
+  HR_TRY(comm_participants_of(&verify->sites, instr, &site));
+  return comm_signature_of(instr, site->meaning, signature);
 }
 
-static hr_status_t fact_of(exec_verify_t *verify, const hlo_instr_t *instr, const exec_said_t **out_said) {
+static hr_status_t fact_of(exec_verify_t *verify, const hlo_instr_t *instr, const comm_signature_t **out_signature) {
   fact_t *fact = hr_map_get(&verify->facts, (hr_str_t){(const char *)&instr, sizeof instr});
   if (!fact) {
     HR_TRY(HR_NEW(&verify->arena, &fact));
     fact->instr = instr;
-    HR_TRY(describe(verify, instr, &fact->said));
+    HR_TRY(describe(verify, instr, &fact->signature));
     HR_TRY(hr_map_put(&verify->facts, (hr_str_t){(const char *)&fact->instr, sizeof instr}, fact, NULL));
   }
-  *out_said = &fact->said;
+  *out_signature = &fact->signature;
   return NULL;
 }
 
@@ -78,7 +78,7 @@ static hr_status_t take_checked(exec_verify_t *verify, int count, checked_t **ou
     HR_TRY(hr_alloc_zeroed(sizeof *checked, &memory));
     checked = memory;
   }
-  exec_said_t *theirs = checked->theirs;
+  comm_signature_t *theirs = checked->theirs;
   size_t capacity = checked->capacity;
   *checked = (checked_t){.theirs = theirs, .capacity = capacity, .count = count};
   if ((size_t)count > capacity) {
@@ -121,9 +121,10 @@ static hr_status_t hear(exec_verify_t *verify, checked_t *checked) {
   }
   int rank = verify->options.comm->groups->endpoint->rank;
   for (int k = 0; k < checked->count; k++) {
-    if (!checked->ranks) HR_TRY(exec_said_compare(rank, &checked->mine[1], checked->peers[1], &checked->theirs[k]));
+    if (!checked->ranks)
+      HR_TRY(comm_signature_compare(rank, &checked->mine[1], checked->peers[1], &checked->theirs[k]));
     if (!checked->ranks || !k) continue;
-    HR_TRY(exec_said_compare(checked->ranks[0], checked->theirs, checked->ranks[k], &checked->theirs[k]));
+    HR_TRY(comm_signature_compare(checked->ranks[0], checked->theirs, checked->ranks[k], &checked->theirs[k]));
   }
   checked->count = 0;
   return NULL;
@@ -134,11 +135,11 @@ static hr_status_t hear(exec_verify_t *verify, checked_t *checked) {
 static hr_status_t ask_group(exec_verify_t *verify, const hlo_instr_t *instr, const op_group_t *group, int64_t count,
                              checked_t *checked) {
   const tp_group_t *of_data = group->handle;
-  const exec_said_t *said;
+  const comm_signature_t *signature;
   tp_group_t *of_headers;
   exec_need_t *need = &checked->wait.needs[0];
-  HR_TRY(fact_of(verify, instr, &said));
-  checked->mine[0] = *said;
+  HR_TRY(fact_of(verify, instr, &signature));
+  checked->mine[0] = *signature;
   checked->mine[0].count = count;
   checked->ranks = group->ranks;
   *need = (exec_need_t){.what = key_of_group(of_data), .ranks = group->ranks, .rank_count = group->size};
@@ -156,7 +157,7 @@ static hr_status_t begin_group(op_env_t *env, const op_group_t *group, int64_t c
   checked_t *checked;
   HR_TRY(take_checked(verify, group->size, &checked));
   hr_status_t st = ask_group(verify, env->transferring, group, count, checked);
-  if (!st && !env->transfers_later) st = hear(verify, checked);
+  if (!st && !env->ends_later) st = hear(verify, checked);
   if (st)
     put_back(verify, checked);
   else
@@ -242,9 +243,9 @@ static hr_status_t ask_end(exec_verify_t *verify, const end_t *end, checked_t *c
 
 static hr_status_t ask_ends(exec_verify_t *verify, const hlo_instr_t *instr, const end_t *ends, int count,
                             int64_t size_bytes, checked_t *checked) {
-  const exec_said_t *said;
-  HR_TRY(fact_of(verify, instr, &said));
-  checked->mine[0] = checked->mine[1] = *said;
+  const comm_signature_t *signature;
+  HR_TRY(fact_of(verify, instr, &signature));
+  checked->mine[0] = checked->mine[1] = *signature;
   checked->mine[0].count = checked->mine[1].count = size_bytes;
   checked->wait.instr = instr;
   for (int i = 0; i < count; i++) HR_TRY(ask_end(verify, &ends[i], checked));
@@ -263,7 +264,7 @@ static hr_status_t permute(op_env_t *env, int64_t stream, int to, const op_block
   HR_TRY(take_checked(verify, from >= 0, &checked));
   int64_t size_bytes = (int64_t)(to >= 0 ? send : recv)->size_bytes;
   hr_status_t st = ask_ends(verify, env->transferring, ends, count, size_bytes, checked);
-  if (!st && !env->transfers_later) st = hear(verify, checked);
+  if (!st && !env->ends_later) st = hear(verify, checked);
   if (!st) st = verify->below.permute(env, stream, to, send, from, recv, &checked->inner);
   return begun(env, st, checked, out_request);
 }
@@ -276,7 +277,7 @@ static hr_status_t wait_for(op_env_t *env, op_request_t *request) {
   if (!st)
     st = verify->below.wait(env, checked->inner);
   else if (checked->inner)
-    verify->below.give_up(env, checked->inner);
+    verify->below.cancel(env, checked->inner);
   put_back(verify, checked);
   return st;
 }
@@ -285,7 +286,7 @@ static void give_up(op_env_t *env, op_request_t *request) {
   exec_verify_t *verify = env->verify;
   checked_t *checked = (checked_t *)request;
   if (!request) return;
-  if (checked->inner) verify->below.give_up(env, checked->inner);
+  if (checked->inner) verify->below.cancel(env, checked->inner);
   put_back(verify, checked);
 }
 
@@ -358,7 +359,7 @@ hr_status_t exec_verify_end(exec_verify_t *verify, hr_status_t st) {
   return st;
 }
 
-hr_status_t exec_verify_meet(exec_verify_t *verify, hr_status_t st) {
+hr_status_t exec_verify_match(exec_verify_t *verify, hr_status_t st) {
   return st || !verify ? st : exec_watch_finish(verify->options.watch);
 }
 
@@ -371,7 +372,7 @@ hr_status_t exec_verify_create(const exec_verify_options_t *options, exec_verify
   verify->options = *options;
   hr_arena_init(&verify->arena);
   hr_map_init(&verify->facts);
-  check_sites_init(&verify->sites, &verify->arena, options->plan->grid.num_replicas,
+  comm_participant_sets_init(&verify->sites, &verify->arena, options->plan->grid.num_replicas,
                    options->plan->grid.num_partitions);
   *out_verify = verify;
   return NULL;
@@ -384,7 +385,7 @@ void exec_verify_destroy(exec_verify_t *verify) {
     hr_free(checked->theirs);
     hr_free(checked);
   }
-  check_sites_deinit(&verify->sites);
+  comm_participant_sets_deinit(&verify->sites);
   hr_map_deinit(&verify->facts);
   hr_arena_deinit(&verify->arena);
   hr_free(verify);
@@ -399,7 +400,7 @@ void exec_verify_attach(op_env_t *env, exec_verify_t *verify) {
   env->all_to_all = all_to_all;
   env->permute = permute;
   env->wait = wait_for;
-  env->give_up = give_up;
+  env->cancel = give_up;
   env->send = send_value;
   env->recv = recv_value;
   env->transfer_done = transfer_done;

@@ -28,6 +28,6 @@ void exec_verify_attach(op_env_t *env, exec_verify_t *verify);
  * gives up what is under way if the execution failed. Accept NULL. exec_channels_end comes between the two.
  * Errors: DISAGREE naming both places: of what differs, or of what was sent and never received. */
 hr_status_t exec_verify_end(exec_verify_t *verify, hr_status_t st);
-hr_status_t exec_verify_meet(exec_verify_t *verify, hr_status_t st);
+hr_status_t exec_verify_match(exec_verify_t *verify, hr_status_t st);
 
 #endif

@@ -18,33 +18,33 @@
 #define LOOK_POLLS 64  /* polls between two looks at the clock */
 #define HOST_SIZE 64
 
-typedef enum note_kind { NOTE_ASK = 1, NOTE_GAVE_UP, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
+typedef enum note_kind { NOTE_QUERY = 1, NOTE_GAVE_UP, NOTE_QUESTION, NOTE_ANSWER } note_kind_t;
 
 /* What processes tell each other: rank 0 sends questions, the others the rest. */
 typedef struct note {
   uint32_t kind, number; /* of the question */
   int32_t peer;          /* whom the sender waits for; -1: its group, or somebody */
   float waited_s;
-  uint32_t in_loop;      /* it waits for nobody: it goes round in a loop */
+  uint32_t in_loop;      /* it waits for nobody: it iterates in a loop */
   char host[HOST_SIZE];
   char text[320]; /* "waits for ..." */
-} note_t;
+} graph_msg_t;
 
 typedef struct exec_graph {
   exec_comm_t *comm;
   unsigned polls;
   double look_next_s;
-  note_t mine;
+  graph_msg_t mine;
   tp_message_t *sending; /* `mine`, to rank 0; NULL: it has gone */
   bool gave_up, answered; /* the second: rank 0, once at least */
   double gave_up_s;       /* of the others */
   /* Of rank 0, by rank. */
-  note_t *all;           /* kind 0: it has not answered */
+  graph_msg_t *all;           /* kind 0: it has not answered */
   tp_message_t **questions;
   bool *in_cycle;
-  note_t question;
+  graph_msg_t question;
   bool listens;
-  double asked_s, reported_s;
+  double queried_s, reported_s;
   int late_rank;         /* the first one that gave up; -1: none */
 } exec_graph_t;
 
@@ -67,20 +67,20 @@ static void find_place(char *into, size_t size) {
   hr_status_release(here);
 }
 
-static void describe(const exec_comm_t *comm, note_t *mine) {
-  char place[112];
-  mine->peer = comm->waits_for;
+static void describe(const exec_comm_t *comm, graph_msg_t *mine) {
+  char location[112];
+  mine->peer = comm->awaited_rank;
   snprintf(mine->host, sizeof mine->host, "%s", comm->groups->endpoint->host);
-  mine->in_loop = !comm->waits && exec_headway_describe(comm->headway, mine->text, sizeof mine->text);
+  mine->in_loop = !comm->is_waiting && exec_progress_describe(comm->progress, mine->text, sizeof mine->text);
   if (mine->in_loop) return;
-  find_place(place, sizeof place);
-  if (comm->waits_in)
-    snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)", comm->waits_for,
-             comm->waits_in->op == HLO_SEND ? "receive" : "send",
-             (long)hlo_attr_int(comm->waits_in, HLO_ATTR_CHANNEL_ID), place);
+  find_place(location, sizeof location);
+  if (comm->awaited_instr)
+    snprintf(mine->text, sizeof mine->text, "waits for rank %d to %s on channel %ld (%s)", comm->awaited_rank,
+             comm->awaited_instr->op == HLO_SEND ? "receive" : "send",
+             (long)hlo_attr_int(comm->awaited_instr, HLO_ATTR_CHANNEL_ID), location);
   else
-    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *place ? " at " : ", outside of its program",
-             place);
+    snprintf(mine->text, sizeof mine->text, "waits for the others%s%s", *location ? " at " : ", outside of its program",
+             location);
 }
 
 /* --- messages --- */
@@ -94,7 +94,7 @@ static hr_status_t test_message(tp_endpoint_t *endpoint, tp_message_t **message)
 }
 
 /* Is there a note from `from`? *out_note is then what it says. */
-static hr_status_t take_note(exec_graph_t *graph, int from, note_t *out_note, bool *out_come) {
+static hr_status_t take_note(exec_graph_t *graph, int from, graph_msg_t *out_note, bool *out_come) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   tp_message_t *message;
   HR_TRY(endpoint->vtable->probe(endpoint, from, TP_TAG_REPORT, out_come));
@@ -102,30 +102,30 @@ static hr_status_t take_note(exec_graph_t *graph, int from, note_t *out_note, bo
   HR_TRY(endpoint->vtable->recv(endpoint, from, TP_TAG_REPORT, out_note, sizeof *out_note, &message));
   for (uint32_t polls = 0; message; polls++) {
     HR_TRY(test_message(endpoint, &message));
-    if (message) endpoint->vtable->rest(endpoint, polls);
+    if (message) endpoint->vtable->backoff(endpoint, polls);
   }
   return NULL;
 }
 
 /* One after the other: while one is on its way the next is left out. */
-static hr_status_t tell_first(exec_graph_t *graph, note_kind_t kind, uint32_t number, double waited_s) {
+static hr_status_t notify_first(exec_graph_t *graph, note_kind_t kind, uint32_t number, double waited_s) {
   tp_endpoint_t *endpoint = endpoint_of(graph);
   HR_TRY(test_message(endpoint, &graph->sending));
   if (graph->sending) return NULL;
-  graph->mine = (note_t){.kind = kind, .number = number, .waited_s = (float)waited_s};
+  graph->mine = (graph_msg_t){.kind = kind, .number = number, .waited_s = (float)waited_s};
   describe(graph->comm, &graph->mine);
   return endpoint->vtable->send(endpoint, 0, TP_TAG_REPORT, &graph->mine, sizeof graph->mine, &graph->sending);
 }
 
 static hr_status_t answer_first(exec_graph_t *graph) {
-  note_t note;
+  graph_msg_t note;
   bool come;
   HR_TRY(test_message(endpoint_of(graph), &graph->sending));
-  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(tell_first(graph, NOTE_ASK, 0, 0));
+  if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(notify_first(graph, NOTE_QUERY, 0, 0));
   HR_TRY(take_note(graph, 0, &note, &come));
   if (!come) return NULL;
   graph->answered = true;
-  return tell_first(graph, NOTE_ANSWER, note.number, 0);
+  return notify_first(graph, NOTE_ANSWER, note.number, 0);
 }
 
 /* --- rank 0 asks --- */
@@ -136,8 +136,8 @@ static hr_status_t begin_to_listen(exec_graph_t *graph, double now) {
   for (int r = 1; r < endpoint->world_size; r++)
     if (graph->questions[r]) return NULL; /* one has not even gone out: everybody was asked a moment ago */
   graph->listens = true;
-  graph->asked_s = now;
-  graph->question = (note_t){.kind = NOTE_QUESTION, .number = graph->question.number + 1};
+  graph->queried_s = now;
+  graph->question = (graph_msg_t){.kind = NOTE_QUESTION, .number = graph->question.number + 1};
   for (int r = 1; r < endpoint->world_size; r++) {
     graph->all[r].kind = 0;
     HR_TRY(endpoint->vtable->send(endpoint, r, TP_TAG_REPORT, &graph->question, sizeof graph->question,
@@ -147,8 +147,8 @@ static hr_status_t begin_to_listen(exec_graph_t *graph, double now) {
 }
 
 /* A signal to mpirun reaches all: they ask together, and need one report. */
-static hr_status_t take_in(exec_graph_t *graph, int rank, const note_t *note, double now) {
-  if (note->kind == NOTE_ASK) return now - graph->reported_s > HEAR_S ? begin_to_listen(graph, now) : NULL;
+static hr_status_t take_in(exec_graph_t *graph, int rank, const graph_msg_t *note, double now) {
+  if (note->kind == NOTE_QUERY) return now - graph->reported_s > HEAR_S ? begin_to_listen(graph, now) : NULL;
   if (note->kind == NOTE_ANSWER) {
     if (note->number == graph->question.number) graph->all[rank] = *note;
     return NULL;
@@ -160,7 +160,7 @@ static hr_status_t take_in(exec_graph_t *graph, int rank, const note_t *note, do
 }
 
 static hr_status_t hear_others(exec_graph_t *graph, double now) {
-  note_t note;
+  graph_msg_t note;
   bool come;
   for (int r = 1; r < endpoint_of(graph)->world_size; r++) {
     HR_TRY(test_message(endpoint_of(graph), &graph->questions[r]));
@@ -174,7 +174,7 @@ static hr_status_t hear_others(exec_graph_t *graph, double now) {
 }
 
 static bool has_heard(const exec_graph_t *graph, double now) {
-  if (now - graph->asked_s > HEAR_S) return true;
+  if (now - graph->queried_s > HEAR_S) return true;
   for (int r = 1; r < endpoint_of(graph)->world_size; r++)
     if (!graph->all[r].kind) return false;
   return true;
@@ -183,7 +183,7 @@ static bool has_heard(const exec_graph_t *graph, double now) {
 /* --- the report --- */
 
 /* A rank that is on a cycle of waiting, or -1. */
-static int find_cycle(const note_t *all, int world) {
+static int find_cycle(const graph_msg_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;
     do at = all[at].kind && all[at].peer < world ? all[at].peer : -1;
@@ -193,14 +193,14 @@ static int find_cycle(const note_t *all, int world) {
   return -1;
 }
 
-static bool has_several_hosts(const note_t *all, int world) {
+static bool has_several_hosts(const graph_msg_t *all, int world) {
   for (int r = 1; r < world; r++)
     if (all[r].kind && strcmp(all[r].host, all[0].host) != 0) return true;
   return false;
 }
 
 static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank) {
-  const note_t *note = &graph->all[rank];
+  const graph_msg_t *note = &graph->all[rank];
   if (!note->kind)
     return hr_status_note(st, "rank %d has not said what it waits for: it computes, or is gone", rank);
   bool several = has_several_hosts(graph->all, endpoint_of(graph)->world_size);
@@ -210,7 +210,7 @@ static hr_status_t note_rank(hr_status_t st, const exec_graph_t *graph, int rank
 
 /* Adds notes to a failure. */
 static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
-  const note_t *all = graph->all;
+  const graph_msg_t *all = graph->all;
   int world = endpoint_of(graph)->world_size, first = find_cycle(all, world), count = 0;
   for (int r = 0; r < world; r++) graph->in_cycle[r] = false;
   if (first >= 0) {
@@ -229,8 +229,9 @@ static hr_status_t report(hr_status_t st, exec_graph_t *graph) {
   return st;
 }
 
-static hr_status_t too_long(int rank, const note_t *note, double waited_s) {
-  if (note->in_loop) return hr_error(HR_DEADLINE, "rank %d went round in a loop for %.3g s", rank, waited_s);
+static hr_status_t too_long(int rank, const graph_msg_t *note, double waited_s) {
+  if (note->in_loop)
+    return hr_error(HR_DEADLINE, "rank %d spent %.3g s in one loop without communicating", rank, waited_s);
   return hr_error(HR_DEADLINE, "rank %d waited %.3g s for its peers", rank, waited_s);
 }
 
@@ -238,9 +239,9 @@ static hr_status_t too_long(int rank, const note_t *note, double waited_s) {
 static hr_status_t finish_listening(exec_graph_t *graph, double now) {
   graph->listens = false;
   graph->reported_s = now;
-  graph->all[0] = (note_t){.kind = NOTE_ANSWER};
+  graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
-  const note_t *late = &graph->all[graph->late_rank < 0 ? 0 : graph->late_rank];
+  const graph_msg_t *late = &graph->all[graph->late_rank < 0 ? 0 : graph->late_rank];
   if (graph->late_rank >= 0)
     return report(too_long(graph->late_rank, late, (double)late->waited_s), graph);
   hr_status_t st = report(hr_error(HR_CANCELLED, "who waits for whom"), graph);
@@ -249,7 +250,7 @@ static hr_status_t finish_listening(exec_graph_t *graph, double now) {
   return NULL;
 }
 
-static hr_status_t ask_others(exec_graph_t *graph, double now) {
+static hr_status_t query_others(exec_graph_t *graph, double now) {
   if (atomic_exchange(&graph->comm->wants_graph, false)) HR_TRY(begin_to_listen(graph, now));
   HR_TRY(hear_others(graph, now));
   return graph->listens && has_heard(graph, now) ? finish_listening(graph, now) : NULL;
@@ -262,12 +263,12 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
   *out_graph = comm->graph;
   if (comm->graph) return NULL;
   size_t world = (size_t)comm->groups->endpoint->world_size;
-  size_t each = sizeof(note_t) + sizeof(tp_message_t *) + sizeof(bool);
+  size_t each = sizeof(graph_msg_t) + sizeof(tp_message_t *) + sizeof(bool);
   HR_TRY(hr_alloc_zeroed(sizeof(exec_graph_t) + world * each, &memory));
   exec_graph_t *graph = memory;
   graph->comm = comm;
   graph->questions = (tp_message_t **)(graph + 1);
-  graph->all = (note_t *)(graph->questions + world);
+  graph->all = (graph_msg_t *)(graph->questions + world);
   graph->in_cycle = (bool *)(graph->all + world);
   graph->late_rank = -1;
   *out_graph = comm->graph = graph;
@@ -277,7 +278,7 @@ static hr_status_t graph_of(exec_comm_t *comm, exec_graph_t **out_graph) {
 static hr_status_t look(exec_graph_t *graph, double now) {
   tp_groups_t *groups = graph->comm->groups;
   tp_progress_lock(groups);
-  hr_status_t st = groups->endpoint->rank ? answer_first(graph) : ask_others(graph, now);
+  hr_status_t st = groups->endpoint->rank ? answer_first(graph) : query_others(graph, now);
   tp_progress_unlock(groups);
   double end = now_s(), pause = graph->listens ? LOOK_SOON_S : LOOK_S, rest = LOOK_SHARE * (end - now);
   graph->look_next_s = end + (rest > pause ? rest : pause);
@@ -302,9 +303,9 @@ static hr_status_t report_now(exec_graph_t *graph, double waited_s) {
   hr_status_t st = begin_to_listen(graph, now_s());
   for (uint32_t polls = 0; !st && !has_heard(graph, now_s()); polls++) {
     st = hear_others(graph, now_s());
-    endpoint->vtable->rest(endpoint, polls);
+    endpoint->vtable->backoff(endpoint, polls);
   }
-  graph->all[0] = (note_t){.kind = NOTE_ANSWER};
+  graph->all[0] = (graph_msg_t){.kind = NOTE_ANSWER};
   describe(graph->comm, &graph->all[0]);
   return hr_status_join(report(too_long(0, &graph->all[0], waited_s), graph), st);
 }
@@ -314,7 +315,7 @@ static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool onc
   tp_endpoint_t *endpoint = endpoint_of(graph);
   for (uint32_t polls = 0; now_s() < until_s && !(once && graph->answered); polls++) {
     HR_TRY(answer_first(graph));
-    endpoint->vtable->rest(endpoint, polls);
+    endpoint->vtable->backoff(endpoint, polls);
   }
   return NULL;
 }
@@ -322,12 +323,12 @@ static hr_status_t go_on_answering(exec_graph_t *graph, double until_s, bool onc
 /* Another rank tells rank 0, who is to ask it once more. */
 static hr_status_t leave_to_first(exec_graph_t *graph, double waited_s) {
   graph->gave_up_s = now_s();
-  hr_status_t st = tell_first(graph, NOTE_GAVE_UP, 0, waited_s);
+  hr_status_t st = notify_first(graph, NOTE_GAVE_UP, 0, waited_s);
   if (!st) st = go_on_answering(graph, graph->gave_up_s + ANSWER_S, true);
   return hr_status_join(too_long(endpoint_of(graph)->rank, &graph->mine, waited_s), st);
 }
 
-hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s) {
+hr_status_t exec_wait_cancel(exec_comm_t *comm, double waited_s) {
   exec_graph_t *graph;
   HR_TRY(graph_of(comm, &graph));
   int rank = comm->groups->endpoint->rank;
@@ -341,7 +342,7 @@ hr_status_t exec_wait_give_up(exec_comm_t *comm, double waited_s) {
 
 /* --- for clients --- */
 
-void exec_wait_ask(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
+void exec_wait_query(exec_comm_t *comm) { atomic_store(&comm->wants_graph, true); }
 
 void exec_wait_end(exec_comm_t *comm) {
   exec_graph_t *graph = comm->graph;
@@ -361,15 +362,15 @@ void exec_wait_end(exec_comm_t *comm) {
 }
 
 void exec_wait_describe(const exec_comm_t *comm, const hlo_instr_t *current, char *into, size_t size) {
-  const hlo_instr_t *waits_in = comm->waits_in;
-  if (!comm->waits && exec_headway_describe(comm->headway, into, size)) return;
+  const hlo_instr_t *waits_in = comm->awaited_instr;
+  if (!comm->is_waiting && exec_progress_describe(comm->progress, into, size)) return;
   if (!current) {
     snprintf(into, size, "is outside of its program");
     return;
   }
-  int used = snprintf(into, size, "%s %%%.*s (%s)", comm->waits ? "waits in" : "is at", HR_STR_ARGS(current->name),
+  int used = snprintf(into, size, "%s %%%.*s (%s)", comm->is_waiting ? "waits in" : "is at", HR_STR_ARGS(current->name),
                       hlo_op_name(current->op));
   if (waits_in && used > 0 && (size_t)used < size)
-    snprintf(into + used, size - (size_t)used, ", for rank %d to %s on channel %ld", comm->waits_for,
+    snprintf(into + used, size - (size_t)used, ", for rank %d to %s on channel %ld", comm->awaited_rank,
              waits_in->op == HLO_SEND ? "receive" : "send", (long)hlo_attr_int(waits_in, HLO_ATTR_CHANNEL_ID));
 }

@@ -5,17 +5,17 @@
 
 #include "base/mem.h"
 
-static const exec_answer_t *head_of(const exec_known_t *known) { return (const exec_answer_t *)known->bytes; }
-static const char *text_of(const exec_known_t *known) { return known->bytes + sizeof(exec_answer_t); }
-static const exec_needed_t *needs_of(const exec_known_t *known) {
-  return (const exec_needed_t *)(text_of(known) + EXEC_KNOWN_TEXT);
+static const exec_answer_t *head_of(const wait_states_t *states) { return (const exec_answer_t *)states->bytes; }
+static const char *text_of(const wait_states_t *states) { return states->bytes + sizeof(exec_answer_t); }
+static const exec_needed_t *needs_of(const wait_states_t *states) {
+  return (const exec_needed_t *)(text_of(states) + EXEC_WAIT_TEXT);
 }
-static exec_started_t *started_of(const exec_known_t *known) {
-  return (exec_started_t *)(needs_of(known) + head_of(known)->need_count);
+static exec_started_t *started_of(const wait_states_t *states) {
+  return (exec_started_t *)(needs_of(states) + head_of(states)->need_count);
 }
 
-static bool is_in(const exec_known_t *known, exec_wait_state_t state) {
-  return known->bytes && head_of(known)->state == state;
+static bool is_in(const wait_states_t *states, exec_wait_state_t state) {
+  return states->bytes && head_of(states)->state == state;
 }
 
 static int compare_started(const void *a, const void *b) {
@@ -23,43 +23,43 @@ static int compare_started(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-hr_status_t exec_known_update(exec_known_t *known, hr_str_t answer, double told_s, double asked_s) {
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s, double queried_s) {
   const exec_answer_t *head = (const exec_answer_t *)answer.data;
-  if (known->bytes && head_of(known)->waits == head->waits && head_of(known)->state == head->state) {
-    known->held_to = asked_s;
+  if (states->bytes && head_of(states)->waits == head->waits && head_of(states)->state == head->state) {
+    states->held_to = queried_s;
     return NULL;
   }
-  if (known->capacity < answer.size) {
+  if (states->capacity < answer.size) {
     void *memory;
     HR_TRY(hr_alloc(answer.size, &memory));
-    hr_free(known->bytes);
-    known->bytes = memory;
-    known->capacity = answer.size;
+    hr_free(states->bytes);
+    states->bytes = memory;
+    states->capacity = answer.size;
   }
-  memcpy(known->bytes, answer.data, answer.size);
-  if (head->started_count) qsort(started_of(known), head->started_count, sizeof(exec_started_t), compare_started);
-  known->held_from = told_s;
-  known->held_to = asked_s;
+  memcpy(states->bytes, answer.data, answer.size);
+  if (head->started_count) qsort(started_of(states), head->started_count, sizeof(exec_started_t), compare_started);
+  states->held_from = told_s;
+  states->held_to = queried_s;
   return NULL;
 }
 
-void exec_known_deinit(exec_known_t *known) { hr_free(known->bytes); }
+void wait_states_deinit(wait_states_t *states) { hr_free(states->bytes); }
 
 /* --- who is stuck --- */
 
-static uint64_t started_by(const exec_known_t *known, uint64_t what) {
+static uint64_t started_by(const wait_states_t *states, uint64_t what) {
   exec_started_t key = {.what = what};
-  if (!head_of(known)->started_count) return 0;
-  const exec_started_t *found = bsearch(&key, started_of(known), head_of(known)->started_count, sizeof key,
+  if (!head_of(states)->started_count) return 0;
+  const exec_started_t *found = bsearch(&key, started_of(states), head_of(states)->started_count, sizeof key,
                                         compare_started);
   return found ? found->count : 0;
 }
 
 /* What a rank needs of one that will never do it; NULL: there is hope. */
-static const exec_needed_t *find_hopeless(const exec_known_t *all, int rank) {
+static const exec_needed_t *find_hopeless(const wait_states_t *all, int rank) {
   const exec_needed_t *needs = needs_of(&all[rank]);
   for (uint64_t n = 0; n < head_of(&all[rank])->need_count; n++) {
-    const exec_known_t *other = &all[needs[n].rank];
+    const wait_states_t *other = &all[needs[n].rank];
     if (!other->is_stuck && !is_in(other, EXEC_WAIT_FINISHED)) continue;
     if (started_by(other, needs[n].what) < needs[n].count) return &needs[n];
   }
@@ -67,7 +67,7 @@ static const exec_needed_t *find_hopeless(const exec_known_t *all, int rank) {
 }
 
 /* Everybody who waits is stuck, but for those who may still get what they need, and whom these may help. */
-static int mark_stuck(exec_known_t *all, int world) {
+static int mark_stuck(wait_states_t *all, int world) {
   int stuck = 0;
   for (int r = 0; r < world; r++) stuck += all[r].is_stuck = is_in(&all[r], EXEC_WAIT_WAITS);
   for (bool changed = true; changed;) {
@@ -83,7 +83,7 @@ static int mark_stuck(exec_known_t *all, int world) {
 }
 
 /* Is there a moment at which all of them were where they say? */
-static bool are_of_one_moment(const exec_known_t *all, int world) {
+static bool are_of_one_moment(const wait_states_t *all, int world) {
   double from = 0, to = 0;
   bool any = false;
   for (int r = 0; r < world; r++) {
@@ -97,24 +97,24 @@ static bool are_of_one_moment(const exec_known_t *all, int world) {
 
 /* --- the report --- */
 
-static hr_status_t note_rank(hr_status_t st, const exec_known_t *all, int rank) {
-  const exec_known_t *known = &all[rank];
-  if (is_in(known, EXEC_WAIT_FINISHED)) return hr_status_note(st, "rank %d has come to the end of its program", rank);
-  if (!known->is_stuck)
-    return hr_status_note(st, "rank %d %s%s", rank, known->bytes ? "was last seen in " : "computes",
-                          known->bytes ? text_of(known) : "");
+static hr_status_t note_rank(hr_status_t st, const wait_states_t *all, int rank) {
+  const wait_states_t *states = &all[rank];
+  if (is_in(states, EXEC_WAIT_FINISHED)) return hr_status_note(st, "rank %d has come to the end of its program", rank);
+  if (!states->is_stuck)
+    return hr_status_note(st, "rank %d %s%s", rank, states->bytes ? "was last seen in " : "computes",
+                          states->bytes ? text_of(states) : "");
   const exec_needed_t *need = find_hopeless(all, rank);
   return hr_status_note(st, "rank %d waits in %s, for rank %ld to start number %lu of it; that has started %lu", rank,
-                        text_of(known), (long)need->rank, (unsigned long)need->count,
+                        text_of(states), (long)need->rank, (unsigned long)need->count,
                         (unsigned long)started_by(&all[need->rank], need->what));
 }
 
-static int next_of(const exec_known_t *all, int rank) {
+static int next_of(const wait_states_t *all, int rank) {
   return all[rank].is_stuck ? (int)find_hopeless(all, rank)->rank : -1;
 }
 
 /* A rank on a cycle of waiting, or -1: then those who are stuck wait for others that have finished. */
-static int find_cycle(const exec_known_t *all, int world) {
+static int find_cycle(const wait_states_t *all, int world) {
   for (int start = 0; start < world; start++) {
     int at = start, steps = 0;
     do at = next_of(all, at);
@@ -124,8 +124,9 @@ static int find_cycle(const exec_known_t *all, int world) {
   return -1;
 }
 
-static hr_status_t report(exec_known_t *all, int world, int stuck) {
-  hr_status_t st = hr_error(HR_DISAGREE, "what %d of %d processes wait for can never come", stuck, world);
+static hr_status_t report(wait_states_t *all, int world, int stuck) {
+  hr_status_t st =
+      hr_error(HR_DISAGREE, "deadlock: %d of %d processes wait for operations that no process can start", stuck, world);
   int first = find_cycle(all, world), at = first;
   if (first >= 0) st = hr_status_note(st, "a cycle of waiting:");
   while (at >= 0) {
@@ -139,7 +140,7 @@ static hr_status_t report(exec_known_t *all, int world, int stuck) {
   return st;
 }
 
-hr_status_t exec_known_judge(exec_known_t *all, int world, bool *out_looks_bad) {
+hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_looks_bad) {
   int stuck = mark_stuck(all, world);
   *out_looks_bad = stuck > 0;
   if (!stuck || !are_of_one_moment(all, world)) return NULL;

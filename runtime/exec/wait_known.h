@@ -1,5 +1,4 @@
-/* What one process knows of the waits of all: the answers to its questions, and whether somebody waits there for what
- * can never come. */
+/* Rank 0's view of all ranks' wait states, and the deadlock test over it. */
 #ifndef EXEC_WAIT_KNOWN_H
 #define EXEC_WAIT_KNOWN_H
 
@@ -12,9 +11,9 @@ typedef enum exec_wait_state {
   EXEC_WAIT_FINISHED /* its program is over, and that of others is not */
 } exec_wait_state_t;
 
-#define EXEC_KNOWN_TEXT 256
+#define EXEC_WAIT_TEXT 256
 
-/* An answer: this, a text of EXEC_KNOWN_TEXT bytes that says where it waits, what it needs, and what it has started. */
+/* An answer: this, a text of EXEC_WAIT_TEXT bytes that says where it waits, what it needs, and what it has started. */
 typedef struct exec_answer {
   uint64_t state;
   uint64_t waits; /* counts its waits: the same number is the same wait */
@@ -29,19 +28,19 @@ typedef struct exec_started {
 } exec_started_t;
 
 /* The last answer of one rank. */
-typedef struct exec_known {
+typedef struct wait_states {
   char *bytes; /* NULL: it has not answered yet */
   size_t capacity;
   double held_from, held_to; /* seconds between which it surely was in this wait; none yet if the second is before */
   bool is_stuck;             /* as far as the answers say */
-} exec_known_t;
+} wait_states_t;
 
-/* `answer` came at told_s, to a question of asked_s. */
-hr_status_t exec_known_update(exec_known_t *known, hr_str_t answer, double told_s, double asked_s);
+/* `answer` came at told_s, to a question of queried_s. */
+hr_status_t wait_states_update(wait_states_t *states, hr_str_t answer, double told_s, double queried_s);
 /* *out_looks_bad: it may be so, but nothing shows yet that it was at one moment.
  * Errors: DISAGREE when, at one moment, some ranks waited for what only other such ranks, or ranks that have finished,
  * could have done: then nothing can ever help them. */
-hr_status_t exec_known_judge(exec_known_t *all, int world, bool *out_looks_bad);
-void exec_known_deinit(exec_known_t *known);
+hr_status_t wait_detect_deadlock(wait_states_t *all, int world, bool *out_looks_bad);
+void wait_states_deinit(wait_states_t *states);
 
 #endif

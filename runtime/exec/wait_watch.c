@@ -10,7 +10,7 @@
 #include "transport/request.h"
 
 #define LISTEN_S 0.2 /* how long a process waits before it listens to questions */
-#define ASK_S 0.5    /* how long rank 0 waits before it asks, */
+#define QUERY_S 0.5    /* how long rank 0 waits before it asks, */
 #define AGAIN_S 0.3  /* and before it asks again; */
 #define SOON_S 0.02  /* or this, if the answers look bad: then all must say once more that they are still there */
 #define LOOK_S 0.001 /* between two looks at messages */
@@ -40,13 +40,13 @@ struct exec_watch {
   double began_s, looked_s;
   /* Of rank 0, by rank. */
   asked_t *asked;
-  exec_known_t *known;
+  wait_states_t *states;
   uint32_t question_where, question_end;
   bool is_new, looks_bad; /* an answer has come; some may be stuck */
   /* Of the others. */
   tp_message_t *listening; /* for a question */
   uint32_t question;
-  hr_text_t answer;
+  hr_strbuf_t answer;
   uint32_t answer_bytes;
   tp_message_t *answers[2]; /* size and body, under way */
 };
@@ -75,28 +75,28 @@ hr_status_t exec_watch_count(exec_watch_t *watch, uint64_t what, uint64_t *out_n
 
 /* --- answers --- */
 
-static void add_bytes(hr_text_t *text, const void *bytes, size_t size) { hr_text_add(text, bytes, size); }
+static void add_bytes(hr_strbuf_t *text, const void *bytes, size_t size) { hr_strbuf_add(text, bytes, size); }
 
-static void add_place(hr_text_t *text, const exec_watch_t *watch) {
-  char place[EXEC_KNOWN_TEXT] = "";
+static void add_location(hr_strbuf_t *text, const exec_watch_t *watch) {
+  char location[EXEC_WAIT_TEXT] = "";
   const hlo_instr_t *instr = watch->wait ? watch->wait->instr : NULL;
   if (instr) {
     int64_t channel = hlo_attr_int(instr, HLO_ATTR_CHANNEL_ID);
-    int used = snprintf(place, sizeof place, "%s ", hlo_op_name(instr->op));
-    exec_place_print(instr, place + used, sizeof place - (size_t)used - 40);
-    if (channel > 0) snprintf(place + strlen(place), 40, ", channel %ld", (long)channel);
+    int used = snprintf(location, sizeof location, "%s ", hlo_op_name(instr->op));
+    exec_print_source_loc(instr, location + used, sizeof location - (size_t)used - 40);
+    if (channel > 0) snprintf(location + strlen(location), 40, ", channel %ld", (long)channel);
   }
-  add_bytes(text, place, sizeof place);
+  add_bytes(text, location, sizeof location);
 }
 
 /* The state of this process as wait_known.c reads it. */
-static void print_answer(const exec_watch_t *watch, hr_text_t *text) {
+static void print_answer(const exec_watch_t *watch, hr_strbuf_t *text) {
   exec_answer_t head = {.state = watch->state, .waits = watch->waits, .started_count = watch->started.count};
   const exec_wait_t *wait = watch->state == EXEC_WAIT_WAITS ? watch->wait : NULL;
   for (int n = 0; wait && n < wait->need_count; n++) head.need_count += (uint64_t)wait->needs[n].rank_count;
-  hr_text_cut(text, 0);
+  hr_strbuf_cut(text, 0);
   add_bytes(text, &head, sizeof head);
-  add_place(text, watch);
+  add_location(text, watch);
   for (int n = 0; wait && n < wait->need_count; n++)
     for (int i = 0; i < wait->needs[n].rank_count; i++) {
       exec_needed_t needed = {wait->needs[n].what, wait->needs[n].count, wait->needs[n].ranks[i]};
@@ -118,7 +118,7 @@ static hr_status_t test_message(exec_watch_t *watch, tp_message_t **message) {
 static hr_status_t send_answer(exec_watch_t *watch) {
   tp_endpoint_t *endpoint = endpoint_of(watch);
   print_answer(watch, &watch->answer);
-  HR_TRY(hr_text_finish(&watch->answer));
+  HR_TRY(hr_strbuf_finish(&watch->answer));
   watch->answer_bytes = (uint32_t)watch->answer.size;
   HR_TRY(endpoint->vtable->send(endpoint, 0, TP_TAG_ANSWER, &watch->answer_bytes, sizeof watch->answer_bytes,
                                 &watch->answers[0]));
@@ -180,19 +180,20 @@ static hr_status_t hear(exec_watch_t *watch, int rank) {
   HR_TRY(test_message(watch, &asked->body));
   if (asked->body) return NULL;
   watch->is_new = true;
-  return exec_known_update(&watch->known[rank], (hr_str_t){asked->coming, asked->size_bytes}, now_s(),
+  return wait_states_update(&watch->states[rank], (hr_str_t){asked->coming, asked->size_bytes}, now_s(),
                            asked->asked_s);
 }
 
 static hr_status_t judge(exec_watch_t *watch, double now) {
   watch->is_new = false;
   print_answer(watch, &watch->answer);
-  HR_TRY(hr_text_finish(&watch->answer));
-  HR_TRY(exec_known_update(&watch->known[0], (hr_str_t){watch->answer.data, watch->answer.size}, watch->began_s, now));
-  return exec_known_judge(watch->known, endpoint_of(watch)->world_size, &watch->looks_bad);
+  HR_TRY(hr_strbuf_finish(&watch->answer));
+  HR_TRY(
+      wait_states_update(&watch->states[0], (hr_str_t){watch->answer.data, watch->answer.size}, watch->began_s, now));
+  return wait_detect_deadlock(watch->states, endpoint_of(watch)->world_size, &watch->looks_bad);
 }
 
-static hr_status_t ask_others(exec_watch_t *watch, double now) {
+static hr_status_t query_others(exec_watch_t *watch, double now) {
   double again_s = watch->looks_bad ? SOON_S : AGAIN_S;
   int world = endpoint_of(watch)->world_size;
   for (int r = 1; r < world; r++) {
@@ -210,9 +211,9 @@ hr_status_t exec_watch_poll(exec_watch_t *watch) {
   double now = now_s();
   if (!watch->began_s) watch->began_s = now;
   bool is_first = endpoint_of(watch)->rank == 0;
-  if (now - watch->began_s < (is_first ? ASK_S : LISTEN_S) || now - watch->looked_s < LOOK_S) return NULL;
+  if (now - watch->began_s < (is_first ? QUERY_S : LISTEN_S) || now - watch->looked_s < LOOK_S) return NULL;
   watch->looked_s = now;
-  return is_first ? ask_others(watch, now) : listen_to_first(watch, &ended);
+  return is_first ? query_others(watch, now) : listen_to_first(watch, &ended);
 }
 
 static void begin_wait(exec_watch_t *watch, exec_wait_state_t state, const exec_wait_t *wait) {
@@ -220,13 +221,13 @@ static void begin_wait(exec_watch_t *watch, exec_wait_state_t state, const exec_
   watch->wait = wait;
   watch->waits++;
   watch->began_s = 0;
-  watch->comm->waits = true;
+  watch->comm->is_waiting = true;
 }
 
 static void end_wait(exec_watch_t *watch) {
   watch->state = EXEC_WAIT_NONE;
   watch->wait = NULL;
-  watch->comm->waits = false;
+  watch->comm->is_waiting = false;
 }
 
 hr_status_t exec_watch_wait(exec_watch_t *watch, const exec_wait_t *wait, tp_request_t *request) {
@@ -255,7 +256,7 @@ static hr_status_t drain(exec_watch_t *watch) {
     HR_TRY(endpoint->rank ? listen_to_first(watch, &ended) : drain_first(watch, &ended));
     if (ended) return NULL;
     if (endpoint->interrupted) HR_TRY(endpoint->interrupted(endpoint->interrupted_context));
-    endpoint->vtable->rest(endpoint, polls);
+    endpoint->vtable->backoff(endpoint, polls);
   }
 }
 
@@ -320,7 +321,7 @@ hr_status_t exec_watch_finish(exec_watch_t *watch) {
 
 /* --- places --- */
 
-void exec_place_print(const hlo_instr_t *instr, char *into, size_t size) {
+void exec_print_source_loc(const hlo_instr_t *instr, char *into, size_t size) {
   const hr_source_t *source = &instr->parent->module->source;
   char text[512];
   int used = snprintf(text, sizeof text, "%s:%u: %%%.*s", source->path ? source->path : "the program", instr->line,
@@ -339,7 +340,7 @@ static hr_status_t set_up(exec_watch_t *watch) {
   HR_TRY(tp_group_get(watch->comm->groups, world->size, world->ranks, FINISH_STREAM, &watch->finish));
   if (endpoint_of(watch)->rank) return NULL;
   HR_TRY(HR_NEW_ARRAY(&watch->arena, world->size, &watch->asked));
-  return HR_NEW_ARRAY(&watch->arena, world->size, &watch->known);
+  return HR_NEW_ARRAY(&watch->arena, world->size, &watch->states);
 }
 
 hr_status_t exec_watch_create(exec_comm_t *comm, exec_watch_t **out_watch) {
@@ -351,7 +352,7 @@ hr_status_t exec_watch_create(exec_comm_t *comm, exec_watch_t **out_watch) {
   watch->question_end = QUESTION_END;
   hr_arena_init(&watch->arena);
   hr_map_init(&watch->counts);
-  hr_text_init(&watch->answer);
+  hr_strbuf_init(&watch->answer);
   hr_status_t st = set_up(watch);
   if (st)
     exec_watch_destroy(watch);
@@ -374,9 +375,9 @@ void exec_watch_destroy(exec_watch_t *watch) {
     cancel(watch, watch->asked[r].body);
     hr_free(watch->asked[r].coming);
   }
-  for (int r = 0; watch->known && r < endpoint_of(watch)->world_size; r++) exec_known_deinit(&watch->known[r]);
+  for (int r = 0; watch->states && r < endpoint_of(watch)->world_size; r++) wait_states_deinit(&watch->states[r]);
   HR_VEC_FREE(&watch->started);
-  hr_text_deinit(&watch->answer);
+  hr_strbuf_deinit(&watch->answer);
   hr_map_deinit(&watch->counts);
   hr_arena_deinit(&watch->arena);
   hr_free(watch);

@@ -134,7 +134,7 @@ typedef struct hlo_attr {
     const hlo_slice_t *slice;
     const hlo_groups_t *groups;
     const hlo_aliasing_t *aliasing;
-    hlo_value_t *literal; /* owned by the module, see hlo_module_own_value */
+    hlo_value_t *literal; /* owned by the module, see hlo_module_adopt_value */
     const hlo_domain_t *domain;
     const hlo_sparsity_t *sparsity;
     const hlo_result_accuracy_t *accuracy;

@@ -124,7 +124,7 @@ hlo_instr_t *hlo_build_constant(hlo_builder_t *builder, hlo_value_t *value) {
     hlo_value_release(value);
     return NULL;
   }
-  builder->status = hlo_module_own_value(module, value);
+  builder->status = hlo_module_adopt_value(module, value);
   if (!builder->status) builder->status = shape_of(&module->arena, value, &shape);
   hlo_instr_t *instr = hlo_build(builder, HLO_CONSTANT, shape, 0, NULL, 0, NULL, 0, NULL);
   if (instr) instr->literal = value;

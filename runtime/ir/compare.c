@@ -119,42 +119,42 @@ void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tole
   *out_difference = result;
 }
 
-static void print_index(hr_text_t *text, const hlo_value_t *value, int64_t flat) {
+static void print_index(hr_strbuf_t *text, const hlo_value_t *value, int64_t flat) {
   int64_t index[HLO_MAX_RANK];
   for (int d = value->rank - 1; d >= 0; d--) {
     index[d] = flat % value->dims[d];
     flat /= value->dims[d];
   }
-  hr_text_add_char(text, '[');
-  for (int d = 0; d < value->rank; d++) hr_text_printf(text, "%s%lld", d ? "," : "", (long long)index[d]);
-  hr_text_add_char(text, ']');
+  hr_strbuf_add_char(text, '[');
+  for (int d = 0; d < value->rank; d++) hr_strbuf_printf(text, "%s%lld", d ? "," : "", (long long)index[d]);
+  hr_strbuf_add_char(text, ']');
 }
 
-static void print_element(hr_text_t *text, const hlo_value_t *value, int64_t i) {
+static void print_element(hr_strbuf_t *text, const hlo_value_t *value, int64_t i) {
   hlo_print_number(text, value->dtype, (const char *)value->data + (size_t)i * hr_dtype_bytes(value->dtype));
 }
 
-void hlo_pair_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp) {
-  hr_text_add_str(text, "element ");
+void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp) {
+  hr_strbuf_add_str(text, "element ");
   print_index(text, got, flat);
-  hr_text_add_str(text, ": got ");
+  hr_strbuf_add_str(text, ": got ");
   print_element(text, got, flat);
-  hr_text_add_str(text, ", want ");
+  hr_strbuf_add_str(text, ", want ");
   print_element(text, want, flat);
-  if (ulp != UINT64_MAX) hr_text_printf(text, " (%llu ulp)", (unsigned long long)ulp);
+  if (ulp != UINT64_MAX) hr_strbuf_printf(text, " (%llu ulp)", (unsigned long long)ulp);
 }
 
-void hlo_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
+void hlo_difference_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference) {
   if (difference->worst < 0) {
-    hr_text_add_str(text, "equal");
+    hr_strbuf_add_str(text, "equal");
     return;
   }
   hlo_pair_print(text, got, want, difference->worst, difference->worst_ulp);
-  hr_text_printf(text, "; %lld of %lld elements out of tolerance", (long long)difference->bad_count,
+  hr_strbuf_printf(text, "; %lld of %lld elements out of tolerance", (long long)difference->bad_count,
                  (long long)got->count);
   if (difference->rtol > 0 || difference->atol > 0)
-    hr_text_printf(text, " (rtol %.3g, atol %.3g)", difference->rtol, difference->atol);
+    hr_strbuf_printf(text, " (rtol %.3g, atol %.3g)", difference->rtol, difference->atol);
 }
 
 bool hlo_value_same_dims(const hlo_value_t *a, const hlo_value_t *b) {

@@ -29,9 +29,9 @@ void hlo_compare(const hlo_value_t *got, const hlo_value_t *want, const hlo_tole
 /* The largest finite number of an array of floats, without its sign; of complex ones the largest part; else 0. */
 double hlo_largest_magnitude(const hlo_value_t *value);
 /* "element [1,2]: got 1.5, want 1.25 (12 ulp)" of the element `flat`, in row-major order; UINT64_MAX: without ulp */
-void hlo_pair_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp);
+void hlo_pair_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want, int64_t flat, uint64_t ulp);
 /* "element [1,2]: got 1.5, want 1.25 (12 ulp); 5 of 60 elements out of tolerance (rtol 0.0001, atol 0.002)" */
-void hlo_difference_print(hr_text_t *text, const hlo_value_t *got, const hlo_value_t *want,
+void hlo_difference_print(hr_strbuf_t *text, const hlo_value_t *got, const hlo_value_t *want,
                           const hlo_difference_t *difference);
 bool hlo_value_same_dims(const hlo_value_t *a, const hlo_value_t *b);
 

@@ -31,7 +31,7 @@ void hlo_module_destroy(hlo_module_t *module) {
   hr_free(module);
 }
 
-hr_status_t hlo_module_own_value(hlo_module_t *module, hlo_value_t *value) {
+hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value) {
   hr_status_t st = HR_VEC_RESERVE(&module->values, module->values.count + 1);
   if (st)
     hlo_value_release(value);

@@ -118,7 +118,8 @@ struct hlo_module {
   const bool *propagate_params, *propagate_output;
   int64_t replica_count, num_partitions; /* 1 when not given */
   hlo_name_values_t frontend_attributes;
-  const hlo_sharding_t *const *result_shardings; /* per flattened result, from pass_localise; NULL: not cut */
+  const hlo_sharding_t *const
+      *result_shardings;                  /* per flattened result, from pass_lower_manual_sharding; NULL: not cut */
   const hlo_stack_frames_t *stack_frames; /* NULL: none */
   hr_str_t origin_recovery_table;         /* text between the braces, as written */
   hr_str_t debug_attributes;
@@ -127,7 +128,7 @@ struct hlo_module {
 hr_status_t hlo_module_create(hr_str_t name, hlo_module_t **out_module);
 void hlo_module_destroy(hlo_module_t *module); /* accepts NULL */
 /* Hands a value to the module, which releases it when it is destroyed (also if this fails). */
-hr_status_t hlo_module_own_value(hlo_module_t *module, hlo_value_t *value);
+hr_status_t hlo_module_adopt_value(hlo_module_t *module, hlo_value_t *value);
 
 /* A new computation at the end of the module's list. */
 hr_status_t hlo_computation_add(hlo_module_t *module, hr_str_t name, hlo_computation_t **out_computation);

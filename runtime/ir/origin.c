@@ -3,29 +3,29 @@
 #include "ir/print.h"
 #include "ir/sharding.h"
 
-static void print_leaf(hr_text_t *text, const hlo_origin_t *leaf) {
-  hr_text_add_char(text, '{');
+static void print_leaf(hr_strbuf_t *text, const hlo_origin_t *leaf) {
+  hr_strbuf_add_char(text, '{');
   if (leaf->known) {
     hlo_print_string(text, leaf->instruction);
     if (leaf->index.count) {
-      hr_text_add_str(text, " {");
+      hr_strbuf_add_str(text, " {");
       hlo_ints_print(text, leaf->index);
-      hr_text_add_char(text, '}');
+      hr_strbuf_add_char(text, '}');
     }
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-void hlo_origin_print(hr_text_t *text, const hlo_origin_t *origin) {
+void hlo_origin_print(hr_strbuf_t *text, const hlo_origin_t *origin) {
   if (origin->synthetic_call) {
-    hr_text_add_str(text, "[synthetic_call]");
+    hr_strbuf_add_str(text, "[synthetic_call]");
   } else if (origin->is_tuple) {
-    hr_text_add_char(text, '(');
+    hr_strbuf_add_char(text, '(');
     for (int i = 0; i < origin->element_count; i++) {
-      if (i) hr_text_add_str(text, ", ");
+      if (i) hr_strbuf_add_str(text, ", ");
       hlo_origin_print(text, origin->elements[i]);
     }
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
   } else {
     print_leaf(text, origin);
   }

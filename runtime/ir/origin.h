@@ -14,6 +14,6 @@ struct hlo_origin {
   hr_ints_t index; /* which part of that instruction's value */
 };
 
-void hlo_origin_print(hr_text_t *text, const hlo_origin_t *origin); /* as in origin={...}, without the outer braces */
+void hlo_origin_print(hr_strbuf_t *text, const hlo_origin_t *origin); /* as in origin={...}, without the outer braces */
 
 #endif

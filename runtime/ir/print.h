@@ -10,20 +10,20 @@ typedef enum hlo_print_style {
   HLO_PRINT_SHORT /* none of these: as as_hlo_text(); control predecessors are kept nevertheless */
 } hlo_print_style_t;
 
-void hlo_print_module(hr_text_t *text, const hlo_module_t *module, hlo_print_style_t style);
-void hlo_print_instr(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_t style); /* one line, no newline */
-void hlo_print_literal(hr_text_t *text, const hlo_value_t *value);                        /* as in constant(...) */
-void hlo_print_string(hr_text_t *text, hr_str_t string);                                  /* quoted and escaped */
+void hlo_print_module(hr_strbuf_t *text, const hlo_module_t *module, hlo_print_style_t style);
+void hlo_print_instr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style); /* one line, no newline */
+void hlo_print_literal(hr_strbuf_t *text, const hlo_value_t *value);                        /* as in constant(...) */
+void hlo_print_string(hr_strbuf_t *text, hr_str_t string);                                  /* quoted and escaped */
 /* One element, as short as reads back. */
-void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element);
+void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element);
 /* Parts of the text, for writers of other forms: one attribute, ", name=value"; what any instruction may carry except
  * sharding, frontend attributes and control predecessors; the module's attributes without counts and frontend
  * attributes, "name=value, ..."; its tables of stack frames. */
-void hlo_print_attr(hr_text_t *text, const hlo_instr_t *instr, hlo_attr_key_t key);
-void hlo_print_notes(hr_text_t *text, const hlo_extra_t *extra);
-void hlo_print_module_notes(hr_text_t *text, const hlo_module_t *module);
-void hlo_print_stack_frames(hr_text_t *text, const hlo_stack_frames_t *frames);
+void hlo_print_attr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_key_t key);
+void hlo_print_frontend_attrs(hr_strbuf_t *text, const hlo_extra_t *extra);
+void hlo_print_module_frontend_attrs(hr_strbuf_t *text, const hlo_module_t *module);
+void hlo_print_stack_frames(hr_strbuf_t *text, const hlo_stack_frames_t *frames);
 /* Graphviz: a cluster per computation. */
-void hlo_print_dot(hr_text_t *text, const hlo_module_t *module);
+void hlo_print_dot(hr_strbuf_t *text, const hlo_module_t *module);
 
 #endif

@@ -3,19 +3,19 @@
 #include "ir/print_parts.h"
 #include "ir/sharding.h"
 
-static void print_braced_ints(hr_text_t *text, hr_ints_t ints) {
-  hr_text_add_char(text, '{');
+static void print_braced_ints(hr_strbuf_t *text, hr_ints_t ints) {
+  hr_strbuf_add_char(text, '{');
   hlo_ints_print(text, ints);
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_int_lists(hr_text_t *text, const hlo_int_lists_t *lists) {
-  hr_text_add_char(text, '{');
+static void print_int_lists(hr_strbuf_t *text, const hlo_int_lists_t *lists) {
+  hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < lists->count; i++) {
-    if (i) hr_text_add_char(text, ',');
+    if (i) hr_strbuf_add_char(text, ',');
     print_braced_ints(text, lists->lists[i]);
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
 /* Windows --------------------------------------------------------------------------------------------------------- */
@@ -38,160 +38,160 @@ static bool window_part_is_default(const hlo_window_t *w, int key) {
   return key != 0;
 }
 
-static void print_window(hr_text_t *text, const hlo_window_t *w) {
+static void print_window(hr_strbuf_t *text, const hlo_window_t *w) {
   static const char *const keys[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
-  hr_text_add_char(text, '{');
+  hr_strbuf_add_char(text, '{');
   for (int key = 0; key < 6; key++) {
     if (window_part_is_default(w, key)) continue;
-    hr_text_printf(text, "%s%s=", key ? " " : "", keys[key]);
+    hr_strbuf_printf(text, "%s%s=", key ? " " : "", keys[key]);
     for (int d = 0; d < w->rank; d++) {
-      if (d) hr_text_add_char(text, 'x');
+      if (d) hr_strbuf_add_char(text, 'x');
       if (key == 2)
-        hr_text_printf(text, "%ld_%ld", (long)w->dims[d].pad_low, (long)w->dims[d].pad_high);
+        hr_strbuf_printf(text, "%ld_%ld", (long)w->dims[d].pad_low, (long)w->dims[d].pad_high);
       else
-        hr_text_add_int(text, window_number(&w->dims[d], key));
+        hr_strbuf_add_int(text, window_number(&w->dims[d], key));
     }
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
 /* Labels, padding, slices ------------------------------------------------------------------------------------------ */
 
-static void print_side(hr_text_t *text, int rank, int64_t first, int64_t second, const char *letters,
+static void print_side(hr_strbuf_t *text, int rank, int64_t first, int64_t second, const char *letters,
                        const int64_t *spatial, int spatial_rank) {
   char side[HLO_MAX_RANK];
   memset(side, '?', sizeof side);
   if (first >= 0) side[first] = letters[0];
   if (second >= 0) side[second] = letters[1];
   for (int k = 0; k < spatial_rank; k++) side[spatial[k]] = (char)('0' + k);
-  hr_text_add(text, side, (size_t)rank);
+  hr_strbuf_add(text, side, (size_t)rank);
 }
 
-static void print_labels(hr_text_t *text, const hlo_dim_labels_t *l) {
+static void print_labels(hr_strbuf_t *text, const hlo_dim_labels_t *l) {
   print_side(text, l->lhs_rank, l->lhs_batch, l->lhs_feature, "bf", l->lhs_spatial, l->spatial_rank);
-  hr_text_add_char(text, '_');
+  hr_strbuf_add_char(text, '_');
   print_side(text, l->rhs_rank, l->rhs_input_feature, l->rhs_output_feature, "io", l->rhs_spatial, l->spatial_rank);
-  hr_text_add_str(text, "->");
+  hr_strbuf_add_str(text, "->");
   print_side(text, l->out_rank, l->out_batch, l->out_feature, "bf", l->out_spatial, l->spatial_rank);
 }
 
-static void print_padding(hr_text_t *text, const hlo_padding_t *p) {
+static void print_padding(hr_strbuf_t *text, const hlo_padding_t *p) {
   bool interior = false;
   for (int d = 0; d < p->rank; d++) interior |= p->dims[d].interior != 0;
   for (int d = 0; d < p->rank; d++) {
-    hr_text_printf(text, "%s%ld_%ld", d ? "x" : "", (long)p->dims[d].low, (long)p->dims[d].high);
-    if (interior) hr_text_printf(text, "_%ld", (long)p->dims[d].interior);
+    hr_strbuf_printf(text, "%s%ld_%ld", d ? "x" : "", (long)p->dims[d].low, (long)p->dims[d].high);
+    if (interior) hr_strbuf_printf(text, "_%ld", (long)p->dims[d].interior);
   }
 }
 
-static void print_slice(hr_text_t *text, const hlo_slice_t *s) {
+static void print_slice(hr_strbuf_t *text, const hlo_slice_t *s) {
   bool strides = false;
   for (int d = 0; d < s->rank; d++) strides |= s->dims[d].stride != 1;
-  hr_text_add_char(text, '{');
+  hr_strbuf_add_char(text, '{');
   for (int d = 0; d < s->rank; d++) {
-    hr_text_printf(text, "%s[%ld:%ld", d ? ", " : "", (long)s->dims[d].start, (long)s->dims[d].limit);
-    if (strides) hr_text_printf(text, ":%ld", (long)s->dims[d].stride);
-    hr_text_add_char(text, ']');
+    hr_strbuf_printf(text, "%s[%ld:%ld", d ? ", " : "", (long)s->dims[d].start, (long)s->dims[d].limit);
+    if (strides) hr_strbuf_printf(text, ":%ld", (long)s->dims[d].stride);
+    hr_strbuf_add_char(text, ']');
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
 /* Groups, aliasing and the rest ------------------------------------------------------------------------------------ */
 
-static void print_groups(hr_text_t *text, const hlo_groups_t *g) {
+static void print_groups(hr_strbuf_t *text, const hlo_groups_t *g) {
   if (g->form == HLO_GROUPS_LIST) {
     print_int_lists(text, &g->groups);
   } else if (g->form == HLO_GROUPS_MESH) {
     hlo_mesh_print(text, &g->mesh);
-    hr_text_add_str(text, " {");
+    hr_strbuf_add_str(text, " {");
     hlo_axes_print(text, &g->mesh, (hlo_axes_t){g->axis_count, g->axes});
-    hr_text_add_char(text, '}');
+    hr_strbuf_add_char(text, '}');
   } else {
-    hr_text_add_char(text, '[');
+    hr_strbuf_add_char(text, '[');
     hlo_ints_print(text, g->iota_tile);
-    hr_text_add_str(text, "]<=[");
+    hr_strbuf_add_str(text, "]<=[");
     hlo_ints_print(text, g->iota_dims);
-    hr_text_add_char(text, ']');
+    hr_strbuf_add_char(text, ']');
     if (g->iota_permutation.count < 2) return;
-    hr_text_add_str(text, "T(");
+    hr_strbuf_add_str(text, "T(");
     hlo_ints_print(text, g->iota_permutation);
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
   }
 }
 
-void hlo_print_aliasing(hr_text_t *text, const hlo_aliasing_t *aliasing, bool with_kind) {
+void hlo_print_aliasing(hr_strbuf_t *text, const hlo_aliasing_t *aliasing, bool with_kind) {
   for (int i = 0; i < aliasing->count; i++) {
     const hlo_alias_t *a = &aliasing->aliases[i];
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     print_braced_ints(text, a->output_index);
-    hr_text_printf(text, ": (%ld, ", (long)a->operand);
+    hr_strbuf_printf(text, ": (%ld, ", (long)a->operand);
     print_braced_ints(text, a->operand_index);
-    if (with_kind) hr_text_add_str(text, a->must ? ", must-alias" : ", may-alias");
-    hr_text_add_char(text, ')');
+    if (with_kind) hr_strbuf_add_str(text, a->must ? ", must-alias" : ", may-alias");
+    hr_strbuf_add_char(text, ')');
   }
 }
 
-static void print_sparsity_side(hr_text_t *text, const char *name, const hlo_sparsity_side_t *s) {
-  hr_text_printf(text, "%s={sparsity=%ldx%ld dimension=%ld stride=%ld}", name, (long)s->non_zeros, (long)s->block,
+static void print_sparsity_side(hr_strbuf_t *text, const char *name, const hlo_sparsity_side_t *s) {
+  hr_strbuf_printf(text, "%s={sparsity=%ldx%ld dimension=%ld stride=%ld}", name, (long)s->non_zeros, (long)s->block,
                  (long)s->dimension, (long)s->stride);
 }
 
-static void print_sparsity(hr_text_t *text, const hlo_sparsity_t *s) {
-  hr_text_add_char(text, '{');
+static void print_sparsity(hr_strbuf_t *text, const hlo_sparsity_t *s) {
+  hr_strbuf_add_char(text, '{');
   if (s->lhs.present) print_sparsity_side(text, "lhs", &s->lhs);
-  if (s->lhs.present && s->rhs.present) hr_text_add_char(text, ' ');
+  if (s->lhs.present && s->rhs.present) hr_strbuf_add_char(text, ' ');
   if (s->rhs.present) print_sparsity_side(text, "rhs", &s->rhs);
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_domain(hr_text_t *text, const hlo_domain_t *d) {
-  hr_text_add_str(text, "{kind=");
+static void print_domain(hr_strbuf_t *text, const hlo_domain_t *d) {
+  hr_strbuf_add_str(text, "{kind=");
   hlo_print_string(text, d->kind);
-  hr_text_add_str(text, ", entry=");
+  hr_strbuf_add_str(text, ", entry=");
   hlo_sharding_print(text, d->entry);
-  hr_text_add_str(text, ", exit=");
+  hr_strbuf_add_str(text, ", exit=");
   hlo_sharding_print(text, d->exit);
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_shapes(hr_text_t *text, const hlo_shapes_t *shapes) {
-  hr_text_add_char(text, '{');
+static void print_shapes(hr_strbuf_t *text, const hlo_shapes_t *shapes) {
+  hr_strbuf_add_char(text, '{');
   for (int i = 0; i < shapes->count; i++) {
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     hlo_shape_print(text, shapes->shapes[i], true);
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_enums(hr_text_t *text, const hlo_enum_info_t *info, hr_ints_t values) {
-  hr_text_add_char(text, '{');
-  for (int64_t i = 0; i < values.count; i++) hr_text_printf(text, "%s%s", i ? "," : "", info->texts[values.data[i]]);
-  hr_text_add_char(text, '}');
+static void print_enums(hr_strbuf_t *text, const hlo_enum_info_t *info, hr_ints_t values) {
+  hr_strbuf_add_char(text, '{');
+  for (int64_t i = 0; i < values.count; i++) hr_strbuf_printf(text, "%s%s", i ? "," : "", info->texts[values.data[i]]);
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_called(hr_text_t *text, hlo_computation_t *const *called, int64_t count, bool list,
+static void print_called(hr_strbuf_t *text, hlo_computation_t *const *called, int64_t count, bool list,
                          hlo_print_style_t style) {
-  if (list) hr_text_add_char(text, '{');
+  if (list) hr_strbuf_add_char(text, '{');
   for (int64_t i = 0; i < count; i++) {
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     hlo_print_name(text, called[i]->name, style);
   }
-  if (list) hr_text_add_char(text, '}');
+  if (list) hr_strbuf_add_char(text, '}');
 }
 
-void hlo_print_accuracy(hr_text_t *text, const hlo_instr_t *instr) {
+void hlo_print_accuracy(hr_strbuf_t *text, const hlo_instr_t *instr) {
   const hlo_attr_t *attr = hlo_attr_find(instr, HLO_ATTR_RESULT_ACCURACY);
   if (!attr || !attr->accuracy) return;
   const hlo_result_accuracy_t *a = attr->accuracy;
   if (!a->has_tolerance) {
-    hr_text_add_str(text, ", result_accuracy={mode=highest}");
+    hr_strbuf_add_str(text, ", result_accuracy={mode=highest}");
     return;
   }
-  hr_text_add_str(text, ", result_accuracy={tolerance={atol=");
+  hr_strbuf_add_str(text, ", result_accuracy={tolerance={atol=");
   hlo_print_double(text, a->atol);
-  hr_text_add_str(text, ",rtol=");
+  hr_strbuf_add_str(text, ",rtol=");
   hlo_print_double(text, a->rtol);
-  hr_text_printf(text, ",ulps=%ld}}", (long)a->ulps);
+  hr_strbuf_printf(text, ",ulps=%ld}}", (long)a->ulps);
 }
 
 /* Whether an attribute prints ---------------------------------------------------------------------------------- */
@@ -229,32 +229,32 @@ static bool has_default_value(const hlo_instr_t *instr, const hlo_attr_t *attr) 
 }
 
 /* What an attribute that always shows prints when it is absent; false if it has nothing to print. */
-static bool print_absent(hr_text_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
+static bool print_absent(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   bool list = info->kind == HLO_KIND_INTS || info->kind == HLO_KIND_GROUPS;
   bool outfeed = key == HLO_ATTR_OUTFEED_SHAPE && instr->operand_count;
   if (!list && !outfeed && info->kind != HLO_KIND_BOOL) return false;
-  hr_text_printf(text, ", %s=", info->text);
+  hr_strbuf_printf(text, ", %s=", info->text);
   if (outfeed)
     hlo_shape_print(text, instr->operands[0]->shape, true);
   else
-    hr_text_add_str(text, list ? "{}" : info->fallback ? "true" : "false");
+    hr_strbuf_add_str(text, list ? "{}" : info->fallback ? "true" : "false");
   return true;
 }
 
-static void print_value(hr_text_t *text, const hlo_attr_t *attr, hlo_computation_t *const *called,
+static void print_value(hr_strbuf_t *text, const hlo_attr_t *attr, hlo_computation_t *const *called,
                         hlo_print_style_t style) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   switch (info->kind) {
-    case HLO_KIND_BOOL: hr_text_add_str(text, attr->flag ? "true" : "false"); break;
-    case HLO_KIND_INT: hr_text_add_int(text, attr->integer); break;
+    case HLO_KIND_BOOL: hr_strbuf_add_str(text, attr->flag ? "true" : "false"); break;
+    case HLO_KIND_INT: hr_strbuf_add_int(text, attr->integer); break;
     case HLO_KIND_FLOAT: {
       float narrow = (float)attr->number; /* epsilon, the only one, is an f32 in HLO */
       hlo_print_number(text, HR_F32, &narrow);
       break;
     }
     case HLO_KIND_STRING: hlo_print_string(text, attr->text); break;
-    case HLO_KIND_ENUM: hr_text_add_str(text, hlo_enum_table[info->enum_id].texts[attr->integer]); break;
+    case HLO_KIND_ENUM: hr_strbuf_add_str(text, hlo_enum_table[info->enum_id].texts[attr->integer]); break;
     case HLO_KIND_ENUMS: print_enums(text, &hlo_enum_table[info->enum_id], attr->ints); break;
     case HLO_KIND_INTS: print_braced_ints(text, attr->ints); break;
     case HLO_KIND_INT_LISTS: print_int_lists(text, attr->lists); break;
@@ -268,9 +268,9 @@ static void print_value(hr_text_t *text, const hlo_attr_t *attr, hlo_computation
     case HLO_KIND_SLICE: print_slice(text, attr->slice); break;
     case HLO_KIND_GROUPS: print_groups(text, attr->groups); break;
     case HLO_KIND_ALIASING:
-      hr_text_add_char(text, '{');
+      hr_strbuf_add_char(text, '{');
       hlo_print_aliasing(text, attr->aliasing, false);
-      hr_text_add_char(text, '}');
+      hr_strbuf_add_char(text, '}');
       break;
     case HLO_KIND_LITERAL: hlo_print_typed_literal(text, attr->literal); break;
     case HLO_KIND_DOMAIN: print_domain(text, attr->domain); break;
@@ -279,7 +279,7 @@ static void print_value(hr_text_t *text, const hlo_attr_t *attr, hlo_computation
   }
 }
 
-void hlo_print_attrs(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
+void hlo_print_attrs(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_print_style_t style) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   hlo_computation_t *const *called = instr->called;
   for (int i = 0; i < op->attr_count; i++) {
@@ -289,15 +289,15 @@ void hlo_print_attrs(hr_text_t *text, const hlo_instr_t *instr, hlo_print_style_
     if (key == HLO_ATTR_PARAMETER_NUMBER || key == HLO_ATTR_RESULT_ACCURACY) continue; /* printed elsewhere */
     if (!attr && op->attrs[i].use == HLO_USE_SHOW) print_absent(text, instr, key);
     if (!attr || (op->attrs[i].use == HLO_USE_MAY && has_default_value(instr, attr))) continue;
-    hr_text_printf(text, ", %s=", info->text);
+    hr_strbuf_printf(text, ", %s=", info->text);
     print_value(text, attr, called, style);
     if (info->kind == HLO_KIND_COMPUTATION || info->kind == HLO_KIND_COMPUTATIONS) called += attr->called_count;
   }
 }
 
-void hlo_print_attr(hr_text_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
+void hlo_print_attr(hr_strbuf_t *text, const hlo_instr_t *instr, hlo_attr_key_t key) {
   const hlo_attr_t *attr = hlo_attr_find(instr, key);
   if (!attr || has_default_value(instr, attr)) return;
-  hr_text_printf(text, ", %s=", hlo_attr_table[key].text);
+  hr_strbuf_printf(text, ", %s=", hlo_attr_table[key].text);
   print_value(text, attr, NULL, HLO_PRINT_SHORT);
 }

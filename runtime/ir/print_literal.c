@@ -11,42 +11,42 @@ static int digits_needed(const hr_float_format_t *f) {
   return (int)ceil(1 + (f->mantissa_bits + 1) * 0.30102999566398120);
 }
 
-static void print_nan(hr_text_t *text, const hr_float_format_t *f, uint64_t bits) {
+static void print_nan(hr_strbuf_t *text, const hr_float_format_t *f, uint64_t bits) {
   uint64_t payload = bits & ((UINT64_C(1) << f->mantissa_bits) - 1);
   bool quiet = f->specials != HR_SPECIALS_IEEE || payload == UINT64_C(1) << (f->mantissa_bits - 1);
   bool sign = f->specials != HR_SPECIALS_E8M0 && bits >> (f->bits - 1) & 1;
-  hr_text_add_str(text, sign ? "-nan" : "nan");
-  if (!quiet) hr_text_printf(text, "(0x%lx)", (unsigned long)payload);
+  hr_strbuf_add_str(text, sign ? "-nan" : "nan");
+  if (!quiet) hr_strbuf_printf(text, "(0x%lx)", (unsigned long)payload);
 }
 
 /* Whole numbers of a few digits print as integers; quickly, for there are many. */
-static bool print_small_integer(hr_text_t *text, double value) {
+static bool print_small_integer(hr_strbuf_t *text, double value) {
   if (!(fabs(value) < 100000) || value != (double)(int)value || (value == 0 && signbit(value))) return false;
-  hr_text_add_int(text, (int)value);
+  hr_strbuf_add_int(text, (int)value);
   return true;
 }
 
-static void print_f32(hr_text_t *text, float value) {
+static void print_f32(hr_strbuf_t *text, float value) {
   char digits[32];
   int size = snprintf(digits, sizeof digits, "%.6g", (double)value);
   if (strtof(digits, NULL) != value) size = snprintf(digits, sizeof digits, "%.9g", (double)value);
-  hr_text_add(text, digits, (size_t)size);
+  hr_strbuf_add(text, digits, (size_t)size);
 }
 
-static void print_f64(hr_text_t *text, double value) {
+static void print_f64(hr_strbuf_t *text, double value) {
   char digits[40];
   int size = snprintf(digits, sizeof digits, "%.15g", value);
   if (strtod(digits, NULL) != value) size = snprintf(digits, sizeof digits, "%.17g", value);
-  hr_text_add(text, digits, (size_t)size);
+  hr_strbuf_add(text, digits, (size_t)size);
 }
 
-static void print_float(hr_text_t *text, hr_dtype_t dtype, uint64_t bits) {
+static void print_float(hr_strbuf_t *text, hr_dtype_t dtype, uint64_t bits) {
   const hr_float_format_t *f = hr_float_format(dtype);
   double value = hr_float_decode(dtype, bits);
   if (isnan(value))
     print_nan(text, f, bits);
   else if (isinf(value))
-    hr_text_add_str(text, value < 0 ? "-inf" : "inf");
+    hr_strbuf_add_str(text, value < 0 ? "-inf" : "inf");
   else if (f->mantissa_bits >= 10 && print_small_integer(text, value)) /* narrower types may take fewer digits */
     return;
   else if (dtype == HR_F32)
@@ -54,7 +54,7 @@ static void print_float(hr_text_t *text, hr_dtype_t dtype, uint64_t bits) {
   else if (dtype == HR_F64)
     print_f64(text, value);
   else
-    hr_text_printf(text, "%.*g", digits_needed(f), value);
+    hr_strbuf_printf(text, "%.*g", digits_needed(f), value);
 }
 
 static int64_t load_int(hr_dtype_t dtype, const void *element, uint64_t *out_bits) {
@@ -65,18 +65,18 @@ static int64_t load_int(hr_dtype_t dtype, const void *element, uint64_t *out_bit
   return (int64_t)(*out_bits << unused) >> unused;
 }
 
-void hlo_print_double(hr_text_t *text, double value) { hlo_print_number(text, HR_F64, &value); }
+void hlo_print_double(hr_strbuf_t *text, double value) { hlo_print_number(text, HR_F64, &value); }
 
-void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element) {
+void hlo_print_number(hr_strbuf_t *text, hr_dtype_t dtype, const void *element) {
   uint64_t bits;
   switch (hr_dtype_class(dtype)) {
-    case HR_CLASS_PRED: hr_text_add_str(text, *(const uint8_t *)element ? "true" : "false"); break;
-    case HR_CLASS_SIGNED: hr_text_add_int(text, load_int(dtype, element, &bits)); break;
+    case HR_CLASS_PRED: hr_strbuf_add_str(text, *(const uint8_t *)element ? "true" : "false"); break;
+    case HR_CLASS_SIGNED: hr_strbuf_add_int(text, load_int(dtype, element, &bits)); break;
     case HR_CLASS_UNSIGNED:
       if (load_int(dtype, element, &bits) < 0 && dtype == HR_U64)
-        hr_text_printf(text, "%lu", (unsigned long)bits);
+        hr_strbuf_printf(text, "%lu", (unsigned long)bits);
       else
-        hr_text_add_int(text, (int64_t)bits);
+        hr_strbuf_add_int(text, (int64_t)bits);
       break;
     case HR_CLASS_FLOAT:
       load_int(dtype, element, &bits);
@@ -84,11 +84,11 @@ void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element) {
       break;
     case HR_CLASS_COMPLEX: {
       hr_dtype_t part = hr_dtype_real(dtype);
-      hr_text_add_char(text, '(');
+      hr_strbuf_add_char(text, '(');
       hlo_print_number(text, part, element);
-      hr_text_add_str(text, ", ");
+      hr_strbuf_add_str(text, ", ");
       hlo_print_number(text, part, (const char *)element + hr_dtype_bytes(part));
-      hr_text_add_char(text, ')');
+      hr_strbuf_add_char(text, ')');
       break;
     }
     case HR_CLASS_OTHER: break;
@@ -98,7 +98,7 @@ void hlo_print_number(hr_text_t *text, hr_dtype_t dtype, const void *element) {
 /* Arrays ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct printer {
-  hr_text_t *text;
+  hr_strbuf_t *text;
   const hlo_value_t *value;
   const char *next; /* element */
   size_t element_bytes;
@@ -106,7 +106,7 @@ typedef struct printer {
 
 static void print_element(printer_t *p) {
   if (p->value->dtype == HR_PRED && p->value->rank)
-    hr_text_add_char(p->text, *p->next ? '1' : '0');
+    hr_strbuf_add_char(p->text, *p->next ? '1' : '0');
   else
     hlo_print_number(p->text, p->value->dtype, p->next);
   p->next += p->element_bytes;
@@ -115,12 +115,12 @@ static void print_element(printer_t *p) {
 /* A row of the innermost dimension: {1, 2, 3} alone, { 1, 2 } within others, but {1} and {} always tight. */
 static void print_row(printer_t *p, int64_t size) {
   bool wide = p->value->rank > 1 && size > 1;
-  hr_text_add_str(p->text, wide ? "{ " : "{");
+  hr_strbuf_add_str(p->text, wide ? "{ " : "{");
   for (int64_t i = 0; i < size; i++) {
-    if (i) hr_text_add_str(p->text, ", ");
+    if (i) hr_strbuf_add_str(p->text, ", ");
     print_element(p);
   }
-  hr_text_add_str(p->text, wide ? " }" : "}");
+  hr_strbuf_add_str(p->text, wide ? " }" : "}");
 }
 
 /* `index` is this part's place in the dimension around it. From rank 4 on, parts that are neither outermost nor
@@ -132,16 +132,16 @@ static void print_part(printer_t *p, int depth, int64_t index) {
     return;
   }
   bool comment = p->value->rank > 3 && depth;
-  hr_text_add_str(p->text, "{ ");
-  if (comment) hr_text_printf(p->text, "/*i%d=%ld*/%s", depth - 1, (long)index, size ? " " : "");
+  hr_strbuf_add_str(p->text, "{ ");
+  if (comment) hr_strbuf_printf(p->text, "/*i%d=%ld*/%s", depth - 1, (long)index, size ? " " : "");
   for (int64_t i = 0; i < size; i++) {
-    if (i) hr_text_add_str(p->text, ", ");
+    if (i) hr_strbuf_add_str(p->text, ", ");
     print_part(p, depth + 1, i);
   }
-  hr_text_add_str(p->text, " }");
+  hr_strbuf_add_str(p->text, " }");
 }
 
-static void print_array(hr_text_t *text, const hlo_value_t *value) {
+static void print_array(hr_strbuf_t *text, const hlo_value_t *value) {
   printer_t p = {text, value, value->data, hr_dtype_bytes(value->dtype)};
   if (value->rank)
     print_part(&p, 0, 0);
@@ -149,29 +149,30 @@ static void print_array(hr_text_t *text, const hlo_value_t *value) {
     print_element(&p);
 }
 
-static void print_elements(hr_text_t *text, const hlo_value_t *tuple, void (*print)(hr_text_t *, const hlo_value_t *)) {
-  hr_text_add_str(text, "( ");
+static void print_elements(hr_strbuf_t *text, const hlo_value_t *tuple,
+                           void (*print)(hr_strbuf_t *, const hlo_value_t *)) {
+  hr_strbuf_add_str(text, "( ");
   for (int i = 0; i < tuple->element_count; i++) {
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     print(text, tuple->elements[i]);
   }
-  hr_text_add_str(text, " )");
+  hr_strbuf_add_str(text, " )");
 }
 
-void hlo_print_literal(hr_text_t *text, const hlo_value_t *value) {
+void hlo_print_literal(hr_strbuf_t *text, const hlo_value_t *value) {
   if (value->dtype == HR_TUPLE)
     print_elements(text, value, hlo_print_literal);
   else if (value->data)
     print_array(text, value);
 }
 
-void hlo_print_typed_literal(hr_text_t *text, const hlo_value_t *value) {
+void hlo_print_typed_literal(hr_strbuf_t *text, const hlo_value_t *value) {
   if (value->dtype == HR_TUPLE) {
     print_elements(text, value, hlo_print_typed_literal);
     return;
   }
   hlo_shape_t shape = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims};
   hlo_shape_print(text, &shape, true);
-  hr_text_add_char(text, ' ');
+  hr_strbuf_add_char(text, ' ');
   hlo_print_literal(text, value);
 }

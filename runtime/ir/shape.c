@@ -209,94 +209,94 @@ const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index) {
   return shape;
 }
 
-static void print_ints(hr_text_t *text, hr_ints_t ints) {
+static void print_ints(hr_strbuf_t *text, hr_ints_t ints) {
   for (int64_t i = 0; i < ints.count; i++) {
-    if (i) hr_text_add_char(text, ',');
+    if (i) hr_strbuf_add_char(text, ',');
     if (ints.data[i] == HLO_TILE_COMBINE)
-      hr_text_add_char(text, '*');
+      hr_strbuf_add_char(text, '*');
     else
-      hr_text_add_int(text, ints.data[i]);
+      hr_strbuf_add_int(text, ints.data[i]);
   }
 }
 
-static void print_tail(hr_text_t *text, const hlo_layout_t *l) {
-  hr_text_add_char(text, ':');
-  if (l->level_types.size) hr_text_printf(text, "D(%.*s)", HR_STR_ARGS(l->level_types));
-  if (l->tile_count) hr_text_add_char(text, 'T');
+static void print_tail(hr_strbuf_t *text, const hlo_layout_t *l) {
+  hr_strbuf_add_char(text, ':');
+  if (l->level_types.size) hr_strbuf_printf(text, "D(%.*s)", HR_STR_ARGS(l->level_types));
+  if (l->tile_count) hr_strbuf_add_char(text, 'T');
   for (int i = 0; i < l->tile_count; i++) {
-    hr_text_add_char(text, '(');
+    hr_strbuf_add_char(text, '(');
     print_ints(text, l->tiles[i].dims);
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
   }
-  if (l->tail_padding_alignment > 1) hr_text_printf(text, "L(%ld)", (long)l->tail_padding_alignment);
-  if (l->index_type.size) hr_text_printf(text, "#(%.*s)", HR_STR_ARGS(l->index_type));
-  if (l->pointer_type.size) hr_text_printf(text, "*(%.*s)", HR_STR_ARGS(l->pointer_type));
-  if (l->element_bits) hr_text_printf(text, "E(%ld)", (long)l->element_bits);
-  if (l->memory_space) hr_text_printf(text, "S(%ld)", (long)l->memory_space);
-  if (l->split_count) hr_text_add_str(text, "SC");
+  if (l->tail_padding_alignment > 1) hr_strbuf_printf(text, "L(%ld)", (long)l->tail_padding_alignment);
+  if (l->index_type.size) hr_strbuf_printf(text, "#(%.*s)", HR_STR_ARGS(l->index_type));
+  if (l->pointer_type.size) hr_strbuf_printf(text, "*(%.*s)", HR_STR_ARGS(l->pointer_type));
+  if (l->element_bits) hr_strbuf_printf(text, "E(%ld)", (long)l->element_bits);
+  if (l->memory_space) hr_strbuf_printf(text, "S(%ld)", (long)l->memory_space);
+  if (l->split_count) hr_strbuf_add_str(text, "SC");
   for (int i = 0; i < l->split_count; i++) {
-    hr_text_printf(text, "(%ld:", (long)l->splits[i].dimension);
+    hr_strbuf_printf(text, "(%ld:", (long)l->splits[i].dimension);
     print_ints(text, l->splits[i].indices);
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
   }
   if (l->physical_shape) {
-    hr_text_add_str(text, "P(");
+    hr_strbuf_add_str(text, "P(");
     hlo_shape_print(text, l->physical_shape, true);
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
   }
-  if (l->dynamic_prefix_bytes) hr_text_printf(text, "M(%ld)", (long)l->dynamic_prefix_bytes);
+  if (l->dynamic_prefix_bytes) hr_strbuf_printf(text, "M(%ld)", (long)l->dynamic_prefix_bytes);
 }
 
-static void print_layout(hr_text_t *text, const hlo_shape_t *shape) {
+static void print_layout(hr_strbuf_t *text, const hlo_shape_t *shape) {
   const hlo_layout_t *layout = shape->layout;
   bool tail = layout && has_tail(layout);
   if (!shape->rank && !tail) return;
-  hr_text_add_char(text, '{');
+  hr_strbuf_add_char(text, '{');
   for (int d = shape->rank - 1; !layout && d >= 0; d--) {
-    hr_text_add_int(text, d);
-    if (d) hr_text_add_char(text, ',');
+    hr_strbuf_add_int(text, d);
+    if (d) hr_strbuf_add_char(text, ',');
   }
   if (layout) print_ints(text, layout->minor_to_major);
   if (tail) print_tail(text, layout);
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
 }
 
-static void print_dims(hr_text_t *text, const hlo_shape_t *shape) {
-  hr_text_add_char(text, '[');
+static void print_dims(hr_strbuf_t *text, const hlo_shape_t *shape) {
+  hr_strbuf_add_char(text, '[');
   for (int d = 0; d < shape->rank; d++) {
-    if (d) hr_text_add_char(text, ',');
+    if (d) hr_strbuf_add_char(text, ',');
     if (shape->dims[d] == HLO_UNBOUNDED) {
-      hr_text_add_char(text, '?');
+      hr_strbuf_add_char(text, '?');
       continue;
     }
-    if (is_dynamic_dim(shape, d)) hr_text_add_str(text, "<=");
-    hr_text_add_int(text, shape->dims[d]);
+    if (is_dynamic_dim(shape, d)) hr_strbuf_add_str(text, "<=");
+    hr_strbuf_add_int(text, shape->dims[d]);
   }
-  hr_text_add_char(text, ']');
+  hr_strbuf_add_char(text, ']');
 }
 
-void hlo_shape_print(hr_text_t *text, const hlo_shape_t *shape, bool with_layout) {
+void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout) {
   if (hlo_shape_is_tuple(shape) || shape->dtype == HR_BUFFER) {
-    hr_text_add_str(text, shape->dtype == HR_BUFFER ? "b(" : "(");
+    hr_strbuf_add_str(text, shape->dtype == HR_BUFFER ? "b(" : "(");
     for (int i = 0; i < shape->element_count; i++) {
-      if (i) hr_text_add_str(text, ", ");
-      if (i && i % 5 == 0) hr_text_printf(text, "/*index=%d*/", i);
+      if (i) hr_strbuf_add_str(text, ", ");
+      if (i && i % 5 == 0) hr_strbuf_printf(text, "/*index=%d*/", i);
       hlo_shape_print(text, shape->elements[i], with_layout);
     }
-    hr_text_add_char(text, ')');
+    hr_strbuf_add_char(text, ')');
     return;
   }
-  hr_text_add_str(text, hr_dtype_name(shape->dtype));
+  hr_strbuf_add_str(text, hr_dtype_name(shape->dtype));
   print_dims(text, shape);
   if (with_layout) print_layout(text, shape);
 }
 
 const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, shape, false);
   int size = snprintf(into, HLO_SHAPE_TEXT, "%s", text.data ? text.data : "?");
   if (size >= HLO_SHAPE_TEXT) strcpy(into + HLO_SHAPE_TEXT - 4, "...");
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return into;
 }

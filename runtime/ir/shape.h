@@ -88,7 +88,7 @@ int hlo_shape_leaf_count(const hlo_shape_t *shape);
 const hlo_shape_t *hlo_shape_leaf(const hlo_shape_t *shape, int index);
 
 /* f32[2,3]{1,0}: with the layout if asked and if the rank is not 0 or the layout says more than the order. */
-void hlo_shape_print(hr_text_t *text, const hlo_shape_t *shape, bool with_layout);
+void hlo_shape_print(hr_strbuf_t *text, const hlo_shape_t *shape, bool with_layout);
 /* For messages: prints without layout into the caller's storage, cut with "..." if it does not fit; returns `into`. */
 #define HLO_SHAPE_TEXT 256
 const char *hlo_shape_text(const hlo_shape_t *shape, char into[HLO_SHAPE_TEXT]);

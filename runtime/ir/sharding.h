@@ -70,10 +70,10 @@ int64_t hlo_groups_size(const hlo_groups_t *groups);
  * Errors: INVALID when the numbers do not fit together. Cost: as many entries as devices. */
 hr_status_t hlo_groups_expand(hr_arena_t *arena, hlo_groups_t *groups);
 
-void hlo_sharding_print(hr_text_t *text, const hlo_sharding_t *sharding);
-void hlo_mesh_print(hr_text_t *text, const hlo_mesh_t *mesh);
-void hlo_axes_print(hr_text_t *text, const hlo_mesh_t *mesh, hlo_axes_t axes); /* without braces */
-void hlo_metadata_print(hr_text_t *text, const hlo_metadata_t *metadata);      /* without braces */
-void hlo_ints_print(hr_text_t *text, hr_ints_t ints);                          /* 1,2,3 */
+void hlo_sharding_print(hr_strbuf_t *text, const hlo_sharding_t *sharding);
+void hlo_mesh_print(hr_strbuf_t *text, const hlo_mesh_t *mesh);
+void hlo_axes_print(hr_strbuf_t *text, const hlo_mesh_t *mesh, hlo_axes_t axes); /* without braces */
+void hlo_metadata_print(hr_strbuf_t *text, const hlo_metadata_t *metadata);      /* without braces */
+void hlo_ints_print(hr_strbuf_t *text, hr_ints_t ints);                          /* 1,2,3 */
 
 #endif

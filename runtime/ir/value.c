@@ -120,27 +120,27 @@ bool hlo_value_fits(const hlo_value_t *value, const hlo_shape_t *shape) {
   return true;
 }
 
-static void print_shape(hr_text_t *text, const hlo_value_t *value) {
+static void print_shape(hr_strbuf_t *text, const hlo_value_t *value) {
   if (value->dtype != HR_TUPLE) {
     hlo_shape_t shape = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims};
     hlo_shape_print(text, &shape, false);
     return;
   }
-  hr_text_printf(text, "(");
+  hr_strbuf_printf(text, "(");
   for (int i = 0; i < value->element_count && text->size < HLO_SHAPE_TEXT; i++) {
-    if (i) hr_text_printf(text, ", ");
+    if (i) hr_strbuf_printf(text, ", ");
     print_shape(text, value->elements[i]);
   }
-  hr_text_printf(text, ")");
+  hr_strbuf_printf(text, ")");
 }
 
 const char *hlo_value_shape_text(const hlo_value_t *value, char into[HLO_SHAPE_TEXT]) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   print_shape(&text, value);
   int size = snprintf(into, HLO_SHAPE_TEXT, "%s", text.data ? text.data : "?");
   if (size >= HLO_SHAPE_TEXT) strcpy(into + HLO_SHAPE_TEXT - 4, "...");
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return into;
 }
 

@@ -36,13 +36,13 @@ static void dump_text(const dump_t *dump, const char *ending, const char *text) 
 static void dump_llvm(void *context, const char *text) { dump_text(context, "ll", text); }
 
 static hr_status_t dump_kir(const dump_t *dump, const kir_module_t *module) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (!dump->job->options->dump) return NULL;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   kir_print(&text, module);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) dump_text(dump, "kir", text.data);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

@@ -234,11 +234,11 @@ kir_value_t *jit_element_emit(jit_code_t *code, const jit_element_op_t *op, kir_
 
 /* --- what there is --------------------------------------------------------------------------------------------- */
 
-static bool knows_type(const jit_target_t *target, hr_dtype_t dtype) {
-  return op_can_emit_dtype(dtype) && (dtype != HR_F16 || target->has_f16);
+static bool supports_type(const jit_target_t *target, hr_dtype_t dtype) {
+  return op_can_codegen_dtype(dtype) && (dtype != HR_F16 || target->has_f16);
 }
 
-static bool knows_pred_op(hlo_opcode_t op) {
+static bool supports_pred_op(hlo_opcode_t op) {
   switch (op) {
     case HLO_NOT: case HLO_ADD: case HLO_MAXIMUM: case HLO_OR: case HLO_XOR: case HLO_MULTIPLY: case HLO_MINIMUM:
     case HLO_AND: case HLO_CLAMP: return true;
@@ -246,7 +246,7 @@ static bool knows_pred_op(hlo_opcode_t op) {
   }
 }
 
-static bool knows_integer_op(hlo_opcode_t op) {
+static bool supports_integer_op(hlo_opcode_t op) {
   switch (op) {
     case HLO_NEGATE: case HLO_ABS: case HLO_SIGN: case HLO_NOT: case HLO_POPCNT: case HLO_COUNT_LEADING_ZEROS:
     case HLO_ADD: case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_MAXIMUM: case HLO_MINIMUM: case HLO_AND: case HLO_OR:
@@ -256,21 +256,21 @@ static bool knows_integer_op(hlo_opcode_t op) {
   }
 }
 
-static bool knows_float_op(hlo_opcode_t op) {
+static bool supports_float_op(hlo_opcode_t op) {
   switch (op) {
     case HLO_NEGATE: case HLO_ABS: case HLO_ADD: case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_DIVIDE:
     case HLO_REDUCE_PRECISION: case HLO_REAL: case HLO_IMAG: case HLO_CLAMP: return true;
-    default: return jit_math_knows(op);
+    default: return jit_math_supports(op);
   }
 }
 
-bool jit_element_knows(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
-  if (!knows_type(target, from) || !knows_type(target, to)) return false;
-  if (is_complex(from, to)) return jit_complex_knows(op, from, to);
+bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
+  if (!supports_type(target, from) || !supports_type(target, to)) return false;
+  if (is_complex(from, to)) return jit_complex_supports(op, from, to);
   switch (op) {
     case HLO_COMPARE: case HLO_SELECT: case HLO_CONVERT: case HLO_BITCAST_CONVERT: return true;
     default: break;
   }
-  if (from == HR_PRED) return knows_pred_op(op);
-  return hr_dtype_is_float(from) ? knows_float_op(op) : knows_integer_op(op);
+  if (from == HR_PRED) return supports_pred_op(op);
+  return hr_dtype_is_float(from) ? supports_float_op(op) : supports_integer_op(op);
 }

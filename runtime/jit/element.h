@@ -59,6 +59,6 @@ kir_value_t *jit_integer_emit(jit_code_t *code, const jit_element_op_t *op, kir_
 kir_value_t *jit_float_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
 
 /* Is there code for this op on these types, on this target? */
-bool jit_element_knows(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
+bool jit_element_supports(const jit_target_t *target, hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
 
 #endif

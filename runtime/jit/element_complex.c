@@ -53,8 +53,8 @@ kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts) {
   }
   kir_value_t *order[1024];
   for (int i = 0; i < 2 * lanes; i++) order[i] = number(code, i / 2 + i % 2 * lanes);
-  kir_value_t *places = kir_const_vector(order, (unsigned)(2 * lanes));
-  return kir_shuffle(code->builder, parts.re, parts.im, places);
+  kir_value_t *shuffle_mask = kir_const_vector(order, (unsigned)(2 * lanes));
+  return kir_shuffle(code->builder, parts.re, parts.im, shuffle_mask);
 }
 
 /* --- lanes ----------------------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_
   }
 }
 
-bool jit_complex_knows(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
+bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to) {
   switch (op) {
     case HLO_COMPLEX: return from == hr_dtype_real(to);
     case HLO_SELECT: case HLO_CONVERT: case HLO_COMPARE: case HLO_REAL: case HLO_IMAG: case HLO_ADD: case HLO_SUBTRACT:

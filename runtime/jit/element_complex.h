@@ -15,7 +15,7 @@ kir_value_t *jit_complex_join(jit_code_t *code, jit_pair_t parts);
 
 /* An op of which the operands or the result are complex, but select. */
 kir_value_t *jit_complex_emit(jit_code_t *code, const jit_element_op_t *op, kir_value_t **args);
-bool jit_complex_knows(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
+bool jit_complex_supports(hlo_opcode_t op, hr_dtype_t from, hr_dtype_t to);
 /* Of an op on one element, in additions of the type of the parts. */
 double jit_complex_cost(hlo_opcode_t op);
 

@@ -35,11 +35,11 @@ static kir_value_t *reduce_precision(jit_code_t *code, kir_value_t *a, int expon
   }
   if (exponent < E) {
     int64_t bias = ((int64_t)1 << (E - 1)) - 1, reduced = ((int64_t)1 << (exponent - 1)) - 1;
-    kir_value_t *place = kir_lshr(b, bits, jit_int(word, M));
-    kir_value_t *over = kir_icmp(b, KIR_ICMP_UGT, place, jit_int(word, bias + reduced));
+    kir_value_t *biased_exponent = kir_lshr(b, bits, jit_int(word, M));
+    kir_value_t *over = kir_icmp(b, KIR_ICMP_UGT, biased_exponent, jit_int(word, bias + reduced));
     bits = kir_select(b, over, jit_int(word, infinity), bits);
-    place = kir_lshr(b, bits, jit_int(word, M));
-    kir_value_t *under = kir_icmp(b, KIR_ICMP_ULE, place, jit_int(word, bias - reduced));
+    biased_exponent = kir_lshr(b, bits, jit_int(word, M));
+    kir_value_t *under = kir_icmp(b, KIR_ICMP_ULE, biased_exponent, jit_int(word, bias - reduced));
     bits = kir_select(b, under, jit_int(word, 0), bits);
   }
   kir_value_t *is_nan = kir_icmp(b, KIR_ICMP_UGT, size, jit_int(word, infinity));
@@ -117,7 +117,7 @@ static kir_value_t *find_function(jit_code_t *code, hlo_opcode_t op, kir_type_t 
 }
 
 static bool is_called(const jit_element_op_t *op) {
-  return op->shared && op->op != HLO_IS_FINITE && jit_math_knows(op->op) &&
+  return op->shared && op->op != HLO_IS_FINITE && jit_math_supports(op->op) &&
          jit_math_cost(op->op, op->from == HR_F64) >= LONG_COST;
 }
 

@@ -33,7 +33,7 @@ static kir_value_t *scalar_symbol(jit_emit_t *emit, const jit_symbol_t *symbol) 
 }
 
 const jit_expr_t *jit_emit_outer_part(jit_emit_t *emit, const jit_expr_t *expr, int depth) {
-  jit_exprs_t *exprs = &emit->formula->exprs;
+  jit_exprs_t *exprs = &emit->graph->exprs;
   const jit_expr_t *rest = expr;
   for (int i = 0; i < expr->count; i++) {
     int symbol = expr->terms[i].symbol;
@@ -47,7 +47,7 @@ static kir_value_t *sum_deepest(jit_emit_t *emit, const jit_expr_t *expr, int de
                                 kir_value_t *sum) {
   kir_builder_t *b = emit->code->builder;
   for (int i = 0; i < expr->count; i++) {
-    const jit_symbol_t symbol = emit->formula->exprs.symbols[expr->terms[i].symbol];
+    const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
     if (jit_emit_depth(emit, symbol.vars) < depth) continue;
     kir_value_t *term = scalar_symbol(emit, &symbol);
     jit_emit_at(emit, depth);
@@ -74,7 +74,7 @@ kir_value_t *jit_emit_expr(jit_emit_t *emit, const jit_expr_t *expr) {
 static kir_type_t *lane_index_type(jit_emit_t *emit, const jit_expr_t *expr) {
   bool is_short = expr->low >= INT32_MIN && expr->high <= INT32_MAX;
   for (int i = 0; i < expr->count && is_short; i++) {
-    const jit_expr_t *of = emit->formula->exprs.symbols[expr->terms[i].symbol].of;
+    const jit_expr_t *of = emit->graph->exprs.symbols[expr->terms[i].symbol].of;
     if (of) is_short = of->low >= INT32_MIN && of->high <= INT32_MAX;
   }
   return is_short ? kir_int_type(emit->code->module, 32) : kir_int_type(emit->code->module, 64);
@@ -115,7 +115,7 @@ static kir_value_t *lane_symbol(jit_emit_t *emit, const jit_symbol_t *symbol, ki
 
 /* Scalar part in all lanes, and the lanes' own variable as a ramp. */
 static kir_value_t *straight_lanes(jit_emit_t *emit, const jit_expr_t *expr, kir_type_t *element) {
-  jit_exprs_t *exprs = &emit->formula->exprs;
+  jit_exprs_t *exprs = &emit->graph->exprs;
   kir_builder_t *b = emit->code->builder;
   kir_type_t *type = kir_vector_type(element, (unsigned)emit->lanes);
   const jit_expr_t *plain = expr;
@@ -144,7 +144,7 @@ static kir_value_t *lane_expr(jit_emit_t *emit, const jit_expr_t *expr, kir_type
     return memo->lanes_value;
   kir_value_t *sum = straight_lanes(emit, expr, element);
   for (int i = 0; i < expr->count; i++) {
-    const jit_symbol_t symbol = emit->formula->exprs.symbols[expr->terms[i].symbol];
+    const jit_symbol_t symbol = emit->graph->exprs.symbols[expr->terms[i].symbol];
     if (symbol.kind == JIT_SYMBOL_LOOP || !(symbol.vars >> emit->lane_var & 1)) continue;
     kir_value_t *term = lane_symbol(emit, &symbol, element);
     jit_emit_at(emit, depth);

@@ -25,26 +25,26 @@ static void add_function(jit_emit_t *emit, const char *name) {
   for (unsigned k = 0; k < 5; k++) *arguments[k] = kir_param(emit->function, k);
 }
 
-static void enter_place(jit_emit_t *emit, jit_place_t *place) {
-  emit->place = place, emit->function = place->function, emit->scratch = place->scratch;
-  emit->buffers = place->ins, emit->outs = place->outs, emit->nowhere = place->nowhere;
-  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, place->units[place->phase]);
-  emit->levels[0].block = place->block;
+static void enter_function_part(jit_emit_t *emit, jit_function_part_t *at_index) {
+  emit->function_part = at_index, emit->function = at_index->function, emit->scratch = at_index->scratch;
+  emit->buffers = at_index->ins, emit->outs = at_index->outs, emit->nowhere = at_index->nowhere;
+  emit->begin = jit_emit_i64(emit, 0), emit->end = jit_emit_i64(emit, at_index->units[at_index->phase]);
+  emit->levels[0].block = at_index->block;
 }
 
-hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name, int in_count,
                            int out_count) {
-  *emit = (jit_emit_t){.code = code, .formula = formula, .lane_var = -1, .lanes = 1,
-                       .last_epoch = formula->last_epoch + 1};
-  HR_TRY(HR_NEW_ARRAY(formula->arena, in_count + 1, &emit->buffers));
-  HR_TRY(HR_NEW_ARRAY(formula->arena, out_count + 1, &emit->outs));
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
+  *emit = (jit_emit_t){.code = code, .graph = graph, .lane_var = -1, .lanes = 1,
+                       .last_epoch = graph->last_epoch + 1};
+  HR_TRY(HR_NEW_ARRAY(graph->arena, in_count + 1, &emit->buffers));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, out_count + 1, &emit->outs));
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
     node->square = NULL, node->pack = NULL;
     if (node->kind == JIT_OP) emit->op_counts[node->op]++;
   }
   emit->levels[0].epoch = emit->last_epoch;
-  if (code->place) {
-    enter_place(emit, code->place);
+  if (code->function_part) {
+    enter_function_part(emit, code->function_part);
   } else {
     add_function(emit, name);
     emit->levels[0].block = kir_append_block(emit->function, "");
@@ -54,10 +54,11 @@ hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *fo
 }
 
 void jit_emit_end(jit_emit_t *emit) {
-  emit->formula->last_epoch = emit->last_epoch;
+  emit->graph->last_epoch = emit->last_epoch;
   jit_emit_at(emit, 0);
-  if (emit->place)
-    emit->place->block = emit->levels[0].block, emit->place->nowhere = emit->nowhere, emit->place->phase++;
+  if (emit->function_part)
+    emit->function_part->block = emit->levels[0].block, emit->function_part->nowhere = emit->nowhere,
+    emit->function_part->phase++;
   else
     kir_ret_void(emit->code->builder);
 }
@@ -92,8 +93,8 @@ static kir_value_t *pointer_at(jit_emit_t *emit, kir_value_t *list, int number) 
   kir_type_t *pointer = pointer_type(emit);
   kir_value_t *index = jit_emit_i64(emit, number);
   enter_first_block(emit);
-  kir_value_t *place = kir_inbounds_gep(emit->code->builder, pointer, list, index);
-  return kir_load(emit->code->builder, pointer, place);
+  kir_value_t *at_index = kir_inbounds_gep(emit->code->builder, pointer, list, index);
+  return kir_load(emit->code->builder, pointer, at_index);
 }
 
 kir_value_t *jit_emit_in(jit_emit_t *emit, int number) {
@@ -112,8 +113,8 @@ typedef enum reach { REACH_ONE, REACH_LINE, REACH_SPREAD } reach_t;
 
 static reach_t reach_of(const jit_emit_t *emit, const jit_expr_t *index) {
   if (!jit_emit_in_lanes(emit, index->vars)) return REACH_ONE;
-  bool bent = jit_expr_is_bent(&emit->formula->exprs, index, emit->lane_var);
-  return !bent && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
+  bool nonaffine = jit_expr_is_nonaffine(&emit->graph->exprs, index, emit->lane_var);
+  return !nonaffine && jit_expr_factor(index, emit->lane_var) == 1 ? REACH_LINE : REACH_SPREAD;
 }
 
 static kir_value_t *element_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
@@ -135,7 +136,7 @@ static jit_entry_t *find_entry(jit_emit_t *emit, const kir_value_t *array,
  * all indices that have it in common. It may lie outside of the array until the constant is added. */
 static kir_value_t *entry_pointer(jit_emit_t *emit, kir_value_t *array, kir_type_t *element,
                                   const jit_expr_t *index) {
-  jit_exprs_t *exprs = &emit->formula->exprs;
+  jit_exprs_t *exprs = &emit->graph->exprs;
   int depth = jit_emit_depth(emit, index->vars);
   if (!index->count) return array;
   jit_entry_t *entry = find_entry(emit, array, index);
@@ -166,8 +167,8 @@ static kir_value_t *first_pointer(jit_emit_t *emit, kir_value_t *array, kir_type
     jit_emit_at(emit, emit->level);
     return element_pointer(emit, array, element, offset);
   }
-  const jit_expr_t *place = jit_expr_affine(&emit->formula->exprs, index, 1, -index->constant);
-  kir_value_t *pointer = entry_pointer(emit, array, element, place),
+  const jit_expr_t *at_index = jit_expr_affine(&emit->graph->exprs, index, 1, -index->constant);
+  kir_value_t *pointer = entry_pointer(emit, array, element, at_index),
               *distance = jit_emit_i64(emit, index->constant);
   jit_emit_at(emit, jit_emit_depth(emit, index->vars));
   return index->constant ? kir_gep(emit->code->builder, element, pointer, distance) : pointer;
@@ -197,17 +198,17 @@ static kir_value_t *all_lanes(jit_emit_t *emit) {
   return kir_all_ones(kir_vector_type(kir_int_type(emit->code->module, 1), (unsigned)emit->lanes));
 }
 
-kir_value_t *jit_emit_room(jit_emit_t *emit, int64_t size_bytes) {
+kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes) {
   kir_type_t *room = kir_array_type(kir_int_type(emit->code->module, 8), (unsigned)size_bytes);
   enter_first_block(emit);
-  kir_value_t *place = kir_alloca(emit->code->builder, room);
-  kir_set_align(place, 64);
-  return place;
+  kir_value_t *at_index = kir_alloca(emit->code->builder, room);
+  kir_set_align(at_index, 64);
+  return at_index;
 }
 
 /* Memory that is read instead of what `guard` forbids. */
 static kir_value_t *nowhere(jit_emit_t *emit) {
-  if (!emit->nowhere) emit->nowhere = jit_emit_room(emit, 1024);
+  if (!emit->nowhere) emit->nowhere = jit_emit_alloca(emit, 1024);
   return emit->nowhere;
 }
 
@@ -237,7 +238,7 @@ static kir_value_t *masked_load(jit_emit_t *emit, kir_op_t op, kir_type_t *type,
 static kir_value_t *in_any_lane(jit_emit_t *emit, kir_type_t *type, kir_value_t *lanes) {
   if (!lanes || kir_is_constant(lanes)) return NULL;
   int64_t bytes = (int64_t)jit_element_bits(jit_scalar_type(type)) / 8;
-  if ((emit->formula->exprs.symbols[emit->lane_var].high + 1) * bytes < FAR_BYTES) return NULL;
+  if ((emit->graph->exprs.symbols[emit->lane_var].high + 1) * bytes < FAR_BYTES) return NULL;
   return jit_intrinsic(emit->code, KIR_REDUCE_OR, kir_type_of(lanes), &lanes, 1);
 }
 
@@ -298,7 +299,7 @@ static kir_value_t *load_one(jit_emit_t *emit, kir_type_t *element, kir_value_t 
 
 /* The real or the imaginary part of a complex number's place. */
 static const jit_expr_t *part_index(jit_emit_t *emit, const jit_expr_t *index, int part) {
-  return jit_expr_affine(&emit->formula->exprs, index, 2, part);
+  return jit_expr_affine(&emit->graph->exprs, index, 2, part);
 }
 
 /* c128 is wider than any integer in a vector: but for what lies in a line, parts are read as numbers of their own. */

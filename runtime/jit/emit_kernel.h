@@ -24,7 +24,7 @@ typedef struct jit_register {
 } jit_register_t;
 
 /* Where the next kernel is written in a function that has several, one after the other. */
-typedef struct jit_place {
+typedef struct jit_function_part {
   kir_value_t *function;     /* whose first block ends already */
   kir_block_t *block;        /* that it goes on in; then the one in which it ended */
   kir_value_t **ins, **outs; /* addresses of its arrays, or where they are in registers: */
@@ -32,7 +32,7 @@ typedef struct jit_place {
   kir_value_t *scratch, *nowhere;
   const int64_t *units;    /* of its phases, all of which are computed */
   int phase;
-} jit_place_t;
+} jit_function_part_t;
 
 typedef struct jit_level {
   kir_block_t *block;
@@ -50,10 +50,10 @@ typedef struct jit_entry {
 
 typedef struct jit_emit {
   jit_code_t *code;
-  jit_formula_t *formula;
+  jit_graph_t *graph;
   kir_value_t *function, *in, *out, *scratch, *begin, *end; /* the kernel's arguments */
   kir_value_t **buffers, **outs; /* pointers to arrays, NULL: not loaded yet */
-  jit_place_t *place;                                  /* NULL: the function is the kernel's alone */
+  jit_function_part_t *function_part;                                  /* NULL: the function is the kernel's alone */
   kir_value_t *nowhere;                  /* memory that may be read in place of what is not there */
   kir_value_t *variables[JIT_MAX_LOOPS]; /* i64; of the lanes': of lane 0 */
   int depths[JIT_MAX_LOOPS];                           /* level of each variable */
@@ -80,7 +80,7 @@ typedef struct jit_emit {
 } jit_emit_t;
 
 /* Adds the function `name` to the module and enters it at level 0. Buffers lists are in `arena`. */
-hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_formula_t *formula, const char *name, int in_count,
+hr_status_t jit_emit_begin(jit_emit_t *emit, jit_code_t *code, jit_graph_t *graph, const char *name, int in_count,
                            int out_count);
 void jit_emit_end(jit_emit_t *emit);
 
@@ -176,18 +176,18 @@ kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t 
 /* --- lanes that are rows (emit_turn.c) --- */
 
 /* Rows and lanes change places: `count`, a power of two, of both. */
-void jit_emit_turned(jit_code_t *code, kir_value_t **rows, int count);
+void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count);
 /* Writes lane l of values[k] at `index` + count * l + k, in lanes that all exist. At most JIT_MAX_INTERLEAVED. */
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
                           const jit_expr_t *index, int count, kir_value_t **values);
 /* Finds loads that read neighbouring elements of each lane's row, where lanes are values of variable `var`: they are read
  * together if that is less. */
-hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes);
+hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes);
 /* As jit_emit_t.given, of nodes that jit_bands_find found. */
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node);
 
 /* Memory of the function's own. The builder is left anywhere. */
-kir_value_t *jit_emit_room(jit_emit_t *emit, int64_t size_bytes);
+kir_value_t *jit_emit_alloca(jit_emit_t *emit, int64_t size_bytes);
 kir_value_t *jit_emit_i64(jit_emit_t *emit, int64_t value);
 /* 0, 1, 2, ... of a type, one a lane. */
 kir_value_t *jit_emit_lane_numbers(jit_emit_t *emit, kir_type_t *element);

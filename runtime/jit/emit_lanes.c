@@ -14,8 +14,8 @@ static bool growth_of(const jit_exprs_t *exprs, const jit_expr_t *expr, int of, 
   for (int i = 0; i < expr->count; i++) {
     const jit_term_t *term = &expr->terms[i];
     const jit_symbol_t *symbol = &exprs->symbols[term->symbol];
-    bool is_bent = symbol->kind == JIT_SYMBOL_QUOTIENT || symbol->kind == JIT_SYMBOL_REMAINDER;
-    if (!is_bent) {
+    bool is_nonaffine = symbol->kind == JIT_SYMBOL_QUOTIENT || symbol->kind == JIT_SYMBOL_REMAINDER;
+    if (!is_nonaffine) {
       sum += term->symbol == of ? term->factor * step : 0;
       continue;
     }
@@ -48,7 +48,7 @@ static int64_t value_at(const jit_exprs_t *exprs, const jit_expr_t *expr, int la
 /* Does every symbol but the lanes' variable change the index by the same in all lanes, and by a multiple of `unit` (0:
  * by nothing)? Starts that differ from lane to lane do not. */
 static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, const jit_expr_t *in, int64_t unit) {
-  const jit_exprs_t *exprs = &emit->formula->exprs;
+  const jit_exprs_t *exprs = &emit->graph->exprs;
   int64_t growth;
   for (int i = 0; i < in->count; i++) {
     int number = in->terms[i].symbol;
@@ -64,7 +64,8 @@ static bool others_are_even(const jit_emit_t *emit, const jit_expr_t *expr, cons
 /* Are the lanes' distances the same in all iterations, and all values equal but for multiples of `unit`? */
 static bool is_even(const jit_emit_t *emit, const jit_expr_t *expr, int64_t unit) {
   int64_t growth, period = emit->lane_period ? emit->lane_period : 1;
-  if (emit->lanes > JIT_MAX_LANES || !growth_of(&emit->formula->exprs, expr, emit->lane_var, period, &growth)) return false;
+  if (emit->lanes > JIT_MAX_LANES || !growth_of(&emit->graph->exprs, expr, emit->lane_var, period, &growth))
+    return false;
   return (unit ? growth % unit == 0 : growth == 0) && others_are_even(emit, expr, expr, unit);
 }
 
@@ -74,7 +75,7 @@ bool jit_lane_repeats(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 }
 
 static int64_t lane_value(const jit_emit_t *emit, const jit_expr_t *expr, int lane) {
-  return value_at(&emit->formula->exprs, expr, emit->lane_var, emit->lane_phase + lane);
+  return value_at(&emit->graph->exprs, expr, emit->lane_var, emit->lane_phase + lane);
 }
 
 bool jit_lane_offsets(const jit_emit_t *emit, const jit_expr_t *expr, int64_t offsets[JIT_MAX_LANES]) {
@@ -109,7 +110,7 @@ bool jit_part_decides(const jit_exprs_t *exprs, const jit_expr_t *expr, int var,
 
 kir_value_t *jit_part_range(const jit_emit_t *emit, const jit_expr_t *expr, int64_t low,
                             int64_t high) {
-  bool inside, is_known = jit_part_decides(&emit->formula->exprs, expr, emit->part_var, emit->part_from,
+  bool inside, is_known = jit_part_decides(&emit->graph->exprs, expr, emit->part_var, emit->part_from,
                                            emit->part_to, low, high, &inside);
   return is_known ? kir_const_int(kir_int_type(emit->code->module, 1), inside) : NULL;
 }
@@ -119,7 +120,7 @@ kir_value_t *jit_lane_range(const jit_emit_t *emit, const jit_expr_t *expr, int6
   kir_type_t *bit = kir_int_type(emit->code->module, 1);
   kir_value_t *bits[JIT_MAX_LANES];
   bool inside;
-  if (jit_part_decides(&emit->formula->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high,
+  if (jit_part_decides(&emit->graph->exprs, expr, emit->lane_var, emit->lane_from, emit->lane_to, low, high,
                        &inside)) {
     kir_type_t *all = kir_vector_type(bit, (unsigned)emit->lanes);
     return inside ? kir_all_ones(all) : kir_null(all);
@@ -168,8 +169,8 @@ static kir_value_t *in_order(jit_emit_t *emit, kir_value_t *a, kir_value_t *b, c
   kir_type_t *i32 = kir_int_type(emit->code->module, 32);
   kir_value_t *numbers[JIT_MAX_LANES], *none = kir_poison(kir_type_of(a));
   for (int k = 0; k < emit->lanes; k++) numbers[k] = kir_const_int(i32, (uint64_t)order[k]);
-  kir_value_t *places = kir_const_vector(numbers, (unsigned)emit->lanes);
-  return kir_shuffle(emit->code->builder, a, b ? b : none, places);
+  kir_value_t *shuffle_mask = kir_const_vector(numbers, (unsigned)emit->lanes);
+  return kir_shuffle(emit->code->builder, a, b ? b : none, shuffle_mask);
 }
 
 /* Lanes so far: those of `value` in this order, so that the first two pieces are put in order at once. */
@@ -205,9 +206,9 @@ kir_value_t *jit_window_load(jit_emit_t *emit, kir_type_t *element, kir_value_t 
   for (int64_t begin = 0; begin < span; begin += size) {
     int64_t at = begin + size <= span ? begin : span - size; /* the last overlaps the one before */
     kir_value_t *index = jit_emit_i64(emit, at);
-    kir_value_t *place = kir_inbounds_gep(emit->code->builder, element, first, index);
+    kir_value_t *address = kir_inbounds_gep(emit->code->builder, element, first, index);
     kir_type_t *type = kir_vector_type(element, (unsigned)size);
-    kir_value_t *piece = kir_load(emit->code->builder, type, place);
+    kir_value_t *piece = kir_load(emit->code->builder, type, address);
     kir_set_align(piece, 1);
     take_piece(emit, &lanes, piece, offsets, at, size);
   }

@@ -4,7 +4,7 @@
 #include "jit/element.h"
 #include "jit/emit_kernel.h"
 
-#define FAR_AHEAD 4096 /* bytes: not to drive out of the first cache what is read before */
+#define PREFETCH_FAR 4096 /* bytes: not to drive out of the first cache what is read before */
 #define SHARED_ABOVE 3 /* uses of an op in a formula, from which on it is one function */
 
 static bool is_safe_divisor(const jit_node_t *divisor) {
@@ -73,14 +73,14 @@ static jit_guard_t guard_of(jit_emit_t *emit, jit_node_t *node) {
 }
 
 /* Asks for what is further on: it need not exist. */
-static void fetch_ahead(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
+static void emit_prefetch(jit_emit_t *emit, kir_value_t *array, const jit_node_t *node) {
   jit_code_t *code = emit->code;
   kir_value_t *address = jit_emit_address(emit, array, node->dtype, node->expr);
-  kir_value_t *ahead = jit_emit_i64(emit, node->ahead);
+  kir_value_t *ahead = jit_emit_i64(emit, node->lookahead);
   kir_type_t *i32 = kir_int_type(code->module, 32);
   jit_emit_at(emit, emit->level);
   address = kir_gep(code->builder, kir_int_type(code->module, 8), address, ahead);
-  int level = node->ahead < FAR_AHEAD ? 3 : 2;
+  int level = node->lookahead < PREFETCH_FAR ? 3 : 2;
   /* To read, how near, data. */
   kir_value_t *arguments[] = {address, jit_int(i32, 0), jit_int(i32, level), jit_int(i32, 1)};
   jit_intrinsic(code, KIR_PREFETCH, kir_void_type(code->module), arguments, 4);
@@ -91,12 +91,12 @@ static kir_value_t *load_value(jit_emit_t *emit, jit_node_t *node) {
   int depth = jit_emit_depth(emit, node->vars);
   bool spread = jit_emit_in_lanes(emit, node->expr->vars), in_lanes = jit_emit_in_lanes(emit, node->vars);
   kir_value_t *value;
-  if (emit->place && emit->place->in_registers[node->number]) {
+  if (emit->function_part && emit->function_part->in_registers[node->number]) {
     value = jit_emit_register(emit, node->number, node->expr);
   } else {
     if (node->guard) guard = guard_of(emit, node->guard);
     kir_value_t *array = jit_emit_in(emit, node->number);
-    if (node->ahead && node->ahead_pass == emit->pass && emit->lanes > 1) fetch_ahead(emit, array, node);
+    if (node->lookahead && node->lookahead_pass == emit->pass && emit->lanes > 1) emit_prefetch(emit, array, node);
     jit_emit_at(emit, depth);
     value = jit_emit_load(emit, array, node->dtype, node->expr, guard, depth);
   }

@@ -23,7 +23,7 @@ static int height_of_expr(const jit_exprs_t *exprs, const jit_expr_t *expr) {
 
 static bool is_packable(const jit_node_t *node) {
   if (node->kind != JIT_OP || !hr_dtype_is_float(node->dtype) || node->args[0]->dtype != node->dtype) return false;
-  return jit_math_knows(node->op) && jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
+  return jit_math_supports(node->op) && jit_math_cost(node->op, node->dtype == HR_F64) >= PACKED_COST;
 }
 
 static int height_of(const jit_exprs_t *exprs, const jit_node_t *node) {
@@ -52,14 +52,14 @@ static void fill_pack(jit_node_t *first, jit_pack_t *pack, int most) {
 }
 
 hr_status_t jit_emit_find_packs(jit_emit_t *emit) {
-  const jit_formula_t *formula = emit->formula;
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made)
-    node->height = height_of(&formula->exprs, node), node->pack = NULL;
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made) {
+  const jit_graph_t *graph = emit->graph;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
+    node->height = height_of(&graph->exprs, node), node->pack = NULL;
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made) {
     if (node->pack || !is_packable(node)) continue;
     int bytes = (int)hr_dtype_bytes(hr_dtype_table[node->dtype].compute);
     jit_pack_t *pack;
-    HR_TRY(HR_NEW(formula->arena, &pack));
+    HR_TRY(HR_NEW(graph->arena, &pack));
     fill_pack(node, pack, emit->code->target->vector_bytes / bytes);
   }
   return NULL;

@@ -31,7 +31,7 @@ static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
   kir_value_t *lanes[JIT_MAX_LANES];
   bool is_same = reg->count == emit->lanes;
   for (int k = 0; k < emit->lanes; k++) {
-    int64_t from = jit_lane_value(&emit->formula->exprs, index, emit->lane_var, k);
+    int64_t from = jit_lane_value(&emit->graph->exprs, index, emit->lane_var, k);
     if (from < 0 || from >= reg->count) from = 0;
     is_same = is_same && from == k;
     lanes[k] = lane_constant(emit, from);
@@ -46,15 +46,15 @@ static kir_value_t *put_in_order(jit_emit_t *emit, const jit_register_t *reg,
 }
 
 kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *index) {
-  const jit_register_t *reg = emit->place->in_registers[number];
+  const jit_register_t *reg = emit->function_part->in_registers[number];
   kir_value_t *value = reg->value;
   if (jit_emit_in_lanes(emit, index->vars)) {
     jit_emit_at(emit, emit->level);
     value = put_in_order(emit, reg, index);
   } else if (reg->count > 1) {
-    kir_value_t *place = jit_emit_expr(emit, index);
+    kir_value_t *lane = jit_emit_expr(emit, index);
     jit_emit_at(emit, jit_emit_depth(emit, index->vars));
-    value = kir_extract(emit->code->builder, value, place);
+    value = kir_extract(emit->code->builder, value, lane);
   } else {
     jit_emit_at(emit, 0);
   }
@@ -64,15 +64,15 @@ kir_value_t *jit_emit_register(jit_emit_t *emit, int number, const jit_expr_t *i
 static void write_register(jit_emit_t *emit, jit_register_t *reg, const jit_expr_t *index,
                            kir_value_t *value) {
   bool is_element = !jit_emit_in_lanes(emit, index->vars) && reg->count > 1;
-  kir_value_t *place = is_element ? jit_emit_expr(emit, index) : NULL;
+  kir_value_t *lane = is_element ? jit_emit_expr(emit, index) : NULL;
   jit_emit_at(emit, emit->level);
   value = jit_to_memory(emit->code, reg->dtype, value);
-  reg->value = is_element ? kir_insert(emit->code->builder, reg->value, value, place) : value;
+  reg->value = is_element ? kir_insert(emit->code->builder, reg->value, value, lane) : value;
 }
 
 void jit_emit_root(jit_emit_t *emit, int number, hr_dtype_t dtype, const jit_expr_t *index,
                    kir_value_t *value, bool streams) {
-  jit_register_t *reg = emit->place ? emit->place->out_registers[number] : NULL;
+  jit_register_t *reg = emit->function_part ? emit->function_part->out_registers[number] : NULL;
   if (reg)
     write_register(emit, reg, index, value);
   else

@@ -1,5 +1,5 @@
-/* Lanes that are rows: what lies side by side in memory belongs to one lane, and elements of neighbouring lanes lie a
- * row apart. Rows move as whole vectors, and rows and lanes change places in registers:
+/* Row-per-lane loops: contiguous elements belong to one lane, and neighbouring lanes are a row apart. Rows are
+ * loaded as whole vectors and transposed in registers:
  *
  *   memory  a0 a1 a2 b0 b1 b2 c0 ...   rows  a0 a1 a2 . | b0 b1 b2 . | ...   turned  a0 b0 c0 d0 | a1 b1 c1 d1 | ... */
 #include "jit/element.h"
@@ -29,7 +29,7 @@ static void step(jit_code_t *code, kir_value_t **vectors, int count, int lanes, 
 
 /* Within runs of lanes, the first half of a's and b's in turn, a0 b0 a1 b1, and the second half: of the bits of a
  * lane's number in its run, the highest goes to the vector's, whose own becomes the lowest. */
-static void weave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
+static void interleave(jit_code_t *code, kir_value_t **vectors, int count, int lanes, int bit, int run) {
   int low[JIT_MAX_LANES], high[JIT_MAX_LANES];
   for (int i = 0; i < lanes; i++) {
     low[i] = i / run * run + i % run / 2 + (i & 1 ? lanes : 0);
@@ -50,26 +50,26 @@ static void part(jit_code_t *code, kir_value_t **vectors, int count, int lanes, 
 }
 
 /* Bits within runs of 16 bytes, and of the runs' numbers: processors do each step at once. */
-void jit_emit_turned(jit_code_t *code, kir_value_t **rows, int count) {
+void jit_emit_transposed(jit_code_t *code, kir_value_t **rows, int count) {
   int run = RUN_BITS / jit_element_bits(kir_type_of(rows[0]));
   if (run > count) run = count;
-  for (int bit = run / 2; bit; bit /= 2) weave(code, rows, count, count, bit, run);
+  for (int bit = run / 2; bit; bit /= 2) interleave(code, rows, count, count, bit, run);
   for (int bit = run; bit < count; bit *= 2) part(code, rows, count, count, bit, run);
 }
 
 /* Vectors of several whole rows each, as many as a row has elements, become columns: the bits of a column's number,
  * which are the low ones of lanes, become those of vectors. */
-static void turn_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
+static void transpose_packed(jit_code_t *code, kir_value_t **vectors, int width, int lanes) {
   for (int bit = 1; bit < width; bit *= 2) part(code, vectors, width, lanes, bit, 1);
 }
 
-/* Shuffles of jit_emit_turned. */
-static int turning_cost(int lanes) { return lanes * (31 - __builtin_clz((unsigned)lanes)); }
+/* Shuffles of jit_emit_transposed. */
+static int transpose_cost(int lanes) { return lanes * (31 - __builtin_clz((unsigned)lanes)); }
 
 static kir_value_t *element_at(jit_emit_t *emit, kir_type_t *element, kir_value_t *array,
                                int64_t index) {
-  kir_value_t *place = jit_emit_i64(emit, index);
-  return kir_inbounds_gep(emit->code->builder, element, array, place);
+  kir_value_t *offset = jit_emit_i64(emit, index);
+  return kir_inbounds_gep(emit->code->builder, element, array, offset);
 }
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
@@ -105,15 +105,15 @@ static kir_value_t *pick_lanes(jit_emit_t *emit, kir_value_t **sources, int coun
 }
 
 /* Element l * count + k of the rows is lane l of values[k], which vectors of columns or, turned, of rows have. */
-static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_turned,
+static kir_value_t *line_of(jit_emit_t *emit, kir_value_t **sources, int count, bool is_transposed,
                             int number) {
   int of[JIT_MAX_LANES], lane[JIT_MAX_LANES], lanes = emit->lanes;
   for (int i = 0; i < lanes; i++) {
     int row = (number * lanes + i) / count, column = (number * lanes + i) % count;
-    of[i] = is_turned ? column / lanes * lanes + row : column;
-    lane[i] = is_turned ? column % lanes : row;
+    of[i] = is_transposed ? column / lanes * lanes + row : column;
+    lane[i] = is_transposed ? column % lanes : row;
   }
-  return pick_lanes(emit, sources, is_turned ? (count + lanes - 1) / lanes * lanes : count, of, lane);
+  return pick_lanes(emit, sources, is_transposed ? (count + lanes - 1) / lanes * lanes : count, of, lane);
 }
 
 void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype,
@@ -122,14 +122,14 @@ void jit_emit_interleaved(jit_emit_t *emit, kir_value_t *array, hr_dtype_t dtype
   kir_value_t *first = jit_emit_address(emit, array, dtype, index),
               *sources[JIT_MAX_LANES + JIT_MAX_INTERLEAVED];
   int lanes = emit->lanes, groups = (count + lanes - 1) / lanes;
-  bool can_turn = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
-  bool is_turned = can_turn && count * (count - 1) > (turning_cost(lanes) + lanes) * groups;
+  bool can_transpose = (lanes & (lanes - 1)) == 0 && groups * lanes <= JIT_MAX_LANES;
+  bool is_transposed = can_transpose && count * (count - 1) > (transpose_cost(lanes) + lanes) * groups;
   jit_emit_at(emit, emit->level);
   for (int k = 0; k < count; k++) sources[k] = jit_to_memory(emit->code, dtype, values[k]);
   for (int k = count; k < groups * lanes; k++) sources[k] = kir_poison(kir_type_of(sources[0]));
-  for (int g = 0; is_turned && g < groups; g++) jit_emit_turned(emit->code, sources + g * lanes, lanes);
+  for (int g = 0; is_transposed && g < groups; g++) jit_emit_transposed(emit->code, sources + g * lanes, lanes);
   for (int q = 0; q < count; q++) {
-    kir_value_t *line = line_of(emit, sources, count, is_turned, q);
+    kir_value_t *line = line_of(emit, sources, count, is_transposed, q);
     kir_value_t *store =
         kir_store(emit->code->builder, line, element_at(emit, element, first, q * lanes));
     kir_set_align(store, (unsigned)hr_dtype_bytes(dtype));
@@ -151,18 +151,18 @@ typedef struct jit_band {
   struct jit_band *next;
 } jit_band_t;
 
-static bool may_be_in_band(const jit_formula_t *formula, const jit_node_t *node, int var) {
+static bool may_be_in_band(const jit_graph_t *graph, const jit_node_t *node, int var) {
   if (node->kind != JIT_LOAD || node->guard || hr_dtype_bytes(node->dtype) > 8) return false;
-  return !jit_expr_is_bent(&formula->exprs, node->expr, var) && jit_expr_factor(node->expr, var) > 1;
+  return !jit_expr_is_nonaffine(&graph->exprs, node->expr, var) && jit_expr_factor(node->expr, var) > 1;
 }
 
-static hr_status_t add_to_band(jit_formula_t *formula, jit_band_t **bands, jit_node_t *node, int var) {
-  const jit_expr_t *base = jit_expr_affine(&formula->exprs, node->expr, 1, -node->expr->constant);
+static hr_status_t add_to_band(jit_graph_t *graph, jit_band_t **bands, jit_node_t *node, int var) {
+  const jit_expr_t *base = jit_expr_affine(&graph->exprs, node->expr, 1, -node->expr->constant);
   int64_t column = node->expr->constant;
   jit_band_t *band = *bands;
   while (band && (band->number != node->number || band->base != base || band->dtype != node->dtype)) band = band->next;
   if (!band) {
-    HR_TRY(HR_NEW(formula->arena, &band));
+    HR_TRY(HR_NEW(graph->arena, &band));
     *band = (jit_band_t){.number = node->number, .dtype = node->dtype, .base = base, .low = column, .high = column,
                          .jump = jit_expr_factor(base, var), .next = *bands};
     *bands = band;
@@ -181,16 +181,16 @@ static bool is_packed(const jit_band_t *band) {
 /* Is it less to turn whole rows than to put each column together from what lies around it? */
 static bool is_worth_it(const jit_band_t *band) {
   int64_t width = band->high - band->low + 1, lanes = band->lanes, groups = (width + lanes - 1) / lanes;
-  int64_t cost = band->is_packed ? turning_cost((int)width) : groups * turning_cost((int)lanes);
+  int64_t cost = band->is_packed ? transpose_cost((int)width) : groups * transpose_cost((int)lanes);
   return width <= JIT_MAX_LANES && band->count * (band->jump < lanes ? band->jump : lanes) >= cost;
 }
 
-hr_status_t jit_bands_find(jit_formula_t *formula, int var, int lanes) {
+hr_status_t jit_bands_find(jit_graph_t *graph, int var, int lanes) {
   jit_band_t *bands = NULL;
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (may_be_in_band(formula, node, var)) HR_TRY(add_to_band(formula, &bands, node, var));
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
+    if (may_be_in_band(graph, node, var)) HR_TRY(add_to_band(graph, &bands, node, var));
   for (jit_band_t *band = bands; band; band = band->next) band->lanes = lanes, band->is_packed = is_packed(band);
-  for (jit_node_t *node = formula->first_made; node; node = node->next_made)
+  for (jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->band && !is_worth_it(node->band)) node->band = NULL;
   return NULL;
 }
@@ -210,24 +210,24 @@ static void load_rows(jit_emit_t *emit, const jit_band_t *band, kir_value_t *fir
                       kir_value_t **rows) {
   int64_t last = (emit->lanes - 1) * band->jump + band->high - band->low + 1 - emit->lanes;
   for (int l = 0; l < emit->lanes; l++) {
-    int64_t at = l * band->jump + from, place = at < last ? at : last;
+    int64_t at = l * band->jump + from, offset = at < last ? at : last;
     int lanes[JIT_MAX_LANES];
-    rows[l] = load_vector(emit, band, first, place);
-    for (int i = 0; i < emit->lanes; i++) lanes[i] = i + at - place < emit->lanes ? (int)(i + at - place) : i;
-    if (at > place) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
+    rows[l] = load_vector(emit, band, first, offset);
+    for (int i = 0; i < emit->lanes; i++) lanes[i] = i + at - offset < emit->lanes ? (int)(i + at - offset) : i;
+    if (at > offset) rows[l] = shuffle(emit, rows[l], rows[l], lanes);
   }
-  jit_emit_turned(emit->code, rows, emit->lanes);
+  jit_emit_transposed(emit->code, rows, emit->lanes);
 }
 
 static void load_packed(jit_emit_t *emit, const jit_band_t *band, kir_value_t *first,
                         kir_value_t **vectors) {
   int width = (int)band->jump;
   for (int k = 0; k < width; k++) vectors[k] = load_vector(emit, band, first, k * emit->lanes);
-  turn_packed(emit->code, vectors, width, emit->lanes);
+  transpose_packed(emit->code, vectors, width, emit->lanes);
 }
 
 static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
-  const jit_expr_t *index = jit_expr_affine(&emit->formula->exprs, band->base, 1, band->low);
+  const jit_expr_t *index = jit_expr_affine(&emit->graph->exprs, band->base, 1, band->low);
   kir_value_t *first = jit_emit_address(emit, jit_emit_in(emit, band->number), band->dtype, index);
   kir_value_t *columns[JIT_MAX_LANES];
   int count = band->is_packed ? (int)band->jump : emit->lanes;
@@ -245,7 +245,7 @@ static void load_columns(jit_emit_t *emit, jit_band_t *band, int from) {
 kir_value_t *jit_band_given(jit_emit_t *emit, jit_node_t *node) {
   jit_band_t *band = node->band;
   if (!band || emit->lanes != band->lanes || emit->mask) return NULL;
-  if (emit->place && emit->place->in_registers[node->number]) return NULL;
+  if (emit->function_part && emit->function_part->in_registers[node->number]) return NULL;
   int column = (int)(node->expr->constant - band->low);
   if (band->epochs[column] != emit->levels[emit->level].epoch)
     load_columns(emit, band, column / emit->lanes * emit->lanes);

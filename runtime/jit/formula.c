@@ -22,25 +22,25 @@ struct jit_memo {
 
 static jit_node_t nothing;
 
-static void keep_failure(jit_formula_t *formula, hr_status_t st) {
-  if (formula->failed)
+static void keep_failure(jit_graph_t *graph, hr_status_t st) {
+  if (graph->failed)
     hr_status_release(st);
   else
-    formula->failed = st;
+    graph->failed = st;
 }
 
-hr_status_t jit_formula_init(jit_formula_t *formula, hr_arena_t *arena, const hlo_computation_t *body, int node_limit) {
-  memset(formula, 0, sizeof *formula);
-  formula->arena = arena, formula->body = body, formula->node_limit = node_limit;
-  formula->last_made = &formula->first_made;
-  jit_exprs_init(&formula->exprs, arena);
-  return HR_NEW_ARRAY(arena, body->instrs.count, &formula->buffers);
+hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body, int node_limit) {
+  memset(graph, 0, sizeof *graph);
+  graph->arena = arena, graph->body = body, graph->node_limit = node_limit;
+  graph->last_made = &graph->first_made;
+  jit_exprs_init(&graph->exprs, arena);
+  return HR_NEW_ARRAY(arena, body->instrs.count, &graph->buffers);
 }
 
-hr_status_t jit_formula_take_failure(jit_formula_t *formula) {
-  hr_status_t st = formula->failed ? formula->failed : formula->exprs.failed;
-  if (formula->failed) hr_status_release(formula->exprs.failed);
-  formula->failed = formula->exprs.failed = NULL;
+hr_status_t jit_graph_take_failure(jit_graph_t *graph) {
+  hr_status_t st = graph->failed ? graph->failed : graph->exprs.failed;
+  if (graph->failed) hr_status_release(graph->exprs.failed);
+  graph->failed = graph->exprs.failed = NULL;
   return st;
 }
 
@@ -73,81 +73,81 @@ static void add_vars(jit_node_t *node) {
   for (int k = 0; k < node->arg_count; k++) node->vars |= node->args[k]->vars;
 }
 
-jit_node_t *jit_node_make(jit_formula_t *formula, const jit_node_t *like) {
+jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like) {
   jit_node_t node = *like, *made;
-  if (node.expr) node.expr = jit_expr_open(&formula->exprs, node.expr);
+  if (node.expr) node.expr = jit_expr_open(&graph->exprs, node.expr);
   node.hash = hash_of(&node);
-  jit_node_t **slot = &formula->table[node.hash % 1024];
+  jit_node_t **slot = &graph->table[node.hash % 1024];
   for (made = *slot; made; made = made->next)
     if (same_node(made, &node)) return made;
-  if (formula->failed) return &nothing;
-  hr_status_t st = formula->node_count < formula->node_limit
-                       ? hr_arena_alloc(formula->arena, sizeof *made, (void **)&made)
-                       : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", formula->node_limit);
+  if (graph->failed) return &nothing;
+  hr_status_t st = graph->node_count < graph->node_limit
+                       ? hr_arena_alloc(graph->arena, sizeof *made, (void **)&made)
+                       : hr_error(HR_UNSUPPORTED, "a formula of more than %d nodes", graph->node_limit);
   if (st) {
-    keep_failure(formula, st);
+    keep_failure(graph, st);
     return &nothing;
   }
   add_vars(&node);
   node.slot = -1, node.next = *slot, node.next_made = NULL;
   *made = node;
-  formula->node_count++;
-  *formula->last_made = made, formula->last_made = &made->next_made;
+  graph->node_count++;
+  *graph->last_made = made, graph->last_made = &made->next_made;
   return *slot = made;
 }
 
-jit_node_t *jit_node_op(jit_formula_t *formula, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
+jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
                         jit_node_t *const *args) {
   jit_node_t node = {.kind = JIT_OP, .op = op, .dtype = dtype, .detail = detail, .arg_count = count};
   for (int k = 0; k < count; k++) node.args[k] = args[k];
-  return jit_node_make(formula, &node);
+  return jit_node_make(graph, &node);
 }
 
-jit_node_t *jit_node_range(jit_formula_t *formula, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
+jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never) {
   *out_never = expr->high < low || expr->low >= high;
   if (*out_never || (expr->low >= low && expr->high < high)) return NULL;
-  return jit_node_make(formula,
+  return jit_node_make(graph,
                        &(jit_node_t){.kind = JIT_RANGE, .dtype = HR_PRED, .expr = expr, .low = low, .high = high});
 }
 
-jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b) {
+jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b) {
   if (!a || !b || a == b) return a ? a : b;
-  return jit_node_op(formula, HLO_AND, HR_PRED, 0, 2, (jit_node_t *[]){a, b});
+  return jit_node_op(graph, HLO_AND, HR_PRED, 0, 2, (jit_node_t *[]){a, b});
 }
 
-jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
+jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
                              uint32_t vars) {
-  return jit_node_make(formula,
+  return jit_node_make(graph,
                        &(jit_node_t){.kind = JIT_LEAF, .dtype = dtype, .instr = instr, .number = number, .vars = vars});
 }
 
 /* --- indices --------------------------------------------------------------------------------------------------- */
 
-const jit_expr_t *jit_index_linear(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index) {
+const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
   if (index.linear) return index.linear;
-  const jit_expr_t *linear = jit_expr_constant(&formula->exprs, 0);
+  const jit_expr_t *linear = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int d = shape->rank; d-- > 0; stride *= shape->dims[d])
-    linear = jit_expr_add(&formula->exprs, linear, jit_expr_scale(&formula->exprs, index.dims[d], stride));
+    linear = jit_expr_add(&graph->exprs, linear, jit_expr_scale(&graph->exprs, index.dims[d], stride));
   return linear;
 }
 
-const jit_expr_t *const *jit_index_dims(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index) {
+const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index) {
   static const jit_expr_t *const none[HLO_MAX_RANK];
   const jit_expr_t **dims, *left = index.linear;
   if (index.dims) return index.dims;
-  hr_status_t st = HR_NEW_ARRAY(formula->arena, shape->rank + 1, &dims);
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
   if (st) {
-    keep_failure(formula, st);
+    keep_failure(graph, st);
     return none;
   }
   for (int d = shape->rank; d-- > 0;) {
     int64_t size = shape->dims[d];
     bool first = d == 0;
-    dims[d] = size == 1 ? jit_expr_constant(&formula->exprs, 0)
+    dims[d] = size == 1 ? jit_expr_constant(&graph->exprs, 0)
               : first   ? left
-                        : jit_expr_remainder(&formula->exprs, left, size);
-    if (!first && size > 1) left = jit_expr_divide(&formula->exprs, left, size);
+                        : jit_expr_remainder(&graph->exprs, left, size);
+    if (!first && size > 1) left = jit_expr_divide(&graph->exprs, left, size);
   }
   return dims;
 }
@@ -159,34 +159,34 @@ bool jit_is_one_value(const hlo_value_t *value) {
   return value->count == 1 || (value->count > 1 && !memcmp(value->data, (const char *)value->data + each, all - each));
 }
 
-static int buffer_of(jit_formula_t *formula, int param, const hlo_value_t *literal) {
+static int buffer_of(jit_graph_t *graph, int param, const hlo_value_t *literal) {
   int k = 0;
-  while (k < formula->buffer_count && (formula->buffers[k].param != param || formula->buffers[k].literal != literal))
+  while (k < graph->buffer_count && (graph->buffers[k].param != param || graph->buffers[k].literal != literal))
     k++;
-  if (k == formula->buffer_count) {
-    formula->buffers[k].param = param, formula->buffers[k].literal = literal;
-    formula->buffer_count++;
+  if (k == graph->buffer_count) {
+    graph->buffers[k].param = param, graph->buffers[k].literal = literal;
+    graph->buffer_count++;
   }
   return k;
 }
 
-static jit_node_t *constant_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
+static jit_node_t *constant_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard) {
   jit_node_t node = {.dtype = instr->shape->dtype};
   if (jit_is_one_value(instr->literal)) {
     node.kind = JIT_CONSTANT, node.bytes = instr->literal->data;
   } else {
-    node.kind = JIT_LOAD, node.number = buffer_of(formula, -1, instr->literal), node.guard = guard;
-    node.expr = jit_index_linear(formula, instr->shape, index);
+    node.kind = JIT_LOAD, node.number = buffer_of(graph, -1, instr->literal), node.guard = guard;
+    node.expr = jit_index_linear(graph, instr->shape, index);
   }
-  return jit_node_make(formula, &node);
+  return jit_node_make(graph, &node);
 }
 
-static jit_node_t *parameter_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+static jit_node_t *parameter_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                 jit_node_t *guard) {
   jit_node_t node = {.kind = JIT_LOAD, .dtype = instr->shape->dtype, .guard = guard,
-                     .number = buffer_of(formula, (int)hlo_parameter_number(instr), NULL)};
-  node.expr = jit_index_linear(formula, instr->shape, index);
-  return jit_node_make(formula, &node);
+                     .number = buffer_of(graph, (int)hlo_parameter_number(instr), NULL)};
+  node.expr = jit_index_linear(graph, instr->shape, index);
+  return jit_node_make(graph, &node);
 }
 
 static int64_t count_of(const hlo_shape_t *shape) {
@@ -205,26 +205,26 @@ int64_t jit_op_detail(const hlo_instr_t *instr) {
 }
 
 /* Scalars may stand beside arrays: they are element 0 for all. */
-static jit_node_t *elementwise_at(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index,
+static jit_node_t *elementwise_at(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index,
                                   jit_node_t *guard) {
   jit_node_t *args[3];
   int64_t count = count_of(instr->shape);
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    jit_index_t at = {jit_index_linear(formula, instr->shape, index), NULL};
+    jit_index_t at = {jit_index_linear(graph, instr->shape, index), NULL};
     if (hlo_shape_same_dims(operand->shape, instr->shape)) at.dims = index.dims;
-    if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&formula->exprs, 0), NULL};
-    args[k] = jit_formula_at(formula, operand, 0, at, guard);
+    if (count_of(operand->shape) != count) at = (jit_index_t){jit_expr_constant(&graph->exprs, 0), NULL};
+    args[k] = jit_graph_at(graph, operand, 0, at, guard);
   }
-  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, args);
 }
 
-static jit_node_t *reduction_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index) {
+static jit_node_t *reduction_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
-  const jit_expr_t *linear = jit_index_linear(formula, shape, index);
-  if (linear != formula->outer && !formula->failed)
-    keep_failure(formula, hlo_unsupported(instr, "a reduction is used at another index than its own"));
-  return jit_formula_leaf(formula, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
+  const jit_expr_t *linear = jit_index_linear(graph, shape, index);
+  if (linear != graph->outer && !graph->failed)
+    keep_failure(graph, hlo_unsupported(instr, "a reduction is used at another index than its own"));
+  return jit_graph_leaf(graph, instr, number, shape->dtype, linear->vars | 1u << JIT_UNIT_LOOP);
 }
 
 /* --- short sums ------------------------------------------------------------------------------------------------ */
@@ -237,19 +237,19 @@ static int64_t terms_of(const hlo_instr_t *reduce) {
 }
 
 /* The index of term number `term` of a result. */
-static const jit_expr_t **term_dims(jit_formula_t *formula, const hlo_instr_t *reduce, const jit_expr_t *const *kept,
+static const jit_expr_t **term_dims(jit_graph_t *graph, const hlo_instr_t *reduce, const jit_expr_t *const *kept,
                                     int64_t term) {
   static const jit_expr_t *none[HLO_MAX_RANK];
   hr_ints_t reduced = hlo_attr_ints(reduce, HLO_ATTR_DIMENSIONS);
   const hlo_shape_t *shape = reduce->operands[0]->shape;
   const jit_expr_t **dims;
-  hr_status_t st = HR_NEW_ARRAY(formula->arena, shape->rank + 1, &dims);
-  if (st) keep_failure(formula, st);
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, shape->rank + 1, &dims);
+  if (st) keep_failure(graph, st);
   if (st) return none;
   for (int d = shape->rank; d-- > 0;)
     for (int64_t i = 0; i < reduced.count; i++)
       if (reduced.data[i] == d) {
-        dims[d] = jit_expr_constant(&formula->exprs, term % shape->dims[d]);
+        dims[d] = jit_expr_constant(&graph->exprs, term % shape->dims[d]);
         term /= shape->dims[d];
       }
   for (int d = 0, next = 0; d < shape->rank; d++)
@@ -263,84 +263,84 @@ static hr_dtype_t sum_type(const hlo_instr_t *reduce, int k) {
   return reduce->operand_count == 2 && jit_reducer_is_plain(reduce->called[0]) ? hr_dtype_table[dtype].compute : dtype;
 }
 
-static jit_node_t *converted(jit_formula_t *formula, jit_node_t *node, hr_dtype_t dtype) {
-  return node->dtype == dtype ? node : jit_node_op(formula, HLO_CONVERT, dtype, 0, 1, &node);
+static jit_node_t *converted(jit_graph_t *graph, jit_node_t *node, hr_dtype_t dtype) {
+  return node->dtype == dtype ? node : jit_node_op(graph, HLO_CONVERT, dtype, 0, 1, &node);
 }
 
 /* Adds the next terms to `sums`. */
-static void add_terms(jit_formula_t *formula, const hlo_instr_t *reduce, jit_node_t *const *terms, jit_node_t **sums) {
+static void add_terms(jit_graph_t *graph, const hlo_instr_t *reduce, jit_node_t *const *terms, jit_node_t **sums) {
   int count = reduce->operand_count / 2;
   jit_node_t *args[2 * SUMS_MOST];
   hr_dtype_t dtype = sum_type(reduce, 0);
   if (dtype != terms[0]->dtype) {
-    memcpy(args, (jit_node_t *[]){sums[0], converted(formula, terms[0], dtype)}, 2 * sizeof *args);
-    sums[0] = jit_node_op(formula, reduce->called[0]->root->op, dtype, 0, 2, args);
+    memcpy(args, (jit_node_t *[]){sums[0], converted(graph, terms[0], dtype)}, 2 * sizeof *args);
+    sums[0] = jit_node_op(graph, reduce->called[0]->root->op, dtype, 0, 2, args);
     return;
   }
   memcpy(args, sums, (size_t)count * sizeof *args);
   memcpy(args + count, terms, (size_t)count * sizeof *args);
-  jit_formula_apply(formula, reduce->called[0], args, count, sums);
+  jit_graph_apply(graph, reduce->called[0], args, count, sums);
 }
 
-static jit_node_t *short_sum_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+static jit_node_t *short_sum_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
                                 jit_node_t *guard) {
   jit_node_t *sums[SUMS_MOST], *terms[SUMS_MOST];
   int count = instr->operand_count / 2;
   if (count > SUMS_MOST) {
-    keep_failure(formula, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
+    keep_failure(graph, hlo_unsupported(instr, "a reduction of more than %d arrays is written out", SUMS_MOST));
     return &nothing;
   }
-  const jit_expr_t *const *kept = jit_index_dims(formula, hlo_shape_leaf(instr->shape, number), index);
-  jit_index_t zero = {jit_expr_constant(&formula->exprs, 0), NULL};
+  const jit_expr_t *const *kept = jit_index_dims(graph, hlo_shape_leaf(instr->shape, number), index);
+  jit_index_t zero = {jit_expr_constant(&graph->exprs, 0), NULL};
   for (int k = 0; k < count; k++) {
-    sums[k] = jit_formula_at(formula, instr->operands[count + k], 0, zero, NULL);
-    sums[k] = converted(formula, sums[k], sum_type(instr, k));
+    sums[k] = jit_graph_at(graph, instr->operands[count + k], 0, zero, NULL);
+    sums[k] = converted(graph, sums[k], sum_type(instr, k));
   }
-  for (int64_t t = 0; t < terms_of(instr) && !formula->failed; t++) {
-    jit_index_t at = {NULL, term_dims(formula, instr, kept, t)};
-    for (int k = 0; k < count; k++) terms[k] = jit_formula_at(formula, instr->operands[k], 0, at, guard);
-    add_terms(formula, instr, terms, sums);
+  for (int64_t t = 0; t < terms_of(instr) && !graph->failed; t++) {
+    jit_index_t at = {NULL, term_dims(graph, instr, kept, t)};
+    for (int k = 0; k < count; k++) terms[k] = jit_graph_at(graph, instr->operands[k], 0, at, guard);
+    add_terms(graph, instr, terms, sums);
   }
-  return converted(formula, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
+  return converted(graph, sums[number], hlo_shape_leaf(instr->shape, number)->dtype);
 }
 
 /* --- any instruction ------------------------------------------------------------------------------------------- */
 
-static jit_node_t *compute_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+static jit_node_t *compute_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
                               jit_node_t *guard) {
-  switch (op_emits[instr->op]) {
-    case EMIT_ELEMENTWISE: return elementwise_at(formula, instr, index, guard);
-    case EMIT_INDEX: return jit_formula_moved(formula, instr, index, guard);
-    case EMIT_REDUCE:
-      return formula->writes_sums_out ? short_sum_at(formula, instr, number, index, guard)
-                                      : reduction_at(formula, instr, number, index);
+  switch (op_codegens[instr->op]) {
+    case CODEGEN_ELEMENTWISE: return elementwise_at(graph, instr, index, guard);
+    case CODEGEN_INDEX: return jit_graph_moved(graph, instr, index, guard);
+    case CODEGEN_REDUCE:
+      return graph->writes_sums_out ? short_sum_at(graph, instr, number, index, guard)
+                                      : reduction_at(graph, instr, number, index);
     default: break;
   }
   switch (instr->op) {
-    case HLO_PARAMETER: return parameter_at(formula, instr, index, guard);
-    case HLO_CONSTANT: return constant_at(formula, instr, index, guard);
+    case HLO_PARAMETER: return parameter_at(graph, instr, index, guard);
+    case HLO_CONSTANT: return constant_at(graph, instr, index, guard);
     case HLO_GET_TUPLE_ELEMENT:
-      return jit_formula_at(formula, instr->operands[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX), index, guard);
+      return jit_graph_at(graph, instr->operands[0], (int)hlo_attr_int(instr, HLO_ATTR_INDEX), index, guard);
     default:
-      if (!formula->failed) keep_failure(formula, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+      if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
       return &nothing;
   }
 }
 
-jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
                            jit_node_t *guard) {
   const hlo_shape_t *shape = hlo_shape_leaf(instr->shape, number);
-  if (formula->failed || formula->exprs.failed) return &nothing;
-  index.linear = jit_index_linear(formula, shape, index);
+  if (graph->failed || graph->exprs.failed) return &nothing;
+  index.linear = jit_index_linear(graph, shape, index);
   size_t hash = ((uintptr_t)instr >> 4 ^ (uintptr_t)index.linear >> 3 ^ (uintptr_t)guard >> 5) + (size_t)number;
-  jit_memo_t **slot = &formula->memos[(hash ^ hash >> 10) % 1024], *memo;
+  jit_memo_t **slot = &graph->memos[(hash ^ hash >> 10) % 1024], *memo;
   for (memo = *slot; memo; memo = memo->next)
     if (memo->instr == instr && memo->number == number && memo->linear == index.linear && memo->guard == guard)
       return memo->node;
-  jit_node_t *node = compute_at(formula, instr, number, index, guard);
-  hr_status_t st = HR_NEW(formula->arena, &memo);
+  jit_node_t *node = compute_at(graph, instr, number, index, guard);
+  hr_status_t st = HR_NEW(graph->arena, &memo);
   if (st) {
-    keep_failure(formula, st);
+    keep_failure(graph, st);
     return &nothing;
   }
   *memo = (jit_memo_t){instr, number, index.linear, guard, node, *slot};
@@ -350,32 +350,32 @@ jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int
 
 /* --- computations of scalars ----------------------------------------------------------------------------------- */
 
-static jit_node_t *apply_instr(jit_formula_t *formula, const hlo_instr_t *instr, jit_node_t *const *args,
+static jit_node_t *apply_instr(jit_graph_t *graph, const hlo_instr_t *instr, jit_node_t *const *args,
                                jit_node_t *const *nodes) {
   jit_node_t *operands[3];
   if (instr->op == HLO_PARAMETER) return args[hlo_parameter_number(instr)];
-  if (instr->op == HLO_CONSTANT) return constant_at(formula, instr, (jit_index_t){NULL, NULL}, NULL);
-  if (op_emits[instr->op] != EMIT_ELEMENTWISE || instr->operand_count > 3) {
-    if (!formula->failed) keep_failure(formula, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
+  if (instr->op == HLO_CONSTANT) return constant_at(graph, instr, (jit_index_t){NULL, NULL}, NULL);
+  if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) {
+    if (!graph->failed) keep_failure(graph, hlo_unsupported(instr, "no formula for %s", hlo_op_name(instr->op)));
     return &nothing;
   }
   for (int k = 0; k < instr->operand_count; k++) operands[k] = nodes[instr->operands[k]->id];
-  return jit_node_op(formula, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
+  return jit_node_op(graph, instr->op, instr->shape->dtype, jit_op_detail(instr), instr->operand_count, operands);
 }
 
-void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,
+void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, jit_node_t *const *args,
                        int result_count, jit_node_t **out_results) {
   jit_node_t **nodes;
   const hlo_instr_t *root = computation->root;
   for (int r = 0; r < result_count; r++) out_results[r] = &nothing;
-  hr_status_t st = HR_NEW_ARRAY(formula->arena, computation->instrs.count, &nodes);
+  hr_status_t st = HR_NEW_ARRAY(graph->arena, computation->instrs.count, &nodes);
   if (st) {
-    keep_failure(formula, st);
+    keep_failure(graph, st);
     return;
   }
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (instr->op != HLO_TUPLE) nodes[i] = apply_instr(formula, instr, args, nodes);
+    if (instr->op != HLO_TUPLE) nodes[i] = apply_instr(graph, instr, args, nodes);
   }
   for (int r = 0; r < result_count; r++)
     out_results[r] = nodes[(root->op == HLO_TUPLE ? root->operands[r] : root)->id];
@@ -393,7 +393,7 @@ static double op_cost(const jit_node_t *node) {
     default: break;
   }
   bool is_float = hr_dtype_is_float(type);
-  return is_float && jit_math_knows(node->op) ? jit_math_cost(node->op, type == HR_F64) : 1;
+  return is_float && jit_math_supports(node->op) ? jit_math_cost(node->op, type == HR_F64) : 1;
 }
 
 double jit_node_cost(const jit_node_t *node) {

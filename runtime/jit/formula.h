@@ -1,6 +1,6 @@
 /* What a kernel computes for one element, as a graph of scalar formulas: nothing of arrays is left but loads at
  * computed indices. Equal nodes are one object, so that what is needed twice at the same index is computed once.
- * Failures: the first one is kept in jit_formula_t.failed, also of index expressions; functions then return a node.
+ * Failures: the first one is kept in jit_graph_t.failed, also of index expressions; functions then return a node.
  * Lives in the arena it was made with. */
 #ifndef JIT_FORMULA_H
 #define JIT_FORMULA_H
@@ -42,8 +42,8 @@ struct jit_node {
   struct jit_pack *pack; /* of emit_packs.c; NULL: it is computed by itself */
   bool is_expensive; /* with what it is computed from */
   bool is_computed;  /* or something is computed from it: it is not only moved (formula_bits.c) */
-  int64_t ahead;     /* LOAD: bytes further on that are asked for ahead, in pass ahead_pass of a kInput; 0: none */
-  int ahead_pass;
+  int64_t lookahead; /* LOAD: bytes further on that are asked for ahead, in pass lookahead_pass of a kInput; 0: none */
+  int lookahead_pass;
 };
 
 /* Attributes of an op on elements: JIT_OP's detail, as element.h has it. */
@@ -68,7 +68,7 @@ typedef struct jit_buffer_list {
 /* Are all its elements the same? Such constants are part of the code. */
 bool jit_is_one_value(const hlo_value_t *value);
 
-typedef struct jit_formula {
+typedef struct jit_graph {
   hr_arena_t *arena;
   jit_exprs_t exprs;
   hr_status_t failed;
@@ -82,38 +82,38 @@ typedef struct jit_formula {
   jit_node_t *first_made, **last_made;
   jit_node_t *table[1024];
   struct jit_memo *memos[1024];
-} jit_formula_t;
+} jit_graph_t;
 
 /* With more than `node_limit` nodes the formula fails as UNSUPPORTED. */
-hr_status_t jit_formula_init(jit_formula_t *formula, hr_arena_t *arena, const hlo_computation_t *body, int node_limit);
+hr_status_t jit_graph_init(jit_graph_t *graph, hr_arena_t *arena, const hlo_computation_t *body, int node_limit);
 /* The first failure, which the caller then owns. */
-hr_status_t jit_formula_take_failure(jit_formula_t *formula);
+hr_status_t jit_graph_take_failure(jit_graph_t *graph);
 
 /* Element `index` of an array that the body computes; of a reduction: its result `number`. It is wanted only where
  * `guard` (NULL: everywhere). */
-jit_node_t *jit_formula_at(jit_formula_t *formula, const hlo_instr_t *instr, int number, jit_index_t index,
+jit_node_t *jit_graph_at(jit_graph_t *graph, const hlo_instr_t *instr, int number, jit_index_t index,
                            jit_node_t *guard);
 /* Results of a computation of scalars. */
-void jit_formula_apply(jit_formula_t *formula, const hlo_computation_t *computation, jit_node_t *const *args,
+void jit_graph_apply(jit_graph_t *graph, const hlo_computation_t *computation, jit_node_t *const *args,
                        int result_count, jit_node_t **out_results);
 /* Where an update writes element `index` of what is written, in the whole array. */
-const jit_expr_t *jit_formula_update_place(jit_formula_t *formula, const hlo_instr_t *update, jit_index_t index);
+const jit_expr_t *jit_graph_update_index(jit_graph_t *graph, const hlo_instr_t *update, jit_index_t index);
 /* A value that the code generator provides: number and instr name it. */
-jit_node_t *jit_formula_leaf(jit_formula_t *formula, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
+jit_node_t *jit_graph_leaf(jit_graph_t *graph, const hlo_instr_t *instr, int number, hr_dtype_t dtype,
                              uint32_t vars);
 
-const jit_expr_t *jit_index_linear(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);
-const jit_expr_t *const *jit_index_dims(jit_formula_t *formula, const hlo_shape_t *shape, jit_index_t index);
+const jit_expr_t *jit_index_linear(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index);
+const jit_expr_t *const *jit_index_dims(jit_graph_t *graph, const hlo_shape_t *shape, jit_index_t index);
 
 /* Ways to make nodes, for the files of this part only. */
-jit_node_t *jit_node_make(jit_formula_t *formula, const jit_node_t *like);
-jit_node_t *jit_node_op(jit_formula_t *formula, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
+jit_node_t *jit_node_make(jit_graph_t *graph, const jit_node_t *like);
+jit_node_t *jit_node_op(jit_graph_t *graph, hlo_opcode_t op, hr_dtype_t dtype, int64_t detail, int count,
                         jit_node_t *const *args);
 /* low <= expr < high, as far as it is not known: NULL is always true, *out_never never. */
-jit_node_t *jit_node_range(jit_formula_t *formula, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never);
-jit_node_t *jit_node_both(jit_formula_t *formula, jit_node_t *a, jit_node_t *b); /* either may be NULL */
-/* Ops that find an element of an operand: EMIT_INDEX. */
-jit_node_t *jit_formula_moved(jit_formula_t *formula, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard);
+jit_node_t *jit_node_range(jit_graph_t *graph, const jit_expr_t *expr, int64_t low, int64_t high, bool *out_never);
+jit_node_t *jit_node_both(jit_graph_t *graph, jit_node_t *a, jit_node_t *b); /* either may be NULL */
+/* Ops that find an element of an operand: CODEGEN_INDEX. */
+jit_node_t *jit_graph_moved(jit_graph_t *graph, const hlo_instr_t *instr, jit_index_t index, jit_node_t *guard);
 
 /* Cost of a node for one element, in units of an addition of f32 in a vector. */
 double jit_node_cost(const jit_node_t *node);

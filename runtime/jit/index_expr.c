@@ -334,7 +334,7 @@ int64_t jit_expr_factor(const jit_expr_t *expr, int var) {
   return 0;
 }
 
-bool jit_expr_is_bent(const jit_exprs_t *exprs, const jit_expr_t *expr, int var) {
+bool jit_expr_is_nonaffine(const jit_exprs_t *exprs, const jit_expr_t *expr, int var) {
   for (int i = 0; i < expr->count; i++) {
     const jit_symbol_t *symbol = &exprs->symbols[expr->terms[i].symbol];
     if (symbol->kind != JIT_SYMBOL_LOOP && symbol->vars >> var & 1) return true;

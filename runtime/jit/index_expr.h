@@ -90,6 +90,6 @@ const jit_expr_t *jit_expr_open(jit_exprs_t *exprs, const jit_expr_t *a);
 /* The factor of a loop variable where it stands directly; 0: nowhere. */
 int64_t jit_expr_factor(const jit_expr_t *expr, int var);
 /* Does it depend on the variable in another way than by a factor? */
-bool jit_expr_is_bent(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
+bool jit_expr_is_nonaffine(const jit_exprs_t *exprs, const jit_expr_t *expr, int var);
 
 #endif

@@ -45,13 +45,13 @@ jit_counts_t jit_counts(const jit_t *jit) { return jit->counts; }
 /* --- requests -------------------------------------------------------------------------------------------------- */
 
 static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t *body,
-                              const fusion_form_t *form, int part, const op_native_grid_t *behind,
+                              const fusion_form_t *form, int part, const op_native_grid_t *producer_grid,
                               const jit_buffer_list_t *buffers, jit_kernel_t **out_kernel) {
   jit_kernel_t *kernel;
   HR_TRY(HR_NEW(&jit->arena, &kernel));
   HR_TRY(HR_VEC_RESERVE(&jit->pending, jit->pending.count + 1));
   kernel->key = key;
-  if (behind) kernel->behind = *behind;
+  if (producer_grid) kernel->producer_grid = *producer_grid;
   HR_TRY(hr_map_put(&jit->kernels, key, kernel, NULL));
   hr_status_t st = jit_kernel_plan(&jit->arena, jit_target_host(), body, form, part, buffers, kernel);
   if (st) kernel->is_declined = true;
@@ -62,17 +62,17 @@ static hr_status_t new_kernel(jit_t *jit, jit_key_t key, const hlo_computation_t
 }
 
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, const op_native_grid_t *behind, jit_kernel_t **out_kernel,
+                        int part, const op_native_grid_t *producer_grid, jit_kernel_t **out_kernel,
                         jit_buffer_list_t *out_buffers) {
   jit_key_t key;
   hr_arena_mark_t before = hr_arena_mark(&jit->arena);
-  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, behind, &key, out_buffers));
+  HR_TRY(jit_kernel_key(arena, &jit->arena, jit_target_host(), body, form, part, producer_grid, &key, out_buffers));
   jit->counts.requests++;
   *out_kernel = hr_map_get(&jit->kernels, key);
-  if (*out_kernel && !(*out_kernel)->is_gone)
+  if (*out_kernel && !(*out_kernel)->is_dropped)
     hr_arena_rewind(&jit->arena, before);
   else
-    HR_TRY(new_kernel(jit, key, body, form, part, behind, out_buffers, out_kernel));
+    HR_TRY(new_kernel(jit, key, body, form, part, producer_grid, out_buffers, out_kernel));
   (*out_kernel)->uses++;
   return NULL;
 }
@@ -207,8 +207,8 @@ static hr_status_t choose_kernels(build_t *build, hr_arena_t *arena) {
   HR_TRY(HR_NEW_ARRAY(arena, jit->pending.count + 1, &build->kernels));
   for (size_t i = 0; i < jit->pending.count; i++) {
     jit_kernel_t *kernel = jit->pending.data[i];
-    kernel->is_gone = kernel->uses == 0;
-    if (!kernel->is_gone) build->kernels[build->kernel_count++] = kernel;
+    kernel->is_dropped = kernel->uses == 0;
+    if (!kernel->is_dropped) build->kernels[build->kernel_count++] = kernel;
   }
   return NULL;
 }

@@ -1,4 +1,4 @@
-/* Generated code for fusions, and for single instructions that op_can_emit: asked for while a plan is made, written,
+/* Generated code for fusions, and for single instructions that op_can_codegen: asked for while a plan is made, written,
  * compiled and loaded together by jit_finish.
  *
  *   jit_t *jit;

@@ -8,8 +8,8 @@
 /* The size comes first, so that pieces are kept apart. */
 void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes) {
   uint64_t size = size_bytes;
-  hr_text_add(&state->bytes, (const char *)&size, sizeof size);
-  hr_text_add(&state->bytes, bytes, size_bytes);
+  hr_strbuf_add(&state->bytes, (const char *)&size, sizeof size);
+  hr_strbuf_add(&state->bytes, bytes, size_bytes);
 }
 
 typedef struct build_search {
@@ -46,7 +46,7 @@ static int add_notes(struct dl_phdr_info *info, size_t size, void *context) {
 
 void jit_key_start(jit_key_state_t *state, const char *host) {
   build_search_t search = {.state = state};
-  hr_text_init(&state->bytes);
+  hr_strbuf_init(&state->bytes);
   jit_key_add(state, host, strlen(host));
   jit_key_add(state, PACKAGE_VERSION HLORUN_LLVM_FILE, sizeof PACKAGE_VERSION HLORUN_LLVM_FILE);
   dl_iterate_phdr(add_notes, &search);
@@ -54,9 +54,9 @@ void jit_key_start(jit_key_state_t *state, const char *host) {
 }
 
 hr_status_t jit_key_end(jit_key_state_t *state, hr_arena_t *arena, jit_key_t *out_key) {
-  hr_status_t st = hr_text_finish(&state->bytes);
+  hr_status_t st = hr_strbuf_finish(&state->bytes);
   if (!st) st = hr_arena_str(arena, (hr_str_t){state->bytes.data, state->bytes.size}, out_key);
-  hr_text_deinit(&state->bytes);
+  hr_strbuf_deinit(&state->bytes);
   return st;
 }
 

@@ -22,7 +22,7 @@ static const math_op_t math_ops[HLO_OPCODE_COUNT] = {
 #undef MATH_2
 };
 
-bool jit_math_knows(hlo_opcode_t op) { return math_ops[op].name != NULL; }
+bool jit_math_supports(hlo_opcode_t op) { return math_ops[op].name != NULL; }
 
 double jit_math_cost(hlo_opcode_t op, bool is_f64) {
   return is_f64 ? math_ops[op].cost_f64 : math_ops[op].cost_f32;

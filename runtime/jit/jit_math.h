@@ -16,7 +16,7 @@
 /* Does jit_math_emit know this op? (ACOS ACOSH ASIN ASINH ATAN ATAN2 ATANH CBRT CEIL COSINE COSH ERF EXPONENTIAL
  * EXPONENTIAL_MINUS_ONE FLOOR IS_FINITE LOG LOG_PLUS_ONE LOGISTIC MAXIMUM MINIMUM POWER REMAINDER ROUND_NEAREST_AFZ
  * ROUND_NEAREST_EVEN RSQRT SIGN SINE SINH SQRT TAN TANH) */
-bool jit_math_knows(hlo_opcode_t op);
+bool jit_math_supports(hlo_opcode_t op);
 
 /* The result of `op` on x (and y, for ops of two operands; else NULL), at the builder's place. Operands are float or
  * double, or vectors of them, and equal in type; so is the result, but of IS_FINITE: i1 or a vector of i1.
@@ -25,7 +25,7 @@ bool jit_math_knows(hlo_opcode_t op);
 kir_value_t *jit_math_emit(jit_code_t *code, hlo_opcode_t op, kir_value_t *x, kir_value_t *y);
 
 /* The larger (`most`) or smaller one of two numbers, -0 below +0; anything if one of them is not a number. */
-kir_value_t *jit_math_extreme_number(jit_code_t *code, kir_value_t *x, kir_value_t *y, bool most);
+kir_value_t *jit_math_minmax_number(jit_code_t *code, kir_value_t *x, kir_value_t *y, bool most);
 
 /* How much `op` costs on one element, in units of an addition of the same type: for the plan's choice between computing
  * again and keeping, and between one worker and all. */

@@ -24,7 +24,7 @@ typedef struct jit_call {
   const void **literals;
   int *out;                  /* leaves of the result */
   size_t pointers_at;        /* in scratch: in, out, shared scratch */
-  size_t shared_at, own_at;  /* in scratch: of all workers, of each */
+  size_t shared_at, private_at;  /* in scratch: of all workers, of each */
   int64_t first_unit;        /* among those of all calls */
 } jit_call_t;
 
@@ -34,9 +34,9 @@ typedef struct jit_copy {
   size_t bytes;
 } jit_copy_t;
 
-extern const op_native_behind_t jit_behind; /* of plans of jit_native */
+extern const op_native_consumer_t jit_consumer; /* of plans of jit_native */
 
-#define JIT_ALONE_NS 20000.0 /* less than this stays on the caller */
+#define JIT_SERIAL_NS 20000.0 /* less than this stays on the caller */
 
 /* A plan of jit_native. */
 typedef struct jit_plan {
@@ -50,10 +50,10 @@ typedef struct jit_plan {
   op_native_grid_t grid; /* of a plan that comes behind another step; else rows 0 */
 } jit_plan_t;
 
-/* The kernel of a part: one that was asked for before, or a new one. `behind`: NULL, or the grid by which it is to be
- * done. *out_buffers: the part's arrays. */
+/* The kernel of a part: one that was asked for before, or a new one. `producer_grid`: NULL, or the grid by which it is
+ * to be done. *out_buffers: the part's arrays. */
 hr_status_t jit_request(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                        int part, const op_native_grid_t *behind, jit_kernel_t **out_kernel,
+                        int part, const op_native_grid_t *producer_grid, jit_kernel_t **out_kernel,
                         jit_buffer_list_t *out_buffers);
 /* An instruction that is no fusion, as the body of one. Scalar constants come with it. */
 hr_status_t jit_body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hlo_computation_t **out_body);

@@ -30,13 +30,13 @@ static hr_status_t fill_call(hr_arena_t *arena, const fusion_form_t *form, int p
   return NULL;
 }
 
-static void place_scratch(jit_plan_t *plan, jit_call_t *call, size_t *scratch_bytes) {
+static void assign_scratch_offsets(jit_plan_t *plan, jit_call_t *call, size_t *scratch_bytes) {
   const jit_kernel_t *kernel = call->kernel;
   call->pointers_at = *scratch_bytes;
   *scratch_bytes += rounded((size_t)(kernel->buffer_count + kernel->root_count + 1) * sizeof(void *));
   call->shared_at = *scratch_bytes;
   *scratch_bytes += rounded(kernel->scratch_bytes);
-  call->own_at = *scratch_bytes;
+  call->private_at = *scratch_bytes;
   *scratch_bytes += rounded(kernel->worker_bytes) * (size_t)plan->workers;
   call->first_unit = plan->unit_count;
   plan->unit_count += kernel->phases[0].units;
@@ -72,7 +72,7 @@ static void allow_reuse(const jit_plan_t *plan, const hlo_instr_t *instr, uint64
 static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *reuse, int words) {
   for (int r = 0, leaf = 0; r < form->root_count; leaf += hlo_shape_leaf_count(form->roots[r]->shape), r++) {
     const hlo_instr_t *root = form->roots[r];
-    if (op_emits[root->op] != EMIT_UPDATE) continue;
+    if (op_codegens[root->op] != CODEGEN_UPDATE) continue;
     int from = (int)hlo_parameter_number(root->operands[0]);
     size_t bytes = (size_t)fusion_count(root->shape) * hr_dtype_bytes(root->shape->dtype);
     plan->copies[plan->copy_count++] = (jit_copy_t){from, leaf, bytes};
@@ -85,7 +85,7 @@ static void plan_copies(jit_plan_t *plan, const fusion_form_t *form, uint64_t *r
 static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
   const jit_call_t *call = &plan->calls[0];
   const jit_kernel_t *kernel = call->kernel;
-  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_ALONE_NS || kernel->scratch_bytes)
+  if (plan->call_count != 1 || plan->copy_count || !plan->is_flat || plan->ns >= JIT_SERIAL_NS || kernel->scratch_bytes)
     return false;
   for (int k = 0; k < kernel->buffer_count; k++)
     if (call->in[k] != k) return false;
@@ -95,7 +95,7 @@ static bool is_direct(const jit_plan_t *plan, const hlo_instr_t *instr) {
 }
 
 static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computation_t *body, const fusion_form_t *form,
-                              const op_native_grid_t *behind, jit_plan_t *plan, size_t *scratch_bytes,
+                              const op_native_grid_t *producer_grid, jit_plan_t *plan, size_t *scratch_bytes,
                               bool *out_declined) {
   HR_TRY(HR_NEW_ARRAY(arena, form->part_count, &plan->calls));
   HR_TRY(HR_NEW_ARRAY(arena, form->root_count, &plan->copies));
@@ -103,12 +103,12 @@ static hr_status_t plan_calls(jit_t *jit, hr_arena_t *arena, const hlo_computati
     jit_call_t *call = &plan->calls[part];
     jit_kernel_t *kernel;
     jit_buffer_list_t buffers;
-    HR_TRY(jit_request(jit, arena, body, form, part, behind, &kernel, &buffers));
+    HR_TRY(jit_request(jit, arena, body, form, part, producer_grid, &kernel, &buffers));
     *out_declined = kernel->is_declined;
     if (*out_declined) return NULL;
     call->kernel = kernel;
     HR_TRY(fill_call(arena, form, part, &buffers, call));
-    place_scratch(plan, call, scratch_bytes);
+    assign_scratch_offsets(plan, call, scratch_bytes);
     plan->call_count++;
   }
   return NULL;
@@ -124,7 +124,7 @@ static double bytes_of(const hlo_shape_t *shape) {
 }
 
 static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t *instr, const hlo_computation_t *body,
-                             const op_native_grid_t *behind, op_native_step_t *out) {
+                             const op_native_grid_t *producer_grid, op_native_step_t *out) {
   fusion_form_t form;
   jit_plan_t *plan;
   uint64_t *reuse;
@@ -136,14 +136,14 @@ static hr_status_t plan_body(const op_native_target_t *target, const hlo_instr_t
   HR_TRY(HR_NEW(target->arena, &plan));
   HR_TRY(HR_NEW_ARRAY(target->arena, words * hlo_shape_leaf_count(instr->shape) + 1, &reuse));
   plan->workers = target->workers > 0 ? target->workers : 1, plan->is_flat = true;
-  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, behind, plan, &scratch_bytes,
+  HR_TRY(plan_calls(target->emitter, target->arena, body, &form, producer_grid, plan, &scratch_bytes,
                     &declined));
   if (declined) return NULL;
   allow_reuse(plan, instr, reuse, words);
   plan_copies(plan, &form, reuse, words);
   plan->is_direct = is_direct(plan, instr);
   *out = (op_native_step_t){.plan = plan, .scratch_bytes = scratch_bytes, .reuse = reuse, .reuse_words = words,
-                            .bytes = bytes_of(instr->shape), .parts.behind = &jit_behind};
+                            .bytes = bytes_of(instr->shape), .parts.consumer = &jit_consumer};
   for (int k = 0; k < instr->operand_count; k++) out->bytes += bytes_of(instr->operands[k]->shape);
   return NULL;
 }
@@ -156,7 +156,7 @@ static hr_status_t body_of(hr_arena_t *arena, const hlo_instr_t *instr, const hl
 
 static hr_status_t prepare(const op_native_target_t *target, const op_step_t *step, op_native_step_t *out) {
   const hlo_computation_t *body;
-  if (!target->emitter || !op_can_emit(step->instr)) return NULL;
+  if (!target->emitter || !op_can_codegen(step->instr)) return NULL;
   HR_TRY(body_of(target->arena, step->instr, &body));
   return plan_body(target, step->instr, body, NULL, out);
 }
@@ -168,16 +168,16 @@ static void give_back(const jit_plan_t *plan) {
 }
 
 /* How far one call of one phase reads the leaf; ALL: no other plan can be done in parts. */
-static jit_reach_t reach_of(const jit_plan_t *plan, int leaf) {
+static jit_dependence_t reach_of(const jit_plan_t *plan, int leaf) {
   const jit_call_t *call = &plan->calls[0];
-  if (plan->call_count != 1 || !plan->is_flat) return JIT_REACH_ALL;
+  if (plan->call_count != 1 || !plan->is_flat) return JIT_DEPENDS_ON_ALL;
   for (int k = 0; k < call->kernel->buffer_count; k++)
-    if (call->in[k] == leaf) return call->kernel->reach[k];
-  return JIT_REACH_ALL;
+    if (call->in[k] == leaf) return call->kernel->dependence[k];
+  return JIT_DEPENDS_ON_ALL;
 }
 
 /* A plan for this grid, if it reads the leaf there only. */
-static hr_status_t plan_behind(const op_native_target_t *target, const op_step_t *step, int leaf,
+static hr_status_t plan_consumer(const op_native_target_t *target, const op_step_t *step, int leaf,
                                const op_native_grid_t *grid, op_native_step_t *out) {
   const hlo_computation_t *body;
   op_native_step_t made = {0};
@@ -185,7 +185,7 @@ static hr_status_t plan_behind(const op_native_target_t *target, const op_step_t
   HR_TRY(plan_body(target, step->instr, body, grid, &made));
   if (!made.plan) return NULL;
   jit_plan_t *plan = (jit_plan_t *)made.plan;
-  if (reach_of(plan, leaf) < (grid->unit ? JIT_REACH_PLACE : JIT_REACH_ROWS)) {
+  if (reach_of(plan, leaf) < (grid->unit ? JIT_DEPENDS_ON_ELEMENT : JIT_DEPENDS_ON_ROWS)) {
     give_back(plan);
     return NULL;
   }
@@ -194,14 +194,14 @@ static hr_status_t plan_behind(const op_native_target_t *target, const op_step_t
   return NULL;
 }
 
-static hr_status_t prepare_behind(const op_native_target_t *target, const op_step_t *step, const void *opaque, int leaf,
-                                  op_native_grid_t *grid, op_native_step_t *out) {
+static hr_status_t prepare_consumer(const op_native_target_t *target, const op_step_t *step, const void *opaque,
+                                    int leaf, op_native_grid_t *grid, op_native_step_t *out) {
   const jit_plan_t *before = opaque;
   if (before->call_count != 1 || !before->is_flat) return NULL;
-  if (grid->unit) HR_TRY(plan_behind(target, step, leaf, grid, out));
+  if (grid->unit) HR_TRY(plan_consumer(target, step, leaf, grid, out));
   if (!out->plan && grid->whole_rows) {
     grid->unit = 0;
-    HR_TRY(plan_behind(target, step, leaf, grid, out));
+    HR_TRY(plan_consumer(target, step, leaf, grid, out));
   }
   if (out->plan) give_back(before);
   return NULL;
@@ -226,7 +226,7 @@ typedef struct run {
 static void run_units(const run_t *run, const jit_call_t *call, int phase, int64_t begin, int64_t end, int worker) {
   void **pointers = (void **)(run->scratch + call->pointers_at);
   const jit_kernel_t *kernel = call->kernel;
-  void *own = run->scratch + call->own_at + rounded(kernel->worker_bytes) * (size_t)worker;
+  void *own = run->scratch + call->private_at + rounded(kernel->worker_bytes) * (size_t)worker;
   kernel->phases[phase].run(pointers, pointers + kernel->buffer_count, own, begin, end);
 }
 
@@ -257,7 +257,7 @@ static void run_flat(void *context, int64_t begin, int64_t end, int worker) {
 
 static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, int64_t units, double ns) {
   hr_workers_t *workers = native_workers(env, run->plan->workers);
-  if (ns < JIT_ALONE_NS || units == 1 || hr_workers_count(workers) == 1) {
+  if (ns < JIT_SERIAL_NS || units == 1 || hr_workers_count(workers) == 1) {
     fn(run, 0, units, 0);
     return;
   }
@@ -265,7 +265,7 @@ static void share_out(const op_native_run_t *env, run_t *run, hr_workers_fn fn, 
   hr_workers_for(workers, units, grain > 0 ? grain : 1, fn, run);
 }
 
-static void run_in_turn(const op_native_run_t *env, run_t *run) {
+static void run_in_sequence(const op_native_run_t *env, run_t *run) {
   for (run->call = 0; run->call < run->plan->call_count; run->call++) {
     const jit_kernel_t *kernel = run->plan->calls[run->call].kernel;
     for (run->phase = 0; run->phase < kernel->phase_count; run->phase++) {
@@ -298,7 +298,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
   run_t run = {.plan = plan, .scratch = env->scratch};
   if (plan->is_direct) {
     const jit_call_t *call = &plan->calls[0];
-    call->kernel->phases[0].run(in, out, run.scratch + call->own_at, 0, plan->unit_count);
+    call->kernel->phases[0].run(in, out, run.scratch + call->private_at, 0, plan->unit_count);
     return NULL;
   }
   set_pointers(plan, env->scratch, in, out);
@@ -306,7 +306,7 @@ static hr_status_t run(const op_native_run_t *env, const void *opaque, void *con
   if (plan->is_flat)
     share_out(env, &run, run_flat, plan->unit_count, plan->ns);
   else
-    run_in_turn(env, &run);
+    run_in_sequence(env, &run);
   return NULL;
 }
 
@@ -327,6 +327,6 @@ static void run_part(const op_native_run_t *env, const void *opaque, const op_na
   }
 }
 
-const op_native_behind_t jit_behind = {prepare_behind, begin, run_part};
+const op_native_consumer_t jit_consumer = {prepare_consumer, begin, run_part};
 
 const op_native_t jit_native = {"generated code", prepare, run};

@@ -19,16 +19,16 @@
 
 /* --- what a formula needs -------------------------------------------------------------------------------------- */
 
-static bool knows_node(const jit_target_t *target, const jit_node_t *node) {
+static bool supports_node(const jit_target_t *target, const jit_node_t *node) {
   if (node->kind == JIT_LOAD || node->kind == JIT_CONSTANT || node->kind == JIT_INDEX)
-    return jit_element_knows(target, HLO_CONVERT, node->dtype, node->dtype);
+    return jit_element_supports(target, HLO_CONVERT, node->dtype, node->dtype);
   if (node->kind != JIT_OP) return true;
-  return jit_element_knows(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype, node->dtype);
+  return jit_element_supports(target, node->op, node->args[node->op == HLO_SELECT ? 1 : 0]->dtype, node->dtype);
 }
 
-bool jit_kernel_knows(const jit_kernel_t *kernel) {
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
-    if (!knows_node(kernel->target, node)) return false;
+bool jit_kernel_supports(const jit_kernel_t *kernel) {
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (!supports_node(kernel->target, node)) return false;
   return true;
 }
 
@@ -37,7 +37,7 @@ bool jit_kernel_knows(const jit_kernel_t *kernel) {
 int jit_kernel_lanes(const jit_kernel_t *kernel) {
   double work[9] = {0};
   int most = 1;
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     hr_dtype_t dtype = node->dtype;
     if (dtype == HR_PRED && node->arg_count) dtype = node->args[0]->dtype;
     hr_dtype_t compute = hr_dtype_table[dtype].compute;
@@ -50,16 +50,16 @@ int jit_kernel_lanes(const jit_kernel_t *kernel) {
 }
 
 bool jit_kernel_is_from_memory(const jit_kernel_t *kernel, const jit_node_t *node) {
-  int param = kernel->formula->buffers[node->number].param;
+  int param = kernel->graph->buffers[node->number].param;
   if (param < 0) return false;
   double bytes = (double)hr_dtype_bytes(node->dtype);
   return (double)fusion_count(kernel->body->params.data[param]->shape) * bytes >= MEMORY_BYTES;
 }
 
 /* Is it a load from a place that each element looks up? It takes a third of a nanosecond, whatever a vector holds. */
-static bool is_looked_up(const jit_formula_t *formula, const jit_node_t *node) {
+static bool is_looked_up(const jit_graph_t *graph, const jit_node_t *node) {
   for (int i = 0; node->kind == JIT_LOAD && i < node->expr->count; i++) {
-    const jit_symbol_t *symbol = &formula->exprs.symbols[node->expr->terms[i].symbol];
+    const jit_symbol_t *symbol = &graph->exprs.symbols[node->expr->terms[i].symbol];
     if (symbol->kind == JIT_SYMBOL_START && symbol->vars) return true;
   }
   return false;
@@ -68,10 +68,10 @@ static bool is_looked_up(const jit_formula_t *formula, const jit_node_t *node) {
 #define LOOKED_UP 20 /* times what an addition takes */
 
 /* An addition of a vector of f32 takes about a third of a nanosecond with all around it. */
-double jit_kernel_ns(const jit_kernel_t *kernel, const jit_formula_t *formula, double count) {
+double jit_kernel_ns(const jit_kernel_t *kernel, const jit_graph_t *graph, double count) {
   double cost = 0;
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
-    cost += is_looked_up(formula, node) ? LOOKED_UP : jit_node_cost(node);
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    cost += is_looked_up(graph, node) ? LOOKED_UP : jit_node_cost(node);
   return (cost + kernel->root_count) * count * 0.25 * 4 / kernel->target->vector_bytes + 20;
 }
 
@@ -95,21 +95,21 @@ static void see_load(const jit_node_t *node, reads_t *reads) {
 }
 
 static bool may_replace(const reads_t *reads, const jit_root_t *root) {
-  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->place) return false;
+  if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE || reads->at != root->index) return false;
   bool is_over = !root->is_full || reads->last <= root->value->pass + 1;
   return is_over && reads->bytes == hr_dtype_bytes(root->dtype);
 }
 
 hr_status_t jit_kernel_find_reuse(jit_kernel_t *kernel) {
-  const jit_formula_t *formula = kernel->formula;
-  int words = native_reuse_words(formula->buffer_count);
+  const jit_graph_t *graph = kernel->graph;
+  int words = native_reuse_words(graph->buffer_count);
   reads_t *reads;
-  HR_TRY(HR_NEW_ARRAY(&kernel->arena, formula->buffer_count + 1, &reads));
+  HR_TRY(HR_NEW_ARRAY(&kernel->arena, graph->buffer_count + 1, &reads));
   HR_TRY(HR_NEW_ARRAY(&kernel->arena, kernel->root_count * words + 1, &kernel->reuse));
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_LOAD) see_load(node, &reads[node->number]);
-  for (int k = 0; k < formula->buffer_count; k++)
-    for (int r = 0; formula->buffers[k].param >= 0 && r < kernel->root_count; r++)
+  for (int k = 0; k < graph->buffer_count; k++)
+    for (int r = 0; graph->buffers[k].param >= 0 && r < kernel->root_count; r++)
       if (may_replace(&reads[k], &kernel->roots[r])) native_reuse_add(kernel->reuse, words, r, k);
   return NULL;
 }
@@ -140,22 +140,22 @@ static int position_of(const jit_buffer_list_t *list, const jit_buffer_t *buffer
 
 /* What is needed when the formula is gone. */
 static hr_status_t keep_lists(jit_kernel_t *kernel, hr_arena_t *arena, const jit_buffer_list_t *buffers) {
-  const jit_formula_t *formula = kernel->formula;
+  const jit_graph_t *graph = kernel->graph;
   const uint64_t *reuse = kernel->reuse;
-  kernel->buffer_count = formula->buffer_count;
+  kernel->buffer_count = graph->buffer_count;
   int words = kernel->root_count * native_reuse_words(kernel->buffer_count);
   HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->buffers));
   HR_TRY(HR_NEW_ARRAY(arena, words + 1, &kernel->reuse));
-  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &formula->buffers[k]);
+  for (int k = 0; k < kernel->buffer_count; k++) kernel->buffers[k] = position_of(buffers, &graph->buffers[k]);
   if (reuse) memcpy(kernel->reuse, reuse, (size_t)words * sizeof *reuse);
-  if (!kernel->behind.rows) return NULL;
-  const jit_reach_t *reach = kernel->reach;
-  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->reach));
-  memcpy(kernel->reach, reach, (size_t)kernel->buffer_count * sizeof *reach);
+  if (!kernel->producer_grid.rows) return NULL;
+  const jit_dependence_t *reach = kernel->dependence;
+  HR_TRY(HR_NEW_ARRAY(arena, kernel->buffer_count, &kernel->dependence));
+  memcpy(kernel->dependence, reach, (size_t)kernel->buffer_count * sizeof *reach);
   return NULL;
 }
 
-static bool knows_reductions(const jit_kernel_t *kernel) {
+static bool supports_reductions(const jit_kernel_t *kernel) {
   jit_reducer_t reducer;
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
@@ -177,7 +177,7 @@ static bool can_write_out(const jit_kernel_t *kernel) {
     if (root->op == HLO_DYNAMIC_UPDATE_SLICE || (!is_outer && !kernel->has_rows)) return false;
     if (!is_outer && most > JIT_NARROW_ROW) most = JIT_NARROW_ROW;
   }
-  return space->full_count <= most * space->outer_count && knows_reductions(kernel);
+  return space->full_count <= most * space->outer_count && supports_reductions(kernel);
 }
 
 /* Are many results taken in lanes that are partly idle? Elements that lie apart cannot be turned there but are fetched one
@@ -192,7 +192,7 @@ static bool has_idle_lanes(const jit_kernel_t *kernel) {
 static hr_status_t plan_written_out(jit_kernel_t *kernel) {
   jit_kernel_t before = *kernel;
   const fusion_space_t *space = &kernel->form.space;
-  kernel->written_out = space->full_count / space->outer_count;
+  kernel->narrow_row = space->full_count / space->outer_count;
   kernel->form.space.kind = FUSION_LOOP;
   hr_status_t st = jit_loop_plan(kernel);
   if (!st && has_idle_lanes(kernel)) st = hr_error(HR_UNSUPPORTED, "few results in a line");
@@ -205,7 +205,7 @@ static hr_status_t plan_written_out(jit_kernel_t *kernel) {
 /* Reductions over dimensions of size 1 are columns, unless they depend on each other. */
 static hr_status_t plan_form(jit_kernel_t *kernel) {
   const fusion_space_t *space = &kernel->form.space;
-  kernel->nest.apart = kernel->behind.rows;
+  kernel->nest.unmerged_prefix = kernel->producer_grid.rows;
   if (space->kind == FUSION_LOOP) return jit_loop_plan(kernel);
   kernel->has_rows = !space->rank || space->reduced >> (space->rank - 1) & 1;
   hr_status_t st = can_write_out(kernel) ? plan_written_out(kernel) : NULL;
@@ -226,7 +226,7 @@ hr_status_t jit_kernel_plan(hr_arena_t *arena, const jit_target_t *target, const
   kernel->target = target, kernel->body = body, kernel->form = *form;
   hr_status_t st = take_roots(kernel, part);
   if (!st) st = plan_form(kernel);
-  if (!st && kernel->behind.rows) st = jit_kernel_find_reach(kernel);
+  if (!st && kernel->producer_grid.rows) st = jit_kernel_find_dependence(kernel);
   if (!st) st = keep_lists(kernel, arena, buffers);
   kernel->is_declined = hr_status_code(st) == HR_UNSUPPORTED;
   if (st) hr_arena_deinit(&kernel->arena);
@@ -239,11 +239,11 @@ bool jit_kernel_is_simple(const jit_kernel_t *kernel) {
   int loads = 0;
   double most = kernel->form.space.kind == FUSION_LOOP ? SIMPLE_COST : SIMPLE_REDUCED;
   if (kernel->region) return false;
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     if (node->kind == JIT_LOAD) loads++;
     if (node->kind == JIT_OP && jit_node_cost(node) > most) return false;
   }
-  return loads <= SIMPLE_LOADS && kernel->formula->node_count <= SIMPLE_NODES;
+  return loads <= SIMPLE_LOADS && kernel->graph->node_count <= SIMPLE_NODES;
 }
 
 static hr_status_t write_form(jit_kernel_t *kernel, jit_code_t *code) {

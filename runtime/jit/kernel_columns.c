@@ -30,7 +30,7 @@ typedef struct columns {
 static void split_rows(jit_kernel_t *kernel) {
   jit_nest_t *within = &kernel->within;
   int last = within->rank - 1;
-  if (last < 0 || kernel->formula->node_count > 40) return;
+  if (last < 0 || kernel->graph->node_count > 40) return;
   int64_t many = within->sizes[last] % ROWS_AT_ONCE == 0 ? ROWS_AT_ONCE : within->sizes[last] % 2 == 0 ? 2 : 1;
   if (many == 1) return;
   within->sizes[last] /= many;
@@ -79,10 +79,10 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
   kernel->lanes = jit_kernel_lanes(kernel);
   choose_blocks(kernel);
   kernel->phase_count = 2;
-  double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
+  double ns = jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
   kernel->phases[0].unit_ns = ns / (double)kernel->phases[0].units;
   kernel->phases[1].unit_ns =
-      jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->block_count)) /
+      jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->block_count)) /
       (double)kernel->phases[1].units;
   kernel->scratch_bytes = (size_t)(reduce->block_count * reduce->leaf_count * reduce->outer_count * reduce->element_bytes);
   return NULL;
@@ -90,10 +90,10 @@ hr_status_t jit_columns_plan(jit_kernel_t *kernel) {
 
 /* --- accumulators ---------------------------------------------------------------------------------------------- */
 
-static hr_dtype_t held_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
+static hr_dtype_t acc_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* The array of a result's accumulators in a block of rows: one for each column of all outer ones. */
-static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
+static kir_value_t *acc_array(jit_emit_t *emit, const columns_t *columns, kir_value_t *block,
                                int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = columns->reduce;
@@ -106,20 +106,20 @@ static kir_value_t *held_array(jit_emit_t *emit, const columns_t *columns, kir_v
   return kir_inbounds_gep(b, byte, memory, index);
 }
 
-static void load_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+static void load_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                       kir_value_t *block, kir_value_t **out_accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
-    out_accs[k] = jit_emit_load(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, (jit_guard_t){0},
-                                emit->level);
+    kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
+    out_accs[k] = jit_emit_load(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer,
+                                (jit_guard_t){0}, emit->level);
   }
 }
 
-static void store_held(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
+static void store_acc(jit_emit_t *emit, const columns_t *columns, const jit_reduction_t *reduction,
                        kir_value_t *block, kir_value_t **accs) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    kir_value_t *array = held_array(emit, columns, block, reduction->first_leaf + k);
-    jit_emit_store(emit, array, held_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
+    kir_value_t *array = acc_array(emit, columns, block, reduction->first_leaf + k);
+    jit_emit_store(emit, array, acc_type(reduction->reducer.dtypes[k]), columns->reduce->outer, accs[k], false);
   }
 }
 
@@ -135,7 +135,7 @@ static void write_start(jit_emit_t *emit, void *context, int copy) {
     jit_reducer_start(emit->code, &reduction->reducer, inits, starts);
     for (int k = 0; k < reduction->reducer.count; k++)
       starts[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, starts[k]);
-    store_held(emit, columns, reduction, columns->block, starts);
+    store_acc(emit, columns, reduction, columns->block, starts);
   }
 }
 
@@ -172,7 +172,7 @@ static void take_row(jit_emit_t *emit, const columns_t *columns,
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
-      jit_emit_root(emit, r, root->dtype, root->place, jit_emit_lanes(emit, root->value), false);
+      jit_emit_root(emit, r, root->dtype, root->index, jit_emit_lanes(emit, root->value), false);
   }
 }
 
@@ -182,14 +182,14 @@ static void write_rows(jit_emit_t *emit, void *context, int copy) {
   jit_reduce_t *reduce = columns->reduce;
   (void)copy;
   for (int i = 0; i < reduce->reduction_count; i++)
-    load_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+    load_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
   for (int u = 0; u < (reduce->unroll ? reduce->unroll : 1); u++) {
     if (reduce->unroll) jit_level_enter(emit, columns->unroll_var, jit_emit_i64(emit, u));
     take_row(emit, columns, accs);
     if (reduce->unroll) jit_level_leave(emit);
   }
   for (int i = 0; i < reduce->reduction_count; i++)
-    store_held(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
+    store_acc(emit, columns, &reduce->reductions[i], columns->block, accs[i]);
 }
 
 /* Lanes over the unit's block of columns. */
@@ -260,10 +260,10 @@ static void write_combined(jit_emit_t *emit, void *context, int copy) {
   for (int i = 0; i < columns->reduce->reduction_count; i++) {
     const jit_reduction_t *reduction = &columns->reduce->reductions[i];
     kir_value_t *accs[JIT_MAX_RESULTS], *x[JIT_MAX_RESULTS];
-    load_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
-    load_held(emit, columns, reduction, columns->block, x);
+    load_acc(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+    load_acc(emit, columns, reduction, columns->block, x);
     jit_reducer_join(emit->code, &reduction->reducer, accs, x);
-    store_held(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
+    store_acc(emit, columns, reduction, jit_emit_i64(emit, 0), accs);
   }
 }
 
@@ -277,14 +277,14 @@ static void write_results(jit_emit_t *emit, void *context, int copy) {
     jit_reduction_inits(emit, reduction, inits);
     for (int k = 0; k < reduction->reducer.count; k++)
       inits[k] = jit_element_splat(emit->code, reduction->reducer.dtypes[k], emit->lanes, inits[k]);
-    load_held(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
+    load_acc(emit, columns, reduction, jit_emit_i64(emit, 0), reduction->values);
     jit_reducer_finish(emit->code, &reduction->reducer, inits, reduction->values);
   }
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full) continue;
     kir_value_t *value = jit_emit_lanes(emit, root->value);
-    jit_emit_root(emit, r, root->dtype, root->place, value, false);
+    jit_emit_root(emit, r, root->dtype, root->index, value, false);
   }
 }
 
@@ -324,10 +324,10 @@ hr_status_t jit_columns_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count + 1));
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
     emit.given = given, emit.given_context = &columns;
     write_phase(&emit, &columns, phase);
     jit_emit_end(&emit);
   }
-  return jit_formula_take_failure(kernel->formula);
+  return jit_graph_take_failure(kernel->graph);
 }

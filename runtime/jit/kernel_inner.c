@@ -6,7 +6,7 @@
  * do:   [ vectors without ) [ one with ) [ vectors without ) */
 #include "jit/kernel.h"
 
-#define MOST_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
+#define MAX_VECTORS 9 /* of rows of 3 times 3 numbers each lane has its place again */
 #define MOST_NODES 160 /* of all copies in an iteration, and in all parts */
 #define MOST_NODES_AROUND 640 /* of parts of a loop around it, each as many as it needs */
 
@@ -16,19 +16,19 @@ static int also_repeating(const jit_kernel_t *kernel, const jit_expr_t *expr, in
   int inner = kernel->nest.rank - 1;
   if (!(expr->vars >> inner & 1)) return vectors;
   for (int all = vectors; all <= most; all += vectors)
-    if (jit_lane_repeats(&kernel->formula->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor)) return all;
+    if (jit_lane_repeats(&kernel->graph->exprs, expr, inner, (int64_t)kernel->lanes * all, divisor)) return all;
   return vectors;
 }
 
 int jit_inner_vectors(const jit_kernel_t *kernel) {
-  const jit_exprs_t *exprs = &kernel->formula->exprs;
-  int vectors = 1, most = MOST_NODES / (kernel->formula->node_count + 1);
+  const jit_exprs_t *exprs = &kernel->graph->exprs;
+  int vectors = 1, most = MOST_NODES / (kernel->graph->node_count + 1);
   if (kernel->has_tiles || kernel->unrolled || kernel->lanes == 1 || !kernel->nest.rank) return 1;
-  if (most > MOST_VECTORS) most = MOST_VECTORS;
+  if (most > MAX_VECTORS) most = MAX_VECTORS;
   for (int s = 0; s < exprs->symbol_count; s++)
     if (exprs->symbols[s].of && !exprs->symbols[s].is_limited)
       vectors = also_repeating(kernel, exprs->symbols[s].of, exprs->symbols[s].divisor, vectors, most);
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_MULTIPLE) vectors = also_repeating(kernel, node->expr, node->low, vectors, most);
   return vectors;
 }
@@ -45,7 +45,7 @@ static bool load_fits(jit_emit_t *emit, const jit_node_t *node) {
 /* The innermost loop's lanes, in the first vector of an iteration. */
 static jit_emit_t first_lanes(const jit_kernel_t *kernel, int vectors) {
   int var = kernel->nest.rank - (kernel->unrolled ? 2 : 1);
-  return (jit_emit_t){.formula = kernel->formula, .lane_var = var, .lanes = kernel->lanes,
+  return (jit_emit_t){.graph = kernel->graph, .lane_var = var, .lanes = kernel->lanes,
                       .lane_period = kernel->lanes * vectors};
 }
 
@@ -54,7 +54,7 @@ bool jit_inner_fits(const jit_kernel_t *kernel) {
   jit_emit_t emit = first_lanes(kernel, vectors);
   if (kernel->lanes > JIT_MAX_LANES) return false;
   for (int copy = 0; copy < vectors; copy++, emit.lane_phase += kernel->lanes)
-    for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+    for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       if (!load_fits(&emit, node)) return false;
   return true;
 }
@@ -66,11 +66,11 @@ static int64_t reads_of(const jit_kernel_t *kernel, jit_emit_t *emit, const jit_
   return is_gathered ? 1 : kernel->lanes;
 }
 
-int64_t jit_inner_reads_apart(const jit_kernel_t *kernel) {
+int64_t jit_inner_reads_disjoint(const jit_kernel_t *kernel) {
   int64_t count = 0;
   jit_emit_t emit = first_lanes(kernel, kernel->vectors);
   for (int copy = 0; copy < kernel->vectors; copy++, emit.lane_phase += kernel->lanes)
-    for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+    for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
       count += reads_of(kernel, &emit, node);
   return kernel->unrolled ? count * kernel->unrolled : count;
 }
@@ -87,7 +87,7 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
   int64_t low = 0, high = kernel->nest.sizes[var];
   while (low < high) {
     int64_t middle = (low + high) / 2;
-    if (jit_lane_value(&kernel->formula->exprs, expr, var, middle) >= bound)
+    if (jit_lane_value(&kernel->graph->exprs, expr, var, middle) >= bound)
       high = middle;
     else
       low = middle + 1;
@@ -98,8 +98,8 @@ static int64_t first_above(const jit_kernel_t *kernel, const jit_expr_t *expr, i
 /* The least value above `above` at which a condition changes; the variable's size: none. */
 static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
   int64_t next = kernel->nest.sizes[var];
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
-    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->formula->exprs, node->expr, var)) continue;
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
+    if (node->kind != JIT_RANGE || !jit_lane_rises(&kernel->graph->exprs, node->expr, var)) continue;
     int64_t changes[] = {first_above(kernel, node->expr, var, node->low),
                          first_above(kernel, node->expr, var, node->high)};
     for (int k = 0; k < 2; k++)
@@ -111,11 +111,11 @@ static int64_t next_change(const jit_kernel_t *kernel, int var, int64_t above) {
 /* Nodes that are not counted yet in this epoch and that a value needs where the variable is in the part from .. to. */
 static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int var, int64_t from, int64_t to) {
   bool inside, is_chosen = false;
-  if (!node || node->epoch == kernel->formula->last_epoch) return 0;
-  node->epoch = kernel->formula->last_epoch;
+  if (!node || node->epoch == kernel->graph->last_epoch) return 0;
+  node->epoch = kernel->graph->last_epoch;
   const jit_node_t *choice = node->kind == JIT_OP && node->op == HLO_SELECT ? node->args[0] : NULL;
   if (choice && choice->kind == JIT_RANGE)
-    is_chosen = jit_part_decides(&kernel->formula->exprs, choice->expr, var, from, to, choice->low, choice->high,
+    is_chosen = jit_part_decides(&kernel->graph->exprs, choice->expr, var, from, to, choice->low, choice->high,
                                  &inside);
   if (is_chosen) return needed_nodes(kernel, node->args[inside ? 1 : 2], var, from, to);
   int64_t count = 1 + needed_nodes(kernel, node->guard, var, from, to);
@@ -126,7 +126,7 @@ static int64_t needed_nodes(const jit_kernel_t *kernel, jit_node_t *node, int va
 static int64_t nodes_of_parts(const jit_kernel_t *kernel, int var, const jit_parts_t *parts) {
   int64_t count = 0;
   for (int p = 0; p < parts->count; p++) {
-    kernel->formula->last_epoch++;
+    kernel->graph->last_epoch++;
     for (int r = 0; r < kernel->root_count; r++)
       count += needed_nodes(kernel, kernel->roots[r].value, var, parts->from[p], parts->to[p]);
   }

@@ -134,19 +134,19 @@ static size_t write_word(int64_t word, char to[10]) {
 }
 
 static hr_status_t finish(const key_text_t *key, hr_arena_t *arena, jit_key_t *out_key) {
-  hr_text_t text;
+  hr_strbuf_t text;
   char bytes[10];
-  hr_text_init(&text);
-  for (size_t i = 0; i < key->words.count; i++) hr_text_add(&text, bytes, write_word(key->words.data[i], bytes));
-  hr_status_t st = hr_text_finish(&text);
+  hr_strbuf_init(&text);
+  for (size_t i = 0; i < key->words.count; i++) hr_strbuf_add(&text, bytes, write_word(key->words.data[i], bytes));
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, out_key);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_target_t *target,
                            const hlo_computation_t *body, const fusion_form_t *form, int part,
-                           const op_native_grid_t *behind, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
+                           const op_native_grid_t *producer_grid, jit_key_t *out_key, jit_buffer_list_t *out_buffers) {
   key_text_t key = {.buffers = out_buffers};
   void *memory = NULL;
   out_buffers->count = 0;
@@ -155,8 +155,8 @@ hr_status_t jit_kernel_key(hr_arena_t *arena, hr_arena_t *key_arena, const jit_t
   key.numbers = memory;
   if (!st) st = add(&key, target->vector_bytes);
   if (!st) st = add_part(&key, form, part);
-  if (!st) st = add(&key, behind != NULL);
-  if (!st && behind) st = add_grid(&key, behind);
+  if (!st) st = add(&key, producer_grid != NULL);
+  if (!st && producer_grid) st = add_grid(&key, producer_grid);
   if (!st) st = finish(&key, key_arena, out_key);
   HR_VEC_FREE(&key.words);
   hr_free(memory);

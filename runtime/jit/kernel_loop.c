@@ -12,54 +12,54 @@
 #define BLOCK_MOST 65536
 #define COMPUTING_OPS 2 /* for each load: about the shuffles that put a vector of lanes that lie apart together */
 #define UNROLLED_NODES 800 /* of all copies of a last loop that is written out */
-#define FETCH_AHEAD 2048 /* bytes */
+#define PREFETCH 2048 /* bytes */
 #define RUN_MOST 4096 /* bytes in a line that a processor does not know how to go on from */
 #define FETCHED_APART 1024 /* bytes */
 #define STREAM_BYTES ((int64_t)32 << 20) /* results of this size have left every cache when they are read again */
 
 /* --- planning -------------------------------------------------------------------------------------------------- */
 
-static void place_root(jit_formula_t *formula, jit_root_t *root, const jit_expr_t *index) {
+static void place_root(jit_graph_t *graph, jit_root_t *root, const jit_expr_t *index) {
   jit_index_t at = {index, NULL};
-  root->place = index;
+  root->index = index;
   if (root->instr->op == HLO_DYNAMIC_UPDATE_SLICE) {
-    root->value = jit_formula_at(formula, root->instr->operands[1], 0, at, NULL);
-    root->place = jit_formula_update_place(formula, root->instr, at);
+    root->value = jit_graph_at(graph, root->instr->operands[1], 0, at, NULL);
+    root->index = jit_graph_update_index(graph, root->instr, at);
   } else {
-    root->value = jit_formula_at(formula, root->instr, root->number, at, NULL);
+    root->value = jit_graph_at(graph, root->instr, root->number, at, NULL);
   }
 }
 
 /* Of a row that is written out: one result of it, or each element. */
 static void place_row(jit_kernel_t *kernel, jit_root_t *root, const jit_expr_t *outer) {
-  jit_formula_t *formula = kernel->formula;
-  int64_t count = kernel->written_out;
+  jit_graph_t *graph = kernel->graph;
+  int64_t count = kernel->narrow_row;
   root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != kernel->form.space.outer_count;
   if (!root->is_full) {
-    place_root(formula, root, outer);
+    place_root(graph, root, outer);
     return;
   }
   for (int64_t i = 0; i < count; i++) {
-    jit_index_t at = {jit_expr_affine(&formula->exprs, outer, count, i), NULL};
-    root->row[i] = jit_formula_at(formula, root->instr, root->number, at, NULL);
+    jit_index_t at = {jit_expr_affine(&graph->exprs, outer, count, i), NULL};
+    root->row[i] = jit_graph_at(graph, root->instr, root->number, at, NULL);
   }
   root->value = root->row[0];
-  root->place = jit_expr_affine(&formula->exprs, outer, count, 0);
+  root->index = jit_expr_affine(&graph->exprs, outer, count, 0);
 }
 
 static hr_status_t build(jit_kernel_t *kernel) {
-  HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
-  int most = kernel->written_out ? WRITTEN_OUT_MAX : NODES_MAX;
-  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, most));
-  kernel->formula->writes_sums_out = kernel->written_out > 0;
-  const jit_expr_t *index = jit_nest_index(kernel->formula, &kernel->nest);
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
+  int most = kernel->narrow_row ? WRITTEN_OUT_MAX : NODES_MAX;
+  HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, most));
+  kernel->graph->writes_sums_out = kernel->narrow_row > 0;
+  const jit_expr_t *index = jit_nest_index(kernel->graph, &kernel->nest);
   for (int r = 0; r < kernel->root_count; r++)
-    if (kernel->written_out)
+    if (kernel->narrow_row)
       place_row(kernel, &kernel->roots[r], index);
     else
-      place_root(kernel->formula, &kernel->roots[r], index);
-  jit_formula_move_bits(kernel);
-  return jit_formula_take_failure(kernel->formula);
+      place_root(kernel->graph, &kernel->roots[r], index);
+  jit_graph_move_bits(kernel);
+  return jit_graph_take_failure(kernel->graph);
 }
 
 static hr_status_t build_in_order(jit_kernel_t *kernel) {
@@ -70,7 +70,7 @@ static hr_status_t build_in_order(jit_kernel_t *kernel) {
 /* The innermost loops as one if they are shorter than a vector, and the indices are still known by lanes. */
 static hr_status_t join_short(jit_kernel_t *kernel) {
   jit_nest_t *nest = &kernel->nest, before = *nest;
-  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->apart) {
+  while (nest->rank > 1 && nest->sizes[nest->rank - 1] < kernel->lanes && !nest->unmerged_prefix) {
     nest->sizes[nest->rank - 2] *= nest->sizes[nest->rank - 1];
     nest->rank--;
   }
@@ -84,13 +84,13 @@ static hr_status_t join_short(jit_kernel_t *kernel) {
 /* Splits until no index is bent by a variable that could be two, then merges what can be one. */
 static hr_status_t choose_nest(jit_kernel_t *kernel) {
   HR_TRY(build_in_order(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->formula)) HR_TRY(build_in_order(kernel));
-  while (jit_nest_merge(&kernel->nest, 0, kernel->formula, kernel->roots, kernel->root_count))
+  while (jit_nest_split(&kernel->nest, 0, kernel->graph)) HR_TRY(build_in_order(kernel));
+  while (jit_nest_merge(&kernel->nest, 0, kernel->graph, kernel->roots, kernel->root_count))
     HR_TRY(build_in_order(kernel));
-  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
   kernel->lanes = jit_kernel_lanes(kernel);
   HR_TRY(join_short(kernel));
-  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->formula, kernel->lanes);
+  kernel->has_tiles = jit_nest_tile(&kernel->nest, kernel->graph, kernel->lanes);
   return kernel->has_tiles ? build(kernel) : NULL;
 }
 
@@ -98,9 +98,9 @@ static hr_status_t choose_nest(jit_kernel_t *kernel) {
 static int inner_of(const jit_kernel_t *kernel) { return kernel->nest.rank - (kernel->unrolled ? 2 : 1); }
 
 /* Is there so much to compute that idle lanes cost more than loads whose lanes are apart? */
-static bool computes_much(const jit_formula_t *formula) {
+static bool computes_much(const jit_graph_t *graph) {
   int ops = 0, loads = 0;
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     ops += node->kind == JIT_OP, loads += node->kind == JIT_LOAD;
   return ops > COMPUTING_OPS * loads;
 }
@@ -110,10 +110,10 @@ static bool computes_much(const jit_formula_t *formula) {
 static void choose_unrolled(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
   int last = nest->rank - 1;
-  if (kernel->written_out || last < 1 || kernel->has_tiles) return;
+  if (kernel->narrow_row || last < 1 || kernel->has_tiles) return;
   if (nest->sizes[last] > JIT_MAX_SHORT || nest->sizes[last - 1] < kernel->lanes) return;
-  if (kernel->formula->node_count * nest->sizes[last] > UNROLLED_NODES) return;
-  if (jit_inner_fits(kernel) && !computes_much(kernel->formula)) return;
+  if (kernel->graph->node_count * nest->sizes[last] > UNROLLED_NODES) return;
+  if (jit_inner_fits(kernel) && !computes_much(kernel->graph)) return;
   kernel->unrolled = (int)nest->sizes[last];
 }
 
@@ -121,7 +121,7 @@ static void choose_unrolled(jit_kernel_t *kernel) {
  * the next line's load, if that lies over it in place, until it has gone all the way to the cache. */
 static void choose_narrow(jit_kernel_t *kernel) {
   const jit_nest_t *nest = &kernel->nest;
-  if (kernel->written_out || kernel->unrolled || kernel->has_tiles) return;
+  if (kernel->narrow_row || kernel->unrolled || kernel->has_tiles) return;
   while (nest->rank > 1 && kernel->lanes > LANES_LEAST && 2 * nest->sizes[nest->rank - 1] <= kernel->lanes)
     kernel->lanes /= 2;
 }
@@ -129,14 +129,14 @@ static void choose_narrow(jit_kernel_t *kernel) {
 static hr_status_t find_lanes(jit_kernel_t *kernel) {
   kernel->vectors = jit_inner_vectors(kernel);
   if (kernel->lanes == 1 || kernel->has_tiles) return NULL;
-  return jit_bands_find(kernel->formula, inner_of(kernel), kernel->lanes);
+  return jit_bands_find(kernel->graph, inner_of(kernel), kernel->lanes);
 }
 
 /* Where each lane is read by itself, which is an instruction at least, and a branch if it need not exist, code grows by
  * the nodes times the lanes: there are so few lanes then that it does not, and vectors gain little there anyway. */
 static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   HR_TRY(find_lanes(kernel));
-  while (kernel->lanes > 1 && !kernel->has_tiles && jit_inner_reads_apart(kernel) > READS_APART) {
+  while (kernel->lanes > 1 && !kernel->has_tiles && jit_inner_reads_disjoint(kernel) > READS_APART) {
     kernel->lanes = kernel->lanes > LANES_LEAST ? kernel->lanes / 2 : 1;
     if (kernel->lanes == 1) kernel->unrolled = 0;
     HR_TRY(find_lanes(kernel));
@@ -144,9 +144,9 @@ static hr_status_t choose_lanes(jit_kernel_t *kernel) {
   return NULL;
 }
 
-/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_reach. */
+/* Rows of a grid, or blocks of its columns. What is no such part is found by jit_kernel_find_dependence. */
 static void choose_grid(jit_kernel_t *kernel) {
-  const op_native_grid_t *grid = &kernel->behind;
+  const op_native_grid_t *grid = &kernel->producer_grid;
   int rank = jit_nest_split_at(&kernel->nest, grid->rows);
   kernel->unit_rank = rank < 0 ? 0 : rank;
   kernel->block = grid->unit < grid->columns ? grid->unit : 0;
@@ -183,7 +183,7 @@ static void find_streams(jit_kernel_t *kernel) {
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     int64_t bytes = (int64_t)hr_dtype_bytes(root->dtype) * kernel->lanes;
-    root->streams = whole && !kernel->behind.rows && bytes >= 16 &&
+    root->streams = whole && !kernel->producer_grid.rows && bytes >= 16 &&
                     count * (int64_t)hr_dtype_bytes(root->dtype) >= STREAM_BYTES &&
                     root->instr->op != HLO_DYNAMIC_UPDATE_SLICE && !root->is_full;
   }
@@ -198,20 +198,20 @@ static void outer_nest(const fusion_space_t *space, jit_nest_t *nest) {
 
 /* Is it a load from a large array by short lines that lie apart, which processors are slow to foresee? */
 static bool jumps_far(const jit_kernel_t *kernel, const jit_node_t *node, int var) {
-  const jit_formula_t *formula = kernel->formula;
+  const jit_graph_t *graph = kernel->graph;
   int64_t size = kernel->nest.sizes[var], bytes = (int64_t)hr_dtype_bytes(node->dtype);
   if (node->kind != JIT_LOAD || size * bytes > RUN_MOST) return false;
-  if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_bent(&formula->exprs, node->expr, var)) return false;
+  if (jit_expr_factor(node->expr, var) != 1 || jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return false;
   return jit_expr_factor(node->expr, var - 1) > size && jit_kernel_is_from_memory(kernel, node);
 }
 
 /* Is it read near to where another load reads ahead? */
-static bool is_fetched(jit_formula_t *formula, const jit_node_t *node) {
+static bool is_fetched(jit_graph_t *graph, const jit_node_t *node) {
   int64_t reach = FETCHED_APART / (int64_t)hr_dtype_bytes(node->dtype);
-  for (const jit_node_t *other = formula->first_made; other != node; other = other->next_made) {
-    int64_t apart = other->ahead ? node->expr->constant - other->expr->constant : 0;
-    if (!other->ahead || other->number != node->number || apart > reach || apart < -reach) continue;
-    if (jit_expr_affine(&formula->exprs, other->expr, 1, apart) == node->expr) return true;
+  for (const jit_node_t *other = graph->first_made; other != node; other = other->next_made) {
+    int64_t apart = other->lookahead ? node->expr->constant - other->expr->constant : 0;
+    if (!other->lookahead || other->number != node->number || apart > reach || apart < -reach) continue;
+    if (jit_expr_affine(&graph->exprs, other->expr, 1, apart) == node->expr) return true;
   }
   return false;
 }
@@ -219,12 +219,12 @@ static bool is_fetched(jit_formula_t *formula, const jit_node_t *node) {
 static void find_fetched(jit_kernel_t *kernel) {
   int var = inner_of(kernel);
   if (var < 1 || kernel->has_tiles || kernel->lanes == 1) return;
-  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
-    if (jumps_far(kernel, node, var) && !is_fetched(kernel->formula, node)) node->ahead = FETCH_AHEAD;
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
+    if (jumps_far(kernel, node, var) && !is_fetched(kernel->graph, node)) node->lookahead = PREFETCH;
 }
 
 hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
-  if (kernel->written_out)
+  if (kernel->narrow_row)
     outer_nest(&kernel->form.space, &kernel->nest);
   else
     jit_nest_of(fusion_root_shape(kernel->roots[0].instr), &kernel->nest);
@@ -237,13 +237,13 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
   if (kernel->nest.rank && kernel->nest.sizes[inner_of(kernel)] < 3) kernel->lanes = 1;
   HR_TRY(choose_lanes(kernel));
   kernel->phase_count = 1;
-  kernel->node_work = kernel->formula->node_count;
-  if (kernel->behind.rows)
+  kernel->node_work = kernel->graph->node_count;
+  if (kernel->producer_grid.rows)
     choose_grid(kernel);
   else
     choose_units(kernel);
   jit_outer_parts(kernel);
-  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)count) / (double)kernel->phases[0].units;
+  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)count) / (double)kernel->phases[0].units;
   find_streams(kernel);
   find_fetched(kernel);
   return jit_kernel_find_reuse(kernel);
@@ -254,13 +254,13 @@ hr_status_t jit_loop_plan(jit_kernel_t *kernel) {
 /* All elements of a row, for each lane's row. */
 static void write_full(jit_emit_t *emit, const jit_kernel_t *kernel, int r) {
   const jit_root_t *root = &kernel->roots[r];
-  int count = (int)kernel->written_out;
-  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->place, kernel->nest.rank - 1) == count;
+  int count = (int)kernel->narrow_row;
+  bool is_line = emit->lanes > 1 && !emit->mask && jit_expr_factor(root->index, kernel->nest.rank - 1) == count;
   kir_value_t *values[JIT_NARROW_ROW];
   for (int i = 0; i < count; i++) values[i] = jit_emit_lanes(emit, root->row[i]);
-  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, count, values);
+  if (is_line) jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, count, values);
   for (int i = 0; i < count && !is_line; i++)
-    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->formula->exprs, root->place, 1, i), values[i], false);
+    jit_emit_root(emit, r, root->dtype, jit_expr_affine(&kernel->graph->exprs, root->index, 1, i), values[i], false);
 }
 
 static void write_roots(jit_emit_t *emit, void *context, int copy) {
@@ -268,21 +268,21 @@ static void write_roots(jit_emit_t *emit, void *context, int copy) {
   jit_kernel_t *kernel = context;
   kir_value_t *values[kernel->root_count];
   for (int r = 0; r < kernel->root_count; r++)
-    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].place->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
+    values[r] = jit_emit_in_lanes(emit, kernel->roots[r].index->vars) ? jit_emit_lanes(emit, kernel->roots[r].value)
                                                                      : jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (root->is_full)
       write_full(emit, kernel, r);
     else
-      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->index, values[r], root->streams);
   }
 }
 
 static bool is_interleaved(const jit_emit_t *emit, const jit_kernel_t *kernel, const jit_root_t *root) {
   int var = inner_of(kernel);
-  bool is_line = jit_expr_factor(root->place, var) == kernel->unrolled && jit_expr_factor(root->place, var + 1) == 1;
-  return is_line && emit->lanes > 1 && !emit->mask && !jit_expr_is_bent(&kernel->formula->exprs, root->place, var);
+  bool is_line = jit_expr_factor(root->index, var) == kernel->unrolled && jit_expr_factor(root->index, var + 1) == 1;
+  return is_line && emit->lanes > 1 && !emit->mask && !jit_expr_is_nonaffine(&kernel->graph->exprs, root->index, var);
 }
 
 static void write_copies(jit_emit_t *emit, void *context, int copy) {
@@ -300,9 +300,9 @@ static void write_copies(jit_emit_t *emit, void *context, int copy) {
     for (int r = 0; r < kernel->root_count; r++) {
       const jit_root_t *root = &kernel->roots[r];
       bool is_line = is_interleaved(emit, kernel, root);
-      if (!is_line) jit_emit_root(emit, r, root->dtype, root->place, values[r][k], false);
+      if (!is_line) jit_emit_root(emit, r, root->dtype, root->index, values[r][k], false);
       if (is_line && k == 0)
-        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->place, kernel->unrolled, values[r]);
+        jit_emit_interleaved(emit, jit_emit_out(emit, r), root->dtype, root->index, kernel->unrolled, values[r]);
     }
     jit_level_leave(emit);
   }
@@ -424,7 +424,7 @@ static kir_value_t *take_variable(jit_emit_t *emit, kir_value_t **left, int64_t 
 /* Units of one call are rows of one block of columns: it is left of the units that they are rows. */
 static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
   kir_builder_t *b = emit->code->builder;
-  kir_value_t *rows = jit_emit_i64(emit, kernel->behind.rows);
+  kir_value_t *rows = jit_emit_i64(emit, kernel->producer_grid.rows);
   jit_emit_at(emit, emit->level);
   kir_value_t *block = kir_udiv(b, emit->begin, rows), *before = kir_mul(b, block, rows);
   emit->begin = kir_sub(b, emit->begin, before);
@@ -435,7 +435,7 @@ static kir_value_t *take_block(jit_emit_t *emit, const jit_kernel_t *kernel) {
 /* The unit's loop is no variable of the formula: its level is that of the first variable. */
 static void write_units(jit_emit_t *emit, jit_kernel_t *kernel) {
   kir_value_t *values[JIT_MAX_LOOPS],
-      *block = kernel->block && kernel->behind.rows ? take_block(emit, kernel) : NULL;
+      *block = kernel->block && kernel->producer_grid.rows ? take_block(emit, kernel) : NULL;
   jit_loop_t loop;
   int64_t inner = kernel->nest.sizes[inner_of(kernel)];
   jit_units_begin(emit, &loop);
@@ -453,7 +453,7 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
   char name[64];
   jit_kernel_phase_name(kernel, 0, name);
   if (kernel->nest.rank) jit_inner_parts(kernel);
-  HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count));
+  HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count));
   emit.given = kernel->has_tiles ? jit_tile_given : jit_band_given, emit.given_context = kernel;
   if (kernel->nest.rank) {
     write_units(&emit, kernel);
@@ -462,5 +462,5 @@ hr_status_t jit_loop_write(jit_kernel_t *kernel, jit_code_t *code) {
     write_roots(&emit, kernel, 0);
   }
   jit_emit_end(&emit);
-  return jit_formula_take_failure(kernel->formula);
+  return jit_graph_take_failure(kernel->graph);
 }

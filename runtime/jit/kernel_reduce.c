@@ -13,35 +13,35 @@
 /* --- indices --------------------------------------------------------------------------------------------------- */
 
 /* Variables of one nest along one dimension of the space, as its index. */
-static const jit_expr_t *along(jit_formula_t *formula, const jit_nest_t *nest, int dim, const jit_expr_t *const *vars) {
-  const jit_expr_t *index = jit_expr_constant(&formula->exprs, 0);
+static const jit_expr_t *along(jit_graph_t *graph, const jit_nest_t *nest, int dim, const jit_expr_t *const *vars) {
+  const jit_expr_t *index = jit_expr_constant(&graph->exprs, 0);
   int64_t stride = 1;
   for (int v = nest->rank; v-- > 0;) {
     if (nest->dims[v] != dim) continue;
-    index = jit_expr_add(&formula->exprs, index, jit_expr_scale(&formula->exprs, vars[v], stride));
+    index = jit_expr_add(&graph->exprs, index, jit_expr_scale(&graph->exprs, vars[v], stride));
     stride *= nest->sizes[v];
   }
   return index;
 }
 
-static void make_variables(jit_formula_t *formula, const jit_nest_t *nest, const jit_expr_t **vars) {
-  for (int v = 0; v < nest->rank; v++) vars[v] = jit_expr_loop(&formula->exprs, 0, nest->sizes[v] - 1);
+static void make_variables(jit_graph_t *graph, const jit_nest_t *nest, const jit_expr_t **vars) {
+  for (int v = 0; v < nest->rank; v++) vars[v] = jit_expr_loop(&graph->exprs, 0, nest->sizes[v] - 1);
 }
 
 static void make_indices(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
-  jit_formula_t *formula = kernel->formula;
-  jit_exprs_t *exprs = &formula->exprs;
+  jit_graph_t *graph = kernel->graph;
+  jit_exprs_t *exprs = &graph->exprs;
   const fusion_space_t *space = &kernel->form.space;
   const jit_expr_t *kept[JIT_MAX_LOOPS], *reduced[JIT_MAX_LOOPS], *zero = jit_expr_constant(exprs, 0);
   int64_t stride = 1, outer_stride = 1, within_stride = 1;
-  make_variables(formula, &kernel->nest, kept);
-  make_variables(formula, &kernel->within, reduced);
+  make_variables(graph, &kernel->nest, kept);
+  make_variables(graph, &kernel->within, reduced);
   reduce->full = reduce->outer = reduce->within = zero;
   for (int d = space->rank; d-- > 0; stride *= space->sizes[d]) {
     bool is_reduced = space->reduced >> d & 1;
-    const jit_expr_t *index = is_reduced ? along(formula, &kernel->within, d, reduced)
-                                         : along(formula, &kernel->nest, d, kept);
+    const jit_expr_t *index = is_reduced ? along(graph, &kernel->within, d, reduced)
+                                         : along(graph, &kernel->nest, d, kept);
     const jit_expr_t **part = is_reduced ? &reduce->within : &reduce->outer;
     int64_t *part_stride = is_reduced ? &within_stride : &outer_stride;
     reduce->full = jit_expr_add(exprs, reduce->full, jit_expr_scale(exprs, index, stride));
@@ -49,7 +49,7 @@ static void make_indices(jit_kernel_t *kernel) {
     *part_stride *= space->sizes[d];
   }
   reduce->outer_count = outer_stride, reduce->within_count = within_stride;
-  formula->outer = reduce->outer;
+  graph->outer = reduce->outer;
 }
 
 /* --- passes ---------------------------------------------------------------------------------------------------- */
@@ -74,15 +74,15 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
   if (reduce->reduction_count == JIT_MAX_REDUCTIONS)
     return hlo_unsupported(instr, "more reductions than one loop takes");
   jit_reduction_t *reduction = &reduce->reductions[reduce->reduction_count];
-  jit_node_t **made = kernel->formula->last_made;
-  jit_index_t full = {reduce->full, NULL}, zero = {jit_expr_constant(&kernel->formula->exprs, 0), NULL};
+  jit_node_t **made = kernel->graph->last_made;
+  jit_index_t full = {reduce->full, NULL}, zero = {jit_expr_constant(&kernel->graph->exprs, 0), NULL};
   *reduction = (jit_reduction_t){.instr = instr, .first_leaf = reduce->leaf_count};
   if (!jit_reducer_init(kernel->target, instr, &reduction->reducer))
     return hlo_unsupported(instr, "no code for its computation");
   int count = reduction->reducer.count;
   for (int k = 0; k < count; k++) {
-    reduction->inputs[k] = jit_formula_at(kernel->formula, instr->operands[k], 0, full, NULL);
-    reduction->inits[k] = jit_formula_at(kernel->formula, instr->operands[count + k], 0, zero, NULL);
+    reduction->inputs[k] = jit_graph_at(kernel->graph, instr->operands[k], 0, full, NULL);
+    reduction->inits[k] = jit_graph_at(kernel->graph, instr->operands[count + k], 0, zero, NULL);
   }
   find_passes(reduce, made);
   for (int k = 0; k < count; k++)
@@ -94,12 +94,12 @@ static hr_status_t build_reduction(jit_kernel_t *kernel, const hlo_instr_t *inst
 
 static void build_roots(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
-  jit_node_t **made = kernel->formula->last_made;
+  jit_node_t **made = kernel->graph->last_made;
   for (int r = 0; r < kernel->root_count; r++) {
     jit_root_t *root = &kernel->roots[r];
     root->is_full = fusion_count(hlo_shape_leaf(root->instr->shape, root->number)) != reduce->outer_count;
-    root->place = root->is_full ? reduce->full : reduce->outer;
-    root->value = jit_formula_at(kernel->formula, root->instr, root->number, (jit_index_t){root->place, NULL}, NULL);
+    root->index = root->is_full ? reduce->full : reduce->outer;
+    root->value = jit_graph_at(kernel->graph, root->instr, root->number, (jit_index_t){root->index, NULL}, NULL);
   }
   find_passes(reduce, made);
   for (int r = 0; r < kernel->root_count; r++)
@@ -107,9 +107,9 @@ static void build_roots(jit_kernel_t *kernel) {
       reduce->pass_count = kernel->roots[r].value->pass + 1;
 }
 
-static int64_t widest_bytes(const jit_formula_t *formula) {
+static int64_t widest_bytes(const jit_graph_t *graph) {
   int64_t most = 8;
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     if (hr_dtype_bytes(node->dtype) > 8) most = 16;
   return most;
 }
@@ -117,19 +117,19 @@ static int64_t widest_bytes(const jit_formula_t *formula) {
 hr_status_t jit_reduce_build(jit_kernel_t *kernel) {
   if (!kernel->reduce) HR_TRY(HR_NEW(&kernel->arena, &kernel->reduce));
   memset(kernel->reduce, 0, sizeof *kernel->reduce);
-  HR_TRY(HR_NEW(&kernel->arena, &kernel->formula));
-  HR_TRY(jit_formula_init(kernel->formula, &kernel->arena, kernel->body, NODES_MAX));
+  HR_TRY(HR_NEW(&kernel->arena, &kernel->graph));
+  HR_TRY(jit_graph_init(kernel->graph, &kernel->arena, kernel->body, NODES_MAX));
   make_indices(kernel);
   for (size_t i = 0; i < kernel->body->instrs.count; i++) {
     const hlo_instr_t *instr = kernel->body->instrs.data[i];
     hr_status_t st = instr->op == HLO_REDUCE && kernel->form.roles[i] ? build_reduction(kernel, instr) : NULL;
     if (!st) continue;
-    hr_status_release(jit_formula_take_failure(kernel->formula));
+    hr_status_release(jit_graph_take_failure(kernel->graph));
     return st;
   }
   build_roots(kernel);
-  kernel->reduce->element_bytes = widest_bytes(kernel->formula);
-  return jit_formula_take_failure(kernel->formula);
+  kernel->reduce->element_bytes = widest_bytes(kernel->graph);
+  return jit_graph_take_failure(kernel->graph);
 }
 
 hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
@@ -141,11 +141,11 @@ hr_status_t jit_reduce_plan(jit_kernel_t *kernel) {
     nest->sizes[nest->rank++] = space->sizes[d];
   }
   HR_TRY(jit_reduce_build(kernel));
-  while (jit_nest_split(&kernel->nest, 0, kernel->formula) ||
-         jit_nest_split(&kernel->within, kernel->nest.rank, kernel->formula))
+  while (jit_nest_split(&kernel->nest, 0, kernel->graph) ||
+         jit_nest_split(&kernel->within, kernel->nest.rank, kernel->graph))
     HR_TRY(jit_reduce_build(kernel));
-  if (!jit_kernel_knows(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
-  kernel->node_work = 3 * kernel->formula->node_count;
+  if (!jit_kernel_supports(kernel)) return hr_error(HR_UNSUPPORTED, "an op without code");
+  kernel->node_work = 3 * kernel->graph->node_count;
   return NULL;
 }
 

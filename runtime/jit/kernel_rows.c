@@ -27,7 +27,7 @@ typedef struct rows {
   kir_value_t *number;                 /* of the row in its group; NULL: it is alone */
   kir_value_t *block_from; /* where the block begins in the dimension that is cut; NULL: rows are whole */
   kir_value_t *is_first; /* is the iteration the first of its block? NULL: rows are whole */
-  kir_value_t *held[JIT_MAX_REDUCTIONS][UNROLL_MOST]
+  kir_value_t *cleanups[JIT_MAX_REDUCTIONS][UNROLL_MOST]
                    [JIT_MAX_RESULTS]; /* elements of an iteration: ascending order */
 } rows_t;
 
@@ -46,12 +46,12 @@ static kir_value_t *row_memory(jit_emit_t *emit, const rows_t *rows, size_t at_b
   return kir_inbounds_gep(b, kir_int_type(emit->code->module, 8), emit->scratch, offset);
 }
 
-static kir_value_t *saved_place(jit_emit_t *emit, const rows_t *rows, int slot) {
+static kir_value_t *saved_address(jit_emit_t *emit, const rows_t *rows, int slot) {
   return row_memory(emit, rows, rows->reduce->saved_bytes * (size_t)slot);
 }
 
 /* Where a result of a reduction waits for later passes. */
-static kir_value_t *result_place(jit_emit_t *emit, const rows_t *rows, int leaf) {
+static kir_value_t *result_address(jit_emit_t *emit, const rows_t *rows, int leaf) {
   const jit_reduce_t *reduce = rows->reduce;
   return row_memory(emit, rows, reduce->saved_bytes * (size_t)reduce->saved_count +
                                     (size_t)(leaf * reduce->element_bytes));
@@ -61,7 +61,7 @@ static kir_value_t *result_place(jit_emit_t *emit, const rows_t *rows, int leaf)
 static hr_dtype_t saved_type(hr_dtype_t dtype) { return hr_dtype_table[dtype].compute; }
 
 /* Place of result `leaf` in the shared memory: of a block, or for block -1 the whole. */
-static kir_value_t *shared_place(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
+static kir_value_t *shared_address(jit_emit_t *emit, const rows_t *rows, kir_value_t *block,
                                  int leaf) {
   kir_builder_t *b = emit->code->builder;
   const jit_reduce_t *reduce = rows->reduce;
@@ -81,11 +81,11 @@ static kir_value_t *load_result(jit_emit_t *emit, const rows_t *rows, const jit_
                                 int leaf) {
   int level = emit->level;
   emit->level = jit_emit_depth(emit, node->vars);
-  kir_value_t *place =
-      rows->is_split ? shared_place(emit, rows, NULL, leaf) : result_place(emit, rows, leaf);
+  kir_value_t *address =
+      rows->is_split ? shared_address(emit, rows, NULL, leaf) : result_address(emit, rows, leaf);
   jit_emit_at(emit, emit->level);
   kir_value_t *value =
-      kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), place);
+      kir_load(emit->code->builder, jit_register_type(emit->code, node->dtype), address);
   emit->level = level;
   return value;
 }
@@ -98,7 +98,7 @@ static kir_value_t *given(jit_emit_t *emit, jit_node_t *node) {
     return value ? value : load_result(emit, rows, node, reduction->first_leaf + node->number);
   }
   if (node->slot < 0 || node->first_pass >= emit->pass) return NULL;
-  kir_value_t *array = saved_place(emit, rows, node->slot);
+  kir_value_t *array = saved_address(emit, rows, node->slot);
   return jit_emit_load(emit, array, saved_type(node->dtype), rows->reduce->within, (jit_guard_t){0},
                        jit_emit_depth(emit, node->vars));
 }
@@ -124,11 +124,11 @@ static void accumulate_in_order(jit_emit_t *emit, rows_t *rows, int i, int copy,
   int first = rows->first_carry[i], vectors = emit->mask ? 1 : rows->unroll;
   kir_value_t *accs[JIT_MAX_RESULTS];
   if (copy == 0) rows->is_first = is_first_of_block(emit, rows);
-  memcpy(rows->held[i][copy], x, (size_t)reducer->count * sizeof *x);
+  memcpy(rows->cleanups[i][copy], x, (size_t)reducer->count * sizeof *x);
   if (copy + 1 < vectors) return;
-  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->held[i], emit->mask);
+  if (emit->lanes > 1) jit_reducer_tree(emit->code, reducer, vectors, rows->cleanups[i], emit->mask);
   for (int k = 0; k < reducer->count; k++) accs[k] = emit->carried[(first + k) * rows->unroll];
-  jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->held[i][0]);
+  jit_reducer_take(emit->code, reducer, rows->is_first, accs, rows->cleanups[i][0]);
   for (int k = 0; k < reducer->count; k++) emit->carried[(first + k) * rows->unroll] = accs[k];
 }
 
@@ -159,10 +159,10 @@ static void accumulate(jit_emit_t *emit, rows_t *rows, int i, int copy) {
 }
 
 static void save_nodes(jit_emit_t *emit, const rows_t *rows) {
-  for (jit_node_t *node = rows->kernel->formula->first_made; node; node = node->next_made) {
+  for (jit_node_t *node = rows->kernel->graph->first_made; node; node = node->next_made) {
     if (node->slot < 0 || node->first_pass != emit->pass) continue;
     kir_value_t *value = jit_emit_lanes(emit, node);
-    jit_emit_store(emit, saved_place(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
+    jit_emit_store(emit, saved_address(emit, rows, node->slot), saved_type(node->dtype), rows->reduce->within, value,
                    false);
   }
 }
@@ -181,7 +181,7 @@ static void write_elements(jit_emit_t *emit, void *context, int copy) {
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
     if (is_written(root, emit->pass))
-      jit_emit_root(emit, r, root->dtype, root->place, values[r], root->streams);
+      jit_emit_root(emit, r, root->dtype, root->index, values[r], root->streams);
   }
 }
 
@@ -313,7 +313,7 @@ static void store_outer(jit_emit_t *emit, jit_kernel_t *kernel) {
     if (!kernel->roots[r].is_full) values[r] = jit_emit_node(emit, kernel->roots[r].value);
   for (int r = 0; r < kernel->root_count; r++) {
     const jit_root_t *root = &kernel->roots[r];
-    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->place, values[r], false);
+    if (!root->is_full) jit_emit_root(emit, r, root->dtype, root->index, values[r], false);
   }
 }
 
@@ -326,9 +326,9 @@ static void forget_values(jit_reduce_t *reduce) {
 
 static void keep_results(jit_emit_t *emit, const rows_t *rows, const jit_reduction_t *reduction) {
   for (int k = 0; k < reduction->reducer.count; k++) {
-    kir_value_t *place = result_place(emit, rows, reduction->first_leaf + k);
+    kir_value_t *address = result_address(emit, rows, reduction->first_leaf + k);
     jit_emit_at(emit, emit->level);
-    kir_store(emit->code->builder, reduction->values[k], place);
+    kir_store(emit->code->builder, reduction->values[k], address);
   }
 }
 
@@ -399,7 +399,7 @@ static void write_block(jit_emit_t *emit, rows_t *rows, int pass) {
     if (reduction->pass != pass) continue;
     fold_carries(emit, rows, i, values);
     for (int k = 0; k < reduction->reducer.count; k++)
-      kir_store(b, values[k], shared_place(emit, rows, block, reduction->first_leaf + k));
+      kir_store(b, values[k], shared_address(emit, rows, block, reduction->first_leaf + k));
   }
   emit->carry_count = 0;
   for (int v = 0; v < rows->kernel->nest.rank; v++) jit_level_leave(emit);
@@ -418,8 +418,8 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
   memcpy(emit->carried, starts, (size_t)count * sizeof *starts);
   jit_loop_begin(emit, GROUP_LOOP, jit_emit_i64(emit, 0), &loop);
   for (int k = 0; k < count; k++) {
-    kir_value_t *place = shared_place(emit, rows, loop.variable, reduction->first_leaf + k);
-    x[k] = kir_load(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), place);
+    kir_value_t *address = shared_address(emit, rows, loop.variable, reduction->first_leaf + k);
+    x[k] = kir_load(b, jit_register_type(emit->code, reduction->reducer.dtypes[k]), address);
   }
   jit_reducer_join(emit->code, &reduction->reducer, emit->carried, x);
   jit_loop_end(emit, &loop, jit_emit_i64(emit, rows->reduce->block_count), 1);
@@ -428,7 +428,7 @@ static void combine_blocks(jit_emit_t *emit, rows_t *rows, jit_reduction_t *redu
   memcpy(values, emit->carried, sizeof values);
   finish_reduction(emit, reduction, values);
   for (int k = 0; k < count; k++)
-    kir_store(b, values[k], shared_place(emit, rows, NULL, reduction->first_leaf + k));
+    kir_store(b, values[k], shared_address(emit, rows, NULL, reduction->first_leaf + k));
 }
 
 static void write_combination(jit_emit_t *emit, rows_t *rows, int pass) {
@@ -450,7 +450,7 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
     jit_emit_t emit;
     char name[64];
     jit_kernel_phase_name(kernel, phase, name);
-    HR_TRY(jit_emit_begin(&emit, code, kernel->formula, name, kernel->buffer_count, kernel->root_count + 1));
+    HR_TRY(jit_emit_begin(&emit, code, kernel->graph, name, kernel->buffer_count, kernel->root_count + 1));
     emit.given = given, emit.given_context = &rows;
     forget_values(rows.reduce);
     if (!rows.is_split && kernel->reduce->group > 1)
@@ -463,5 +463,5 @@ hr_status_t jit_rows_write(jit_kernel_t *kernel, jit_code_t *code) {
       write_combination(&emit, &rows, phase / 2);
     jit_emit_end(&emit);
   }
-  return jit_formula_take_failure(kernel->formula);
+  return jit_graph_take_failure(kernel->graph);
 }

@@ -6,14 +6,14 @@
 #define BLOCKS_MOST 64
 #define EXPENSIVE 3.0          /* additions that are sooner done than a value is stored and read */
 #define STREAM_BYTES ((int64_t)64 << 20)
-#define AHEAD_LEAST 1024       /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
-#define AHEAD_MOST (128 << 10) /* and longer rows would drive out the one before */
+#define MIN_PREFETCH 1024       /* bytes, where rows are asked for ahead: processors foresee what is nearer, */
+#define MAX_PREFETCH (128 << 10) /* and longer rows would drive out the one before */
 #define GROUP_MOST 16          /* rows */
 #define GROUP_ELEMENTS 4096    /* of its rows, which stay in the first cache */
 
 /* Nodes were made operands first. */
 static void find_expensive(const jit_kernel_t *kernel) {
-  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     node->is_expensive = node->kind == JIT_OP && jit_node_cost(node) >= EXPENSIVE;
     for (int k = 0; k < node->arg_count; k++) node->is_expensive |= node->args[k]->is_expensive;
   }
@@ -48,16 +48,16 @@ static void find_saved(jit_kernel_t *kernel) {
 
 /* While a row is in the cache for the last time, the next group's is asked for: else its first pass waits for
  * memory. */
-static void find_ahead(jit_kernel_t *kernel) {
+static void find_prefetch_distance(jit_kernel_t *kernel) {
   int var = kernel->nest.rank - 1;
   if (var < 0) return;
-  for (jit_node_t *node = kernel->formula->first_made; node; node = node->next_made) {
+  for (jit_node_t *node = kernel->graph->first_made; node; node = node->next_made) {
     bool is_again = node->kind == JIT_LOAD && node->uses > node->first_pass + 1;
-    if (!is_again || jit_expr_is_bent(&kernel->formula->exprs, node->expr, var)) continue;
+    if (!is_again || jit_expr_is_nonaffine(&kernel->graph->exprs, node->expr, var)) continue;
     int64_t rows = kernel->reduce->group, bytes = (int64_t)hr_dtype_bytes(node->dtype);
-    int64_t ahead = jit_expr_factor(node->expr, var) * rows * bytes;
-    if (ahead < AHEAD_LEAST || ahead > AHEAD_MOST || !jit_kernel_is_from_memory(kernel, node)) continue;
-    node->ahead = ahead, node->ahead_pass = node->uses - 1;
+    int64_t distance = jit_expr_factor(node->expr, var) * rows * bytes;
+    if (distance < MIN_PREFETCH || distance > MAX_PREFETCH || !jit_kernel_is_from_memory(kernel, node)) continue;
+    node->lookahead = distance, node->lookahead_pass = node->uses - 1;
   }
 }
 
@@ -95,7 +95,7 @@ static void split_rows(jit_kernel_t *kernel) {
   reduce->block = (reduce->block + unit - 1) / unit * unit;
   reduce->block_count = (size + reduce->block - 1) / reduce->block;
   kernel->phase_count = 2 * reduce->pass_count;
-  double ns = jit_kernel_ns(kernel, kernel->formula, (double)(reduce->outer_count * reduce->within_count));
+  double ns = jit_kernel_ns(kernel, kernel->graph, (double)(reduce->outer_count * reduce->within_count));
   for (int p = 0; p < reduce->pass_count; p++) {
     kernel->phases[2 * p].units = reduce->outer_count * reduce->block_count;
     kernel->phases[2 * p].unit_ns = ns / (double)(reduce->pass_count * kernel->phases[2 * p].units);
@@ -118,12 +118,12 @@ static void whole_rows(jit_kernel_t *kernel) {
   jit_reduce_t *reduce = kernel->reduce;
   kernel->phase_count = 1;
   kernel->phases[0].units = reduce->outer_count;
-  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->formula, (double)reduce->within_count) + 10;
+  kernel->phases[0].unit_ns = jit_kernel_ns(kernel, kernel->graph, (double)reduce->within_count) + 10;
   reduce->group = reduce->pass_count > 1 ? GROUP_ELEMENTS / reduce->within_count : 1;
   if (reduce->group > GROUP_MOST) reduce->group = GROUP_MOST;
   if (reduce->group < 2 || reduce->outer_count < 2) reduce->group = 1;
   if (reduce->pass_count > 1) find_saved(kernel);
-  if (reduce->pass_count > 1) find_ahead(kernel);
+  if (reduce->pass_count > 1) find_prefetch_distance(kernel);
   size_t bytes = (size_t)(reduce->within_count * reduce->element_bytes);
   reduce->saved_bytes = (bytes + HR_ALIGNMENT - 1) / HR_ALIGNMENT * HR_ALIGNMENT;
   reduce->row_bytes = row_bytes_of(reduce);

@@ -16,7 +16,7 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
   kir_type_t *element = jit_memory_type(code, node->dtype),
              *vector = kir_vector_type(element, (unsigned)count);
   int64_t jump = jit_expr_factor(node->expr, across);
-  jit_exprs_t *exprs = &emit->formula->exprs;
+  jit_exprs_t *exprs = &emit->graph->exprs;
   const jit_expr_t *corner = jit_expr_without(exprs, jit_expr_without(exprs, node->expr, along), across);
   kir_value_t *rows[64], *first = jit_emit_expr(emit, corner),
                          *array = jit_emit_in(emit, node->number);
@@ -27,7 +27,7 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
                          vector_at(emit, element, array, jit_emit_i64(emit, row * jump)));
     kir_set_align(rows[row], (unsigned)hr_dtype_bytes(node->dtype));
   }
-  jit_emit_turned(code, rows, count);
+  jit_emit_transposed(code, rows, count);
   for (int row = 0; row < count; row++)
     kir_store(code->builder, rows[row],
               vector_at(emit, element, node->square, jit_emit_i64(emit, (int64_t)row * count)));
@@ -36,9 +36,9 @@ static void fill_square(jit_emit_t *emit, const jit_kernel_t *kernel, jit_node_t
 kir_value_t *jit_tile_given(jit_emit_t *emit, jit_node_t *node) {
   const jit_kernel_t *kernel = emit->given_context;
   int along = kernel->nest.rank - 2, across = kernel->nest.rank - 1, count = kernel->lanes;
-  if (!jit_is_turned(&emit->formula->exprs, node, along, across)) return NULL;
+  if (!jit_is_transposed(&emit->graph->exprs, node, along, across)) return NULL;
   int level = emit->depths[along] - 1;
-  if (!node->square) node->square = jit_emit_room(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
+  if (!node->square) node->square = jit_emit_alloca(emit, (int64_t)hr_dtype_bytes(node->dtype) * count * count);
   if (node->square_epoch != emit->levels[level].epoch) fill_square(emit, kernel, node, level);
   node->square_epoch = emit->levels[level].epoch;
   kir_type_t *element = jit_memory_type(emit->code, node->dtype);

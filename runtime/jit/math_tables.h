@@ -16,7 +16,7 @@ static const double math_exp_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-34.1 */
-static const double math_exp_brief[] __attribute__((unused)) = {
+static const double math_exp_fast[] __attribute__((unused)) = {
     0x1.0000003b192ffp-1, 0x1.5555543ebd8adp-3, 0x1.55548b872044ap-5, 0x1.1112745cd8020p-7, 0x1.6d8f2453ea76ap-10,
     0x1.9f078c11fde87p-13,
 };
@@ -34,7 +34,7 @@ static const double math_expm1_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-37.4 */
-static const double math_expm1_brief[] __attribute__((unused)) = {
+static const double math_expm1_fast[] __attribute__((unused)) = {
     0x1.0000000017ae7p-1, 0x1.55555573d5d13p-3, 0x1.555554f1674ebp-5, 0x1.1110b108966f5p-7, 0x1.6c17695eb15b0p-10,
     0x1.a1715c9da0f65p-13, 0x1.a002c642c3899p-16,
 };
@@ -52,7 +52,7 @@ static const double math_log_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-36.6 */
-static const double math_log_brief[] __attribute__((unused)) = {
+static const double math_log_fast[] __attribute__((unused)) = {
     0x1.555554fd7025dp-1, 0x1.999a7adc85518p-2, 0x1.2438c28ccf104p-2, 0x1.e2f9a1cea861cp-3,
 };
 
@@ -92,7 +92,7 @@ static const double math_tan_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-29.3 */
-static const double math_tan_brief[] __attribute__((unused)) = {
+static const double math_tan_fast[] __attribute__((unused)) = {
     0x1.555562c1b4bbfp-2, 0x1.110ce40cfd2f0p-3, 0x1.bafaa2066c9a7p-5, 0x1.5b6b621753cddp-6, 0x1.69c48b6c92db8p-7,
     -0x1.6d464c02f5e39p-13, 0x1.27768cb47c538p-8,
 };
@@ -117,7 +117,7 @@ static const double math_atan_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-30.5 */
-static const double math_atan_brief[] __attribute__((unused)) = {
+static const double math_atan_fast[] __attribute__((unused)) = {
     -0x1.5555490e13537p-2, 0x1.999188997b1e6p-3, -0x1.23b411c9e71d9p-3, 0x1.b1db7bd734d36p-4, -0x1.f19497cf5c511p-5,
 };
 
@@ -129,7 +129,7 @@ static const double math_asin_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-31.8 */
-static const double math_asin_brief[] __attribute__((unused)) = {
+static const double math_asin_fast[] __attribute__((unused)) = {
     0x1.55554c5938d13p-3, 0x1.33387fde04fb0p-4, 0x1.6cae4c7f5f085p-5, 0x1.04963f94d806ep-5, 0x1.d8d61a181bfc9p-7,
     0x1.3370c7427c753p-5,
 };
@@ -168,7 +168,7 @@ static const double math_erf_far_f64[] __attribute__((unused)) = {
 };
 
 /* error 2^-34.3 */
-static const double math_exp2_brief[] __attribute__((unused)) = {
+static const double math_exp2_fast[] __attribute__((unused)) = {
     0x1.62e42ff0e6f01p-1, 0x1.ebfbe07909577p-3, 0x1.c6b08ab77f556p-5, 0x1.3b29f21171e8dp-7, 0x1.5d8a8bc00caf2p-10,
     0x1.445ddbcef27c9p-13, 0x1.fde37a3464492p-17,
 };

@@ -30,8 +30,8 @@ void jit_nest_order(jit_nest_t *nest) {
   for (int v = nest->rank; v-- > 0; stride *= nest->sizes[v]) nest->strides[v] = stride;
 }
 
-const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest) {
-  jit_exprs_t *exprs = &formula->exprs;
+const jit_expr_t *jit_nest_index(jit_graph_t *graph, const jit_nest_t *nest) {
+  jit_exprs_t *exprs = &graph->exprs;
   const jit_expr_t *variables[JIT_MAX_LOOPS], *index = jit_expr_constant(exprs, 0);
   for (int v = 0; v < nest->rank; v++) variables[v] = jit_expr_loop(exprs, 0, nest->sizes[v] - 1);
   for (int v = 0; v < nest->rank; v++)
@@ -40,44 +40,44 @@ const jit_expr_t *jit_nest_index(jit_formula_t *formula, const jit_nest_t *nest)
 }
 
 /* Is some index that the formula uses bent by the variable? */
-static bool is_bent_by(const jit_formula_t *formula, int var) {
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (node->expr && jit_expr_is_bent(&formula->exprs, node->expr, var)) return true;
+static bool is_nonaffine_in(const jit_graph_t *graph, int var) {
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    if (node->expr && jit_expr_is_nonaffine(&graph->exprs, node->expr, var)) return true;
   return false;
 }
 
-bool jit_nest_split(jit_nest_t *nest, int first, const jit_formula_t *formula) {
-  int var = formula->exprs.split_var, at = var - first;
-  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_bent_by(formula, var)) return false;
+bool jit_nest_split(jit_nest_t *nest, int first, const jit_graph_t *graph) {
+  int var = graph->exprs.split_var, at = var - first;
+  if (at < 0 || at >= nest->rank || nest->rank >= JIT_MAX_LOOPS / 2 || !is_nonaffine_in(graph, var)) return false;
   for (int v = nest->rank; v > at; v--) {
     nest->sizes[v] = nest->sizes[v - 1];
     nest->dims[v] = nest->dims[v - 1];
   }
-  nest->sizes[at + 1] = formula->exprs.split_size;
-  nest->sizes[at] /= formula->exprs.split_size;
+  nest->sizes[at + 1] = graph->exprs.split_size;
+  nest->sizes[at] /= graph->exprs.split_size;
   nest->rank++;
   return true;
 }
 
 static bool walks_alike(const jit_exprs_t *exprs, const jit_expr_t *expr, int outer, int64_t inner_size) {
-  return !jit_expr_is_bent(exprs, expr, outer) && !jit_expr_is_bent(exprs, expr, outer + 1) &&
+  return !jit_expr_is_nonaffine(exprs, expr, outer) && !jit_expr_is_nonaffine(exprs, expr, outer + 1) &&
          jit_expr_factor(expr, outer) == jit_expr_factor(expr, outer + 1) * inner_size;
 }
 
-static bool can_merge(const jit_formula_t *formula, const jit_root_t *roots, int root_count, int outer, int64_t inner) {
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
-    if (node->expr && !walks_alike(&formula->exprs, node->expr, outer, inner)) return false;
+static bool can_merge(const jit_graph_t *graph, const jit_root_t *roots, int root_count, int outer, int64_t inner) {
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
+    if (node->expr && !walks_alike(&graph->exprs, node->expr, outer, inner)) return false;
   for (int r = 0; r < root_count; r++)
-    if (!walks_alike(&formula->exprs, roots[r].place, outer, inner)) return false;
+    if (!walks_alike(&graph->exprs, roots[r].index, outer, inner)) return false;
   return true;
 }
 
-bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, const jit_root_t *roots,
+bool jit_nest_merge(jit_nest_t *nest, int first, const jit_graph_t *graph, const jit_root_t *roots,
                     int root_count) {
   bool merged = false;
   for (int v = nest->rank - 2; v >= 0; v--) {
-    if (nest->apart && jit_nest_split_at(nest, nest->apart) == v + 1) continue;
-    if (!can_merge(formula, roots, root_count, first + v, nest->sizes[v + 1])) continue;
+    if (nest->unmerged_prefix && jit_nest_split_at(nest, nest->unmerged_prefix) == v + 1) continue;
+    if (!can_merge(graph, roots, root_count, first + v, nest->sizes[v + 1])) continue;
     /* Variables are numbered as before only up to here, so one is merged at a time. */
     nest->sizes[v] *= nest->sizes[v + 1];
     for (int w = v + 1; w + 1 < nest->rank; w++) nest->sizes[w] = nest->sizes[w + 1];
@@ -90,19 +90,19 @@ bool jit_nest_merge(jit_nest_t *nest, int first, const jit_formula_t *formula, c
 
 /* --- tiles ----------------------------------------------------------------------------------------------------- */
 
-bool jit_is_turned(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across) {
+bool jit_is_transposed(const jit_exprs_t *exprs, const jit_node_t *node, int along, int across) {
   if (node->kind != JIT_LOAD || hr_dtype_bytes(node->dtype) > 8) return false;
-  return !node->guard && !jit_expr_is_bent(exprs, node->expr, across) &&
-         !jit_expr_is_bent(exprs, node->expr, along) && jit_expr_factor(node->expr, across) > 1 &&
+  return !node->guard && !jit_expr_is_nonaffine(exprs, node->expr, across) &&
+         !jit_expr_is_nonaffine(exprs, node->expr, along) && jit_expr_factor(node->expr, across) > 1 &&
          jit_expr_factor(node->expr, along) == 1;
 }
 
 /* The loop along which a load goes that jumps in the innermost one; -1: none. */
-static int turned_loop(const jit_nest_t *nest, const jit_formula_t *formula) {
+static int strided_loop(const jit_nest_t *nest, const jit_graph_t *graph) {
   int inner = nest->rank - 1;
-  for (const jit_node_t *node = formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = graph->first_made; node; node = node->next_made)
     for (int v = 0; v < inner; v++)
-      if (jit_is_turned(&formula->exprs, node, v, inner)) return v;
+      if (jit_is_transposed(&graph->exprs, node, v, inner)) return v;
   return -1;
 }
 
@@ -112,9 +112,9 @@ static void set_loop(jit_nest_t *nest, int64_t size, int64_t stride) {
 }
 
 /* Several tiles of rows side by side, so that what is read of a row is more than one line. */
-bool jit_nest_tile(jit_nest_t *nest, const jit_formula_t *formula, int lanes) {
+bool jit_nest_tile(jit_nest_t *nest, const jit_graph_t *graph, int lanes) {
   jit_nest_t old = *nest;
-  int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? turned_loop(nest, formula) : -1;
+  int inner = nest->rank - 1, outer = inner > 0 && lanes >= 4 ? strided_loop(nest, graph) : -1;
   if (outer < 0 || nest->rank + 3 > JIT_MAX_LOOPS / 2) return false;
   int64_t rows = old.sizes[outer], columns = old.sizes[inner];
   if (rows % lanes || columns % lanes) return false;

@@ -21,7 +21,7 @@ typedef hr_str_t jit_key_t;
 /* A key under construction: jit_key_start, then jit_key_add for each piece (where one ends and the next begins counts),
  * then jit_key_end, always. The host as jit_target_t has it and this build of hlorun are in it from the start. */
 typedef struct jit_key_state {
-  hr_text_t bytes;
+  hr_strbuf_t bytes;
 } jit_key_state_t;
 void jit_key_start(jit_key_state_t *state, const char *host);
 void jit_key_add(jit_key_state_t *state, const void *bytes, size_t size_bytes);

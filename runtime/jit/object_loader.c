@@ -137,7 +137,7 @@ static hr_status_t check_section(const Elf64_Shdr *section) {
   return NULL;
 }
 
-static hr_status_t place_sections(link_t *link, bool executable, uint64_t *end) {
+static hr_status_t assign_section_offsets(link_t *link, bool executable, uint64_t *end) {
   for (uint64_t i = 0; i < link->section_count; i++) {
     const Elf64_Shdr *section = &link->sections[i];
     if (!is_wanted(section, executable) || is_unwind_section(link, section)) continue;
@@ -155,11 +155,11 @@ static hr_status_t make_layout(link_t *link) {
   uint64_t end = 0, page = (uint64_t)sysconf(_SC_PAGESIZE);
   HR_TRY(hr_alloc(link->section_count * sizeof *link->offsets, (void **)&link->offsets));
   for (uint64_t i = 0; i < link->section_count; i++) link->offsets[i] = NOT_LOADED;
-  HR_TRY(place_sections(link, true, &end));
+  HR_TRY(assign_section_offsets(link, true, &end));
   link->stubs = (end + JIT_STUB_BYTES - 1) / JIT_STUB_BYTES * JIT_STUB_BYTES;
   end = link->stubs + link->symbol_count * JIT_STUB_BYTES;
   end = link->constants = (end + page - 1) / page * page;
-  HR_TRY(place_sections(link, false, &end));
+  HR_TRY(assign_section_offsets(link, false, &end));
   link->slots = (end + 7) / 8 * 8;
   end = link->slots + link->symbol_count * 8;
   link->image_bytes = (end + page - 1) / page * page;
@@ -226,8 +226,8 @@ static hr_status_t apply_one(const link_t *link, uint64_t section, const Elf64_R
   if (!link->addresses[symbol]) return damaged("a relocation to nothing");
   uint64_t offset = link->offsets[section] + rela->r_offset, base = (uint64_t)(uintptr_t)link->object->image;
   return jit_reloc_apply(&(jit_reloc_t){.type = type,
-                                        .place = link->object->image + offset,
-                                        .place_limit = room - rela->r_offset,
+                                        .location = link->object->image + offset,
+                                        .location_limit = room - rela->r_offset,
                                         .address = base + offset,
                                         .symbol = link->addresses[symbol],
                                         .slot = base + link->slots + symbol * 8,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static hr_status_t check_room(const jit_reloc_t *reloc, uint64_t size_bytes) {
-  if (reloc->place_limit >= size_bytes) return NULL;
+  if (reloc->location_limit >= size_bytes) return NULL;
   return hr_error(HR_INVALID, "object: a relocation lies beyond the end of its section");
 }
 
@@ -18,14 +18,14 @@ static hr_status_t unknown_type(const jit_reloc_t *reloc) {
 
 static hr_status_t put_64(const jit_reloc_t *reloc, uint64_t value) {
   HR_TRY(check_room(reloc, 8));
-  memcpy(reloc->place, &value, 8);
+  memcpy(reloc->location, &value, 8);
   return NULL;
 }
 
 static hr_status_t put_signed_32(const jit_reloc_t *reloc, uint64_t value) {
   HR_TRY(check_room(reloc, 4));
   if ((int64_t)value != (int32_t)value) return out_of_reach(reloc);
-  memcpy(reloc->place, &(uint32_t){(uint32_t)value}, 4);
+  memcpy(reloc->location, &(uint32_t){(uint32_t)value}, 4);
   return NULL;
 }
 
@@ -49,7 +49,7 @@ hr_status_t jit_reloc_apply(const jit_reloc_t *reloc) {
     case R_X86_64_32:
       HR_TRY(check_room(reloc, 4));
       if (value > UINT32_MAX) return out_of_reach(reloc);
-      memcpy(reloc->place, &(uint32_t){(uint32_t)value}, 4);
+      memcpy(reloc->location, &(uint32_t){(uint32_t)value}, 4);
       return NULL;
     case R_X86_64_GOTPCREL:
     case R_X86_64_GOTPCRELX:
@@ -78,9 +78,9 @@ bool jit_reloc_wants_slot(uint32_t type) {
 static hr_status_t put_field(const jit_reloc_t *reloc, uint64_t field, int bits, int at) {
   uint32_t instruction, mask = ((1u << bits) - 1) << at;
   HR_TRY(check_room(reloc, 4));
-  memcpy(&instruction, reloc->place, 4);
+  memcpy(&instruction, reloc->location, 4);
   instruction = (instruction & ~mask) | ((uint32_t)field << at & mask);
-  memcpy(reloc->place, &instruction, 4);
+  memcpy(reloc->location, &instruction, 4);
   return NULL;
 }
 

@@ -14,8 +14,8 @@
 /* One place to be filled. */
 typedef struct jit_reloc {
   uint32_t type;
-  unsigned char *place; /* in the image, where it is being written */
-  uint64_t place_limit; /* bytes from `place` to the end of its section */
+  unsigned char *location; /* in the image, where it is being written */
+  uint64_t location_limit; /* bytes from `place` to the end of its section */
   uint64_t address;     /* of the place, when it runs */
   uint64_t symbol;      /* address of the symbol */
   uint64_t slot;        /* address of 8 bytes that hold the symbol's address; 0: there is none */

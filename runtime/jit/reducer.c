@@ -15,23 +15,23 @@ bool jit_reducer_is_plain(const hlo_computation_t *computation) {
   return jit_reducer_component_op(computation, 0, 1, &op);
 }
 
-static bool knows_computation(const jit_target_t *target, const hlo_computation_t *computation) {
+static bool supports_computation(const jit_target_t *target, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
-    if (op_emits[instr->op] == EMIT_STRUCTURE && instr->op != HLO_GET_TUPLE_ELEMENT) continue;
-    if (op_emits[instr->op] != EMIT_ELEMENTWISE || instr->operand_count > 3) return false;
+    if (op_codegens[instr->op] == CODEGEN_STRUCTURE && instr->op != HLO_GET_TUPLE_ELEMENT) continue;
+    if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE || instr->operand_count > 3) return false;
     hr_dtype_t from = instr->operands[instr->op == HLO_SELECT ? 1 : 0]->shape->dtype;
-    if (!jit_element_knows(target, instr->op, from, instr->shape->dtype)) return false;
+    if (!jit_element_supports(target, instr->op, from, instr->shape->dtype)) return false;
   }
   return true;
 }
 
 bool jit_reducer_init(const jit_target_t *target, const hlo_instr_t *reduce, jit_reducer_t *out_reducer) {
   jit_reducer_t reducer = {.computation = reduce->called[0], .count = reduce->operand_count / 2};
-  if (reducer.count > JIT_MAX_RESULTS || !knows_computation(target, reducer.computation)) return false;
+  if (reducer.count > JIT_MAX_RESULTS || !supports_computation(target, reducer.computation)) return false;
   for (int k = 0; k < reducer.count; k++) {
     reducer.dtypes[k] = hlo_shape_leaf(reduce->shape, k)->dtype;
-    if (!jit_element_knows(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k])) return false;
+    if (!jit_element_supports(target, HLO_CONVERT, reducer.dtypes[k], reducer.dtypes[k])) return false;
     /* Operands of narrower types than the computation's are for the reference engine. */
     if (reduce->operands[k]->shape->dtype != reducer.dtypes[k]) return false;
     if (reducer.computation->params.count && reducer.computation->params.data[k]->shape->dtype != reducer.dtypes[k])
@@ -202,7 +202,7 @@ static void fold_halves(jit_code_t *code, const jit_reducer_t *reducer, int lane
 }
 
 /* Lane i of the result is lane i + by, the first ones following the last. */
-static kir_value_t *turned(jit_code_t *code, kir_value_t *value, int lanes, int by) {
+static kir_value_t *swapped_operands(jit_code_t *code, kir_value_t *value, int lanes, int by) {
   kir_type_t *i32 = kir_int_type(code->module, 32);
   kir_value_t *numbers[64];
   for (int i = 0; i < lanes; i++) numbers[i] = kir_const_int(i32, (uint64_t)((i + by) % lanes));
@@ -215,7 +215,7 @@ static void fold_whole(jit_code_t *code, const jit_reducer_t *reducer, int lanes
                        kir_value_t **accs) {
   for (int by = lanes / 2; by >= 1; by /= 2) {
     kir_value_t *others[JIT_MAX_RESULTS];
-    for (int k = 0; k < reducer->count; k++) others[k] = turned(code, accs[k], lanes, by);
+    for (int k = 0; k < reducer->count; k++) others[k] = swapped_operands(code, accs[k], lanes, by);
     jit_reducer_join(code, reducer, accs, others);
   }
 }
@@ -235,7 +235,7 @@ static void fold_extreme(jit_code_t *code, const jit_reducer_t *reducer, int lan
   kir_value_t *is_none = kir_fcmp(code->builder, KIR_FCMP_UNO, acc, acc);
   is_none = jit_intrinsic(code, KIR_REDUCE_OR, kir_type_of(is_none), &is_none, 1);
   for (int by = lanes / 2; by >= 1; by /= 2)
-    acc = jit_math_extreme_number(code, acc, turned(code, acc, lanes, by),
+    acc = jit_math_minmax_number(code, acc, swapped_operands(code, acc, lanes, by),
                                   reducer->ops[0] == HLO_MAXIMUM);
   accs[0] = kir_select(code->builder, is_none, jit_real(type, NAN), only_lane(code, reducer->dtypes[0], acc));
 }

@@ -22,7 +22,7 @@ typedef struct region_plan {
 static int nodes_of(const jit_plan_t *plan) {
   int nodes = 0;
   for (int c = 0; c < plan->call_count; c++)
-    nodes += plan->calls[c].kernel->formula->node_count * plan->calls[c].kernel->phase_count;
+    nodes += plan->calls[c].kernel->graph->node_count * plan->calls[c].kernel->phase_count;
   return nodes;
 }
 
@@ -92,7 +92,7 @@ static hr_status_t list_literals(jit_region_t *region, hr_arena_t *arena) {
 }
 
 /* One turn of what is in a loop, as if loops inside of it made one, too. */
-static double turn_ns(const jit_region_t *region, int loop) {
+static double iteration_ns(const jit_region_t *region, int loop) {
   double ns = 1;
   for (int s = loop + 1; s < region_step(region, loop)->end; s++) {
     const flat_step_t *step = region_step(region, s);
@@ -103,11 +103,11 @@ static double turn_ns(const jit_region_t *region, int loop) {
 }
 
 /* A power of two, by which it is quick to divide. Loops that are soon over are left alone. */
-static void choose_turns(jit_region_t *region, int loop) {
-  int64_t turns = 1, all = region_step(region, loop)->turns;
-  double ns = turn_ns(region, loop);
-  while ((double)turns * ns < LOOK_NS) turns *= 2;
-  region->turns[loop - region->step] = loop > region->step && all >= 0 && all <= turns ? 0 : turns;
+static void choose_trip_counts(jit_region_t *region, int loop) {
+  int64_t trip_count = 1, all = region_step(region, loop)->trip_count;
+  double ns = iteration_ns(region, loop);
+  while ((double)trip_count * ns < LOOK_NS) trip_count *= 2;
+  region->trip_counts[loop - region->step] = loop > region->step && all >= 0 && all <= trip_count ? 0 : trip_count;
 }
 
 static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
@@ -116,13 +116,13 @@ static hr_status_t look(jit_region_t *region, hr_arena_t *arena) {
   HR_TRY(HR_NEW_ARRAY(arena, flat->buffer_count, &region->number_of));
   HR_TRY(HR_NEW_ARRAY(arena, count_refs(region), &region->buffers));
   HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->is_written_out));
-  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->turns));
+  HR_TRY(HR_NEW_ARRAY(arena, end - begin, &region->trip_counts));
   for (int s = begin; s < end; s++) {
     const flat_step_t *step = region_step(region, s);
     region->is_written_out[s - begin] = step->kind == FLAT_NATIVE && can_write_out(step);
   }
   for (int s = begin; s < end; s++)
-    if (region_step(region, s)->kind == FLAT_WHILE) choose_turns(region, s);
+    if (region_step(region, s)->kind == FLAT_WHILE) choose_trip_counts(region, s);
   find_buffers(region);
   HR_TRY(list_literals(region, arena));
   region_choose_registers(region);
@@ -150,7 +150,7 @@ static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
     jit_key_add(state, call->kernel->key.data, call->kernel->key.size);
     jit_key_add(state, call->in, (size_t)call->kernel->buffer_count * sizeof *call->in);
     jit_key_add(state, call->out, (size_t)call->kernel->root_count * sizeof *call->out);
-    add_words(state, (int64_t)call->shared_at, (int64_t)call->own_at, call->kernel->phase_count);
+    add_words(state, (int64_t)call->shared_at, (int64_t)call->private_at, call->kernel->phase_count);
   }
   for (int c = 0; c < plan->copy_count; c++)
     add_words(state, plan->copies[c].in, plan->copies[c].out, (int64_t)plan->copies[c].bytes);
@@ -159,13 +159,13 @@ static void add_calls(jit_key_state_t *state, const jit_plan_t *plan) {
 static void add_step(jit_key_state_t *state, const jit_region_t *region, int s) {
   const flat_step_t *step = region_step(region, s);
   add_words(state, step->kind, s, step->end);
-  add_words(state, step->turns, (int64_t)step->copy_bytes, step->start_count);
+  add_words(state, step->trip_count, (int64_t)step->copy_bytes, step->start_count);
   add_words(state, step->in_count, step->out_count, region->is_written_out[s - region->step]);
   for (int i = 0; i < step->start_count; i++) add_words(state, step->starts[i], 0, 0);
   add_refs(state, region, step->in, step->in_count);
   add_refs(state, region, step->out, step->out_count);
   add_refs(state, region, &step->scratch, 1);
-  add_words(state, region->turns[s - region->step], 0, 0);
+  add_words(state, region->trip_counts[s - region->step], 0, 0);
   if (region->is_written_out[s - region->step]) add_calls(state, step->plan);
 }
 
@@ -225,7 +225,7 @@ static hr_status_t replace_step(flat_plan_t *flat, int s, const jit_kernel_t *ke
   HR_TRY(hr_arena_copy(&flat->arena, region->literals, (size_t)region->literal_count * sizeof(void *), &literals));
   for (int b = 0; b < region->buffer_count; b++) in[b].buffer = region->buffers[b].buffer;
   *plan = (region_plan_t){kernel, region->buffer_count, region->literal_count, literals};
-  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan, step->turns = -1;
+  step->kind = FLAT_NATIVE, step->native = &jit_region_native, step->plan = plan, step->trip_count = -1;
   step->in = in, step->in_count = region->buffer_count;
   return NULL;
 }

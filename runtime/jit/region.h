@@ -1,7 +1,7 @@
 /* Steps of a flat plan as one function: a loop (while) with all that is laid out inside of it. Small kernels are
- * written into it one after the other, whose small arrays stay in registers from step to step and from turn to turn;
- * loops and conditionals become jumps; what else there is (libraries' kernels, large ones of our own) is called through
- * the machine.
+ * written into it one after the other, whose small arrays stay in registers from step to step and from iteration to
+ * iteration; loops and conditionals become jumps; what else there is (libraries' kernels, large ones of our own) is
+ * called through the machine.
  *
  *   in    addresses of the buffers, then of literals;  out   {the run, its run_step};  scratch   the status */
 #ifndef JIT_REGION_H
@@ -30,7 +30,7 @@ typedef struct jit_region {
   int literal_count;
   const void **literals;
   bool *is_written_out;     /* by steps from `step` on: their kernels are part of the function */
-  int64_t *turns;           /* by steps from `step` on: of loops, between looks at whether to stop; 0: it never looks */
+  int64_t *trip_counts;     /* by steps from `step` on: of loops, between looks at whether to stop; 0: it never looks */
 } jit_region_t;
 
 static inline const flat_step_t *region_step(const jit_region_t *region, int s) {

@@ -11,7 +11,7 @@ int region_lanes_of(const jit_kernel_t *kernel) {
   if (!nest->rank) return 1;
   if (nest->rank > 1 || nest->sizes[0] > REGION_LANES || kernel->has_tiles) return 0;
   int64_t vectors = (nest->sizes[0] + kernel->lanes - 1) / kernel->lanes;
-  return vectors * kernel->formula->node_count <= 200 ? (int)nest->sizes[0] : 0;
+  return vectors * kernel->graph->node_count <= 200 ? (int)nest->sizes[0] : 0;
 }
 
 static void forbid(jit_region_t *region, flat_ref_t ref) {
@@ -37,9 +37,9 @@ static int64_t elements_of(const jit_region_t *region, flat_ref_t ref, hr_dtype_
 
 /* Is it one element at a place that is not known? Of several vectors, that would be in one of them all: such an array
  * is better in memory. */
-static bool is_apart(const jit_kernel_t *kernel, const jit_expr_t *place, int lanes, size_t bytes) {
-  bool is_spread = lanes > 1 && place->vars & 1;
-  return place->count && !is_spread && bytes > (size_t)kernel->target->vector_bytes;
+static bool is_apart(const jit_kernel_t *kernel, const jit_expr_t *index, int lanes, size_t bytes) {
+  bool is_spread = lanes > 1 && index->vars & 1;
+  return index->count && !is_spread && bytes > (size_t)kernel->target->vector_bytes;
 }
 
 static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit_node_t *node, flat_ref_t ref) {
@@ -47,7 +47,7 @@ static void see_read(jit_region_t *region, const jit_kernel_t *kernel, const jit
   int64_t count = elements_of(region, ref, node->dtype);
   region_buffer_t *buffer = see(region, ref, node->dtype, count);
   if (!buffer || count == 1) return;
-  if (!lanes || !jit_register_can_read(&kernel->formula->exprs, node->expr, lanes > 1 ? 0 : -1) ||
+  if (!lanes || !jit_register_can_read(&kernel->graph->exprs, node->expr, lanes > 1 ? 0 : -1) ||
       is_apart(kernel, node->expr, lanes, (size_t)count * hr_dtype_bytes(node->dtype)))
     buffer->is_register = false;
 }
@@ -57,14 +57,14 @@ static void see_written(jit_region_t *region, const jit_kernel_t *kernel, const 
   int64_t count = elements_of(region, ref, root->dtype);
   region_buffer_t *buffer = see(region, ref, root->dtype, count);
   if (!buffer || count == 1) return;
-  if (!lanes || !jit_register_can_write(root->place, lanes > 1 ? 0 : -1, lanes, (int)count) ||
-      is_apart(kernel, root->place, lanes, (size_t)count * hr_dtype_bytes(root->dtype)))
+  if (!lanes || !jit_register_can_write(root->index, lanes > 1 ? 0 : -1, lanes, (int)count) ||
+      is_apart(kernel, root->index, lanes, (size_t)count * hr_dtype_bytes(root->dtype)))
     buffer->is_register = false;
 }
 
 static void see_call(jit_region_t *region, const flat_step_t *step, const jit_call_t *call) {
   const jit_kernel_t *kernel = call->kernel;
-  for (const jit_node_t *node = kernel->formula->first_made; node; node = node->next_made)
+  for (const jit_node_t *node = kernel->graph->first_made; node; node = node->next_made)
     if (node->kind == JIT_LOAD && call->in[node->number] >= 0)
       see_read(region, kernel, node, step->in[call->in[node->number]]);
   for (int r = 0; r < kernel->root_count; r++) see_written(region, kernel, &kernel->roots[r], step->out[call->out[r]]);

@@ -37,8 +37,8 @@ static void jump(writer_t *w, kir_block_t *to) {
 
 static kir_value_t *entry_of_list(writer_t *w, kir_value_t *list, int k) {
   kir_value_t *index = number(w, k);
-  kir_value_t *place = kir_inbounds_gep(w->b, w->pointer, list, index);
-  return kir_load(w->b, w->pointer, place);
+  kir_value_t *slot_address = kir_inbounds_gep(w->b, w->pointer, list, index);
+  return kir_load(w->b, w->pointer, slot_address);
 }
 
 static kir_value_t *moved_by(writer_t *w, kir_value_t *address, int64_t bytes) {
@@ -84,7 +84,7 @@ static bool is_written(const jit_region_t *region, const region_buffer_t *buffer
   return false;
 }
 
-/* Is its value from before the step, or one turn's, wanted after a range behind it that writes it? */
+/* Is its value from before the step, or one iteration's, wanted after a range behind it that writes it? */
 static bool is_kept(const jit_region_t *region, const region_buffer_t *buffer, int step, int begin, int end) {
   const flat_buffer_t *flat = &region->flat->buffers[buffer->buffer];
   return buffer->is_register && is_written(region, buffer, begin, end) && (flat->start <= step || flat->end >= end);
@@ -113,7 +113,7 @@ static void store_registers(writer_t *w) {
 
 /* --- what is called -------------------------------------------------------------------------------------------- */
 
-/* A step by the machine; with rounds, it looks around. */
+/* Calls step `step` in the executor; `rounds` > 0: a cancellation poll after that many iterations. */
 static void call_step(writer_t *w, int step, int64_t rounds) {
   kir_value_t *arguments[] = {w->run, kir_const_int(w->i32, (uint64_t)step), number(w, rounds)};
   kir_block_t *after = new_block(w), *bad = new_block(w);
@@ -165,12 +165,12 @@ static void write_copy(writer_t *w, flat_ref_t in, flat_ref_t out, int64_t bytes
 
 /* --- kernels --------------------------------------------------------------------------------------------------- */
 
-typedef struct place_lists {
+typedef struct buffer_lists {
   kir_value_t **ins, **outs;
   jit_register_t **in_registers, **out_registers;
-} place_lists_t;
+} buffer_lists_t;
 
-static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel, place_lists_t *out_lists) {
+static hr_status_t new_lists(hr_arena_t *arena, const jit_kernel_t *kernel, buffer_lists_t *out_lists) {
   int in_count = kernel->buffer_count + 1, out_count = kernel->root_count + 1;
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->ins));
   HR_TRY(HR_NEW_ARRAY(arena, in_count, &out_lists->in_registers));
@@ -192,7 +192,7 @@ static kir_value_t *next_literal(writer_t *w) {
   return address;
 }
 
-static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *call, place_lists_t *lists) {
+static void fill_lists(writer_t *w, const flat_step_t *step, const jit_call_t *call, buffer_lists_t *lists) {
   for (int k = 0; k < call->kernel->buffer_count; k++) {
     if (call->in[k] >= 0)
       place_array(w, step->in[call->in[k]], &lists->ins[k], &lists->in_registers[k]);
@@ -215,22 +215,28 @@ static void straighten(jit_kernel_t *kernel) {
 static hr_status_t write_call(writer_t *w, const flat_step_t *step, const jit_call_t *call) {
   jit_kernel_t *kernel = call->kernel, as_it_was = *kernel;
   int64_t units[JIT_MAX_PHASES];
-  place_lists_t lists;
+  buffer_lists_t lists;
   HR_TRY(new_lists(&w->kernel->arena, kernel, &lists));
   fill_lists(w, step, call, &lists);
   straighten(kernel);
   for (int p = 0; p < kernel->phase_count; p++) units[p] = kernel->phases[p].units;
-  jit_place_t place = {.function = w->function, .block = w->at, .ins = lists.ins, .outs = lists.outs, .units = units,
-                       .in_registers = lists.in_registers, .out_registers = lists.out_registers,
-                       .nowhere = w->nowhere};
-  if (step->scratch.buffer >= 0) place.scratch = moved_by(w, address_of(w, step->scratch), (int64_t)call->own_at);
-  w->code->place = &place;
+  jit_function_part_t slot_address = {.function = w->function,
+                                      .block = w->at,
+                                      .ins = lists.ins,
+                                      .outs = lists.outs,
+                                      .units = units,
+                                      .in_registers = lists.in_registers,
+                                      .out_registers = lists.out_registers,
+                                      .nowhere = w->nowhere};
+  if (step->scratch.buffer >= 0)
+    slot_address.scratch = moved_by(w, address_of(w, step->scratch), (int64_t)call->private_at);
+  w->code->function_part = &slot_address;
   hr_status_t st = jit_kernel_write(kernel, w->code);
-  w->code->place = NULL;
+  w->code->function_part = NULL;
   kernel->lanes = as_it_was.lanes, kernel->vectors = as_it_was.vectors, kernel->block = as_it_was.block;
   kernel->unit_rank = as_it_was.unit_rank, kernel->phases[0] = as_it_was.phases[0];
-  w->nowhere = place.nowhere;
-  go_on(w, place.block);
+  w->nowhere = slot_address.nowhere;
+  go_on(w, slot_address.block);
   return st;
 }
 
@@ -250,15 +256,15 @@ static hr_status_t write_range(writer_t *w, int begin, int end);
 
 /* Values that come from the blocks before, then from where the loop's last step is. */
 typedef struct phis {
-  kir_value_t *turn, **registers; /* by buffer; NULL: it has none */
+  kir_value_t *iteration, **registers; /* by buffer; NULL: it has none */
 } phis_t;
 
 static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *out_phis) {
   const jit_region_t *region = w->region;
   kir_value_t *zero = number(w, 0);
   HR_TRY(HR_NEW_ARRAY(&w->kernel->arena, region->buffer_count + 1, &out_phis->registers));
-  out_phis->turn = kir_phi(w->b, w->i64);
-  kir_add_incoming(out_phis->turn, &zero, &before, 1);
+  out_phis->iteration = kir_phi(w->b, w->i64);
+  kir_add_incoming(out_phis->iteration, &zero, &before, 1);
   for (int b = 0; b < region->buffer_count; b++) {
     region_buffer_t *buffer = &region->buffers[b];
     if (!is_kept(region, buffer, s, s + 1, region_step(region, s)->end)) continue;
@@ -270,8 +276,8 @@ static hr_status_t open_phis(writer_t *w, int s, kir_block_t *before, phis_t *ou
 }
 
 static void close_phis(writer_t *w, const phis_t *phis) {
-  kir_value_t *next = kir_add(w->b, phis->turn, number(w, 1));
-  kir_add_incoming(phis->turn, &next, &w->at, 1);
+  kir_value_t *next = kir_add(w->b, phis->iteration, number(w, 1));
+  kir_add_incoming(phis->iteration, &next, &w->at, 1);
   for (int b = 0; b < w->region->buffer_count; b++)
     if (phis->registers[b])
       kir_add_incoming(phis->registers[b], &w->region->buffers[b].reg.value, &w->at, 1);
@@ -285,23 +291,23 @@ static void return_to_values(jit_region_t *region, kir_value_t *const *values) {
   for (int b = 0; b < region->buffer_count; b++) region->buffers[b].reg.value = values[b];
 }
 
-/* Every so many turns of a loop the machine looks whether it is to stop. */
-static void write_look(writer_t *w, int s, kir_value_t *turn) {
-  int64_t turns = w->region->turns[s - w->region->step];
-  if (!turns) return;
+/* Every so many iterations of a loop the machine looks whether it is to stop. */
+static void write_look(writer_t *w, int s, kir_value_t *iteration) {
+  int64_t trip_count = w->region->trip_counts[s - w->region->step];
+  if (!trip_count) return;
   kir_block_t *looks = new_block(w), *after = new_block(w);
-  kir_value_t *last = number(w, turns - 1), *rest = kir_and(w->b, turn, last);
+  kir_value_t *last = number(w, trip_count - 1), *rest = kir_and(w->b, iteration, last);
   kir_cond_br(w->b, kir_icmp(w->b, KIR_ICMP_EQ, rest, last), looks, after);
   go_on(w, looks);
-  call_step(w, s, turns);
+  call_step(w, s, trip_count);
   jump(w, after);
   go_on(w, after);
 }
 
-static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *turn,
+static hr_status_t write_condition(writer_t *w, const flat_step_t *step, kir_value_t *iteration,
                                    kir_value_t **out_goes_on) {
-  if (step->turns >= 0) {
-    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, turn, number(w, step->turns));
+  if (step->trip_count >= 0) {
+    *out_goes_on = kir_icmp(w->b, KIR_ICMP_ULT, iteration, number(w, step->trip_count));
     return NULL;
   }
   HR_TRY(write_range(w, step->starts[0], step->starts[1]));
@@ -319,11 +325,11 @@ static hr_status_t write_while(writer_t *w, int s) {
   jump(w, header);
   go_on(w, header);
   HR_TRY(open_phis(w, s, before, &phis));
-  HR_TRY(write_condition(w, step, phis.turn, &goes_on));
+  HR_TRY(write_condition(w, step, phis.iteration, &goes_on));
   keep_values(w->region, values);
   kir_cond_br(w->b, goes_on, body, leave);
   go_on(w, body);
-  write_look(w, s, phis.turn);
+  write_look(w, s, phis.iteration);
   HR_TRY(write_range(w, step->starts[1], step->end));
   close_phis(w, &phis);
   jump(w, header);

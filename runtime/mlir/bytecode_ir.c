@@ -9,7 +9,7 @@
 /* An operand that is used before its definition. */
 typedef struct pending_use {
   uint64_t number;
-  mlir_value_t **place;
+  mlir_value_t **slot;
 } pending_use_t;
 
 /* The values that ops see; one for each isolated region and those nested in it. */
@@ -33,13 +33,13 @@ static hr_status_t define_value(bytecode_reader_t *reader, const bytecode_cursor
 }
 
 static hr_status_t take_operand(bytecode_reader_t *reader, bytecode_cursor_t *cursor, value_scope_t *scope,
-                                mlir_value_t **place) {
+                                mlir_value_t **slot) {
   uint64_t number;
   HR_TRY(bytecode_take_var(reader, cursor, &number));
   if (number >= scope->values.count)
     return bytecode_error(reader, cursor, "value %lu of %zu", (unsigned long)number, scope->values.count);
-  *place = scope->values.data[number];
-  if (!*place) HR_VEC_PUSH(&scope->pending, (pending_use_t){number, place});
+  *slot = scope->values.data[number];
+  if (!*slot) HR_VEC_PUSH(&scope->pending, (pending_use_t){number, slot});
   return NULL;
 }
 
@@ -53,8 +53,8 @@ static hr_status_t resolve_pending(bytecode_reader_t *reader, const bytecode_cur
       scope->pending.data[kept++] = use;
       continue;
     }
-    *use.place = scope->values.data[use.number];
-    if (!*use.place) return bytecode_error(reader, cursor, "value %lu is not defined", (unsigned long)use.number);
+    *use.slot = scope->values.data[use.number];
+    if (!*use.slot) return bytecode_error(reader, cursor, "value %lu is not defined", (unsigned long)use.number);
   }
   scope->pending.count = kept;
   return NULL;

@@ -74,10 +74,10 @@ static hr_status_t take_segments(bytecode_reader_t *reader, bytecode_cursor_t *c
   for (uint64_t i = 0; i < given; i++) {
     uint64_t number;
     HR_TRY(bytecode_take_var(reader, cursor, &number));
-    uint64_t place = header & 1 ? number & ((UINT64_C(1) << bits) - 1) : i;
-    if (place >= (uint64_t)count || number >> bits > INT32_MAX)
+    uint64_t slot = header & 1 ? number & ((UINT64_C(1) << bits) - 1) : i;
+    if (slot >= (uint64_t)count || number >> bits > INT32_MAX)
       return bytecode_error(reader, cursor, "a segment that cannot be");
-    sizes[place] = (int32_t)(number >> bits);
+    sizes[slot] = (int32_t)(number >> bits);
   }
   HR_TRY(HR_NEW(reader->arena, &attr));
   *attr = (mlir_attr_t){.kind = MLIR_ATTR_DENSE_ARRAY, .type = &i32, .data = sizes, .element_count = count};

@@ -20,7 +20,7 @@ typedef struct bytecode_entry {
   const void *value; /* mlir_attr_t or mlir_type_t; NULL until it is decoded */
   uint32_t dialect;
   uint32_t weight;   /* nodes in it, counting shared ones each time */
-  bool binary, under_way;
+  bool binary, is_decoding;
 } bytecode_entry_t;
 
 typedef struct bytecode_table {

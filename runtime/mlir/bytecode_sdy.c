@@ -14,62 +14,63 @@ static hr_str_t body_of(const mlir_attr_t *attr) {
   return (hr_str_t){open + 1, attr->text.size - skipped - 1};
 }
 
-static void add_str(hr_text_t *text, hr_str_t string) { hr_text_add(text, string.data, string.size); }
+static void add_str(hr_strbuf_t *text, hr_str_t string) { hr_strbuf_add(text, string.data, string.size); }
 
-static void add_quoted(hr_text_t *text, hr_str_t string) {
+static void add_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   mlir_print_attr(text, &attr);
 }
 
 /* list of attributes, their bodies between brackets: "[", "]" or "{", "}" */
 static hr_status_t add_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *brackets, bool angled,
-                            hr_text_t *text, int *out_count) {
+                            hr_strbuf_t *text, int *out_count) {
   const mlir_attr_t **items;
   HR_TRY(bytecode_take_attrs(reader, cursor, out_count, &items));
-  hr_text_add_char(text, brackets[0]);
+  hr_strbuf_add_char(text, brackets[0]);
   for (int i = 0; i < *out_count && text->size < TEXT_MAX; i++) {
-    if (i) hr_text_add_str(text, ", ");
-    if (angled) hr_text_add_char(text, '<');
+    if (i) hr_strbuf_add_str(text, ", ");
+    if (angled) hr_strbuf_add_char(text, '<');
     if (items[i]->kind == MLIR_ATTR_STRING)
       add_quoted(text, items[i]->text);
     else
       add_str(text, body_of(items[i]));
-    if (angled) hr_text_add_char(text, '>');
+    if (angled) hr_strbuf_add_char(text, '>');
   }
-  hr_text_add_char(text, brackets[1]);
+  hr_strbuf_add_char(text, brackets[1]);
   return NULL;
 }
 
 /* name=value of a mesh axis, or its name alone */
-static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_mesh_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   hr_str_t name;
   int64_t size;
   HR_TRY(bytecode_take_string(reader, cursor, &name));
   HR_TRY(bytecode_take_svar(reader, cursor, &size));
   add_quoted(text, name);
-  hr_text_printf(text, "=%ld", (long)size);
+  hr_strbuf_printf(text, "=%ld", (long)size);
   return NULL;
 }
 
-static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_mesh(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   int count;
   hr_ints_t ids;
   HR_TRY(add_list(reader, cursor, "[]", false, text, &count));
   HR_TRY(bytecode_take_ints(reader, cursor, &ids));
-  for (int64_t i = 0; i < ids.count; i++) hr_text_printf(text, "%s%ld", i ? ", " : ", device_ids=[", (long)ids.data[i]);
-  if (ids.count) hr_text_add_char(text, ']');
+  for (int64_t i = 0; i < ids.count; i++)
+    hr_strbuf_printf(text, "%s%ld", i ? ", " : ", device_ids=[", (long)ids.data[i]);
+  if (ids.count) hr_strbuf_add_char(text, ']');
   return NULL;
 }
 
-static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_sub_axis(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   int64_t pre, size;
   HR_TRY(bytecode_take_svar(reader, cursor, &pre));
   HR_TRY(bytecode_take_svar(reader, cursor, &size));
-  hr_text_printf(text, "(%ld)%ld", (long)pre, (long)size);
+  hr_strbuf_printf(text, "(%ld)%ld", (long)pre, (long)size);
   return NULL;
 }
 
-static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   hr_str_t name;
   uint64_t index;
   const mlir_attr_t *sub;
@@ -78,13 +79,13 @@ static hr_status_t print_axis_ref(bytecode_reader_t *reader, bytecode_cursor_t *
   add_quoted(text, name);
   if (!(index & 1)) return NULL;
   HR_TRY(bytecode_attr_at(reader, cursor, index >> 1, &sub));
-  hr_text_add_char(text, ':');
+  hr_strbuf_add_char(text, ':');
   add_str(text, body_of(sub));
   return NULL;
 }
 
 /* {axes, ?}pN */
-static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   int count;
   uint8_t closed;
   uint64_t priority;
@@ -93,16 +94,17 @@ static hr_status_t print_dimension(bytecode_reader_t *reader, bytecode_cursor_t 
   HR_TRY(bytecode_take_var(reader, cursor, &priority));
   if (!closed && text->size) {
     text->size--; /* the bracket */
-    hr_text_add_str(text, count ? ", ?}" : "?}");
+    hr_strbuf_add_str(text, count ? ", ?}" : "?}");
   }
-  if (priority & 1) hr_text_printf(text, "p%lu", (unsigned long)(priority >> 1));
+  if (priority & 1) hr_strbuf_printf(text, "p%lu", (unsigned long)(priority >> 1));
   return NULL;
 }
 
-static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *label, hr_text_t *text) {
+static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *label,
+                            hr_strbuf_t *text) {
   int count;
   size_t before = text->size;
-  hr_text_printf(text, strchr(label, '=') ? ", %s" : ", %s=", label);
+  hr_strbuf_printf(text, strchr(label, '=') ? ", %s" : ", %s=", label);
   HR_TRY(add_list(reader, cursor, "{}", false, text, &count));
   if (!count) text->size = before;
   return NULL;
@@ -110,7 +112,7 @@ static hr_status_t add_axes(bytecode_reader_t *reader, bytecode_cursor_t *cursor
 
 /* The reduction stands behind the axes that it is for; the sum is not written. */
 static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *cursor, bool has_reduction,
-                                 hr_text_t *text) {
+                                 hr_strbuf_t *text) {
   static const char *const labels[] = {"unreduced", "unreduced=max", "unreduced=min"};
   int64_t reduction = 0;
   bytecode_cursor_t behind = *cursor;
@@ -129,15 +131,16 @@ static hr_status_t add_unreduced(bytecode_reader_t *reader, bytecode_cursor_t *c
 }
 
 /* @mesh, [dims], replicated={...}, unreduced={...} */
-static hr_status_t print_sharding(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int version, hr_text_t *text) {
+static hr_status_t print_sharding(bytecode_reader_t *reader, bytecode_cursor_t *cursor, int version,
+                                  hr_strbuf_t *text) {
   const mlir_attr_t *mesh;
   int count;
   HR_TRY(bytecode_take_attr(reader, cursor, &mesh));
   if (mesh->kind == MLIR_ATTR_SYMBOL)
     mlir_print_attr(text, mesh);
   else
-    hr_text_printf(text, "mesh<%.*s>", HR_STR_ARGS(body_of(mesh)));
-  hr_text_add_str(text, ", ");
+    hr_strbuf_printf(text, "mesh<%.*s>", HR_STR_ARGS(body_of(mesh)));
+  hr_strbuf_add_str(text, ", ");
   HR_TRY(add_list(reader, cursor, "[]", false, text, &count));
   HR_TRY(add_axes(reader, cursor, "replicated", text));
   return version >= 2 ? add_unreduced(reader, cursor, version >= 3, text) : NULL;
@@ -146,14 +149,14 @@ static hr_status_t print_sharding(bytecode_reader_t *reader, bytecode_cursor_t *
 /* --- rules: ([i, j], [j, k])->([i, k]) {i=8, j=2, k=4} reduction={j} --- */
 
 /* Factors are called i to z, then z_1, z_2, ... */
-static void add_factor(hr_text_t *text, int64_t factor) {
+static void add_factor(hr_strbuf_t *text, int64_t factor) {
   if (factor >= 0 && factor <= 'z' - 'i')
-    hr_text_add_char(text, (char)('i' + factor));
+    hr_strbuf_add_char(text, (char)('i' + factor));
   else
-    hr_text_printf(text, "z_%ld", (long)(factor - ('z' - 'i')));
+    hr_strbuf_printf(text, "z_%ld", (long)(factor - ('z' - 'i')));
 }
 
-static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   hr_ints_t factors;
   HR_TRY(bytecode_take_ints(reader, cursor, &factors));
   for (int64_t i = 0; i < factors.count; i++) add_factor(text, factors.data[i]);
@@ -162,53 +165,53 @@ static hr_status_t print_factors(bytecode_reader_t *reader, bytecode_cursor_t *c
 
 /* Factors of one kind; nothing if there are none. */
 static hr_status_t add_factor_list(bytecode_reader_t *reader, bytecode_cursor_t *cursor, const char *label,
-                                   hr_text_t *text) {
+                                   hr_strbuf_t *text) {
   hr_ints_t factors;
   HR_TRY(bytecode_take_ints(reader, cursor, &factors));
   for (int64_t i = 0; i < factors.count; i++) {
     if (i)
-      hr_text_add_str(text, ", ");
+      hr_strbuf_add_str(text, ", ");
     else
-      hr_text_printf(text, " %s={", label);
+      hr_strbuf_printf(text, " %s={", label);
     add_factor(text, factors.data[i]);
   }
-  if (factors.count) hr_text_add_char(text, '}');
+  if (factors.count) hr_strbuf_add_char(text, '}');
   return NULL;
 }
 
-static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_rule(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   static const char *const labels[] = {"reduction", "need_replication", "permutation", "blocked_propagation"};
   hr_ints_t sizes;
   int count;
   uint8_t custom;
   HR_TRY(bytecode_take_ints(reader, cursor, &sizes));
   HR_TRY(add_list(reader, cursor, "()", false, text, &count));
-  hr_text_add_str(text, "->");
+  hr_strbuf_add_str(text, "->");
   HR_TRY(add_list(reader, cursor, "()", false, text, &count));
-  hr_text_add_str(text, " {");
+  hr_strbuf_add_str(text, " {");
   for (int64_t i = 0; i < sizes.count; i++) {
-    if (i) hr_text_add_str(text, ", ");
+    if (i) hr_strbuf_add_str(text, ", ");
     add_factor(text, i);
-    hr_text_printf(text, "=%ld", (long)sizes.data[i]);
+    hr_strbuf_printf(text, "=%ld", (long)sizes.data[i]);
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
   for (int i = 0; i < 4; i++) HR_TRY(add_factor_list(reader, cursor, labels[i], text));
   HR_TRY(bytecode_take_byte(reader, cursor, &custom));
-  if (custom) hr_text_add_str(text, ", custom");
+  if (custom) hr_strbuf_add_str(text, ", custom");
   return NULL;
 }
 
-static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_text_t *text) {
+static hr_status_t print_param(bytecode_reader_t *reader, bytecode_cursor_t *cursor, hr_strbuf_t *text) {
   int count;
   int64_t from, to;
   HR_TRY(add_list(reader, cursor, "{}", false, text, &count));
   HR_TRY(bytecode_take_svar(reader, cursor, &from));
   HR_TRY(bytecode_take_svar(reader, cursor, &to));
-  hr_text_printf(text, ": %ld->%ld", (long)from, (long)to);
+  hr_strbuf_printf(text, ": %ld->%ld", (long)from, (long)to);
   return NULL;
 }
 
-static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code, hr_text_t *text) {
+static hr_status_t print_body(bytecode_reader_t *reader, bytecode_cursor_t *cursor, uint64_t code, hr_strbuf_t *text) {
   int count;
   switch (code) {
     case 0:
@@ -255,18 +258,18 @@ hr_status_t bytecode_sdy_attr(bytecode_reader_t *reader, bytecode_cursor_t *curs
   if (code >= sizeof names / sizeof *names)
     return bytecode_error(reader, cursor, "the attribute of code %lu is not known", (unsigned long)code);
   mlir_attr_t *attr;
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "#sdy.%s<", names[code]);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "#sdy.%s<", names[code]);
   hr_status_t st = print_body(reader, cursor, code, &text);
-  hr_text_add_char(&text, '>');
-  if (!st) st = hr_text_finish(&text);
+  hr_strbuf_add_char(&text, '>');
+  if (!st) st = hr_strbuf_finish(&text);
   if (!st && text.size > TEXT_MAX) st = bytecode_error(reader, cursor, "an attribute of %zu bytes of text", text.size);
   if (!st) st = bytecode_charge(reader, text.size / 16);
   if (!st) st = HR_NEW(reader->arena, &attr);
   if (!st) attr->kind = MLIR_ATTR_OPAQUE;
   if (!st) st = hr_arena_str(reader->arena, (hr_str_t){text.data, text.size}, &attr->text);
   if (!st) *out_attr = attr;
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }

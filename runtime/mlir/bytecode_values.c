@@ -83,13 +83,13 @@ static hr_status_t decode(bytecode_reader_t *reader, bytecode_entry_t *entry, bo
   const bytecode_cursor_t cursor = {entry->bytes, entry->bytes + entry->size};
   uint32_t outer = reader->weight;
   HR_TRY(bytecode_enter(reader, &cursor));
-  entry->under_way = true;
+  entry->is_decoding = true;
   reader->weight = 1;
   reader->decoding++;
   hr_status_t st = entry->binary ? decode_binary(reader, entry, is_type, &entry->value)
                                  : parse_text(reader, entry, is_type, &entry->value);
   entry->weight = reader->weight;
-  entry->under_way = false;
+  entry->is_decoding = false;
   reader->decoding--;
   reader->weight = outer;
   bytecode_leave(reader);
@@ -107,7 +107,7 @@ static hr_status_t entry_at(bytecode_reader_t *reader, const bytecode_table_t *t
     return bytecode_error(reader, cursor, "%s %lu of %zu", is_type ? "type" : "attribute", (unsigned long)index,
                           table->count);
   bytecode_entry_t *entry = &table->entries[index];
-  if (entry->under_way)
+  if (entry->is_decoding)
     return bytecode_error(reader, cursor, "%s %lu holds itself", is_type ? "type" : "attribute", (unsigned long)index);
   if (!entry->value) {
     hr_status_t st = decode(reader, entry, is_type);

@@ -7,14 +7,14 @@
 
 #define MAX_DEPTH 1000
 
-static hr_status_t put_attrs(bytecode_writer_t *writer, hr_text_t *text, int count, const mlir_attr_t *const *items,
+static hr_status_t put_attrs(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_attr_t *const *items,
                              bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) HR_TRY(bytecode_put_attr(writer, text, items[i], in_vhlo));
   return NULL;
 }
 
-hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   uint32_t number;
   HR_TRY(bytecode_number_attr(writer, attr, in_vhlo, &number));
   bytecode_put_var(text, number);
@@ -22,21 +22,21 @@ hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_text_t *text, const 
 }
 
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers, hr_str_t dialect,
-                                 const hr_text_t *text, uint32_t *out_number) {
+                                 const hr_strbuf_t *text, uint32_t *out_number) {
   uint32_t number;
-  hr_text_t ended;
+  hr_strbuf_t ended;
   HR_TRY(bytecode_number_dialect(writer, dialect, &number));
-  hr_text_init(&ended);
-  hr_text_add(&ended, text->data ? text->data : "", text->size);
-  hr_text_add_char(&ended, 0);
+  hr_strbuf_init(&ended);
+  hr_strbuf_add(&ended, text->data ? text->data : "", text->size);
+  hr_strbuf_add_char(&ended, 0);
   hr_status_t st = bytecode_number_bytes(writer, numbers, number, false, &ended, out_number);
-  hr_text_deinit(&ended);
+  hr_strbuf_deinit(&ended);
   return st;
 }
 
 /* --- numbers and elements --- */
 
-static void put_pattern(hr_text_t *text, int width, uint64_t bits) {
+static void put_pattern(hr_strbuf_t *text, int width, uint64_t bits) {
   if (width < 64) bits &= (UINT64_C(1) << width) - 1;
   if (width <= 8)
     bytecode_put_byte(text, (uint8_t)bits);
@@ -47,14 +47,14 @@ static void put_pattern(hr_text_t *text, int width, uint64_t bits) {
 static const mlir_type_t i1 = {.kind = MLIR_TYPE_INTEGER, .width = 1};
 static const mlir_type_t i64 = {.kind = MLIR_TYPE_INTEGER, .width = 64};
 
-static hr_status_t put_integer(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_integer(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const mlir_type_t *type = attr->kind == MLIR_ATTR_BOOL ? &i1 : attr->type ? attr->type : &i64;
   HR_TRY(bytecode_put_type(writer, text, type, in_vhlo));
   put_pattern(text, type->kind == MLIR_TYPE_INDEX ? 64 : type->width, (uint64_t)attr->integer);
   return NULL;
 }
 
-static hr_status_t put_float(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_float(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   HR_TRY(bytecode_put_type(writer, text, attr->type, in_vhlo));
   put_pattern(text, mlir_float_bits(attr->type->name), attr->bits);
   return NULL;
@@ -66,7 +66,7 @@ static const mlir_type_t *scalar_of(const mlir_type_t *element) {
 }
 
 /* Truth values as bits, lowest first; a splat as a whole byte. */
-static void put_bools(hr_text_t *text, const mlir_attr_t *attr) {
+static void put_bools(hr_strbuf_t *text, const mlir_attr_t *attr) {
   const uint8_t *values = attr->data;
   int64_t count = attr->element_count;
   if (attr->splat) {
@@ -90,7 +90,7 @@ static bool bools_alike(const mlir_attr_t *attr) {
   return attr->element_count > 0;
 }
 
-static void put_elements(hr_text_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
+static void put_elements(hr_strbuf_t *text, const mlir_attr_t *attr, const mlir_type_t *element) {
   const mlir_type_t *scalar = scalar_of(element);
   bool narrow = scalar->kind == MLIR_TYPE_INTEGER && scalar->width < 8;
   size_t size = (size_t)attr->element_count * mlir_element_bytes(element);
@@ -102,14 +102,14 @@ static void put_elements(hr_text_t *text, const mlir_attr_t *attr, const mlir_ty
   }
   bytecode_put_var(text, size);
   if (!narrow) {
-    hr_text_add(text, attr->data, size);
+    hr_strbuf_add(text, attr->data, size);
     return;
   }
   for (size_t i = 0; i < size; i++)
     bytecode_put_byte(text, ((const uint8_t *)attr->data)[i] & ((1u << scalar->width) - 1));
 }
 
-static hr_status_t put_dense(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_dense(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   if (!attr->data && attr->element_count)
     return hr_error(HR_UNSUPPORTED, "the elements of resource %.*s are not there to be written",
                     HR_STR_ARGS(attr->resource));
@@ -119,7 +119,8 @@ static hr_status_t put_dense(bytecode_writer_t *writer, hr_text_t *text, const m
 }
 
 /* A list: array<T> in builtin, a tensor of one dimension in VHLO. */
-static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr,
+                                   bool in_vhlo) {
   const mlir_type_t *type;
   if (in_vhlo) {
     HR_TRY(mlir_make_tensor_type(&writer->arena, attr->type, 1, &attr->element_count, &type));
@@ -133,19 +134,19 @@ static hr_status_t put_dense_array(bytecode_writer_t *writer, hr_text_t *text, c
   HR_TRY(bytecode_put_type(writer, text, attr->type, false));
   bytecode_put_var(text, (uint64_t)attr->element_count);
   bytecode_put_var(text, size);
-  hr_text_add(text, attr->data, size);
+  hr_strbuf_add(text, attr->data, size);
   return NULL;
 }
 
 /* --- lists and names --- */
 
-static hr_status_t put_name(bytecode_writer_t *writer, hr_text_t *text, hr_str_t name, bool in_vhlo) {
+static hr_status_t put_name(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t name, bool in_vhlo) {
   const mlir_attr_t *attr;
   HR_TRY(mlir_make_string(&writer->arena, name, &attr));
   return bytecode_put_attr(writer, text, attr, in_vhlo);
 }
 
-static hr_status_t put_fields(bytecode_writer_t *writer, hr_text_t *text, int count, const mlir_named_attr_t *fields,
+static hr_status_t put_fields(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_named_attr_t *fields,
                               bool names_in_vhlo, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) {
@@ -155,14 +156,14 @@ static hr_status_t put_fields(bytecode_writer_t *writer, hr_text_t *text, int co
   return NULL;
 }
 
-static hr_status_t put_string(bytecode_writer_t *writer, hr_text_t *text, hr_str_t string) {
+static hr_status_t put_string(bytecode_writer_t *writer, hr_strbuf_t *text, hr_str_t string) {
   uint32_t number;
   HR_TRY(bytecode_number_string(writer, string, &number));
   bytecode_put_var(text, number);
   return NULL;
 }
 
-static hr_status_t put_symbol(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_symbol(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
   bytecode_put_var(text, attr->count ? 5 : 4);
   HR_TRY(put_name(writer, text, attr->text, false));
   if (!attr->count) return NULL;
@@ -177,7 +178,7 @@ static hr_status_t put_symbol(bytecode_writer_t *writer, hr_text_t *text, const 
 
 /* --- enumerations and structures --- */
 
-static hr_status_t put_enum(hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo) {
+static hr_status_t put_enum(hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo) {
   const bytecode_enum_t *row = bytecode_enum_named(attr->enum_name);
   if (!row) return hr_error(HR_UNSUPPORTED, "the enumeration %.*s has no encoding", HR_STR_ARGS(attr->enum_name));
   int code = in_vhlo ? row->vhlo_code : hr_str_is(attr->dialect, "chlo") ? row->chlo_code : row->stablehlo_code;
@@ -190,7 +191,7 @@ static hr_status_t put_enum(hr_text_t *text, const mlir_attr_t *attr, bool in_vh
   return hr_error(HR_INVALID, "%s %.*s does not exist", row->name, HR_STR_ARGS(attr->text));
 }
 
-static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_text_t *text, const bytecode_struct_t *row,
+static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
                                    const bytecode_field_t *field, const mlir_attr_t *value, bool in_vhlo) {
   const mlir_attr_t *mode;
   if (value) return bytecode_put_attr(writer, text, value, in_vhlo);
@@ -200,7 +201,7 @@ static hr_status_t put_struct_attr(bytecode_writer_t *writer, hr_text_t *text, c
 }
 
 /* Fields that are left out are 0 or empty. */
-static hr_status_t put_field(bytecode_writer_t *writer, hr_text_t *text, const bytecode_struct_t *row,
+static hr_status_t put_field(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
                              const bytecode_field_t *field, const mlir_attr_t *value, bool in_vhlo) {
   switch (field->kind) {
     case BYTECODE_INT: bytecode_put_svar(text, value ? value->integer : 0); return NULL;
@@ -227,7 +228,7 @@ static hr_status_t put_field(bytecode_writer_t *writer, hr_text_t *text, const b
   return NULL;
 }
 
-static hr_status_t put_struct(bytecode_writer_t *writer, hr_text_t *text, const bytecode_struct_t *row,
+static hr_status_t put_struct(bytecode_writer_t *writer, hr_strbuf_t *text, const bytecode_struct_t *row,
                               const mlir_attr_t *attr, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)row->code);
   for (const bytecode_field_t *field = row->fields; field->name; field++)
@@ -237,7 +238,7 @@ static hr_status_t put_struct(bytecode_writer_t *writer, hr_text_t *text, const 
 
 /* --- attributes --- */
 
-static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT: bytecode_put_var(text, 7); return NULL;
     case MLIR_ATTR_BOOL:
@@ -259,7 +260,7 @@ static hr_status_t put_builtin_attr(bytecode_writer_t *writer, hr_text_t *text, 
   }
 }
 
-static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr) {
+static hr_status_t put_vhlo_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr) {
   switch (attr->kind) {
     case MLIR_ATTR_UNIT: /* VHLO has no units */
     case MLIR_ATTR_BOOL:
@@ -300,7 +301,7 @@ static bool is_attr_text(const mlir_attr_t *attr, bool in_vhlo, hr_str_t *out_di
          no_blob || hr_str_is(*out_dialect, "chlo");
 }
 
-static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo, hr_text_t *text,
+static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo, hr_strbuf_t *text,
                                uint32_t *out_number) {
   hr_str_t dialect;
   uint32_t number;
@@ -328,43 +329,43 @@ static hr_status_t encode_attr(bytecode_writer_t *writer, const mlir_attr_t *att
 
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (bytecode_find_number(&writer->attrs, attr, in_vhlo, out_number)) return NULL;
   if (++writer->depth > MAX_DEPTH)
     return hr_error(HR_UNSUPPORTED, "an attribute nested more than %d levels deep", MAX_DEPTH);
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = encode_attr(writer, attr, in_vhlo, &text, out_number);
   if (!st) st = bytecode_keep_number(writer, &writer->attrs, attr, in_vhlo, *out_number);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   writer->depth--;
   return st;
 }
 
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr, uint32_t *out_number) {
-  hr_text_t text;
+  hr_strbuf_t text;
   uint32_t dialect;
   if (attr->integer < 0 || attr->integer > 4)
     return hr_error(HR_INVALID, "the interface %ld of custom calls", (long)attr->integer);
   if (attr->integer == 4 && writer->vhlo < 103)
     return hr_error(HR_UNSUPPORTED, "the interface 4 of custom calls in VHLO before version 1.3");
   HR_TRY(bytecode_number_dialect(writer, HR_STR("vhlo"), &dialect));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   bytecode_put_var(&text, VHLO_ATTR_API_VERSION);
   bytecode_put_var(&text, (uint64_t)attr->integer);
   hr_status_t st = bytecode_number_bytes(writer, &writer->attrs, dialect, true, &text, out_number);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
 hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count, const mlir_named_attr_t *fields,
                                        uint32_t *out_number) {
-  hr_text_t text;
+  hr_strbuf_t text;
   uint32_t dialect;
   HR_TRY(bytecode_number_dialect(writer, HR_STR("builtin"), &dialect));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   bytecode_put_var(&text, 1);
   hr_status_t st = put_fields(writer, &text, count, fields, false, true);
   if (!st) st = bytecode_number_bytes(writer, &writer->attrs, dialect, true, &text, out_number);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }

@@ -17,7 +17,7 @@ typedef struct op_form {
   uint32_t dict, properties;
 } op_form_t;
 
-static hr_status_t write_regions(bytecode_writer_t *writer, hr_text_t *text, const mlir_op_t *op, size_t next,
+static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
                                  bool in_vhlo);
 
 /* --- names --- */
@@ -110,7 +110,7 @@ static hr_status_t name_sdy(bytecode_writer_t *writer, hr_str_t name, const mlir
 }
 
 /* Sizes as they are, without the pairs that a writer may use where most are 0. */
-static hr_status_t put_segments(hr_text_t *text, const mlir_op_t *op, const char *name, int count) {
+static hr_status_t put_segments(hr_strbuf_t *text, const mlir_op_t *op, const char *name, int count) {
   const mlir_attr_t *sizes = mlir_op_attr(op, name);
   bool fits = sizes && sizes->kind == MLIR_ATTR_DENSE_ARRAY && sizes->element_count == count &&
               mlir_element_bytes(sizes->type) == 4;
@@ -120,7 +120,7 @@ static hr_status_t put_segments(hr_text_t *text, const mlir_op_t *op, const char
   return NULL;
 }
 
-static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_text_t *blob, const mlir_op_t *op,
+static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_strbuf_t *blob, const mlir_op_t *op,
                                       const bytecode_op_row_t *row) {
   const char *list = row->attrs;
   hr_str_t name;
@@ -140,17 +140,17 @@ static hr_status_t put_row_properties(bytecode_writer_t *writer, hr_text_t *blob
 }
 
 /* Ops whose properties are not known: a dictionary, as of ops that are not registered. */
-static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_text_t *blob, const mlir_op_t *op) {
+static hr_status_t put_dict_properties(bytecode_writer_t *writer, hr_strbuf_t *blob, const mlir_op_t *op) {
   const mlir_attr_t *dict;
   HR_TRY(mlir_make_dict(&writer->arena, op->attr_count, op->attrs, &dict));
   return bytecode_put_attr(writer, blob, dict, false);
 }
 
 static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, op_form_t *form) {
-  hr_text_t blob;
+  hr_strbuf_t blob;
   hr_status_t st = NULL;
   uint32_t numbers[ATTRS_MAX];
-  hr_text_init(&blob);
+  hr_strbuf_init(&blob);
   if (form->vhlo) {
     st = put_vhlo_properties(writer, op, form->vhlo, numbers);
     for (int i = 0; !st && i < form->vhlo->attr_count; i++) bytecode_put_var(&blob, numbers[i]);
@@ -158,7 +158,7 @@ static hr_status_t number_blob(bytecode_writer_t *writer, const mlir_op_t *op, o
     st = form->row ? put_row_properties(writer, &blob, op, form->row) : put_dict_properties(writer, &blob, op);
   }
   if (!st) st = bytecode_number_bytes(writer, &writer->blobs, 0, true, &blob, &form->properties);
-  hr_text_deinit(&blob);
+  hr_strbuf_deinit(&blob);
   return st;
 }
 
@@ -223,7 +223,7 @@ static hr_status_t find_form(bytecode_writer_t *writer, const mlir_op_t *op, op_
 
 /* --- locations --- */
 
-static hr_status_t put_location(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *location) {
+static hr_status_t put_location(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *location) {
   static const mlir_attr_t unknown = {.kind = MLIR_ATTR_LOCATION, .text = {"unknown", 7}};
   bool usable = location && location->kind == MLIR_ATTR_LOCATION;
   return bytecode_put_attr(writer, text, usable ? location : &unknown, false);
@@ -231,7 +231,7 @@ static hr_status_t put_location(bytecode_writer_t *writer, hr_text_t *text, cons
 
 /* --- operations --- */
 
-static hr_status_t put_operands(hr_text_t *text, const mlir_op_t *op) {
+static hr_status_t put_operands(hr_strbuf_t *text, const mlir_op_t *op) {
   bytecode_put_var(text, (uint64_t)op->operand_count);
   for (int i = 0; i < op->operand_count; i++) {
     uintptr_t number = (uintptr_t)op->operands[i]->mapped;
@@ -241,13 +241,13 @@ static hr_status_t put_operands(hr_text_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
-static hr_status_t put_results(bytecode_writer_t *writer, hr_text_t *text, const mlir_op_t *op, bool in_vhlo) {
+static hr_status_t put_results(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)op->result_count);
   for (int i = 0; i < op->result_count; i++) HR_TRY(bytecode_put_type(writer, text, op->results[i].type, in_vhlo));
   return NULL;
 }
 
-static hr_status_t put_successors(hr_text_t *text, const mlir_op_t *op) {
+static hr_status_t put_successors(hr_strbuf_t *text, const mlir_op_t *op) {
   const mlir_region_t *region = op->parent->parent;
   bytecode_put_var(text, (uint64_t)op->successor_count);
   for (int i = 0; i < op->successor_count; i++)
@@ -256,7 +256,7 @@ static hr_status_t put_successors(hr_text_t *text, const mlir_op_t *op) {
   return NULL;
 }
 
-static hr_status_t write_op(bytecode_writer_t *writer, hr_text_t *text, const mlir_op_t *op, size_t next) {
+static hr_status_t write_op(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next) {
   op_form_t form;
   hr_status_t st = find_form(writer, op, &form);
   if (st) return hr_status_note(st, "while writing %.*s", HR_STR_ARGS(op->name));
@@ -290,7 +290,7 @@ static size_t number_values(mlir_region_t *region, size_t first) {
   return next;
 }
 
-static hr_status_t put_args(bytecode_writer_t *writer, hr_text_t *text, const mlir_block_t *block, bool in_vhlo) {
+static hr_status_t put_args(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_block_t *block, bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)block->arg_count);
   for (int i = 0; i < block->arg_count; i++) {
     uint32_t type;
@@ -302,7 +302,7 @@ static hr_status_t put_args(bytecode_writer_t *writer, hr_text_t *text, const ml
   return NULL;
 }
 
-static hr_status_t write_region(bytecode_writer_t *writer, hr_text_t *text, mlir_region_t *region, size_t first,
+static hr_status_t write_region(bytecode_writer_t *writer, hr_strbuf_t *text, mlir_region_t *region, size_t first,
                                 bool in_vhlo) {
   bytecode_put_var(text, region->blocks.count);
   if (!region->blocks.count) return NULL;
@@ -317,14 +317,14 @@ static hr_status_t write_region(bytecode_writer_t *writer, hr_text_t *text, mlir
   return NULL;
 }
 
-static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_text_t *text, const mlir_op_t *op, size_t next,
+static hr_status_t write_all_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
                                      bool in_vhlo) {
   for (int i = 0; i < op->region_count; i++) HR_TRY(write_region(writer, text, op->regions[i], next, in_vhlo));
   return NULL;
 }
 
 /* The regions of isolated ops are a section of their own from version 2 on. */
-static hr_status_t write_regions(bytecode_writer_t *writer, hr_text_t *text, const mlir_op_t *op, size_t next,
+static hr_status_t write_regions(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_op_t *op, size_t next,
                                  bool in_vhlo) {
   bool isolated = mlir_op_is_isolated(op->name);
   if (++writer->depth > MAX_DEPTH)
@@ -334,20 +334,20 @@ static hr_status_t write_regions(bytecode_writer_t *writer, hr_text_t *text, con
   if (!isolated || writer->version < 2) {
     st = write_all_regions(writer, text, op, isolated ? 0 : next, in_vhlo);
   } else {
-    hr_text_t section;
-    hr_text_init(&section);
+    hr_strbuf_t section;
+    hr_strbuf_init(&section);
     st = write_all_regions(writer, &section, op, 0, in_vhlo);
     bytecode_put_byte(text, BYTECODE_IR);
     bytecode_put_var(text, section.size);
-    hr_text_add(text, section.data ? section.data : "", section.size);
-    if (!st) st = hr_text_finish(&section);
-    hr_text_deinit(&section);
+    hr_strbuf_add(text, section.data ? section.data : "", section.size);
+    if (!st) st = hr_strbuf_finish(&section);
+    hr_strbuf_deinit(&section);
   }
   writer->depth--;
   return st;
 }
 
-hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_text_t *text) {
+hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, 2); /* one op, no arguments */
   return write_op(writer, text, writer->module->op, 0);
 }

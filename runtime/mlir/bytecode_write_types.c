@@ -4,14 +4,14 @@
 
 #define MAX_DEPTH 1000
 
-hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type, bool in_vhlo) {
+hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo) {
   uint32_t number;
   HR_TRY(bytecode_number_type(writer, type, in_vhlo, &number));
   bytecode_put_var(text, number);
   return NULL;
 }
 
-static hr_status_t put_types(bytecode_writer_t *writer, hr_text_t *text, int count, const mlir_type_t *const *items,
+static hr_status_t put_types(bytecode_writer_t *writer, hr_strbuf_t *text, int count, const mlir_type_t *const *items,
                              bool in_vhlo) {
   bytecode_put_var(text, (uint64_t)count);
   for (int i = 0; i < count; i++) HR_TRY(bytecode_put_type(writer, text, items[i], in_vhlo));
@@ -19,12 +19,12 @@ static hr_status_t put_types(bytecode_writer_t *writer, hr_text_t *text, int cou
 }
 
 static hr_status_t refused_type(bytecode_writer_t *writer, const mlir_type_t *type) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   mlir_print_type(&text, type);
   hr_status_t st = hr_error(HR_UNSUPPORTED, "the type %s has no form in version %d.%d of VHLO",
                             text.data ? text.data : "", writer->vhlo / 100, writer->vhlo % 100);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -36,7 +36,7 @@ static const bytecode_float_t *find_float(hr_str_t name) {
 
 static int type_flags(const mlir_quant_t *quant) { return quant->storage_signed ? 1 : 0; }
 
-static hr_status_t put_storage(bytecode_writer_t *writer, hr_text_t *text, const mlir_quant_t *quant, bool in_vhlo) {
+static hr_status_t put_storage(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant, bool in_vhlo) {
   /* Storage is signless in quant's types; its flag says how to read it. */
   const mlir_type_t signless = {.kind = MLIR_TYPE_INTEGER, .width = quant->storage->width};
   mlir_type_t *storage;
@@ -46,13 +46,13 @@ static hr_status_t put_storage(bytecode_writer_t *writer, hr_text_t *text, const
   return bytecode_put_type(writer, text, storage, in_vhlo);
 }
 
-static void put_range(hr_text_t *text, const mlir_quant_t *quant) {
+static void put_range(hr_strbuf_t *text, const mlir_quant_t *quant) {
   bytecode_put_svar(text, quant->min);
   bytecode_put_svar(text, quant->max);
 }
 
 /* Uniform types have the same fields in quant and in VHLO. */
-static hr_status_t put_uniform(bytecode_writer_t *writer, hr_text_t *text, const mlir_quant_t *quant, bool in_vhlo) {
+static hr_status_t put_uniform(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant, bool in_vhlo) {
   HR_TRY(put_storage(writer, text, quant, in_vhlo));
   HR_TRY(bytecode_put_type(writer, text, quant->expressed, in_vhlo));
   if (quant->axis < 0) {
@@ -69,7 +69,7 @@ static hr_status_t put_uniform(bytecode_writer_t *writer, hr_text_t *text, const
   return NULL;
 }
 
-static hr_status_t put_quant(bytecode_writer_t *writer, hr_text_t *text, const mlir_quant_t *quant) {
+static hr_status_t put_quant(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_quant_t *quant) {
   switch (quant->form) {
     case MLIR_QUANT_ANY:
       bytecode_put_var(text, quant->expressed ? 2 : 1);
@@ -89,32 +89,32 @@ static hr_status_t put_quant(bytecode_writer_t *writer, hr_text_t *text, const m
   }
 }
 
-static hr_status_t put_shape(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type, bool in_vhlo) {
+static hr_status_t put_shape(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo) {
   bytecode_put_ints(text, type->rank, type->dims);
   return bytecode_put_type(writer, text, type->element, in_vhlo);
 }
 
 /* A memref's layout is an attribute; the usual one is the identity, which only text can say. */
-static hr_status_t put_memref(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type) {
-  hr_text_t map;
+static hr_status_t put_memref(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
+  hr_strbuf_t map;
   uint32_t number;
   bytecode_put_var(text, type->space ? 11 : 10);
   if (type->space) HR_TRY(bytecode_put_attr(writer, text, type->space, false));
   HR_TRY(put_shape(writer, text, type, false));
   if (type->encoding) return bytecode_put_attr(writer, text, type->encoding, false);
-  hr_text_init(&map);
-  hr_text_add_str(&map, "affine_map<(");
+  hr_strbuf_init(&map);
+  hr_strbuf_add_str(&map, "affine_map<(");
   for (int pass = 0; pass < 2; pass++) {
-    for (int d = 0; d < type->rank; d++) hr_text_printf(&map, "%sd%d", d ? ", " : "", d);
-    hr_text_add_str(&map, pass ? ")>" : ") -> (");
+    for (int d = 0; d < type->rank; d++) hr_strbuf_printf(&map, "%sd%d", d ? ", " : "", d);
+    hr_strbuf_add_str(&map, pass ? ")>" : ") -> (");
   }
   hr_status_t st = bytecode_number_text(writer, &writer->attrs, HR_STR("builtin"), &map, &number);
   if (!st) bytecode_put_var(text, number);
-  hr_text_deinit(&map);
+  hr_strbuf_deinit(&map);
   return st;
 }
 
-static hr_status_t put_vector(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type) {
+static hr_status_t put_vector(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
   bytecode_put_var(text, type->scalable ? 20 : 19);
   if (type->scalable) {
     bytecode_put_var(text, (uint64_t)type->rank);
@@ -123,7 +123,7 @@ static hr_status_t put_vector(bytecode_writer_t *writer, hr_text_t *text, const 
   return put_shape(writer, text, type, false);
 }
 
-static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type) {
+static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
   const bytecode_float_t *row;
   switch (type->kind) {
     case MLIR_TYPE_INTEGER:
@@ -164,7 +164,7 @@ static hr_status_t put_builtin_type(bytecode_writer_t *writer, hr_text_t *text, 
   return refused_type(writer, type);
 }
 
-static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type) {
+static hr_status_t put_vhlo_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type) {
   const bytecode_float_t *row = type->kind == MLIR_TYPE_FLOAT ? find_float(type->name) : NULL;
   int code = -1, since = VHLO_OLDEST;
   switch (type->kind) {
@@ -214,7 +214,7 @@ static bool is_type_text(const mlir_type_t *type) {
   return type->kind == MLIR_TYPE_OPAQUE || (type->kind == MLIR_TYPE_QUANT && type->quant->block_count);
 }
 
-static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo, hr_text_t *text,
+static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo, hr_strbuf_t *text,
                                uint32_t *out_number) {
   uint32_t dialect;
   bool witness = in_vhlo && type->kind == MLIR_TYPE_OPAQUE && hr_str_is(type->name, "shape.witness");
@@ -230,13 +230,13 @@ static hr_status_t encode_type(bytecode_writer_t *writer, const mlir_type_t *typ
 
 hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *type, bool in_vhlo,
                                  uint32_t *out_number) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (bytecode_find_number(&writer->types, type, in_vhlo, out_number)) return NULL;
   if (++writer->depth > MAX_DEPTH) return hr_error(HR_UNSUPPORTED, "a type nested more than %d levels deep", MAX_DEPTH);
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = encode_type(writer, type, in_vhlo, &text, out_number);
   if (!st) st = bytecode_keep_number(writer, &writer->types, type, in_vhlo, *out_number);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   writer->depth--;
   return st;
 }

@@ -5,32 +5,32 @@
 
 /* --- bytes --- */
 
-void bytecode_put_byte(hr_text_t *text, uint8_t byte) { hr_text_add_char(text, (char)byte); }
+void bytecode_put_byte(hr_strbuf_t *text, uint8_t byte) { hr_strbuf_add_char(text, (char)byte); }
 
 /* 7 bits a byte; the zeros below the lowest one of the first byte count the bytes that follow. */
-void bytecode_put_var(hr_text_t *text, uint64_t value) {
+void bytecode_put_var(hr_strbuf_t *text, uint64_t value) {
   int size = 1;
   while (size < 9 && value >> (7 * size)) size++;
   if (size == 9) {
     bytecode_put_byte(text, 0);
-    hr_text_add(text, (const char *)&value, 8);
+    hr_strbuf_add(text, (const char *)&value, 8);
     return;
   }
   uint64_t bits = (value << 1 | 1) << (size - 1);
-  hr_text_add(text, (const char *)&bits, (size_t)size);
+  hr_strbuf_add(text, (const char *)&bits, (size_t)size);
 }
 
-void bytecode_put_svar(hr_text_t *text, int64_t value) {
+void bytecode_put_svar(hr_strbuf_t *text, int64_t value) {
   bytecode_put_var(text, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-void bytecode_put_f64(hr_text_t *text, double value) {
+void bytecode_put_f64(hr_strbuf_t *text, double value) {
   int64_t bits;
   memcpy(&bits, &value, sizeof bits);
   bytecode_put_svar(text, bits);
 }
 
-void bytecode_put_ints(hr_text_t *text, int64_t count, const int64_t *values) {
+void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values) {
   bytecode_put_var(text, (uint64_t)count);
   for (int64_t i = 0; i < count; i++) bytecode_put_svar(text, values[i]);
 }
@@ -72,8 +72,8 @@ hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, ui
 
 /* The key of equal things: dialect and form, then the bytes. */
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers, uint32_t dialect, bool binary,
-                                  const hr_text_t *bytes, uint32_t *out_number) {
-  HR_TRY(hr_text_finish(bytes));
+                                  const hr_strbuf_t *bytes, uint32_t *out_number) {
+  HR_TRY(hr_strbuf_finish(bytes));
   hr_arena_mark_t mark = hr_arena_mark(&writer->arena);
   const uint32_t head = dialect << 1 | binary;
   void *memory;
@@ -117,13 +117,13 @@ hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *
 
 /* --- sections --- */
 
-static void put_section(hr_text_t *file, bytecode_section_t id, const hr_text_t *section) {
+static void put_section(hr_strbuf_t *file, bytecode_section_t id, const hr_strbuf_t *section) {
   bytecode_put_byte(file, (uint8_t)id);
   bytecode_put_var(file, section->size);
-  hr_text_add(file, section->data ? section->data : "", section->size);
+  hr_strbuf_add(file, section->data ? section->data : "", section->size);
 }
 
-static void put_dialects(const bytecode_writer_t *writer, hr_text_t *text) {
+static void put_dialects(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->dialects.count);
   for (size_t i = 0; i < writer->dialects.count; i++)
     bytecode_put_var(text, writer->version >= 1 ? (uint64_t)writer->dialects.data[i] << 1 : writer->dialects.data[i]);
@@ -140,7 +140,7 @@ static void put_dialects(const bytecode_writer_t *writer, hr_text_t *text) {
 }
 
 /* Groups of one dialect: sizes into `offsets`, the bytes themselves into `data`. */
-static void put_table(const bytecode_numbers_t *numbers, hr_text_t *offsets, hr_text_t *data) {
+static void put_table(const bytecode_numbers_t *numbers, hr_strbuf_t *offsets, hr_strbuf_t *data) {
   const bytecode_written_t *items = numbers->items.data;
   for (size_t i = 0, end; i < numbers->items.count; i = end) {
     for (end = i; end < numbers->items.count && items[end].dialect == items[i].dialect;) end++;
@@ -148,41 +148,41 @@ static void put_table(const bytecode_numbers_t *numbers, hr_text_t *offsets, hr_
     bytecode_put_var(offsets, end - i);
     for (size_t k = i; k < end; k++) {
       bytecode_put_var(offsets, (uint64_t)items[k].bytes.size << 1 | items[k].binary);
-      hr_text_add(data, items[k].bytes.data, items[k].bytes.size);
+      hr_strbuf_add(data, items[k].bytes.data, items[k].bytes.size);
     }
   }
 }
 
-static void put_strings(const bytecode_writer_t *writer, hr_text_t *text) {
+static void put_strings(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->strings.count);
   for (size_t i = writer->strings.count; i-- > 0;) bytecode_put_var(text, writer->strings.data[i].size + 1);
   for (size_t i = 0; i < writer->strings.count; i++)
-    hr_text_add(text, writer->strings.data[i].data, writer->strings.data[i].size + 1);
+    hr_strbuf_add(text, writer->strings.data[i].data, writer->strings.data[i].size + 1);
 }
 
-static void put_blobs(const bytecode_writer_t *writer, hr_text_t *text) {
+static void put_blobs(const bytecode_writer_t *writer, hr_strbuf_t *text) {
   bytecode_put_var(text, writer->blobs.items.count);
   for (size_t i = 0; i < writer->blobs.items.count; i++) {
     hr_str_t bytes = writer->blobs.items.data[i].bytes;
     bytecode_put_var(text, bytes.size);
-    hr_text_add(text, bytes.data, bytes.size);
+    hr_strbuf_add(text, bytes.data, bytes.size);
   }
 }
 
 static void put_header(const bytecode_writer_t *writer, const mlir_write_options_t *options, const int64_t version[3],
-                       hr_text_t *file) {
-  hr_text_add(file, "ML\xefR", 4);
+                       hr_strbuf_t *file) {
+  hr_strbuf_add(file, "ML\xefR", 4);
   bytecode_put_var(file, (uint64_t)writer->version);
   if (writer->vhlo)
-    hr_text_printf(file, "StableHLO_v%ld.%ld.%ld", (long)version[0], (long)version[1], (long)version[2]);
+    hr_strbuf_printf(file, "StableHLO_v%ld.%ld.%ld", (long)version[0], (long)version[1], (long)version[2]);
   else
-    hr_text_add_str(file, options->producer ? options->producer : "MLIR");
-  hr_text_add_char(file, 0);
+    hr_strbuf_add_str(file, options->producer ? options->producer : "MLIR");
+  hr_strbuf_add_char(file, 0);
 }
 
 enum { DIALECTS, OFFSETS, DATA, IR, STRINGS, BLOBS, SECTIONS };
 
-static hr_status_t write_sections(bytecode_writer_t *writer, hr_text_t sections[SECTIONS], hr_text_t *file) {
+static hr_status_t write_sections(bytecode_writer_t *writer, hr_strbuf_t sections[SECTIONS], hr_strbuf_t *file) {
   static const bytecode_section_t ids[SECTIONS] = {BYTECODE_DIALECTS, BYTECODE_ATTR_OFFSETS, BYTECODE_ATTR_TYPES,
                                                    BYTECODE_IR,       BYTECODE_STRINGS,      BYTECODE_PROPERTIES};
   HR_TRY(bytecode_write_ir(writer, &sections[IR]));
@@ -194,10 +194,10 @@ static hr_status_t write_sections(bytecode_writer_t *writer, hr_text_t sections[
   put_strings(writer, &sections[STRINGS]);
   put_blobs(writer, &sections[BLOBS]);
   for (int i = 0; i < SECTIONS; i++) {
-    HR_TRY(hr_text_finish(&sections[i]));
+    HR_TRY(hr_strbuf_finish(&sections[i]));
     if (i != BLOBS || writer->version >= 5) put_section(file, ids[i], &sections[i]);
   }
-  return hr_text_finish(file);
+  return hr_strbuf_finish(file);
 }
 
 /* Versions of VHLO came with versions of the bytecode. */
@@ -242,12 +242,12 @@ static void free_writer(bytecode_writer_t *writer) {
 hr_status_t mlir_write_bytecode(const mlir_module_t *module, const mlir_write_options_t *options,
                                 hr_buffer_t **out_bytes) {
   bytecode_writer_t writer = {.module = module};
-  hr_text_t file, sections[SECTIONS];
+  hr_strbuf_t file, sections[SECTIONS];
   int64_t version[3];
   hr_buffer_t *bytes = NULL;
   HR_TRY(choose_version(options, &writer, version));
-  hr_text_init(&file);
-  for (int i = 0; i < SECTIONS; i++) hr_text_init(&sections[i]);
+  hr_strbuf_init(&file);
+  for (int i = 0; i < SECTIONS; i++) hr_strbuf_init(&sections[i]);
   put_header(&writer, options, version, &file);
   hr_status_t st = write_sections(&writer, sections, &file);
   if (!st) st = hr_buffer_create(file.size, &bytes);
@@ -255,8 +255,8 @@ hr_status_t mlir_write_bytecode(const mlir_module_t *module, const mlir_write_op
     memcpy(hr_buffer_data(bytes), file.data, file.size);
     *out_bytes = bytes;
   }
-  for (int i = 0; i < SECTIONS; i++) hr_text_deinit(&sections[i]);
-  hr_text_deinit(&file);
+  for (int i = 0; i < SECTIONS; i++) hr_strbuf_deinit(&sections[i]);
+  hr_strbuf_deinit(&file);
   free_writer(&writer);
   return st;
 }

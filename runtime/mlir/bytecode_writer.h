@@ -41,11 +41,11 @@ typedef struct bytecode_writer {
 } bytecode_writer_t;
 
 /* --- bytes --- */
-void bytecode_put_var(hr_text_t *text, uint64_t value);
-void bytecode_put_svar(hr_text_t *text, int64_t value);
-void bytecode_put_f64(hr_text_t *text, double value);
-void bytecode_put_byte(hr_text_t *text, uint8_t byte);
-void bytecode_put_ints(hr_text_t *text, int64_t count, const int64_t *values); /* their number first */
+void bytecode_put_var(hr_strbuf_t *text, uint64_t value);
+void bytecode_put_svar(hr_strbuf_t *text, int64_t value);
+void bytecode_put_f64(hr_strbuf_t *text, double value);
+void bytecode_put_byte(hr_strbuf_t *text, uint8_t byte);
+void bytecode_put_ints(hr_strbuf_t *text, int64_t count, const int64_t *values); /* their number first */
 
 /* --- numbers --- */
 hr_status_t bytecode_number_string(bytecode_writer_t *writer, hr_str_t string, uint32_t *out_number);
@@ -53,7 +53,7 @@ hr_str_t bytecode_dialect_of(hr_str_t name); /* "dialect" of "dialect.rest" */
 hr_status_t bytecode_number_dialect(bytecode_writer_t *writer, hr_str_t name, uint32_t *out_number);
 /* Number of these bytes; they are copied if they are new. */
 hr_status_t bytecode_number_bytes(bytecode_writer_t *writer, bytecode_numbers_t *numbers, uint32_t dialect, bool binary,
-                                  const hr_text_t *bytes, uint32_t *out_number);
+                                  const hr_strbuf_t *bytes, uint32_t *out_number);
 /* Number that something at this address got before, `in_vhlo` or not; false if none. */
 bool bytecode_find_number(const bytecode_numbers_t *numbers, const void *address, bool in_vhlo, uint32_t *out_number);
 hr_status_t bytecode_keep_number(bytecode_writer_t *writer, bytecode_numbers_t *numbers, const void *address,
@@ -64,11 +64,11 @@ hr_status_t bytecode_number_type(bytecode_writer_t *writer, const mlir_type_t *t
                                  uint32_t *out_number);
 hr_status_t bytecode_number_attr(bytecode_writer_t *writer, const mlir_attr_t *attr, bool in_vhlo,
                                  uint32_t *out_number);
-hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_text_t *text, const mlir_type_t *type, bool in_vhlo);
-hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_text_t *text, const mlir_attr_t *attr, bool in_vhlo);
+hr_status_t bytecode_put_type(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_type_t *type, bool in_vhlo);
+hr_status_t bytecode_put_attr(bytecode_writer_t *writer, hr_strbuf_t *text, const mlir_attr_t *attr, bool in_vhlo);
 /* Text of an attribute or type of a dialect that has no encoding here. */
 hr_status_t bytecode_number_text(bytecode_writer_t *writer, bytecode_numbers_t *numbers, hr_str_t dialect,
-                                 const hr_text_t *text, uint32_t *out_number);
+                                 const hr_strbuf_t *text, uint32_t *out_number);
 /* The interface of a custom call, an enumeration in VHLO. */
 hr_status_t bytecode_number_api(bytecode_writer_t *writer, const mlir_attr_t *attr, uint32_t *out_number);
 /* A dictionary with names of builtin and values of VHLO. */
@@ -76,6 +76,6 @@ hr_status_t bytecode_number_mixed_dict(bytecode_writer_t *writer, int count, con
                                        uint32_t *out_number);
 
 /* --- operations --- */
-hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_text_t *text);
+hr_status_t bytecode_write_ir(bytecode_writer_t *writer, hr_strbuf_t *text);
 
 #endif

@@ -94,9 +94,9 @@ static hr_status_t parse_conv_side(mlir_parser_t *parser, char first, char secon
     const mlir_token_t *token = mlir_peek(parser);
     char letter = token->kind == MLIR_TOKEN_WORD && token->text.size == 1 ? token->text.data[0] : 0;
     if (letter && (letter == first || letter == second)) {
-      int64_t *place = letter == first ? out_first : out_second;
-      if (*place >= 0) return mlir_expected(parser, "each letter once");
-      *place = position;
+      int64_t *slot = letter == first ? out_first : out_second;
+      if (*slot >= 0) return mlir_expected(parser, "each letter once");
+      *slot = position;
       HR_TRY(mlir_lexer_next(&parser->lexer));
     } else {
       int64_t number;

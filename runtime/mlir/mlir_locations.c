@@ -144,39 +144,39 @@ static hr_status_t alias_text(mlir_parser_t *parser, hr_str_t at, int depth, siz
 }
 
 /* False: something else than a location is named (metadata of other tools), and the place is given up. */
-static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_text_t *text, hr_str_t *out_first,
+static hr_status_t write_out(mlir_parser_t *parser, hr_str_t from, int depth, hr_strbuf_t *text, hr_str_t *out_first,
                              bool *out_whole) {
   *out_whole = true;
   while (from.size) {
     size_t size = plain_part(from);
     hr_str_t part;
-    hr_text_add(text, from.data, size);
+    hr_strbuf_add(text, from.data, size);
     from = (hr_str_t){from.data + size, from.size - size};
     if (!from.size) break;
     HR_TRY(alias_text(parser, from, depth, &size, &part));
     *out_whole &= part.size > 0;
     if (!out_first->size) *out_first = part;
-    hr_text_add(text, part.data, part.size);
+    hr_strbuf_add(text, part.data, part.size);
     from = (hr_str_t){from.data + size, from.size - size};
   }
-  return hr_text_finish(text);
+  return hr_strbuf_finish(text);
 }
 
 /* Puts the aliases in. A chain of calls that becomes too long is cut down to the place that was called. */
 static hr_status_t finish_text(mlir_parser_t *parser, hr_str_t *location, int depth) {
   hr_str_t first = {"", 0}, from = *location;
-  hr_text_t text;
+  hr_strbuf_t text;
   bool whole;
   if (depth > ALIAS_DEPTH) *location = HR_STR("unknown");
   if (plain_part(*location) == location->size) return NULL;
   *location = HR_STR("unknown"); /* for an alias that leads back here */
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = write_out(parser, from, depth, &text, &first, &whole);
   if (!st && whole && text.size > LOCATION_MAX && from.size > 9 && !memcmp(from.data, "callsite(", 9))
     *location = first;
   else if (!st && whole && text.size <= 2 * LOCATION_MAX)
     st = hr_arena_str(parser->arena, (hr_str_t){text.data, text.size}, location);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

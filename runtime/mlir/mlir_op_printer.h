@@ -6,16 +6,16 @@
 #include "mlir/mlir_print.h"
 
 typedef struct op_printer {
-  hr_text_t *text;
+  hr_strbuf_t *text;
   int indent;
   bool locations; /* each op is followed by loc(...) where it has one */
 } op_printer_t;
 
 /* Names of attributes that a form has already said. */
-typedef struct shown {
+typedef struct printed_name {
   const char *names[12];
   int count;
-} shown_t;
+} printed_name_t;
 
 /* --- names of values (mlir_print_names.c), kept in mlir_value_t.mapped while the module is printed --- */
 void mlir_name_values(const mlir_op_t *top);
@@ -34,7 +34,8 @@ void mlir_start_line(op_printer_t *printer);
 /* The op's name; inside a function "func." goes without saying. */
 void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op);
 /* Attributes that are not yet said, as one dictionary after `before`; nothing if there are none. */
-void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const shown_t *shown, const char *before);
+void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_name_t *printed_name,
+                     const char *before);
 void mlir_print_operand_types(op_printer_t *printer, const mlir_op_t *op);
 void mlir_print_result_types(op_printer_t *printer, const mlir_op_t *op);
 void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op); /* " : (A) -> B" */
@@ -43,6 +44,6 @@ void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool 
 
 /* --- forms that no row of mlir_forms.def can say (mlir_print_forms.c) --- */
 /* Prints the op behind its results; false, and nothing printed, if it has no such form or does not fit it. */
-bool mlir_print_own_form(op_printer_t *printer, const mlir_op_t *op);
+bool mlir_print_custom_form(op_printer_t *printer, const mlir_op_t *op);
 
 #endif

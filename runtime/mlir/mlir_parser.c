@@ -99,7 +99,7 @@ typedef struct mlir_name {
 typedef struct pending_use {
   mlir_name_t *name;
   int number;
-  mlir_value_t **place;
+  mlir_value_t **slot;
   hr_pos_t pos;
 } pending_use_t;
 
@@ -142,16 +142,16 @@ static hr_status_t fill_use(const pending_use_t *use) {
   if (use->number >= use->name->count)
     return hr_error_at(HR_INVALID, &use->pos, "%%%.*s#%d: it has %d results", HR_STR_ARGS(use->name->name), use->number,
                        use->name->count);
-  *use->place = &use->name->values[use->number];
+  *use->slot = &use->name->values[use->number];
   return NULL;
 }
 
 /* Finds what uses stand for, now or, for values defined later, at the end of the region. */
-static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **places) {
+static hr_status_t mlir_resolve_uses(mlir_parser_t *parser, const mlir_use_t *uses, int count, mlir_value_t **slots) {
   for (int i = 0; i < count; i++) {
     mlir_name_t *name = find_name(parser->scope, uses[i].name);
     if (!name) HR_TRY(declare_name(parser, uses[i].name, &name));
-    pending_use_t use = {name, uses[i].number, &places[i], uses[i].pos};
+    pending_use_t use = {name, uses[i].number, &slots[i], uses[i].pos};
     if (name->values)
       HR_TRY(fill_use(&use));
     else
@@ -347,15 +347,15 @@ hr_status_t mlir_set_operands(mlir_parser_t *parser, mlir_op_t *op, const mlir_u
 }
 
 static hr_status_t operand_type_error(mlir_parser_t *parser, const mlir_op_t *op, int k, const mlir_type_t *written) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "operand %d is ", k);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "operand %d is ", k);
   mlir_print_type(&text, op->operands[k]->type);
-  hr_text_add_str(&text, ", and is written as ");
+  hr_strbuf_add_str(&text, ", and is written as ");
   mlir_print_type(&text, written);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = mlir_error(parser->module, op, "%.*s", (int)text.size, text.data);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

@@ -4,7 +4,7 @@
 static bool is_enum(const mlir_attr_t *attr) { return attr && attr->kind == MLIR_ATTR_ENUM; }
 
 static void print_word(op_printer_t *printer, const mlir_attr_t *attr) {
-  hr_text_add(printer->text, attr->text.data, attr->text.size);
+  hr_strbuf_add(printer->text, attr->text.data, attr->text.size);
 }
 
 /* --- constants, comparisons, slices --- */
@@ -20,13 +20,13 @@ static void print_constant(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   if (!mlir_type_equal(value->type, op->results[0].type)) {
     form_add(printer, "() ");
-    hr_text_add_str(printer->text, "<");
-    mlir_print_rest(printer, op, &(shown_t){.count = 0}, "");
+    hr_strbuf_add_str(printer->text, "<");
+    mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, "");
     form_add(printer, ">");
     mlir_print_function_type(printer, op);
     return;
   }
-  mlir_print_rest(printer, op, &(shown_t){{"value"}, 1}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"value"}, 1}, " ");
   form_add(printer, " ");
   mlir_print_attr(printer->text, value);
 }
@@ -47,7 +47,7 @@ static void print_compare(op_printer_t *printer, const mlir_op_t *op) {
     form_add(printer, ", ");
     print_word(printer, type);
   }
-  mlir_print_rest(printer, op, &(shown_t){{"comparison_direction", "compare_type"}, 2}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"comparison_direction", "compare_type"}, 2}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -58,7 +58,7 @@ static void print_select(op_printer_t *printer, const mlir_op_t *op) {
   bool alike = mlir_type_equal(op->operands[1]->type, type) && mlir_type_equal(op->operands[2]->type, type);
   form_add(printer, "stablehlo.select ");
   mlir_print_uses(printer, 3, op->operands);
-  mlir_print_rest(printer, op, &(shown_t){.count = 0}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
   if (!alike) {
     mlir_print_function_type(printer, op);
     return;
@@ -84,11 +84,11 @@ static void print_slice(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_use(printer, op->operands[0]);
   form_add(printer, " [");
   for (int64_t d = 0; d < attr->element_count; d++) {
-    hr_text_printf(printer->text, "%s%ld:%ld", d ? ", " : "", (long)starts[d], (long)limits[d]);
-    if (strides[d] != 1) hr_text_printf(printer->text, ":%ld", (long)strides[d]);
+    hr_strbuf_printf(printer->text, "%s%ld:%ld", d ? ", " : "", (long)starts[d], (long)limits[d]);
+    if (strides[d] != 1) hr_strbuf_printf(printer->text, ":%ld", (long)strides[d]);
   }
   form_add(printer, "]");
-  mlir_print_rest(printer, op, &(shown_t){{"start_indices", "limit_indices", "strides"}, 3}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"start_indices", "limit_indices", "strides"}, 3}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -100,9 +100,9 @@ static bool reduce_precision_fits(const mlir_op_t *op) {
 static void print_reduce_precision(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.reduce_precision ");
   mlir_print_use(printer, op->operands[0]);
-  hr_text_printf(printer->text, ", format = e%ldm%ld", (long)mlir_op_attr(op, "exponent_bits")->integer,
+  hr_strbuf_printf(printer->text, ", format = e%ldm%ld", (long)mlir_op_attr(op, "exponent_bits")->integer,
                  (long)mlir_op_attr(op, "mantissa_bits")->integer);
-  mlir_print_rest(printer, op, &(shown_t){{"exponent_bits", "mantissa_bits"}, 2}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"exponent_bits", "mantissa_bits"}, 2}, " ");
   if (!mlir_type_equal(op->operands[0]->type, op->results[0].type)) {
     mlir_print_function_type(printer, op);
     return;
@@ -116,8 +116,8 @@ static bool get_tuple_element_fits(const mlir_op_t *op) { return op->operand_cou
 static void print_get_tuple_element(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "stablehlo.get_tuple_element ");
   mlir_print_use(printer, op->operands[0]);
-  hr_text_printf(printer->text, "[%ld]", (long)mlir_op_attr(op, "index")->integer);
-  mlir_print_rest(printer, op, &(shown_t){{"index"}, 1}, " ");
+  hr_strbuf_printf(printer->text, "[%ld]", (long)mlir_op_attr(op, "index")->integer);
+  mlir_print_rest(printer, op, &(printed_name_t){{"index"}, 1}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -126,7 +126,7 @@ static void print_get_tuple_element(op_printer_t *printer, const mlir_op_t *op) 
 /* " name = [..] x [..]" */
 static void print_pair(op_printer_t *printer, const char *name, const mlir_attr_t *left, const mlir_attr_t *right) {
   static const mlir_attr_t none = {.kind = MLIR_ATTR_DENSE_ARRAY};
-  hr_text_printf(printer->text, ", %s = ", name);
+  hr_strbuf_printf(printer->text, ", %s = ", name);
   mlir_print_ints(printer->text, left ? left : &none);
   form_add(printer, " x ");
   mlir_print_ints(printer->text, right ? right : &none);
@@ -144,14 +144,14 @@ static void print_precision(op_printer_t *printer, const mlir_attr_t *config) {
 
 /* The structure without its "#stablehlo.dot_algorithm". */
 static void print_algorithm(op_printer_t *printer, const mlir_attr_t *algorithm) {
-  hr_text_t whole;
+  hr_strbuf_t whole;
   if (!algorithm) return;
-  hr_text_init(&whole);
+  hr_strbuf_init(&whole);
   mlir_print_attr(&whole, algorithm);
   const char *angle = whole.data ? strchr(whole.data, '<') : NULL;
-  hr_text_printf(printer->text, ", algorithm = %s", angle ? angle : "");
+  hr_strbuf_printf(printer->text, ", algorithm = %s", angle ? angle : "");
   printer->text->failed |= whole.failed;
-  hr_text_deinit(&whole);
+  hr_strbuf_deinit(&whole);
 }
 
 static bool is_precision(const mlir_attr_t *config) {
@@ -173,7 +173,7 @@ static bool dot_general_fits(const mlir_op_t *op) {
 
 static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *numbers = mlir_op_attr(op, "dot_dimension_numbers");
-  hr_text_printf(printer->text, "%.*s ", HR_STR_ARGS(op->name));
+  hr_strbuf_printf(printer->text, "%.*s ", HR_STR_ARGS(op->name));
   mlir_print_uses(printer, 2, op->operands);
   if (numbers) {
     const mlir_attr_t *lhs = mlir_attr_field(numbers, "lhs_batching_dimensions"),
@@ -184,7 +184,7 @@ static void print_dot(op_printer_t *printer, const mlir_op_t *op) {
   }
   print_precision(printer, mlir_op_attr(op, "precision_config"));
   print_algorithm(printer, mlir_op_attr(op, "algorithm"));
-  mlir_print_rest(printer, op, &(shown_t){{"dot_dimension_numbers", "precision_config", "algorithm"}, 3}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"dot_dimension_numbers", "precision_config", "algorithm"}, 3}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -230,7 +230,7 @@ static void print_window_part(op_printer_t *printer, const mlir_attr_t *attr) {
   for (int64_t i = 0; i < count; i++) {
     if (i) form_add(printer, ", ");
     if (pairs)
-      hr_text_printf(printer->text, "[%ld, %ld]", (long)numbers[attr->splat ? 0 : 2 * i],
+      hr_strbuf_printf(printer->text, "[%ld, %ld]", (long)numbers[attr->splat ? 0 : 2 * i],
                      (long)numbers[attr->splat ? 0 : 2 * i + 1]);
     else
       form_add(printer, flags[i] ? "true" : "false");
@@ -248,13 +248,13 @@ static void print_convolution(op_printer_t *printer, const mlir_op_t *op) {
   for (size_t i = 0; i < WINDOW_PARTS; i++) {
     const mlir_attr_t *attr = mlir_op_attr(op, window_parts[i][0]);
     if (!attr) continue;
-    hr_text_printf(printer->text, "%s%s = ", any ? ", " : "", window_parts[i][1]);
+    hr_strbuf_printf(printer->text, "%s%s = ", any ? ", " : "", window_parts[i][1]);
     print_window_part(printer, attr);
     any = true;
   }
   form_add(printer, "}");
   mlir_print_rest(printer, op,
-                  &(shown_t){{"dimension_numbers", window_parts[0][0], window_parts[1][0], window_parts[2][0],
+                  &(printed_name_t){{"dimension_numbers", window_parts[0][0], window_parts[1][0], window_parts[2][0],
                               window_parts[3][0], window_parts[4][0]},
                              6},
                   " ");
@@ -271,7 +271,7 @@ static void print_custom_call(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "(");
   mlir_print_uses(printer, op->operand_count, op->operands);
   form_add(printer, ")");
-  mlir_print_rest(printer, op, &(shown_t){{"call_target_name"}, 1}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"call_target_name"}, 1}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -287,7 +287,7 @@ static void print_composite(op_printer_t *printer, const mlir_op_t *op) {
     mlir_print_region(printer, op->regions[r], false);
   }
   if (op->region_count) form_add(printer, ")");
-  mlir_print_rest(printer, op, &(shown_t){{"name"}, 1}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"name"}, 1}, " ");
   mlir_print_function_type(printer, op);
 }
 
@@ -299,7 +299,7 @@ static void print_cast(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   form_add(printer, " ");
   mlir_print_use(printer, op->operands[0]);
-  mlir_print_rest(printer, op, &(shown_t){.count = 0}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
   form_add(printer, " : ");
   mlir_print_operand_types(printer, op);
   form_add(printer, " to ");
@@ -312,7 +312,7 @@ static bool const_shape_fits(const mlir_op_t *op) {
 
 static void print_const_shape(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "shape.const_shape");
-  mlir_print_rest(printer, op, &(shown_t){{"shape"}, 1}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"shape"}, 1}, " ");
   form_add(printer, " ");
   mlir_print_ints(printer->text, mlir_op_attr(op, "shape"));
   form_add(printer, " : ");
@@ -345,7 +345,7 @@ static const print_form_t *find_form(const print_form_t *forms, hr_str_t op) {
   return NULL;
 }
 
-bool mlir_print_own_form(op_printer_t *printer, const mlir_op_t *op) {
+bool mlir_print_custom_form(op_printer_t *printer, const mlir_op_t *op) {
   const print_form_t *form = find_form(plain_forms, op->name);
   if (!form) form = find_form(mlir_region_forms, op->name);
   if (!form || (form->fits && !form->fits(op))) return false;

@@ -14,7 +14,7 @@ typedef struct print_form {
 
 extern const print_form_t mlir_region_forms[]; /* of ops with regions, and of functions */
 
-static inline void form_add(op_printer_t *printer, const char *text) { hr_text_add_str(printer->text, text); }
+static inline void form_add(op_printer_t *printer, const char *text) { hr_strbuf_add_str(printer->text, text); }
 
 static inline bool form_has_string(const mlir_op_t *op, const char *name) {
   const mlir_attr_t *attr = mlir_op_attr(op, name);

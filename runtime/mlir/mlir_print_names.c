@@ -146,8 +146,8 @@ static void print_name(op_printer_t *printer, const mlir_value_t *value) {
   base_name_t base = (base_name_t)(code % BASE_COUNT);
   int64_t number = (int64_t)(code / BASE_COUNT) - 1;
   bool joined = base == BASE_NONE || base == BASE_ARG;
-  hr_text_printf(printer->text, "%%%s", base_texts[base]);
-  if (number >= 0) hr_text_printf(printer->text, "%s%ld", joined ? "" : "_", (long)number);
+  hr_strbuf_printf(printer->text, "%%%s", base_texts[base]);
+  if (number >= 0) hr_strbuf_printf(printer->text, "%s%ld", joined ? "" : "_", (long)number);
 }
 
 /* Results without names of their own share one. */
@@ -155,15 +155,15 @@ static bool share_name(const mlir_op_t *op) { return op->result_count > 1 && res
 
 void mlir_print_use(op_printer_t *printer, const mlir_value_t *value) {
   print_name(printer, value);
-  if (value->owner && share_name(value->owner)) hr_text_printf(printer->text, "#%d", value->index);
+  if (value->owner && share_name(value->owner)) hr_strbuf_printf(printer->text, "#%d", value->index);
 }
 
 void mlir_print_results(op_printer_t *printer, const mlir_op_t *op) {
   int names = share_name(op) ? 1 : op->result_count;
   for (int i = 0; i < names; i++) {
-    if (i) hr_text_add_str(printer->text, ", ");
+    if (i) hr_strbuf_add_str(printer->text, ", ");
     print_name(printer, &op->results[i]);
   }
-  if (share_name(op)) hr_text_printf(printer->text, ":%d", op->result_count);
-  if (names) hr_text_add_str(printer->text, " = ");
+  if (share_name(op)) hr_strbuf_printf(printer->text, ":%d", op->result_count);
+  if (names) hr_strbuf_add_str(printer->text, " = ");
 }

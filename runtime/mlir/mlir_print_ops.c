@@ -6,14 +6,14 @@
 
 void mlir_print_uses(op_printer_t *printer, int count, mlir_value_t *const *values) {
   for (int i = 0; i < count; i++) {
-    if (i) hr_text_add_str(printer->text, ", ");
+    if (i) hr_strbuf_add_str(printer->text, ", ");
     mlir_print_use(printer, values[i]);
   }
 }
 
 void mlir_start_line(op_printer_t *printer) {
-  hr_text_add_char(printer->text, '\n');
-  for (int i = 0; i < printer->indent; i++) hr_text_add_str(printer->text, "  ");
+  hr_strbuf_add_char(printer->text, '\n');
+  for (int i = 0; i < printer->indent; i++) hr_strbuf_add_str(printer->text, "  ");
 }
 
 void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
@@ -21,14 +21,14 @@ void mlir_print_op_name(op_printer_t *printer, const mlir_op_t *op) {
   bool in_function =
       parent && hr_str_is(parent->name, "func.func") && op->name.size > 5 && !memcmp(op->name.data, "func.", 5);
   size_t skipped = in_function ? 5 : 0;
-  hr_text_add(printer->text, op->name.data + skipped, op->name.size - skipped);
+  hr_strbuf_add(printer->text, op->name.data + skipped, op->name.size - skipped);
 }
 
 /* --- attributes --- */
 
-static bool is_shown(const shown_t *shown, hr_str_t name) {
-  for (int i = 0; i < shown->count; i++)
-    if (hr_str_is(name, shown->names[i])) return true;
+static bool is_shown(const printed_name_t *printed_name, hr_str_t name) {
+  for (int i = 0; i < printed_name->count; i++)
+    if (hr_str_is(name, printed_name->names[i])) return true;
   return false;
 }
 
@@ -57,43 +57,44 @@ static bool is_default(const mlir_op_t *op, const mlir_named_attr_t *entry) {
 }
 
 /* Inherent and discardable attributes are both sorted, and print as one sorted list. */
-void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const shown_t *shown, const char *before) {
+void mlir_print_rest(op_printer_t *printer, const mlir_op_t *op, const printed_name_t *printed_name,
+                     const char *before) {
   bool any = false;
   for (int i = 0, j = 0; i < op->attr_count || j < op->extra_count;) {
     bool inherent = j == op->extra_count || (i < op->attr_count && comes_first(op->attrs[i].name, op->extras[j].name));
     const mlir_named_attr_t *entry = inherent ? &op->attrs[i++] : &op->extras[j++];
-    if (inherent && (is_shown(shown, entry->name) || is_default(op, entry))) continue;
-    if (!any) hr_text_add_str(printer->text, before);
-    hr_text_add_str(printer->text, any ? ", " : "{");
+    if (inherent && (is_shown(printed_name, entry->name) || is_default(op, entry))) continue;
+    if (!any) hr_strbuf_add_str(printer->text, before);
+    hr_strbuf_add_str(printer->text, any ? ", " : "{");
     any = true;
     mlir_print_entry(printer->text, entry);
   }
-  if (any) hr_text_add_char(printer->text, '}');
+  if (any) hr_strbuf_add_char(printer->text, '}');
 }
 
 /* --- types --- */
 
 void mlir_print_result_types(op_printer_t *printer, const mlir_op_t *op) {
   bool bare = op->result_count == 1 && op->results[0].type->kind != MLIR_TYPE_FUNCTION;
-  if (!bare) hr_text_add_char(printer->text, '(');
+  if (!bare) hr_strbuf_add_char(printer->text, '(');
   for (int i = 0; i < op->result_count; i++) {
-    if (i) hr_text_add_str(printer->text, ", ");
+    if (i) hr_strbuf_add_str(printer->text, ", ");
     mlir_print_type(printer->text, op->results[i].type);
   }
-  if (!bare) hr_text_add_char(printer->text, ')');
+  if (!bare) hr_strbuf_add_char(printer->text, ')');
 }
 
 void mlir_print_operand_types(op_printer_t *printer, const mlir_op_t *op) {
   for (int i = 0; i < op->operand_count; i++) {
-    if (i) hr_text_add_str(printer->text, ", ");
+    if (i) hr_strbuf_add_str(printer->text, ", ");
     mlir_print_type(printer->text, op->operands[i]->type);
   }
 }
 
 void mlir_print_function_type(op_printer_t *printer, const mlir_op_t *op) {
-  hr_text_add_str(printer->text, " : (");
+  hr_strbuf_add_str(printer->text, " : (");
   mlir_print_operand_types(printer, op);
-  hr_text_add_str(printer->text, ") -> ");
+  hr_strbuf_add_str(printer->text, ") -> ");
   mlir_print_result_types(printer, op);
 }
 
@@ -107,19 +108,19 @@ static void print_form_types(op_printer_t *printer, const mlir_op_t *op, mlir_fo
   switch (types) {
     case MLIR_FORM_LIST:
       if (!op->operand_count) return;
-      hr_text_add_str(printer->text, " : ");
+      hr_strbuf_add_str(printer->text, " : ");
       mlir_print_operand_types(printer, op);
       return;
     case MLIR_FORM_ARROW:
-      hr_text_add_str(printer->text, " : ");
+      hr_strbuf_add_str(printer->text, " : ");
       mlir_print_operand_types(printer, op);
-      hr_text_add_str(printer->text, " -> ");
+      hr_strbuf_add_str(printer->text, " -> ");
       mlir_print_result_types(printer, op);
       return;
     case MLIR_FORM_RESULT:
     case MLIR_FORM_SAME:
       if (types == MLIR_FORM_SAME && !all_alike(op)) break;
-      hr_text_add_str(printer->text, " : ");
+      hr_strbuf_add_str(printer->text, " : ");
       mlir_print_type(printer->text, op->results[0].type);
       return;
     case MLIR_FORM_FN: break;
@@ -139,9 +140,9 @@ static void print_item_value(op_printer_t *printer, const char *item, const mlir
   if (has_prefix(item, "ints:"))
     mlir_print_ints(printer->text, attr);
   else if (has_prefix(item, "i64:") || has_prefix(item, "i32:"))
-    hr_text_add_int(printer->text, attr->integer);
+    hr_strbuf_add_int(printer->text, attr->integer);
   else if (has_prefix(item, "enum:"))
-    hr_text_add(printer->text, attr->text.data, attr->text.size);
+    hr_strbuf_add(printer->text, attr->text.data, attr->text.size);
   else
     mlir_print_attr(printer->text, attr);
 }
@@ -184,7 +185,7 @@ static bool is_optional_shown(const mlir_op_t *op, const char *format) {
 
 static void print_items(op_printer_t *printer, const mlir_form_t *form, const mlir_op_t *op) {
   char item[MLIR_FORM_ITEM], names[4][MLIR_FORM_ITEM];
-  shown_t shown = {.count = 0};
+  printed_name_t printed_name = {.count = 0};
   int next_operand = 0;
   bool glued = false; /* the next item follows without a blank */
   for (const char *at = form->format; mlir_form_next_item(&at, item);) {
@@ -195,21 +196,21 @@ static void print_items(op_printer_t *printer, const mlir_form_t *form, const ml
     } else if (!strcmp(item, "]")) {
       continue;
     } else if (!strcmp(item, "A")) {
-      mlir_print_rest(printer, op, &shown, " ");
+      mlir_print_rest(printer, op, &printed_name, " ");
     } else if (!strcmp(item, "%")) {
-      hr_text_add_str(printer->text, blank);
+      hr_strbuf_add_str(printer->text, blank);
       mlir_print_use(printer, op->operands[next_operand++]);
     } else if (!strcmp(item, "%*")) {
-      if (op->operand_count) hr_text_add_str(printer->text, blank);
+      if (op->operand_count) hr_strbuf_add_str(printer->text, blank);
       mlir_print_uses(printer, op->operand_count, op->operands);
     } else if (is_attr_item(item)) {
-      hr_text_add_str(printer->text, blank);
+      hr_strbuf_add_str(printer->text, blank);
       print_item_value(printer, item, mlir_op_attr(op, attr_of_item(item)));
-      strcpy(names[shown.count], attr_of_item(item));
-      shown.names[shown.count] = names[shown.count];
-      shown.count++;
+      strcpy(names[printed_name.count], attr_of_item(item));
+      printed_name.names[printed_name.count] = names[printed_name.count];
+      printed_name.count++;
     } else {
-      hr_text_printf(printer->text, "%s%s", blank, item);
+      hr_strbuf_printf(printer->text, "%s%s", blank, item);
       glued = !strcmp(item, "(");
     }
   }
@@ -234,25 +235,25 @@ static void print_block_ops(op_printer_t *printer, const mlir_block_t *block) {
 
 static void print_block_label(op_printer_t *printer, const mlir_block_t *block, size_t number) {
   mlir_start_line(printer);
-  hr_text_printf(printer->text, "^bb%zu", number);
+  hr_strbuf_printf(printer->text, "^bb%zu", number);
   for (int i = 0; i < block->arg_count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : "(");
+    hr_strbuf_add_str(printer->text, i ? ", " : "(");
     mlir_print_use(printer, &block->args[i]);
-    hr_text_add_str(printer->text, ": ");
+    hr_strbuf_add_str(printer->text, ": ");
     mlir_print_type(printer->text, block->args[i].type);
   }
-  hr_text_add_str(printer->text, block->arg_count ? "):" : ":");
+  hr_strbuf_add_str(printer->text, block->arg_count ? "):" : ":");
 }
 
 void mlir_print_region(op_printer_t *printer, const mlir_region_t *region, bool named_args) {
-  hr_text_add_char(printer->text, '{');
+  hr_strbuf_add_char(printer->text, '{');
   for (size_t b = 0; b < region->blocks.count; b++) {
     const mlir_block_t *block = region->blocks.data[b];
     if (b > 0 || (!named_args && block->arg_count)) print_block_label(printer, block, b);
     print_block_ops(printer, block);
   }
   mlir_start_line(printer);
-  hr_text_add_char(printer->text, '}');
+  hr_strbuf_add_char(printer->text, '}');
 }
 
 /* --- the generic form --- */
@@ -265,37 +266,37 @@ static size_t block_number(const mlir_block_t *block) {
 
 static void print_successors(op_printer_t *printer, const mlir_op_t *op) {
   for (int i = 0; i < op->successor_count; i++)
-    hr_text_printf(printer->text, "%s^bb%zu", i ? ", " : "[", block_number(op->successors[i]));
-  if (op->successor_count) hr_text_add_char(printer->text, ']');
+    hr_strbuf_printf(printer->text, "%s^bb%zu", i ? ", " : "[", block_number(op->successors[i]));
+  if (op->successor_count) hr_strbuf_add_char(printer->text, ']');
 }
 
 static void print_list(op_printer_t *printer, int count, const mlir_named_attr_t *attrs, const char *open,
                        const char *close) {
   for (int i = 0; i < count; i++) {
-    hr_text_add_str(printer->text, i ? ", " : open);
+    hr_strbuf_add_str(printer->text, i ? ", " : open);
     mlir_print_entry(printer->text, &attrs[i]);
   }
-  if (count) hr_text_add_str(printer->text, close);
+  if (count) hr_strbuf_add_str(printer->text, close);
 }
 
 /* "name"(%a)[^bb1] <{attrs}> ({regions}) {extras} : (types) -> types */
 static void mlir_print_op_generic(op_printer_t *printer, const mlir_op_t *op) {
-  hr_text_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
+  hr_strbuf_printf(printer->text, "\"%.*s\"(", HR_STR_ARGS(op->name));
   mlir_print_uses(printer, op->operand_count, op->operands);
-  hr_text_add_char(printer->text, ')');
+  hr_strbuf_add_char(printer->text, ')');
   print_successors(printer, op);
   print_list(printer, op->attr_count, op->attrs, " <{", "}>");
   for (int r = 0; r < op->region_count; r++) {
-    hr_text_add_str(printer->text, r ? ", " : " (");
+    hr_strbuf_add_str(printer->text, r ? ", " : " (");
     mlir_print_region(printer, op->regions[r], false);
   }
-  if (op->region_count) hr_text_add_char(printer->text, ')');
+  if (op->region_count) hr_strbuf_add_char(printer->text, ')');
   print_list(printer, op->extra_count, op->extras, " {", "}");
   mlir_print_function_type(printer, op);
 }
 
 static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
-  if (mlir_print_own_form(printer, op)) return;
+  if (mlir_print_custom_form(printer, op)) return;
   const mlir_form_t *form = mlir_form_find(op->name);
   if (form && form_fits(form, op))
     print_form(printer, form, op);
@@ -303,15 +304,15 @@ static void print_any_form(op_printer_t *printer, const mlir_op_t *op) {
     mlir_print_op_generic(printer, op);
 }
 
-static bool has_place(const mlir_attr_t *location) {
+static bool has_source_loc(const mlir_attr_t *location) {
   return location && location->kind == MLIR_ATTR_LOCATION && !hr_str_is(location->text, "unknown");
 }
 
 void mlir_print_op(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_results(printer, op);
   print_any_form(printer, op);
-  if (!printer->locations || !has_place(op->location)) return;
-  hr_text_add_char(printer->text, ' ');
+  if (!printer->locations || !has_source_loc(op->location)) return;
+  hr_strbuf_add_char(printer->text, ' ');
   mlir_print_attr(printer->text, op->location);
 }
 
@@ -319,13 +320,13 @@ static void print_module(op_printer_t *printer, const mlir_module_t *module) {
   mlir_name_values(module->op);
   mlir_print_op(printer, module->op);
   mlir_forget_names(module->op);
-  hr_text_add_char(printer->text, '\n');
+  hr_strbuf_add_char(printer->text, '\n');
 }
 
-void mlir_print_module(hr_text_t *text, const mlir_module_t *module) {
+void mlir_print_module(hr_strbuf_t *text, const mlir_module_t *module) {
   print_module(&(op_printer_t){.text = text}, module);
 }
 
-void mlir_print_module_located(hr_text_t *text, const mlir_module_t *module) {
+void mlir_print_module_located(hr_strbuf_t *text, const mlir_module_t *module) {
   print_module(&(op_printer_t){.text = text, .locations = true}, module);
 }

@@ -67,10 +67,10 @@ static void print_reduce(op_printer_t *printer, const mlir_op_t *op) {
     mlir_print_use(printer, op->operands[i + pairs]);
     form_add(printer, ")");
   }
-  if (applied) hr_text_printf(printer->text, " applies %.*s", HR_STR_ARGS(applied->name));
+  if (applied) hr_strbuf_printf(printer->text, " applies %.*s", HR_STR_ARGS(applied->name));
   form_add(printer, " across dimensions = ");
   mlir_print_ints(printer->text, mlir_op_attr(op, "dimensions"));
-  mlir_print_rest(printer, op, &(shown_t){{"dimensions"}, 1}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"dimensions"}, 1}, " ");
   mlir_print_function_type(printer, op);
   if (!applied) print_reducer(printer, op);
 }
@@ -103,7 +103,7 @@ static void print_while(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, ")");
   if (op->operand_count) form_add(printer, " : ");
   mlir_print_operand_types(printer, op);
-  mlir_print_rest(printer, op, &(shown_t){.count = 0}, " attributes ");
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " attributes ");
   mlir_start_line(printer);
   form_add(printer, "cond ");
   mlir_print_region(printer, op->regions[0], true);
@@ -124,8 +124,8 @@ static void print_scan(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_uses(printer, inputs, op->operands);
   form_add(printer, ") inits (");
   mlir_print_uses(printer, op->operand_count - inputs, op->operands + inputs);
-  hr_text_printf(printer->text, ") dimension=%ld ", (long)mlir_op_attr(op, "dimension")->integer);
-  mlir_print_rest(printer, op, &(shown_t){{"dimension", "operandSegmentSizes", "resultSegmentSizes"}, 3},
+  hr_strbuf_printf(printer->text, ") dimension=%ld ", (long)mlir_op_attr(op, "dimension")->integer);
+  mlir_print_rest(printer, op, &(printed_name_t){{"dimension", "operandSegmentSizes", "resultSegmentSizes"}, 3},
                   " attributes ");
   form_add(printer, " ");
   mlir_print_region(printer, op->regions[0], false);
@@ -136,7 +136,7 @@ static void print_return(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   if (op->operand_count) form_add(printer, " ");
   mlir_print_uses(printer, op->operand_count, op->operands);
-  mlir_print_rest(printer, op, &(shown_t){.count = 0}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){.count = 0}, " ");
   if (!op->operand_count) return;
   form_add(printer, " : ");
   mlir_print_operand_types(printer, op);
@@ -188,13 +188,14 @@ static void print_func(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_attr_t *visibility = mlir_op_attr(op, "sym_visibility");
   const mlir_type_t *type = mlir_op_attr(op, "function_type")->type;
   form_add(printer, "func.func ");
-  if (visibility) hr_text_printf(printer->text, "%.*s ", HR_STR_ARGS(visibility->text));
+  if (visibility) hr_strbuf_printf(printer->text, "%.*s ", HR_STR_ARGS(visibility->text));
   form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
   form_add(printer, "(");
   print_parameters(printer, op, type);
   form_add(printer, ")");
   print_function_results(printer, type, mlir_op_attr(op, "res_attrs"));
-  mlir_print_rest(printer, op, &(shown_t){{"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}, 5},
+  mlir_print_rest(printer, op,
+                  &(printed_name_t){{"arg_attrs", "function_type", "res_attrs", "sym_name", "sym_visibility"}, 5},
                   " attributes ");
   if (!op->region_count || !op->regions[0]->blocks.count) return;
   form_add(printer, " ");
@@ -208,7 +209,7 @@ static void print_builtin_module(op_printer_t *printer, const mlir_op_t *op) {
     form_add(printer, " ");
     form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
   }
-  mlir_print_rest(printer, op, &(shown_t){{"sym_name"}, 1}, " attributes ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"sym_name"}, 1}, " attributes ");
   form_add(printer, " ");
   mlir_print_region(printer, op->region_count ? op->regions[0] : &empty, true);
 }
@@ -220,8 +221,8 @@ static bool mesh_fits(const mlir_op_t *op) { return form_has_string(op, "sym_nam
 static void print_mesh(op_printer_t *printer, const mlir_op_t *op) {
   form_add(printer, "sdy.mesh ");
   form_print_symbol(printer, mlir_op_attr(op, "sym_name")->text);
-  hr_text_printf(printer->text, " = <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "mesh")->text));
-  mlir_print_rest(printer, op, &(shown_t){{"sym_name", "mesh"}, 2}, " ");
+  hr_strbuf_printf(printer->text, " = <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "mesh")->text));
+  mlir_print_rest(printer, op, &(printed_name_t){{"sym_name", "mesh"}, 2}, " ");
 }
 
 static bool sharded_fits(const mlir_op_t *op) {
@@ -232,8 +233,8 @@ static void print_sharded(op_printer_t *printer, const mlir_op_t *op) {
   mlir_print_op_name(printer, op);
   form_add(printer, " ");
   mlir_print_use(printer, op->operands[0]);
-  hr_text_printf(printer->text, " <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "sharding")->text));
-  mlir_print_rest(printer, op, &(shown_t){{"sharding"}, 1}, " ");
+  hr_strbuf_printf(printer->text, " <%.*s>", HR_STR_ARGS(mlir_op_attr(op, "sharding")->text));
+  mlir_print_rest(printer, op, &(printed_name_t){{"sharding"}, 1}, " ");
   form_add(printer, " : ");
   mlir_print_type(printer->text, op->results[0].type);
 }
@@ -247,7 +248,7 @@ static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
   const mlir_block_t *block = op->regions[0]->blocks.data[0];
   form_add(printer, "sdy.manual_computation(");
   mlir_print_uses(printer, op->operand_count, op->operands);
-  hr_text_printf(printer->text, ") in_shardings=[%.*s] out_shardings=[%.*s] manual_axes={%.*s} (",
+  hr_strbuf_printf(printer->text, ") in_shardings=[%.*s] out_shardings=[%.*s] manual_axes={%.*s} (",
                  HR_STR_ARGS(mlir_op_attr(op, "in_shardings")->text),
                  HR_STR_ARGS(mlir_op_attr(op, "out_shardings")->text),
                  HR_STR_ARGS(mlir_op_attr(op, "manual_axes")->text));
@@ -257,7 +258,7 @@ static void print_manual(op_printer_t *printer, const mlir_op_t *op) {
   }
   form_add(printer, ") ");
   mlir_print_region(printer, op->regions[0], true);
-  mlir_print_rest(printer, op, &(shown_t){{"in_shardings", "out_shardings", "manual_axes"}, 3}, " ");
+  mlir_print_rest(printer, op, &(printed_name_t){{"in_shardings", "out_shardings", "manual_axes"}, 3}, " ");
   mlir_print_function_type(printer, op);
 }
 

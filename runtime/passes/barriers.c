@@ -29,7 +29,7 @@ static hr_status_t remove_barriers(hlo_computation_t *computation, bool *out_cha
   return pass_rewrite_end(&rewrite, st);
 }
 
-hr_status_t pass_barriers(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_remove_opt_barriers(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++)
     HR_TRY(remove_barriers(module->computations.data[c], out_changed));
   return NULL;

@@ -7,7 +7,7 @@
 
 #define MOST_VISITS 50000000 /* instructions looked at in searches for what collectives need */
 #define FLOPS_PER_NS 50.0
-#define GUESSED_TURNS 16     /* of a loop */
+#define GUESSED_TRIP_COUNT 16     /* of a loop */
 
 /* --- costs --- */
 
@@ -39,7 +39,7 @@ static double computation_ns(const hlo_computation_t *computation) {
 static double called_ns(const hlo_instr_t *instr) {
   double sum = 0;
   for (int c = 0; c < instr->called_count; c++) sum += computation_ns(instr->called[c]);
-  if (instr->op == HLO_WHILE) return GUESSED_TURNS * sum;
+  if (instr->op == HLO_WHILE) return GUESSED_TRIP_COUNT * sum;
   return instr->op == HLO_CONDITIONAL ? sum / instr->called_count : sum;
 }
 

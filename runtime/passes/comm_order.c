@@ -65,7 +65,7 @@ static size_t want(ordering_t *ordering, const hlo_instr_t *instr) {
   return count;
 }
 
-static int compare_places(const void *a, const void *b, void *context) {
+static int compare_positions(const void *a, const void *b, void *context) {
   const int *key = context;
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   if (key[x] != key[y]) return key[x] < key[y] ? -1 : 1;
@@ -74,7 +74,7 @@ static int compare_places(const void *a, const void *b, void *context) {
 
 /* What waits for no collective first, so that it runs while one is under way. */
 static hr_status_t emit_ids(ordering_t *ordering, size_t count) {
-  qsort_r(ordering->ids, count, sizeof *ordering->ids, compare_places, ordering->key);
+  qsort_r(ordering->ids, count, sizeof *ordering->ids, compare_positions, ordering->key);
   for (size_t i = 0; i < count; i++)
     HR_TRY(emit(ordering, ordering->graph->computation->instrs.data[ordering->ids[i]]));
   return NULL;

@@ -11,7 +11,7 @@ typedef struct seen {
   size_t mask;
 } seen_t;
 
-/* Nobody else's business: effects, random numbers, parameters; what is tied to a place in the order. */
+/* Not shareable: effects, RNG, parameters, instructions with control dependencies. */
 static bool may_be_shared(const hlo_instr_t *instr) {
   return instr->op != HLO_PARAMETER && !(instr->extra && instr->extra->control_count) && pass_is_pure(instr);
 }
@@ -42,45 +42,45 @@ static hr_status_t share_instrs(hlo_computation_t *computation, bool *out_change
 
 /* ---- computations ---- */
 
-typedef struct known {
+typedef struct available {
   hr_arena_t arena;
   hlo_computation_t **slots, **first; /* first: what stands for each computation, by id */
   size_t mask;
-} known_t;
+} available_t;
 
-static hlo_computation_t *first_equal(known_t *known, hlo_computation_t *computation) {
-  size_t i = pass_computation_hash(computation) & known->mask;
-  for (; known->slots[i]; i = (i + 1) & known->mask)
-    if (pass_computation_equal(known->slots[i], computation)) return known->slots[i];
-  return known->slots[i] = computation;
+static hlo_computation_t *first_equal(available_t *available, hlo_computation_t *computation) {
+  size_t i = pass_computation_hash(computation) & available->mask;
+  for (; available->slots[i]; i = (i + 1) & available->mask)
+    if (pass_computation_equal(available->slots[i], computation)) return available->slots[i];
+  return available->slots[i] = computation;
 }
 
 /* Callees come first, so calls already go to the ones that stay. */
-static hr_status_t share_computations(hlo_module_t *module, known_t *known, bool *out_changed) {
+static hr_status_t share_computations(hlo_module_t *module, available_t *available, bool *out_changed) {
   size_t count = module->computations.count;
-  for (known->mask = 15; known->mask < 2 * count;) known->mask = 2 * known->mask + 1;
-  HR_TRY(HR_NEW_ARRAY(&known->arena, known->mask + 1, &known->slots));
-  HR_TRY(HR_NEW_ARRAY(&known->arena, count, &known->first));
+  for (available->mask = 15; available->mask < 2 * count;) available->mask = 2 * available->mask + 1;
+  HR_TRY(HR_NEW_ARRAY(&available->arena, available->mask + 1, &available->slots));
+  HR_TRY(HR_NEW_ARRAY(&available->arena, count, &available->first));
   for (size_t c = 0; c < count; c++) {
     hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {
       hlo_instr_t *instr = computation->instrs.data[i];
-      for (int k = 0; k < instr->called_count; k++) instr->called[k] = known->first[instr->called[k]->id];
+      for (int k = 0; k < instr->called_count; k++) instr->called[k] = available->first[instr->called[k]->id];
     }
-    known->first[c] = computation == module->entry ? computation : first_equal(known, computation);
-    *out_changed |= known->first[c] != computation;
+    available->first[c] = computation == module->entry ? computation : first_equal(available, computation);
+    *out_changed |= available->first[c] != computation;
   }
   return NULL;
 }
 
 hr_status_t pass_cse(hlo_module_t *module, bool *out_changed) {
-  known_t known = {0};
+  available_t available = {0};
   bool fewer = false;
   for (size_t c = 0; c < module->computations.count; c++)
     HR_TRY(share_instrs(module->computations.data[c], out_changed));
-  hr_arena_init(&known.arena);
-  hr_status_t st = share_computations(module, &known, &fewer);
-  hr_arena_deinit(&known.arena);
+  hr_arena_init(&available.arena);
+  hr_status_t st = share_computations(module, &available, &fewer);
+  hr_arena_deinit(&available.arena);
   if (st || !fewer) return st;
   *out_changed = true;
   return pass_computations_order(module);

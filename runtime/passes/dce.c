@@ -1,4 +1,4 @@
-/* Removes what nothing needs. Unused carries of loops are the business of the pass on loops. */
+/* Dead code elimination. Unused loop state is removed by pass_simplify_while_state. */
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 

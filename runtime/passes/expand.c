@@ -19,7 +19,7 @@ static hlo_instr_t *wide(const norm_t *norm, int k) {
 }
 
 /* One value per feature, for every element. */
-static hlo_instr_t *spread(const norm_t *norm, hlo_instr_t *x) {
+static hlo_instr_t *broadcast(const norm_t *norm, hlo_instr_t *x) {
   return x ? hlo_build_broadcast(norm->builder, x, norm->shape, (hr_ints_t){&norm->feature, 1}) : NULL;
 }
 
@@ -37,7 +37,7 @@ static hlo_instr_t *mean_of(const norm_t *norm, hlo_instr_t *x) {
 }
 
 /* variance + epsilon, an f32 whatever the operand */
-static hlo_instr_t *spread_of(const norm_t *norm, hlo_instr_t *variance) {
+static hlo_instr_t *broadcast_of(const norm_t *norm, hlo_instr_t *variance) {
   double epsilon = (float)hlo_attr_float(norm->instr, HLO_ATTR_EPSILON);
   return op(norm, HLO_ADD, variance, hlo_build_number_like(norm->builder, epsilon, variance));
 }
@@ -45,9 +45,9 @@ static hlo_instr_t *spread_of(const norm_t *norm, hlo_instr_t *variance) {
 /* (x - mean) / sqrt(variance + epsilon) * scale + offset */
 static hlo_instr_t *normalise(const norm_t *norm, hlo_instr_t *distance, hlo_instr_t *variance, hlo_instr_t *scale,
                               hlo_instr_t *offset) {
-  hlo_instr_t *deviation = hlo_build_unary(norm->builder, HLO_SQRT, spread_of(norm, variance));
-  hlo_instr_t *unit = op(norm, HLO_DIVIDE, distance, spread(norm, deviation));
-  return op(norm, HLO_ADD, op(norm, HLO_MULTIPLY, unit, spread(norm, scale)), spread(norm, offset));
+  hlo_instr_t *deviation = hlo_build_unary(norm->builder, HLO_SQRT, broadcast_of(norm, variance));
+  hlo_instr_t *unit = op(norm, HLO_DIVIDE, distance, broadcast(norm, deviation));
+  return op(norm, HLO_ADD, op(norm, HLO_MULTIPLY, unit, broadcast(norm, scale)), broadcast(norm, offset));
 }
 
 static hlo_instr_t *narrow(const norm_t *norm, hlo_instr_t *x, const hlo_shape_t *like) {
@@ -64,13 +64,13 @@ static hlo_instr_t *tuple_of(const norm_t *norm, hlo_instr_t *x, hlo_instr_t *y,
 
 static hlo_instr_t *expand_training(const norm_t *norm) {
   hlo_instr_t *x = wide(norm, 0), *mean = mean_of(norm, x);
-  hlo_instr_t *distance = op(norm, HLO_SUBTRACT, x, spread(norm, mean));
+  hlo_instr_t *distance = op(norm, HLO_SUBTRACT, x, broadcast(norm, mean));
   hlo_instr_t *variance = mean_of(norm, op(norm, HLO_MULTIPLY, distance, distance));
   return tuple_of(norm, normalise(norm, distance, variance, wide(norm, 1), wide(norm, 2)), mean, variance);
 }
 
 static hlo_instr_t *expand_inference(const norm_t *norm) {
-  hlo_instr_t *distance = op(norm, HLO_SUBTRACT, wide(norm, 0), spread(norm, wide(norm, 3)));
+  hlo_instr_t *distance = op(norm, HLO_SUBTRACT, wide(norm, 0), broadcast(norm, wide(norm, 3)));
   return narrow(norm, normalise(norm, distance, wide(norm, 4), wide(norm, 1), wide(norm, 2)), norm->instr->shape);
 }
 
@@ -78,14 +78,14 @@ static hlo_instr_t *expand_inference(const norm_t *norm) {
  *   grad_operand = scale / sqrt(v) * (g - sum(g) / N - d * sum(g d) / v / N)
  *   grad_scale = sum(g d) / sqrt(v), grad_offset = sum(g) */
 static hlo_instr_t *expand_grad(const norm_t *norm) {
-  hlo_instr_t *g = wide(norm, 4), *d = op(norm, HLO_SUBTRACT, wide(norm, 0), spread(norm, wide(norm, 2)));
-  hlo_instr_t *v = spread_of(norm, wide(norm, 3)), *root = hlo_build_unary(norm->builder, HLO_SQRT, v);
+  hlo_instr_t *g = wide(norm, 4), *d = op(norm, HLO_SUBTRACT, wide(norm, 0), broadcast(norm, wide(norm, 2)));
+  hlo_instr_t *v = broadcast_of(norm, wide(norm, 3)), *root = hlo_build_unary(norm->builder, HLO_SQRT, v);
   hlo_instr_t *offset = sum(norm, g), *products = sum(norm, op(norm, HLO_MULTIPLY, g, d));
   hlo_instr_t *share = hlo_build_number_like(norm->builder, norm->share, v);
   hlo_instr_t *slope = op(norm, HLO_DIVIDE, op(norm, HLO_DIVIDE, products, v), share);
-  hlo_instr_t *centred = op(norm, HLO_SUBTRACT, g, spread(norm, op(norm, HLO_DIVIDE, offset, share)));
-  hlo_instr_t *rest = op(norm, HLO_SUBTRACT, centred, op(norm, HLO_MULTIPLY, d, spread(norm, slope)));
-  hlo_instr_t *x = op(norm, HLO_MULTIPLY, spread(norm, op(norm, HLO_DIVIDE, wide(norm, 1), root)), rest);
+  hlo_instr_t *centred = op(norm, HLO_SUBTRACT, g, broadcast(norm, op(norm, HLO_DIVIDE, offset, share)));
+  hlo_instr_t *rest = op(norm, HLO_SUBTRACT, centred, op(norm, HLO_MULTIPLY, d, broadcast(norm, slope)));
+  hlo_instr_t *x = op(norm, HLO_MULTIPLY, broadcast(norm, op(norm, HLO_DIVIDE, wide(norm, 1), root)), rest);
   return tuple_of(norm, x, op(norm, HLO_DIVIDE, products, root), offset);
 }
 
@@ -132,7 +132,7 @@ static hr_status_t expand_in(hlo_computation_t *computation, bool *out_changed) 
   return pass_rewrite_end(&rewrite, st);
 }
 
-hr_status_t pass_expand(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_expand_batch_norm(hlo_module_t *module, bool *out_changed) {
   size_t count = module->computations.count; /* more are added */
   bool changed = false;
   for (size_t c = 0; c < count; c++) HR_TRY(expand_in(module->computations.data[c], &changed));

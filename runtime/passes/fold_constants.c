@@ -7,8 +7,8 @@
 #include "passes/passes.h"
 
 enum {
-  BYTES_MOST = 65536,   /* of a result that is larger than what it is made of */
-  WORK_MOST = 4 << 20   /* bytes that are read for one result */
+  MAX_BYTES = 65536,   /* of a result that is larger than what it is made of */
+  MAX_WORK = 4 << 20   /* bytes that are read for one result */
 };
 
 /* ---- what is folded ---- */
@@ -33,7 +33,7 @@ static bool is_worth_folding(const hlo_instr_t *instr, size_t operand_bytes) {
   size_t bytes;
   hr_status_t st = hlo_shape_bytes(instr->shape, &bytes);
   hr_status_release(st);
-  return !st && operand_bytes <= WORK_MOST && (bytes <= BYTES_MOST || bytes <= operand_bytes);
+  return !st && operand_bytes <= MAX_WORK && (bytes <= MAX_BYTES || bytes <= operand_bytes);
 }
 
 /* Kernels whose cost is not that of reading their operands. */

@@ -12,7 +12,7 @@
 #include "passes/passes.h"
 
 static hr_status_t fuse_in(fuse_graph_t *graph) {
-  HR_TRY(fuse_absorb(graph));
+  HR_TRY(fuse_producers(graph));
   HR_TRY(fuse_siblings(graph));
   HR_TRY(fuse_groups(graph));
   return fuse_emit(graph);
@@ -37,8 +37,9 @@ static void find_step_ns(const hlo_module_t *module, double *step_ns) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; step_ns[c] > 0 && i < computation->instrs.count; i++) {
       const hlo_instr_t *instr = computation->instrs.data[i];
-      bool turns = instr->op == HLO_WHILE, steps = turns || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
-      double ns = turns ? FUSE_TURN_STEP_NS : step_ns[c];
+      bool transposes = instr->op == HLO_WHILE,
+           steps = transposes || instr->op == HLO_CONDITIONAL || instr->op == HLO_CALL;
+      double ns = transposes ? FUSE_LOOP_STEP_NS : step_ns[c];
       for (int k = 0; steps && k < instr->called_count; k++) {
         double *called = &step_ns[instr->called[k]->id];
         if (*called == 0 || ns < *called) *called = ns;

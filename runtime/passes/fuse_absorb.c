@@ -7,7 +7,7 @@
 
 /* --- is it worth it? --- */
 
-enum { MOST_CHAINED = 48 };
+enum { MAX_CHAINED = 48 };
 
 /* An element of it with what it is computed from that nothing else uses: that would come along. */
 static double chain_ns(const fuse_graph_t *graph, const hlo_instr_t *instr, int *left) {
@@ -25,7 +25,7 @@ static double waste_in(const fuse_producer_t *producer, const fuse_candidate_t *
   double count = (double)fusion_count(producer->instr->shape);
   double more = fuse_evals_of(producer, candidate) - fuse_in_lanes(count);
   double code = copies > 1 && !producer->transparent ? FUSE_COPY_NS : 0;
-  int left = count > FUSE_FEW_ELEMENTS ? MOST_CHAINED : 0;
+  int left = count > FUSE_RECOMPUTE_ELEMENTS ? MAX_CHAINED : 0;
   if (more > 0) return candidate->wasted + more * chain_ns(producer->graph, producer->instr, &left) + code;
   return candidate->wasted + count * (copies - 1) / copies * fuse_element_ns(producer->instr) + code;
 }
@@ -38,7 +38,7 @@ static bool is_computed_often(const fuse_producer_t *producer, const fuse_candid
   return candidate->wasted + more * fuse_element_ns(producer->instr) > producer->graph->step_ns / 4;
 }
 
-/* As the only user: nothing is written nor read again, for the price of evaluating some elements more often. */
+/* As the only user: nothing is written nor read again, for the cost of evaluating some elements more often. */
 static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   if (producer->instr->op == HLO_REDUCE || producer->transparent) return true;
   double bytes = fuse_bytes(producer->instr->shape);
@@ -46,11 +46,11 @@ static bool is_worth_absorbing(const fuse_producer_t *producer, const fuse_candi
   return waste_in(producer, candidate, 1) <= fuse_write_ns(bytes) + fuse_read_ns(bytes) + FUSE_STEP_NS;
 }
 
-enum { MOST_LOOKED_AT = 16, MOST_JOINED = 8 }; /* users of an operand; clusters that are tried with each other */
+enum { MAX_EXAMINED = 16, MAX_JOINED = 8 }; /* users of an operand; clusters that are tried with each other */
 
 static bool is_read_by(const fuse_graph_t *graph, const hlo_instr_t *instr, const fuse_cluster_t *cluster) {
   uint32_t first = graph->users.first[instr->id], last = graph->users.first[instr->id + 1];
-  if (last > first + MOST_LOOKED_AT) last = first + MOST_LOOKED_AT;
+  if (last > first + MAX_EXAMINED) last = first + MAX_EXAMINED;
   for (uint32_t u = first; u < last; u++)
     if (fuse_member_of(graph, graph->users.users[u], cluster)) return true;
   return false;
@@ -62,7 +62,7 @@ static double new_bytes(const fuse_producer_t *producer, const fuse_cluster_t *c
   for (int k = 0; k < producer->instr->operand_count; k++) {
     const hlo_instr_t *operand = producer->instr->operands[k];
     if (is_read_by(producer->graph, operand, cluster)) continue;
-    double behind = fuse_bytes_behind(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
+    double behind = fuse_producer_bytes(producer->graph, operand), most = fuse_bytes(producer->instr->shape);
     bool part = producer->instr->op == HLO_SLICE || producer->instr->op == HLO_DYNAMIC_SLICE;
     bytes += part && behind > most ? most : behind;
   }
@@ -74,7 +74,7 @@ static bool is_worth_copying(const fuse_producer_t *producer, const fuse_candida
                              double share) {
   const hlo_instr_t *instr = producer->instr;
   if (producer->transparent) return true;
-  if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_turns(instr)) return false;
+  if (instr->op == HLO_REDUCE || fuse_is_expensive(instr) || fuse_is_transposed(instr)) return false;
   if (producer->graph->copies_left < (int64_t)copies) return false;
   double bytes = fuse_bytes(instr->shape), waste = waste_in(producer, candidate, copies);
   if (fusion_count(instr->shape) == 1) return waste <= FUSE_STEP_NS / 8;
@@ -106,7 +106,7 @@ static hr_status_t take(fuse_producer_t *producer, fuse_candidate_t *candidate, 
   member->at = candidate->at;
   member->wasted = wasted;
   if (copies > 1 && !producer->transparent) producer->graph->copies_left--;
-  cluster->turns |= fuse_turns(producer->instr);
+  cluster->transposes |= fuse_is_transposed(producer->instr);
   return NULL;
 }
 
@@ -141,7 +141,7 @@ static hr_status_t take_by_some(fuse_producer_t *producer) {
 static bool may_be_root(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
-  uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MOST_GROUP_ROOTS : FUSE_MOST_ROOTS;
+  uint32_t most = fusion_count(cluster->shape) == 1 ? FUSE_MAX_GROUP_ROOTS : FUSE_MAX_ROOTS;
   if (!candidate->good || cluster->root_count >= most || hlo_shape_is_tuple(instr->shape)) return false;
   if (candidate->need != FUSION_FULL && candidate->need != FUSION_OUTER) return false;
   bool loop = !fuse_is_input(cluster) && !candidate->space;
@@ -153,7 +153,7 @@ static hr_status_t become_root(fuse_producer_t *producer, bool *out_taken) {
   for (size_t c = 0; c < producer->list.count && !*out_taken; c++) {
     fuse_candidate_t *candidate = &producer->list.data[c];
     if (!may_be_root(producer, candidate)) continue;
-    if (!fuse_bring_together(producer->graph, producer->instr->id, candidate->cluster->id, true)) continue;
+    if (!fuse_move_adjacent(producer->graph, producer->instr->id, candidate->cluster->id, true)) continue;
     HR_TRY(take(producer, candidate, true, 1));
     *out_taken = true;
   }
@@ -163,19 +163,19 @@ static hr_status_t become_root(fuse_producer_t *producer, bool *out_taken) {
 static hr_status_t begin_cluster(fuse_producer_t *producer) {
   fuse_cluster_t *cluster;
   HR_TRY(fuse_cluster_new(producer->graph, producer->instr, &cluster));
-  cluster->turns = fuse_turns(producer->instr);
+  cluster->transposes = fuse_is_transposed(producer->instr);
   return NULL;
 }
 
 /* Users that read it element by element become one cluster, if they can: it is computed once for all of them. */
 static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
   *out_joined = false;
-  for (size_t a = 0; a < producer->list.count && a < MOST_JOINED; a++)
-    for (size_t b = a + 1; b < producer->list.count && b < MOST_JOINED; b++) {
+  for (size_t a = 0; a < producer->list.count && a < MAX_JOINED; a++)
+    for (size_t b = a + 1; b < producer->list.count && b < MAX_JOINED; b++) {
       const fuse_candidate_t *one = &producer->list.data[a], *other = &producer->list.data[b];
       fuse_cluster_t *joint = NULL;
       if (!one->good || !other->good || one->space || other->space) continue;
-      if (one->cluster->dead || other->cluster->dead || !(one->need & other->need & FUSION_FULL)) continue;
+      if (one->cluster->is_dead || other->cluster->is_dead || !(one->need & other->need & FUSION_FULL)) continue;
       HR_TRY(fuse_join_pair(producer->graph, one->cluster, other->cluster, &joint));
       *out_joined |= joint != NULL;
     }
@@ -184,12 +184,12 @@ static hr_status_t join_users(fuse_producer_t *producer, bool *out_joined) {
 
 static hr_status_t decide(fuse_producer_t *producer) {
   bool taken, joined = false;
-  HR_TRY(fuse_producer_look(producer));
+  HR_TRY(fuse_producer_examine(producer));
   HR_TRY(take_by_all(producer, &taken));
   if (taken) return NULL;
   if (!producer->transparent) HR_TRY(join_users(producer, &joined));
   if (joined) {
-    HR_TRY(fuse_producer_look(producer));
+    HR_TRY(fuse_producer_examine(producer));
     HR_TRY(take_by_all(producer, &taken));
     if (taken) return NULL;
   }
@@ -204,14 +204,14 @@ static hr_status_t decide(fuse_producer_t *producer) {
 
 static hr_status_t place(fuse_producer_t *producer, hlo_instr_t *instr) {
   producer->instr = instr;
-  producer->transparent = op_emits[instr->op] == EMIT_INDEX && fusion_keeps_order(instr) &&
+  producer->transparent = op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr) &&
                           instr->op != HLO_BROADCAST && instr->op != HLO_TRANSPOSE;
   if (fuse_is_fusible(producer->graph, instr)) return decide(producer);
   producer->graph->nodes[instr->id].outside = true;
   return NULL;
 }
 
-hr_status_t fuse_absorb(fuse_graph_t *graph) {
+hr_status_t fuse_producers(fuse_graph_t *graph) {
   fuse_producer_t producer = {.graph = graph};
   hr_status_t st = NULL;
   for (uint32_t i = graph->count; i-- > 0 && !st;) st = place(&producer, graph->rewrite->computation->instrs.data[i]);

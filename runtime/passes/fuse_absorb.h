@@ -5,7 +5,7 @@
 #include "passes/fuse_graph.h"
 
 /* All instructions, users before producers: each becomes a member of the clusters that use it, or begins one.
- * Cost: the operands, and what fuse_bring_together costs. Errors: NO_MEMORY. */
-hr_status_t fuse_absorb(fuse_graph_t *graph);
+ * Cost: the operands, and what fuse_move_adjacent costs. Errors: NO_MEMORY. */
+hr_status_t fuse_producers(fuse_graph_t *graph);
 
 #endif

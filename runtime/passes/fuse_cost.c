@@ -4,9 +4,9 @@
 
 /* Vectors of f32, inlined: 0.02 to 0.03 for arithmetic, 0.24 to 0.4 for exp, log and tanh, 1.6 for pow. */
 double fuse_element_ns(const hlo_instr_t *instr) {
-  if (op_emits[instr->op] == EMIT_REDUCE) return 0.05;
+  if (op_codegens[instr->op] == CODEGEN_REDUCE) return 0.05;
   if (instr->op == HLO_GATHER) return 0.5;
-  if (op_emits[instr->op] != EMIT_ELEMENTWISE)
+  if (op_codegens[instr->op] != CODEGEN_ELEMENTWISE)
     return instr->op == HLO_CONCATENATE || instr->op == HLO_PAD ? 0.02 : 0;
   switch (instr->op) {
     case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: case HLO_REMAINDER: return 0.1;
@@ -73,9 +73,9 @@ static int last_wide_dim(const hlo_shape_t *shape) {
   return last;
 }
 
-bool fuse_turns(const hlo_instr_t *instr) {
+bool fuse_is_transposed(const hlo_instr_t *instr) {
   if (instr->op != HLO_TRANSPOSE || fusion_keeps_order(instr)) return false;
   int last = last_wide_dim(instr->shape);
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
-  return fuse_bytes(instr->shape) > FUSE_TURN_BYTES && dims.data[last] != last_wide_dim(instr->operands[0]->shape);
+  return fuse_bytes(instr->shape) > FUSE_TRANSPOSE_BYTES && dims.data[last] != last_wide_dim(instr->operands[0]->shape);
 }

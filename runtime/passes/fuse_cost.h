@@ -5,14 +5,14 @@
 
 #include "ops/fusion_form.h"
 
-/* A step more: the call, its loop's start and end, its share of waking the workers. */
+/* Fixed cost of one step: the call, the prologue and epilogue of its loop, its share of waking the workers. */
 #define FUSE_STEP_NS 300.0
 /* In a loop, whose steps are mostly one function: some loads and stores. */
-#define FUSE_TURN_STEP_NS 30.0
+#define FUSE_LOOP_STEP_NS 30.0
 /* An instruction that is in two functions: its code is made and loaded twice. Keeps chains of cheap copies short. */
 #define FUSE_COPY_NS 3.0
-/* Of so few a step costs more than evaluating a short chain twice: it is gone on with until that is not so any more. */
-#define FUSE_FEW_ELEMENTS 1024
+/* Below this many elements, recomputing a short chain is cheaper than a separate step. */
+#define FUSE_RECOMPUTE_ELEMENTS 1024
 /* Elements that are evaluated together. Fewer at indices of their own cost as much; the lanes of a vector go over more
  * than one dimension if the innermost has fewer. */
 #define FUSE_LANES 16
@@ -24,16 +24,16 @@
 /* Two loops that read the same array of at least this size are worth one. */
 #define FUSE_SHARED_BYTES (32 << 10)
 /* A turned (transposed) read of less stays in the first-level cache: it costs no more than another. */
-#define FUSE_TURN_BYTES (16 << 10)
+#define FUSE_TRANSPOSE_BYTES (16 << 10)
 
 /* Bounds that keep one function compilable, its addresses in registers or near, and the passes n log n. */
 enum {
-  FUSE_MOST_MEMBERS = 768,
-  FUSE_MOST_INPUTS = 256,
-  FUSE_MOST_ROOTS = 16,        /* arrays written in one loop */
-  FUSE_MOST_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
-  FUSE_MOST_PIECES = 8,        /* operands of a concatenation that is read element by element */
-  FUSE_MOST_TRIES = 12,        /* reductions tried on a cluster that took none */
+  FUSE_MAX_MEMBERS = 768,
+  FUSE_MAX_INPUTS = 256,
+  FUSE_MAX_ROOTS = 16,        /* arrays written in one loop */
+  FUSE_MAX_GROUP_ROOTS = 256, /* results of loops side by side, and scalars */
+  FUSE_MAX_PIECES = 8,        /* operands of a concatenation that is read element by element */
+  FUSE_MAX_TRIES = 12,        /* reductions tried on a cluster that took none */
   FUSE_FREE_COPIES = 256       /* besides one for each instruction of the computation */
 };
 
@@ -50,6 +50,6 @@ static inline double fuse_in_lanes(double count) { return count < FUSE_LANES ? F
 /* Elements of the operand k that are evaluated for `evals` elements of its user at computed indices. */
 double fuse_evals_below(const hlo_instr_t *user, int k, double evals);
 /* Does it read across the rows of its operand: is the last dimension not the last one any more? */
-bool fuse_turns(const hlo_instr_t *instr);
+bool fuse_is_transposed(const hlo_instr_t *instr);
 
 #endif

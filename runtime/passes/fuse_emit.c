@@ -51,7 +51,7 @@ static hr_status_t list_members(emitter_t *emit) {
 }
 
 static bool has_array_for_free(const fuse_graph_t *graph, const hlo_instr_t *instr) {
-  int first = op_emits[instr->op] == EMIT_UPDATE;
+  int first = op_codegens[instr->op] == CODEGEN_UPDATE;
   for (int k = first; k < instr->operand_count; k++)
     if (graph->nodes[instr->operands[k]->id].free && instr->operands[k]->op != HLO_CONSTANT) return true;
   return false;
@@ -125,7 +125,7 @@ static hr_status_t copy_member(emitter_t *emit, const hlo_instr_t *instr) {
   hlo_instr_t **operands;
   HR_TRY(HR_NEW_ARRAY(emit->graph->arena, instr->operand_count, &operands));
   for (int k = 0; k < instr->operand_count; k++) {
-    bool written_over = op_emits[instr->op] == EMIT_UPDATE && k == 0;
+    bool written_over = op_codegens[instr->op] == CODEGEN_UPDATE && k == 0;
     HR_TRY((written_over ? updated_for : value_for)(emit, instr->operands[k], &operands[k]));
   }
   hlo_instr_t *copy = copy_into(emit, instr, operands);
@@ -238,7 +238,7 @@ static hr_status_t result_at(emitter_t *emit, hlo_instr_t *fusion, const hlo_ins
 /* Clusters have forms by the way they are made. Should one have none all the same, its instructions stay. */
 static bool has_form(const emitter_t *emit, const hlo_instr_t *fusion) {
   const hlo_instr_t *first = emit->members.data[0];
-  if (op_can_emit(fusion)) return true;
+  if (op_can_codegen(fusion)) return true;
   hr_log(HR_LOG_PLAN, HR_LOG_WARN, "the fusion of %.*s and %zu more has no form of generated code: not fused",
          HR_STR_ARGS(first->name), emit->members.count - 1);
   return false;
@@ -285,7 +285,7 @@ static hr_status_t write_cluster(emitter_t *emit) {
   body->is_fusion = true;
   emit->body = hlo_builder_at(body, last->line, last->column);
   HR_TRY(write_body(emit));
-  graph->rewrite->place = last->id;
+  graph->rewrite->position = last->id;
   graph->rewrite->builder.line = last->line;
   graph->rewrite->builder.column = last->column;
   return replace_roots(emit);
@@ -295,7 +295,7 @@ static hr_status_t write_all(emitter_t *emit) {
   fuse_graph_t *graph = emit->graph;
   for (size_t c = 0; c < graph->clusters.count; c++) {
     emit->cluster = graph->clusters.data[c];
-    if (emit->cluster->dead) continue;
+    if (emit->cluster->is_dead) continue;
     HR_TRY(list_members(emit));
     if (is_worth_writing(emit)) HR_TRY(write_cluster(emit));
   }

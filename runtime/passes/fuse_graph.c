@@ -62,7 +62,7 @@ hr_status_t fuse_cluster_add(fuse_graph_t *graph, fuse_cluster_t *cluster, hlo_i
     node->home = cluster;
     cluster->root_count++;
   }
-  if (op_emits[instr->op] == EMIT_UPDATE) cluster->update_count++;
+  if (op_codegens[instr->op] == CODEGEN_UPDATE) cluster->update_count++;
   return NULL;
 }
 
@@ -95,14 +95,15 @@ static bool place_root(fuse_graph_t *graph, const fuse_member_t *member, const f
   uint8_t role = FUSION_FULL;
   if (space->kind != FUSION_LOOP) {
     int64_t count = fusion_count(array_of(instr->shape));
-    if (op_emits[instr->op] == EMIT_UPDATE || (count != space->full_count && count != space->outer_count)) return false;
+    if (op_codegens[instr->op] == CODEGEN_UPDATE || (count != space->full_count && count != space->outer_count))
+      return false;
     if (count == space->outer_count) role = FUSION_OUTER;
   }
   graph->roles[instr->id] |= role;
   return true;
 }
 
-static bool is_reduction_at_place(const fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
+static bool is_reduction_at_element(const fuse_graph_t *graph, const hlo_instr_t *instr, const fusion_space_t *space) {
   fusion_space_t own;
   return graph->roles[instr->id] == FUSION_OUTER && fusion_space_of(instr, &own) && fusion_space_equal(&own, space);
 }
@@ -127,7 +128,7 @@ bool fuse_derive(fuse_graph_t *graph, const fuse_cluster_t *cluster, const hlo_i
   if (extra) take_inside(graph, extra);
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
     if (m->root && !place_root(graph, m, space)) return false;
-    if (m->instr->op == HLO_REDUCE && !is_reduction_at_place(graph, m->instr, space)) return false;
+    if (m->instr->op == HLO_REDUCE && !is_reduction_at_element(graph, m->instr, space)) return false;
     need_operands(graph, m->instr, space);
   }
   return true;
@@ -171,7 +172,7 @@ static bool node_needs_marked(fuse_graph_t *graph, uint32_t node, uint32_t but) 
 /* Is anything computed at this node, or has it gone into others? */
 static bool is_live_node(const fuse_graph_t *graph, uint32_t node) {
   const fuse_node_t *n = &graph->nodes[node];
-  return n->cluster ? !n->cluster->dead : n->outside || !n->members;
+  return n->cluster ? !n->cluster->is_dead : n->outside || !n->members;
 }
 
 /* Marks all between the two that needs `from`. Effects stay in line, each after the one before it. */
@@ -216,7 +217,7 @@ static hr_status_t reorder(fuse_graph_t *graph, uint32_t from, uint32_t to) {
   return NULL;
 }
 
-bool fuse_bring_together(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct) {
+bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct) {
   if (graph->budget < 0 || !mark_between(graph, from, to)) return false;
   if (node_needs_marked(graph, to, direct ? from : UINT32_MAX)) return false;
   hr_status_t st = reorder(graph, from, to);
@@ -270,14 +271,14 @@ void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t
   to->last = link;
   to->update_count += from->update_count;
   to->input_count += from->input_count;
-  to->turns |= from->turns;
-  from->dead = true;
+  to->transposes |= from->transposes;
+  from->is_dead = true;
   from->first = NULL;
 }
 
 /* The value behind reshapes and copies, which is the same bytes. */
 static const hlo_instr_t *fuse_bytes_of(const hlo_instr_t *instr) {
-  while (op_emits[instr->op] == EMIT_INDEX && fusion_keeps_order(instr)) instr = instr->operands[0];
+  while (op_codegens[instr->op] == CODEGEN_INDEX && fusion_keeps_order(instr)) instr = instr->operands[0];
   return instr;
 }
 
@@ -294,7 +295,7 @@ static bool update_clobbers(const hlo_instr_t *update, const hlo_instr_t *instr,
 bool fuse_clobbers(const fuse_cluster_t *cluster, const hlo_instr_t *instr, uint8_t role) {
   if (!cluster->update_count) return false;
   for (const fuse_member_t *m = cluster->first; m; m = m->next) {
-    bool other_update = op_emits[m->instr->op] == EMIT_UPDATE && m->instr != instr;
+    bool other_update = op_codegens[m->instr->op] == CODEGEN_UPDATE && m->instr != instr;
     if (other_update && update_clobbers(m->instr, instr, role)) return true;
   }
   return false;

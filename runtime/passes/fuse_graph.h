@@ -30,8 +30,8 @@ struct fuse_cluster {
   fuse_member_t *first, **last;
   uint32_t member_count, root_count, update_count, tries;
   uint32_t input_count;        /* at most so many different arrays are read */
-  bool turns;                  /* reads something big across its rows */
-  bool dead;                   /* it was joined to another */
+  bool transposes;                  /* reads something big across its rows */
+  bool is_dead;                   /* it was joined to another */
   uint32_t seen;               /* 1 + its number among the users of the producer that is being looked at */
 };
 
@@ -88,7 +88,7 @@ void fuse_take_roles(fuse_graph_t *graph, fuse_cluster_t *cluster, const fusion_
 
 /* Can node `from` become one with the later node `to`: does nothing between them depend on the one and feed the other?
  * `direct`: may `to` itself use `from`? If so, puts them together in the order, at one place. */
-bool fuse_bring_together(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct);
+bool fuse_move_adjacent(fuse_graph_t *graph, uint32_t from, uint32_t to, bool direct);
 /* Makes all members of `from` members of `to` as well; the caller derives roles. Both have been brought together. */
 void fuse_cluster_join(fuse_graph_t *graph, fuse_cluster_t *from, fuse_cluster_t *to);
 

@@ -16,8 +16,8 @@ static bool clobbers(const fuse_cluster_t *writer, const fuse_cluster_t *reader)
 }
 
 static bool has_room(const fuse_cluster_t *a, const fuse_cluster_t *b, uint32_t most_roots) {
-  return a->root_count + b->root_count <= most_roots && a->member_count + b->member_count <= FUSE_MOST_MEMBERS &&
-         a->input_count + b->input_count <= FUSE_MOST_INPUTS;
+  return a->root_count + b->root_count <= most_roots && a->member_count + b->member_count <= FUSE_MAX_MEMBERS &&
+         a->input_count + b->input_count <= FUSE_MAX_INPUTS;
 }
 
 static fuse_cluster_t *earlier_of(const fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b) {
@@ -31,7 +31,7 @@ static hr_status_t join(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *
   *out_one = NULL;
   if (clobbers(a, b) || clobbers(b, a)) return NULL;
   if (!fuse_derive(graph, a, NULL, space) || !fuse_derive(graph, b, NULL, space)) return NULL;
-  if (!fuse_bring_together(graph, from->id, to->id, false)) return NULL;
+  if (!fuse_move_adjacent(graph, from->id, to->id, false)) return NULL;
   fuse_cluster_join(graph, from, to);
   if (!fuse_derive(graph, to, NULL, space))
     return hlo_error_from(__FILE__, __LINE__, HR_INTERNAL, to->first->instr, NULL, "a joint fusion has no form");
@@ -61,10 +61,10 @@ static bool reads_in_line(const fuse_graph_t *graph, const hlo_instr_t *value, c
   return need & FUSION_FULL;
 }
 
-enum { MOST_SIBLINGS = 32 }; /* that are looked at, of one value */
+enum { MAX_SIBLINGS = 32 }; /* that are looked at, of one value */
 
 typedef struct siblings {
-  fuse_cluster_t *list[MOST_SIBLINGS];
+  fuse_cluster_t *list[MAX_SIBLINGS];
   int count;
 } siblings_t;
 
@@ -72,7 +72,7 @@ static void note_sibling(const fuse_graph_t *graph, const hlo_instr_t *value, fu
                          siblings_t *found) {
   for (int i = 0; i < found->count; i++)
     if (found->list[i] == cluster) return;
-  if (found->count < MOST_SIBLINGS && !fuse_member_of(graph, value, cluster) && reads_in_line(graph, value, cluster))
+  if (found->count < MAX_SIBLINGS && !fuse_member_of(graph, value, cluster) && reads_in_line(graph, value, cluster))
     found->list[found->count++] = cluster;
 }
 
@@ -86,7 +86,7 @@ static void find_siblings(const fuse_graph_t *graph, const hlo_instr_t *value, s
 hr_status_t fuse_join_pair(fuse_graph_t *graph, fuse_cluster_t *a, fuse_cluster_t *b, fuse_cluster_t **out_one) {
   const fusion_space_t *space = common_space(a, b);
   *out_one = NULL;
-  if (!space || !has_room(a, b, FUSE_MOST_ROOTS) || (a->turns && b->turns)) return NULL;
+  if (!space || !has_room(a, b, FUSE_MAX_ROOTS) || (a->transposes && b->transposes)) return NULL;
   return join(graph, a, b, space, out_one);
 }
 
@@ -119,7 +119,7 @@ hr_status_t fuse_siblings(fuse_graph_t *graph) {
 
 static bool is_single_copy(const fuse_cluster_t *cluster) {
   const hlo_instr_t *only = cluster->first->instr;
-  return cluster->member_count == 1 && op_emits[only->op] == EMIT_INDEX;
+  return cluster->member_count == 1 && op_codegens[only->op] == CODEGEN_INDEX;
 }
 
 /* Bytes that its roots and what they are computed from move, roughly. */
@@ -130,7 +130,7 @@ static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *clust
     for (int k = 0; k < m->instr->operand_count; k++) {
       const hlo_instr_t *operand = m->instr->operands[k];
       bool inside = graph->nodes[operand->id].free || fuse_member_of(graph, operand, cluster);
-      bool updated = op_emits[m->instr->op] == EMIT_UPDATE && k == 0;
+      bool updated = op_codegens[m->instr->op] == CODEGEN_UPDATE && k == 0;
       double most = fuse_bytes(fusion_root_shape(m->instr)), all = fuse_bytes(operand->shape);
       if (!inside && !updated) bytes += all < most ? all : most;
     }
@@ -139,31 +139,31 @@ static double bytes_moved(const fuse_graph_t *graph, const fuse_cluster_t *clust
 }
 
 static bool is_small_loop(const fuse_graph_t *graph, const fuse_cluster_t *cluster) {
-  return !cluster->dead && !fuse_is_input(cluster) && !cluster->turns && !is_single_copy(cluster) &&
+  return !cluster->is_dead && !fuse_is_input(cluster) && !cluster->transposes && !is_single_copy(cluster) &&
          bytes_moved(graph, cluster) <= FUSE_SMALL_BYTES;
 }
 
-typedef struct place {
+typedef struct position {
   uint32_t position;
   fuse_cluster_t *cluster;
-} place_t;
+} positions_t;
 
 static int by_position(const void *a, const void *b) {
-  uint32_t x = ((const place_t *)a)->position, y = ((const place_t *)b)->position;
+  uint32_t x = ((const positions_t *)a)->position, y = ((const positions_t *)b)->position;
   return x < y ? -1 : x > y;
 }
 
-static hr_status_t list_small_loops(fuse_graph_t *graph, place_t **out_places, size_t *out_count) {
-  place_t *places;
+static hr_status_t list_small_loops(fuse_graph_t *graph, positions_t **out_positions, size_t *out_count) {
+  positions_t *positions;
   size_t count = 0;
-  HR_TRY(HR_NEW_ARRAY(graph->arena, graph->clusters.count, &places));
+  HR_TRY(HR_NEW_ARRAY(graph->arena, graph->clusters.count, &positions));
   for (size_t c = 0; c < graph->clusters.count; c++) {
     fuse_cluster_t *cluster = graph->clusters.data[c];
-    if (cluster->dead || !is_small_loop(graph, cluster)) continue;
-    places[count++] = (place_t){graph->nodes[cluster->id].position, cluster};
+    if (cluster->is_dead || !is_small_loop(graph, cluster)) continue;
+    positions[count++] = (positions_t){graph->nodes[cluster->id].position, cluster};
   }
-  if (count) qsort(places, count, sizeof *places, by_position);
-  *out_places = places;
+  if (count) qsort(positions, count, sizeof *positions, by_position);
+  *out_positions = positions;
   *out_count = count;
   return NULL;
 }
@@ -171,22 +171,22 @@ static hr_status_t list_small_loops(fuse_graph_t *graph, place_t **out_places, s
 enum { OPEN_GROUPS = 4 }; /* that a loop is tried with: those that grew last */
 
 /* The newest comes first. */
-static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int place, fuse_cluster_t *group) {
-  for (int i = place; i > 0; i--) open[i] = open[i - 1];
+static void push_group(fuse_cluster_t *open[OPEN_GROUPS], int position, fuse_cluster_t *group) {
+  for (int i = position; i > 0; i--) open[i] = open[i - 1];
   open[0] = group;
 }
 
 hr_status_t fuse_groups(fuse_graph_t *graph) {
   fuse_cluster_t *open[OPEN_GROUPS] = {0}, *one = NULL;
-  place_t *places;
+  positions_t *positions;
   size_t count;
-  HR_TRY(list_small_loops(graph, &places, &count));
+  HR_TRY(list_small_loops(graph, &positions, &count));
   for (size_t i = 0; i < count; i++) {
     int g = 0;
     for (one = NULL; g < OPEN_GROUPS && open[g] && !one; g += !one)
-      if (has_room(open[g], places[i].cluster, FUSE_MOST_GROUP_ROOTS))
-        HR_TRY(join(graph, open[g], places[i].cluster, &fuse_loop_space, &one));
-    push_group(open, one ? g : OPEN_GROUPS - 1, one ? one : places[i].cluster);
+      if (has_room(open[g], positions[i].cluster, FUSE_MAX_GROUP_ROOTS))
+        HR_TRY(join(graph, open[g], positions[i].cluster, &fuse_loop_space, &one));
+    push_group(open, one ? g : OPEN_GROUPS - 1, one ? one : positions[i].cluster);
   }
   return NULL;
 }

@@ -6,9 +6,10 @@
 static bool has_control(const hlo_instr_t *instr) { return instr->extra && instr->extra->control_count; }
 
 bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr) {
-  op_emit_t kind = op_emits[instr->op];
-  if (kind == EMIT_NONE || kind == EMIT_STRUCTURE || graph->nodes[instr->id].free || has_control(instr)) return false;
-  return op_can_emit(instr) && fusion_count(fusion_root_shape(instr)) > 0;
+  op_codegen_t kind = op_codegens[instr->op];
+  if (kind == CODEGEN_NONE || kind == CODEGEN_STRUCTURE || graph->nodes[instr->id].free || has_control(instr))
+    return false;
+  return op_can_codegen(instr) && fusion_count(fusion_root_shape(instr)) > 0;
 }
 
 /* --- who uses it, and where --- */
@@ -121,37 +122,38 @@ static hr_status_t try_reduction(fuse_producer_t *producer, fuse_candidate_t *ca
   *out_good = false;
   if (!fusion_space_of(reduce, &space) || space.full_count == space.outer_count) return NULL;
   if (fuse_is_input(cluster) && !fusion_space_equal(&space, cluster->space)) return NULL;
-  if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MOST_TRIES) return NULL;
+  if (!fuse_is_input(cluster) && ++candidate->cluster->tries > FUSE_MAX_TRIES) return NULL;
   if (!runs_over(producer, candidate, reduce, &space)) return NULL;
   *out_good = true;
   return keep_space(producer, candidate, &space);
 }
 
-enum { MOST_LOOKED_BACK = 12 };
+enum { MAX_LOOKBACK = 12 };
 
 /* The reduction that a value is computed from element by element, if it is near. */
-static const hlo_instr_t *reduction_behind(const hlo_instr_t *value, int *left) {
+static const hlo_instr_t *reduction_through(const hlo_instr_t *value, int *left) {
   const hlo_instr_t *found = NULL;
   if (value->op == HLO_REDUCE) return value;
-  if (--*left < 0 || (op_emits[value->op] != EMIT_ELEMENTWISE && op_emits[value->op] != EMIT_INDEX)) return NULL;
-  if (op_emits[value->op] == EMIT_INDEX && !fusion_keeps_order(value)) return NULL;
+  if (--*left < 0 || (op_codegens[value->op] != CODEGEN_ELEMENTWISE && op_codegens[value->op] != CODEGEN_INDEX))
+    return NULL;
+  if (op_codegens[value->op] == CODEGEN_INDEX && !fusion_keeps_order(value)) return NULL;
   for (int k = 0; k < value->operand_count && !found; k++)
     if (fusion_count(value->operands[k]->shape) == fusion_count(value->shape))
-      found = reduction_behind(value->operands[k], left);
+      found = reduction_through(value->operands[k], left);
   return found;
 }
 
 /* What comes from a reduction and is broadcast to a loop makes the loop one of rows, so that it is computed once a row;
  * the reduction will be looked at soon. */
 static hr_status_t foresee_reduction(fuse_producer_t *producer, fuse_candidate_t *candidate) {
-  int left = MOST_LOOKED_BACK;
+  int left = MAX_LOOKBACK;
   bool good;
   if (fuse_is_input(candidate->cluster) || candidate->need != FUSION_SOURCE) return NULL;
-  const hlo_instr_t *reduce = reduction_behind(producer->instr, &left);
+  const hlo_instr_t *reduce = reduction_through(producer->instr, &left);
   return reduce && fuse_is_fusible(producer->graph, reduce) ? try_reduction(producer, candidate, reduce, &good) : NULL;
 }
 
-double fuse_bytes_behind(const fuse_graph_t *graph, const hlo_instr_t *instr) {
+double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   while (instr->op == HLO_BROADCAST && !graph->nodes[instr->id].outside) instr = instr->operands[0];
   return graph->nodes[instr->id].free ? 0 : fuse_bytes(instr->shape);
 }
@@ -160,42 +162,42 @@ static int big_operands(const fuse_graph_t *graph, const hlo_instr_t *instr) {
   int count = 0;
   for (int k = 0; k < instr->operand_count; k++) {
     const hlo_instr_t *operand = instr->operands[k];
-    count += fuse_bytes_behind(graph, operand) > FUSE_TURN_BYTES;
+    count += fuse_producer_bytes(graph, operand) > FUSE_TRANSPOSE_BYTES;
   }
   return count;
 }
 
 /* Reading across rows: one such operand in a loop, which goes in tiles then; none in reductions. */
-static bool turning_fits(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
+static bool transpose_fits(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
-  if (fuse_turns(producer->instr)) return !cluster->turns && !fuse_is_input(cluster);
-  bool below = cluster->turns && candidate->need & FUSION_SOURCE;
+  if (fuse_is_transposed(producer->instr)) return !cluster->transposes && !fuse_is_input(cluster);
+  bool below = cluster->transposes && candidate->need & FUSION_SOURCE;
   return !below || big_operands(producer->graph, producer->instr) < 2;
 }
 
 static bool has_room(const fuse_producer_t *producer, const fuse_candidate_t *candidate) {
   const fuse_cluster_t *cluster = candidate->cluster;
   const hlo_instr_t *instr = producer->instr;
-  bool many = instr->op == HLO_CONCATENATE && instr->operand_count > FUSE_MOST_PIECES;
-  return !many && cluster->member_count < FUSE_MOST_MEMBERS && cluster->input_count < FUSE_MOST_INPUTS;
+  bool many = instr->op == HLO_CONCATENATE && instr->operand_count > FUSE_MAX_PIECES;
+  return !many && cluster->member_count < FUSE_MAX_MEMBERS && cluster->input_count < FUSE_MAX_INPUTS;
 }
 
 /* May the candidate take the producer? Says so in candidate->good. */
-static hr_status_t look_at(fuse_producer_t *producer, fuse_candidate_t *candidate) {
+static hr_status_t poll_if_due(fuse_producer_t *producer, fuse_candidate_t *candidate) {
   const hlo_instr_t *instr = producer->instr;
-  candidate->good &= op_emits[instr->op] != EMIT_UPDATE && has_room(producer, candidate) &&
+  candidate->good &= op_codegens[instr->op] != CODEGEN_UPDATE && has_room(producer, candidate) &&
                      !fuse_clobbers(candidate->cluster, instr, candidate->need);
   if (!candidate->good) return NULL;
   if (instr->op == HLO_REDUCE) return try_reduction(producer, candidate, instr, &candidate->good);
   HR_TRY(foresee_reduction(producer, candidate));
-  candidate->good = turning_fits(producer, candidate);
+  candidate->good = transpose_fits(producer, candidate);
   return NULL;
 }
 
-hr_status_t fuse_producer_look(fuse_producer_t *producer) {
+hr_status_t fuse_producer_examine(fuse_producer_t *producer) {
   producer->list.count = 0;
   hr_status_t st = note_uses(producer);
   for (size_t c = 0; c < producer->list.count; c++) producer->list.data[c].cluster->seen = 0;
-  for (size_t c = 0; c < producer->list.count && !st; c++) st = look_at(producer, &producer->list.data[c]);
+  for (size_t c = 0; c < producer->list.count && !st; c++) st = poll_if_due(producer, &producer->list.data[c]);
   return st;
 }

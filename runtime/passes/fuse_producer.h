@@ -26,10 +26,10 @@ typedef struct fuse_producer {
 /* May it be a member of a cluster? */
 bool fuse_is_fusible(const fuse_graph_t *graph, const hlo_instr_t *instr);
 /* Lists the clusters that use producer->instr, and says which of them may take it. Errors: NO_MEMORY. */
-hr_status_t fuse_producer_look(fuse_producer_t *producer);
+hr_status_t fuse_producer_examine(fuse_producer_t *producer);
 /* How many elements of it a candidate would evaluate. */
 double fuse_evals_of(const fuse_producer_t *producer, const fuse_candidate_t *candidate);
 /* Bytes of memory behind an operand: of a broadcast those of what is broadcast. */
-double fuse_bytes_behind(const fuse_graph_t *graph, const hlo_instr_t *instr);
+double fuse_producer_bytes(const fuse_graph_t *graph, const hlo_instr_t *instr);
 
 #endif

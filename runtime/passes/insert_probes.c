@@ -24,15 +24,15 @@ static bool is_wanted(const prober_t *prober, const hlo_instr_t *instr) {
 }
 
 static hr_status_t make_config(hr_arena_t *arena, hr_str_t id, hlo_extra_t **out_extra) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_add_str(&text, "{probe_id = ");
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, "{probe_id = ");
   hlo_print_string(&text, id);
-  hr_text_add_char(&text, '}');
-  hr_status_t st = hr_text_finish(&text);
+  hr_strbuf_add_char(&text, '}');
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = HR_NEW(arena, out_extra);
   if (!st) st = hr_arena_str(arena, (hr_str_t){text.data, text.size}, &(*out_extra)->backend_config);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

@@ -103,7 +103,7 @@ static hr_status_t strip(hlo_computation_t *computation, bool *out_changed) {
   return st;
 }
 
-hr_status_t pass_layouts(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_normalize_layouts(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
     HR_TRY(expand_bitcasts(module->computations.data[c], out_changed));
     HR_TRY(strip(module->computations.data[c], out_changed));

@@ -225,7 +225,7 @@ static hr_str_t meshes_of(const hlo_module_t *module) {
   return (hr_str_t){"", 0};
 }
 
-hr_status_t pass_localise(hlo_module_t *module) {
+hr_status_t pass_lower_manual_sharding(hlo_module_t *module) {
   localiser_t pass = {.module = module, .arena = &module->arena};
   hr_str_t meshes = meshes_of(module);
   if (!meshes.size) return NULL;

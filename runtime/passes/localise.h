@@ -8,6 +8,6 @@
 /* Changes the entry of a module with xla.sdy.GlobalToLocalShape and LocalToGlobalShape custom calls in place; notes the
  * shardings of parameters (hlo_extra_t.sharding) and results (result_shardings), and the number of partitions. Leaves
  * modules without meshes alone. Errors: UNSUPPORTED, naming the value that only a partitioner could cut. */
-hr_status_t pass_localise(hlo_module_t *module);
+hr_status_t pass_lower_manual_sharding(hlo_module_t *module);
 
 #endif

@@ -1,5 +1,6 @@
-/* Products of a loop's inputs with its weights do not need the loop: where each turn multiplies one row of an array by
- * what is the same in all turns, all rows are multiplied at once, which loop_hoist then does before the loop:
+/* Products of a loop's inputs with its weights do not need the loop: where each iteration multiplies one row of an
+ * array by what is the same in all iterations, all rows are multiplied at once, which loop_hoist then does before the
+ * loop:
  *
  *   dot(x[i], w)                ->   dot(x, w)[i]
  *   dot(concatenate(x[i], h), w)   ->   dot(x[i], w's first rows) + dot(h, w's others)
@@ -11,7 +12,7 @@
 #define LEAST_WORK 2048                   /* multiplications of a turn */
 #define MOST_BYTES ((int64_t)64 << 20)    /* of the rows together */
 #define MOST_PIECES 4
-enum { DEPTH_MOST = 6 };
+enum { MAX_DEPTH = 6 };
 
 typedef struct batcher {
   pass_rewrite_t *rewrite;
@@ -32,10 +33,10 @@ static bool is_invariant(const batcher_t *batcher, const hlo_instr_t *instr, int
 }
 
 /* The dynamic slice that takes row i of an invariant array, which `instr` is in one shape or another. */
-static hlo_instr_t *row_behind(const batcher_t *batcher, hlo_instr_t *instr) {
+static hlo_instr_t *row_through(const batcher_t *batcher, hlo_instr_t *instr) {
   hlo_instr_t *slice = instr;
   while (slice->op == HLO_RESHAPE) slice = slice->operands[0];
-  if (slice->op != HLO_DYNAMIC_SLICE || !is_invariant(batcher, slice->operands[0], DEPTH_MOST)) return NULL;
+  if (slice->op != HLO_DYNAMIC_SLICE || !is_invariant(batcher, slice->operands[0], MAX_DEPTH)) return NULL;
   const hlo_shape_t *whole = slice->operands[0]->shape;
   if (!whole->rank || slice->shape->dims[0] != 1 || slice->operand_count != 1 + whole->rank) return NULL;
   for (int d = 1; d < whole->rank; d++)
@@ -112,8 +113,8 @@ static bool is_worth_it(const hlo_instr_t *dot, const hlo_instr_t *slice, int si
 /* Rows of the second operand are the first dimension of the result only if they are vectors. */
 static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
   for (int side = 0; side < 2; side++) {
-    hlo_instr_t *slice = row_behind(batcher, dot->operands[side]), *other = dot->operands[1 - side];
-    if (!slice || !is_invariant(batcher, other, DEPTH_MOST) || !is_worth_it(dot, slice, side)) continue;
+    hlo_instr_t *slice = row_through(batcher, dot->operands[side]), *other = dot->operands[1 - side];
+    if (!slice || !is_invariant(batcher, other, MAX_DEPTH) || !is_worth_it(dot, slice, side)) continue;
     if (side == 1 && dot->operands[1]->shape->rank != 1) continue;
     hlo_instr_t *all = rows_like(batcher, slice, dot->operands[side]);
     if (!all) return NULL;
@@ -127,7 +128,7 @@ static hlo_instr_t *batch_rows(batcher_t *batcher, hlo_instr_t *dot) {
 
 static bool has_row(const batcher_t *batcher, const hlo_instr_t *pieces) {
   for (int k = 0; k < pieces->operand_count; k++)
-    if (row_behind(batcher, pieces->operands[k])) return true;
+    if (row_through(batcher, pieces->operands[k])) return true;
   return false;
 }
 
@@ -154,7 +155,7 @@ static bool are_pieces(const batcher_t *batcher, const hlo_instr_t *dot, int sid
   const hlo_instr_t *pieces = pieces_of(dot, side);
   return pieces && pieces->operand_count <= MOST_PIECES && pass_is_plain_float(dot->shape->dtype) &&
          has_row(batcher, pieces) &&
-         is_invariant(batcher, dot->operands[1 - side], DEPTH_MOST);
+         is_invariant(batcher, dot->operands[1 - side], MAX_DEPTH);
 }
 
 /* What a piece is multiplied by. */

@@ -29,7 +29,7 @@ static bool mark_read_outside(const carries_t *carries, const loop_t *loop) {
 }
 
 /* Constants are read from a copy inside. */
-static bool is_own_constant(const loop_t *loop, int k) {
+static bool is_unshared_constant(const loop_t *loop, int k) {
   const hlo_instr_t *init = loop_init_known(loop, k);
   return init && loop_is_invariant(loop, k) && loop_is_easy(init);
 }
@@ -40,7 +40,7 @@ static void mark_read_by(const carries_t *carries, const loop_t *loop, const hlo
     int k = wanted[i] ? loop_element_read(computation->instrs.data[i]) : -1;
     if (k < 0) continue;
     k = carries->same[k];
-    if (carries->live[k] || is_own_constant(loop, k)) continue;
+    if (carries->live[k] || is_unshared_constant(loop, k)) continue;
     carries->live[k] = *changed = true;
   }
 }
@@ -85,17 +85,17 @@ static bool same_counter(const loop_t *loop, int a, const hlo_instr_t *step_a, i
          hlo_value_equal(loop_init_known(loop, a)->literal, loop_init_known(loop, b)->literal);
 }
 
-enum { COUNTERS_MOST = 16 };
+enum { MAX_COUNTERS = 16 };
 
 static void find_same_counters(const carries_t *carries, const loop_t *loop) {
-  int counters[COUNTERS_MOST], count = 0;
+  int counters[MAX_COUNTERS], count = 0;
   for (int k = 0; k < loop->count; k++) {
     const hlo_instr_t *step = counter_step(loop, k);
     carries->same[k] = k;
     if (!step) continue;
     for (int c = 0; c < count && carries->same[k] == k; c++)
       if (same_counter(loop, k, step, counters[c])) carries->same[k] = counters[c];
-    if (carries->same[k] == k && count < COUNTERS_MOST) counters[count++] = k;
+    if (carries->same[k] == k && count < MAX_COUNTERS) counters[count++] = k;
   }
 }
 
@@ -158,7 +158,7 @@ static hr_status_t clean_computation(hlo_computation_t *computation, bool *out_c
   return pass_rewrite_end(&rewrite, st);
 }
 
-hr_status_t pass_loop_carries(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_simplify_while_state(hlo_module_t *module, bool *out_changed) {
   size_t count = module->computations.count; /* bodies that are made here are clean */
   bool changed = false;
   for (size_t c = 0; c < count; c++) HR_TRY(clean_computation(module->computations.data[c], &changed));

@@ -5,9 +5,9 @@
 #include "passes/passes.h"
 
 enum {
-  INSTRS_MOST = 256,      /* of a turn */
-  TRIPS_LEAST = 4,
-  TAPS_MOST = 32,
+  MAX_INSTRS = 256,      /* of a turn */
+  MIN_TRIPS = 4,
+  MAX_TAPS = 32,
   LARGE_BYTES = 1 << 15,  /* arrays that take a while to copy */
 };
 
@@ -18,7 +18,7 @@ static bool has_few_taps(const hlo_instr_t *convolution) {
   const hlo_shape_t *rhs = convolution->operands[1]->shape;
   const hlo_dim_labels_t *labels = hlo_attr_labels(convolution);
   return labels && !hlo_shape_is_dynamic(rhs) &&
-         pass_count(rhs) <= TAPS_MOST * rhs->dims[labels->rhs_output_feature];
+         pass_count(rhs) <= MAX_TAPS * rhs->dims[labels->rhs_output_feature];
 }
 
 /* Instructions beside which a copy counts. */
@@ -33,8 +33,8 @@ static bool is_light(const hlo_instr_t *instr) {
   }
 }
 
-static bool has_light_turns(const loop_t *loop) {
-  if (loop->body->instrs.count > INSTRS_MOST) return false;
+static bool has_cheap_iterations(const loop_t *loop) {
+  if (loop->body->instrs.count > MAX_INSTRS) return false;
   for (size_t i = 0; i < loop->body->instrs.count; i++) {
     const hlo_instr_t *instr = loop->body->instrs.data[i];
     if (!is_light(instr) || pass_has_effect(instr)) return false;
@@ -43,19 +43,19 @@ static bool has_light_turns(const loop_t *loop) {
 }
 
 /* What an element is made of, found once for each instruction of the body. */
-typedef enum reach { REACH_UNKNOWN, REACH_NONE, REACH_PLACE, REACH_OTHERS } reach_t;
+typedef enum reach { REACH_UNKNOWN, REACH_NONE, REACH_ELEMENT, REACH_OTHERS } reach_t;
 
 static reach_t reach_of(const hlo_instr_t *instr, int element, reach_t *known);
 
 /* In place, an update needs the operand to be the element, whatever is put into it. */
 static reach_t find_reach(const hlo_instr_t *instr, int element, reach_t *known) {
-  if (loop_element_read(instr) == element) return REACH_PLACE;
-  bool by_place = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_DYNAMIC_UPDATE_SLICE;
+  if (loop_element_read(instr) == element) return REACH_ELEMENT;
+  bool by_element = hlo_op_is(instr->op, OP_ELEMENTWISE) || instr->op == HLO_DYNAMIC_UPDATE_SLICE;
   int count = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? 1 : instr->operand_count;
   reach_t most = REACH_NONE;
   for (int k = 0; k < count; k++) {
     reach_t reach = reach_of(instr->operands[k], element, known);
-    if (reach > REACH_NONE && !by_place) reach = REACH_OTHERS;
+    if (reach > REACH_NONE && !by_element) reach = REACH_OTHERS;
     if (reach > most) most = reach;
   }
   return most;
@@ -104,13 +104,13 @@ static hr_status_t double_body(const loop_t *loop) {
   hlo_instr_t **state;
   st = HR_NEW_ARRAY(&rewrite.scratch, loop->count, &state);
   for (int k = 0; k < loop->count && !st; k++) state[k] = loop->next->operands[k];
-  if (!st) st = loop_turn(&rewrite, loop, state);
+  if (!st) st = loop_clone_iteration(&rewrite, loop, state);
   if (!st) st = pass_replace(&rewrite, loop->next, hlo_build_tuple(&rewrite.builder, loop->count, state));
   return pass_rewrite_end(&rewrite, st);
 }
 
-/* The loop behind its first turn. */
-static hr_status_t turn_before(pass_rewrite_t *rewrite, const loop_t *loop) {
+/* The loop behind its first iteration. */
+static hr_status_t clone_iteration_before(pass_rewrite_t *rewrite, const loop_t *loop) {
   hlo_instr_t *init;
   HR_TRY(loop_after(rewrite, loop, 1, &init));
   return pass_replace(rewrite, loop->instr, init ? pass_clone(rewrite, loop->instr, &init) : NULL);
@@ -125,16 +125,16 @@ static hr_status_t double_in(hlo_computation_t *computation, bool *out_changed) 
     loop_counter_t counter;
     loop_t loop;
     if (!instr || !loop_match(instr, &loop) || !loop_find_counter(&loop, &counter)) continue;
-    if (counter.trips < TRIPS_LEAST || !has_light_turns(&loop)) continue;
+    if (counter.trips < MIN_TRIPS || !has_cheap_iterations(&loop)) continue;
     if (!copies_much(&loop, &rewrite.scratch, &st) || !is_called_once(computation->module, loop.body)) continue;
-    if (counter.trips % 2) st = turn_before(&rewrite, &loop);
+    if (counter.trips % 2) st = clone_iteration_before(&rewrite, &loop);
     if (!st) st = double_body(&loop);
     *out_changed = true;
   }
   return pass_rewrite_end(&rewrite, st);
 }
 
-hr_status_t pass_loop_double(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_loop_unroll_by_two(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++)
     HR_TRY(double_in(module->computations.data[c], out_changed));
   return NULL;

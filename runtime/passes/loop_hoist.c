@@ -1,5 +1,5 @@
-/* What is the same in every turn of a loop is computed before it, if that is real work and its result not larger than
- * what it is made of: a broadcast stays inside, where it costs nothing. */
+/* What is the same in every iteration of a loop is computed before it, if that is real work and its result not larger
+ * than what it is made of: a broadcast stays inside, where it costs nothing. */
 #include "passes/loop_shape.h"
 #include "passes/passes.h"
 

@@ -5,7 +5,7 @@
 #include "passes/pass_range.h"
 #include "passes/passes.h"
 
-enum { MOST_ROUNDS = 4 };
+enum { MAX_ROUNDS = 4 };
 
 /* By elements of the state; from above to below: not known. */
 typedef pass_range_t *ranges_t;
@@ -50,7 +50,7 @@ static pass_range_t counted(const loop_t *loop, int k, pass_range_t first, int64
 static bool settle(const loop_t *loop, int k, ranges_t ranges, int *rounds) {
   pass_range_t all = both_of(ranges[k], range_of(loop->next->operands[k], ranges));
   if (!is_known(ranges[k]) || (all.low == ranges[k].low && all.high == ranges[k].high)) return false;
-  ranges[k] = ++rounds[k] > MOST_ROUNDS ? not_known : all;
+  ranges[k] = ++rounds[k] > MAX_ROUNDS ? not_known : all;
   return true;
 }
 

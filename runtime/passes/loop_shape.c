@@ -88,8 +88,8 @@ bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter) {
     if (counter.index < 0 || !loop_find_step(loop, counter.index, &counter.step) || !is_steady(loop, limit) ||
         !constant_at_start(loop, limit, &end) || !constant_at_start(loop, read, &counter.start))
       continue;
-    counter.trips = op_turns(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, counter.start,
-                             counter.step, end);
+    counter.trips = loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction,
+                                    counter.start, counter.step, end);
     if (counter.trips < 0) continue;
     *out_counter = counter;
     return true;
@@ -131,7 +131,7 @@ void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_ins
   }
 }
 
-hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state) {
+hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state) {
   size_t count = loop->body->instrs.count;
   hr_arena_mark_t mark = hr_arena_mark(&rewrite->scratch);
   hlo_instr_t **copies;
@@ -147,11 +147,12 @@ hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t *
   return NULL;
 }
 
-hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t turns, hlo_instr_t **out_state) {
+hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations, hlo_instr_t **out_state) {
   hlo_instr_t **state;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, loop->count, &state));
   for (int k = 0; k < loop->count; k++) state[k] = loop_init_element(rewrite, loop, k);
-  for (int64_t turn = 0; turn < turns; turn++) HR_TRY(loop_turn(rewrite, loop, state));
+  for (int64_t i_iteration = 0; i_iteration < iterations; i_iteration++)
+    HR_TRY(loop_clone_iteration(rewrite, loop, state));
   *out_state = hlo_build(&rewrite->builder, HLO_TUPLE, loop->instr->shape, loop->count, state, 0, NULL, 0, NULL);
   return NULL;
 }

@@ -21,20 +21,20 @@ int loop_element_read(const hlo_instr_t *instr);
 static inline bool loop_is_invariant(const loop_t *loop, int k) {
   return loop_element_read(loop->next->operands[k]) == k;
 }
-/* Element k before the first turn. loop_init_known: NULL if it would have to be taken out of a tuple. */
+/* Element k before the first iteration. loop_init_known: NULL if it would have to be taken out of a tuple. */
 hlo_instr_t *loop_init_element(pass_rewrite_t *rewrite, const loop_t *loop, int k);
 hlo_instr_t *loop_init_known(const loop_t *loop, int k);
 /* Is it a constant, or so easily made of constants, that a body better has its own? */
 bool loop_is_easy(const hlo_instr_t *instr);
 
-/* Element `index` goes up by `step` each turn, from `start`, and alone decides that the loop ends after `trips`
+/* Element `index` goes up by `step` each iteration, from `start`, and alone decides that the loop ends after `trips`
  * turns */
 typedef struct loop_counter {
   int index;
   int64_t start, step, trips;
 } loop_counter_t;
 bool loop_find_counter(const loop_t *loop, loop_counter_t *out_counter);
-/* Does element k go up by the same known number each turn? */
+/* Does element k go up by the same known number each iteration? */
 bool loop_find_step(const loop_t *loop, int k, int64_t *out_step);
 
 /* Marks, by id, what the marked instructions of a computation need, parameters apart. */
@@ -45,11 +45,11 @@ void loop_want_needs(const hlo_computation_t *computation, bool *wanted);
 void loop_copy(pass_rewrite_t *rewrite, const hlo_computation_t *callee, hlo_instr_t *const *elements,
                const bool *wanted, hlo_instr_t **copies);
 
-/* state[k], element k of the state, becomes what it is after one more turn. All instructions of the body are copied, so
- * that effects happen. */
-hr_status_t loop_turn(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state);
-/* The state after so many turns from the first one on, as a tuple; NULL on the builder's failure. */
-hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t turns, hlo_instr_t **out_state);
+/* state[k], element k of the state, becomes what it is after one more iteration. All instructions of the body are
+ * copied, so that effects happen. */
+hr_status_t loop_clone_iteration(pass_rewrite_t *rewrite, const loop_t *loop, hlo_instr_t **state);
+/* The state after so many iterations from the first one on, as a tuple; NULL on the builder's failure. */
+hr_status_t loop_after(pass_rewrite_t *rewrite, const loop_t *loop, int64_t iterations, hlo_instr_t **out_state);
 
 /* How the state of a new loop follows from that of an old one: first old elements, then what was hoisted. */
 typedef struct loop_change {

@@ -37,7 +37,7 @@ static bool contains(hr_ints_t list, int64_t value) {
 typedef struct side {
   hlo_instr_t *x;
   hr_ints_t batch, contracting;
-  int64_t places[HLO_MAX_RANK]; /* of the dimensions that are left, in the result */
+  int64_t positions[HLO_MAX_RANK]; /* of the dimensions that are left, in the result */
   int first_free;               /* the place of the first free one */
 } side_t;
 
@@ -57,12 +57,12 @@ static hlo_instr_t *factor_of(pass_rewrite_t *rewrite, side_t *side, int64_t ter
   int64_t count = 0;
   for (int d = 0, free = side->first_free; d < side->x->shape->rank; d++) {
     if (contains(side->contracting, d)) continue;
-    int64_t place = 0;
-    while (place < side->batch.count && side->batch.data[place] != d) place++;
-    side->places[count++] = place < side->batch.count ? place : free++;
+    int64_t position = 0;
+    while (position < side->batch.count && side->batch.data[position] != d) position++;
+    side->positions[count++] = position < side->batch.count ? position : free++;
   }
-  hlo_instr_t *part = pass_build_place(rewrite, side->x, side->contracting.data[0], term);
-  return part ? hlo_build_broadcast(&rewrite->builder, part, shape, (hr_ints_t){side->places, count}) : NULL;
+  hlo_instr_t *part = pass_build_element_slice(rewrite, side->x, side->contracting.data[0], term);
+  return part ? hlo_build_broadcast(&rewrite->builder, part, shape, (hr_ints_t){side->positions, count}) : NULL;
 }
 
 static hlo_instr_t *write_dot(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
@@ -109,7 +109,7 @@ static hlo_instr_t *write_reduce(pass_rewrite_t *rewrite, hlo_instr_t *reduce, h
   int64_t d = only_dimension(reduce);
   hlo_instr_t *sum = hlo_build_broadcast(builder, reduce->operands[1], reduce->shape, (hr_ints_t){NULL, 0});
   for (int64_t t = 0; t < x->shape->dims[d] && sum && !builder->status; t++) {
-    hlo_instr_t *part = pass_build_place(rewrite, x, d, t);
+    hlo_instr_t *part = pass_build_element_slice(rewrite, x, d, t);
     bool has_ones = part && !hlo_shape_same_dims(part->shape, reduce->shape); /* of other reduced dimensions */
     if (has_ones) part = hlo_build_reshape(builder, part, reduce->shape);
     sum = part ? hlo_build_binary(builder, op, sum, part) : NULL;
@@ -140,7 +140,7 @@ static hr_status_t write_out_body(hlo_computation_t *body, bool *out_changed) {
   return pass_rewrite_end(&rewrite, st);
 }
 
-hr_status_t pass_loop_small(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_expand_small_dots(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
     const hlo_computation_t *computation = module->computations.data[c];
     for (size_t i = 0; i < computation->instrs.count; i++) {

@@ -4,10 +4,10 @@
 #include "passes/passes.h"
 
 enum {
-  INSTRS_MOST = 384,        /* of all turns, if the body has more than elementwise ops and indexing */
-  INSTRS_MOST_SIMPLE = 1024,
-  TRIPS_MOST = 8,
-  TRIPS_MOST_SIMPLE = 64
+  MAX_INSTRS = 384,        /* of all iterations, if the body has more than elementwise ops and indexing */
+  MAX_INSTRS_SIMPLE = 1024,
+  MAX_TRIPS = 8,
+  MAX_TRIPS_SIMPLE = 64
 };
 
 /* ---- is it worth it? ---- */
@@ -31,8 +31,8 @@ static bool is_short(const loop_t *loop, int64_t trips) {
     simple &= is_simple(instr->op);
     if (pass_has_effect(instr)) return false;
   }
-  if (trips > (simple ? TRIPS_MOST_SIMPLE : TRIPS_MOST)) return false;
-  return trips * count <= (simple ? INSTRS_MOST_SIMPLE : INSTRS_MOST);
+  if (trips > (simple ? MAX_TRIPS_SIMPLE : MAX_TRIPS)) return false;
+  return trips * count <= (simple ? MAX_INSTRS_SIMPLE : MAX_INSTRS);
 }
 
 /* ---- turns ---- */

@@ -22,15 +22,15 @@ hr_status_t cut_node_add(cut_graph_t *graph, int *out_node) {
   return NULL;
 }
 
-static hr_status_t add_half(cut_graph_t *graph, int from, int to, double price) {
-  HR_VEC_PUSH(&graph->edges, (cut_edge_t){to, graph->first.data[from], price});
+static hr_status_t add_half(cut_graph_t *graph, int from, int to, double capacity) {
+  HR_VEC_PUSH(&graph->edges, (cut_edge_t){to, graph->first.data[from], capacity});
   graph->first.data[from] = (int)graph->edges.count - 1;
   return NULL;
 }
 
-hr_status_t cut_price_add(cut_graph_t *graph, int from, int to, double price) {
-  if (from == to || price < LEAST) return NULL;
-  HR_TRY(add_half(graph, from, to, price));
+hr_status_t cut_edge_add(cut_graph_t *graph, int from, int to, double capacity) {
+  if (from == to || capacity < LEAST) return NULL;
+  HR_TRY(add_half(graph, from, to, capacity));
   return add_half(graph, to, from, 0);
 }
 
@@ -58,12 +58,12 @@ static bool find_levels(cut_flow_t *flow) {
 }
 
 /* The node that the way in the queue has come to. */
-static int end_of_way(const cut_flow_t *flow, int length) {
+static int end_of_path(const cut_flow_t *flow, int length) {
   return length ? flow->graph->edges.data[flow->queue[length - 1]].to : CUT_SOURCE;
 }
 
 /* A way of rising levels to the sink, as edges in the queue; its length, or 0: there is none any more. */
-static int find_way(cut_flow_t *flow) {
+static int find_path(cut_flow_t *flow) {
   const cut_edge_t *edges = flow->graph->edges.data;
   int length = 0, node = CUT_SOURCE;
   while (node != CUT_SINK) {
@@ -77,12 +77,12 @@ static int find_way(cut_flow_t *flow) {
       flow->levels[node] = -1;
       length--;
     }
-    node = end_of_way(flow, length);
+    node = end_of_path(flow, length);
   }
   return length;
 }
 
-static double fill_way(cut_flow_t *flow, int length) {
+static double augment_path(cut_flow_t *flow, int length) {
   cut_edge_t *edges = flow->graph->edges.data;
   double most = CUT_NEVER;
   for (int i = 0; i < length; i++)
@@ -98,19 +98,20 @@ static int count_paid(const cut_graph_t *graph, const bool *sides) {
   return count;
 }
 
-hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_bill_t *out_bill) {
+hr_status_t cut_solve(hr_arena_t *arena, cut_graph_t *graph, bool **out_sides, cut_cost_t *out_cost) {
   cut_flow_t flow = {.graph = graph};
   size_t count = graph->first.count;
   bool *sides;
-  *out_bill = (cut_bill_t){.paid = 0};
+  *out_cost = (cut_cost_t){.total = 0};
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.levels));
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.next));
   HR_TRY(HR_NEW_ARRAY(arena, count, &flow.queue));
   HR_TRY(HR_NEW_ARRAY(arena, count, &sides));
   while (find_levels(&flow))
-    for (int length = find_way(&flow); length; length = find_way(&flow)) out_bill->paid += fill_way(&flow, length);
+    for (int length = find_path(&flow); length; length = find_path(&flow))
+      out_cost->total += augment_path(&flow, length);
   for (size_t n = 0; n < count; n++) sides[n] = flow.levels[n] >= 0;
-  out_bill->count = count_paid(graph, sides);
+  out_cost->count = count_paid(graph, sides);
   *out_sides = sides;
   return NULL;
 }

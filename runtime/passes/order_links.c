@@ -7,37 +7,37 @@
 
 #include "passes/pass_match.h"
 
-order_t order_of_dims(int rank, const int64_t *dims) {
-  order_t order = {.rank = rank};
-  for (int d = 0; d < rank; d++) order.dims[d] = (int8_t)dims[d];
-  return order;
+layout_t layout_of_dims(int rank, const int64_t *dims) {
+  layout_t layout = {.rank = rank};
+  for (int d = 0; d < rank; d++) layout.dims[d] = (int8_t)dims[d];
+  return layout;
 }
 
-void order_write(const order_t *order, int64_t *dims) {
-  for (int d = 0; d < order->rank; d++) dims[d] = order->dims[d];
+void layout_write(const layout_t *layout, int64_t *dims) {
+  for (int d = 0; d < layout->rank; d++) dims[d] = layout->dims[d];
 }
 
-void order_places(const order_t *order, int64_t *places) {
-  for (int d = 0; d < order->rank; d++) places[order->dims[d]] = d;
+void layout_positions(const layout_t *layout, int64_t *positions) {
+  for (int d = 0; d < layout->rank; d++) positions[layout->dims[d]] = d;
 }
 
-bool order_is_idle(const order_t *order, const hlo_shape_t *shape) {
+bool layout_is_idle(const layout_t *layout, const hlo_shape_t *shape) {
   int last = -1;
-  for (int d = 0; d < order->rank; d++) {
-    if (shape->dims[order->dims[d]] == 1) continue;
-    if (order->dims[d] < last) return false;
-    last = order->dims[d];
+  for (int d = 0; d < layout->rank; d++) {
+    if (shape->dims[layout->dims[d]] == 1) continue;
+    if (layout->dims[d] < last) return false;
+    last = layout->dims[d];
   }
   return true;
 }
 
 /* The next place of a dimension that counts. */
-static int skip_ones(const order_t *order, const hlo_shape_t *shape, int at) {
-  while (at < order->rank && shape->dims[order->dims[at]] == 1) at++;
+static int skip_ones(const layout_t *layout, const hlo_shape_t *shape, int at) {
+  while (at < layout->rank && shape->dims[layout->dims[at]] == 1) at++;
   return at;
 }
 
-bool order_same(const order_t *a, const order_t *b, const hlo_shape_t *shape) {
+bool layout_same(const layout_t *a, const layout_t *b, const hlo_shape_t *shape) {
   int i = 0, j = 0;
   while (true) {
     i = skip_ones(a, shape, i), j = skip_ones(b, shape, j);
@@ -105,12 +105,12 @@ static link_t link_reshaped(const hlo_shape_t *result, const hlo_shape_t *operan
 }
 
 static link_t link_find(const hlo_instr_t *instr, int k) {
-  const hlo_shape_t *array = k == ORDER_RESULT ? instr->shape : instr->operands[k]->shape;
+  const hlo_shape_t *array = k == LAYOUT_RESULT ? instr->shape : instr->operands[k]->shape;
   hr_ints_t dims = hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS);
   int rank = instr->op == HLO_REDUCE ? instr->operands[0]->shape->rank : instr->shape->rank;
-  if (instr->op == HLO_REDUCE && k == ORDER_RESULT) return link_reduced(instr);
+  if (instr->op == HLO_REDUCE && k == LAYOUT_RESULT) return link_reduced(instr);
   if (array->rank == 0) return link_of_ranks(rank, 0);
-  if (k == ORDER_RESULT) return link_straight(rank);
+  if (k == LAYOUT_RESULT) return link_straight(rank);
   switch (instr->op) {
     case HLO_BROADCAST: return link_mapped(rank, array->rank, dims.data);
     case HLO_TRANSPOSE: {
@@ -134,24 +134,24 @@ static int members(const link_t *link, int side, int group, int8_t *out_dims) {
 }
 
 /* Puts a dimension behind the one that is before it in the array, or to the front. */
-static void insert(order_t *order, int8_t dim) {
+static void insert(layout_t *layout, int8_t dim) {
   int at = 0;
-  for (int i = 0; i < order->rank && dim; i++)
-    if (order->dims[i] == dim - 1) at = i + 1;
-  memmove(order->dims + at + 1, order->dims + at, (size_t)(order->rank - at));
-  order->dims[at] = dim;
-  order->rank++;
+  for (int i = 0; i < layout->rank && dim; i++)
+    if (layout->dims[i] == dim - 1) at = i + 1;
+  memmove(layout->dims + at + 1, layout->dims + at, (size_t)(layout->rank - at));
+  layout->dims[at] = dim;
+  layout->rank++;
 }
 
-static bool follow(const link_t *link, int from, const order_t *order, order_t *out) {
+static bool follow(const link_t *link, int from, const layout_t *layout, layout_t *out) {
   int8_t group[HLO_MAX_RANK];
   bool listed[HLO_MAX_RANK] = {false};
-  *out = (order_t){.rank = 0};
-  for (int i = 0; i < order->rank;) {
-    int number = link->groups[from][order->dims[i]];
+  *out = (layout_t){.rank = 0};
+  for (int i = 0; i < layout->rank;) {
+    int number = link->groups[from][layout->dims[i]];
     int count = number < 0 ? 0 : members(link, from, number, group);
     for (int j = 0; j < count; j++)
-      if (i + j >= order->rank || order->dims[i + j] != group[j]) return false;
+      if (i + j >= layout->rank || layout->dims[i + j] != group[j]) return false;
     i += count ? count : 1;
     count = number < 0 ? 0 : members(link, !from, number, group);
     for (int j = 0; j < count; j++) listed[group[j]] = true, out->dims[out->rank++] = group[j];
@@ -161,40 +161,40 @@ static bool follow(const link_t *link, int from, const order_t *order, order_t *
   return true;
 }
 
-bool order_below(const hlo_instr_t *instr, int k, const order_t *order, order_t *out_order) {
+bool layout_below(const hlo_instr_t *instr, int k, const layout_t *layout, layout_t *out_order) {
   link_t link = link_find(instr, k);
-  return follow(&link, OF_INSTR, order, out_order);
+  return follow(&link, OF_INSTR, layout, out_order);
 }
 
-bool order_above(const hlo_instr_t *instr, int k, const order_t *order, order_t *out_order) {
+bool layout_above(const hlo_instr_t *instr, int k, const layout_t *layout, layout_t *out_order) {
   link_t link = link_find(instr, k);
-  return follow(&link, OF_ARRAY, order, out_order);
+  return follow(&link, OF_ARRAY, layout, out_order);
 }
 
 /* Do dimensions along which a window is wider than one element stay in their order? */
-static bool keeps_windows(const hlo_window_t *window, const order_t *order) {
+static bool keeps_windows(const hlo_window_t *window, const layout_t *layout) {
   int last = -1;
-  for (int d = 0; d < order->rank; d++) {
-    if (window->dims[order->dims[d]].size == 1) continue;
-    if (order->dims[d] < last) return false;
-    last = order->dims[d];
+  for (int d = 0; d < layout->rank; d++) {
+    if (window->dims[layout->dims[d]].size == 1) continue;
+    if (layout->dims[d] < last) return false;
+    last = layout->dims[d];
   }
   return true;
 }
 
 /* Ops that combine elements by a function that might not be commutative keep their order. */
-static bool keeps_elements(const hlo_instr_t *instr, const order_t *order) {
+static bool keeps_elements(const hlo_instr_t *instr, const layout_t *layout) {
   hlo_opcode_t op;
-  if (instr->op == HLO_SELECT_AND_SCATTER) return keeps_windows(hlo_attr_window(instr), order);
+  if (instr->op == HLO_SELECT_AND_SCATTER) return keeps_windows(hlo_attr_window(instr), layout);
   if (instr->op != HLO_REDUCE_WINDOW || pass_body_is_binary(instr->called[0], &op)) return true;
-  return keeps_windows(hlo_attr_window(instr), order);
+  return keeps_windows(hlo_attr_window(instr), layout);
 }
 
-bool order_fits(const hlo_instr_t *instr, const order_t *order) {
-  order_t operand;
-  if (!keeps_elements(instr, order)) return false;
-  for (int k = ORDER_RESULT; k < instr->operand_count; k++)
-    if (!order_below(instr, k, order, &operand)) return false;
+bool layout_fits(const hlo_instr_t *instr, const layout_t *layout) {
+  layout_t operand;
+  if (!keeps_elements(instr, layout)) return false;
+  for (int k = LAYOUT_RESULT; k < instr->operand_count; k++)
+    if (!layout_below(instr, k, layout, &operand)) return false;
   return true;
 }
 
@@ -229,7 +229,7 @@ static bool is_commutative_reduce(const hlo_instr_t *instr) {
   return instr->operand_count == 2 && pass_body_is_binary(instr->called[0], &op);
 }
 
-bool order_is_carried(const hlo_instr_t *instr) {
+bool layout_is_carried(const hlo_instr_t *instr) {
   if (!all_static(instr) || (instr->extra && instr->extra->control_count)) return false;
   switch (instr->op) {
     case HLO_TRANSPOSE:
@@ -238,7 +238,7 @@ bool order_is_carried(const hlo_instr_t *instr) {
     case HLO_CONCATENATE:
     case HLO_REVERSE: return true;
     case HLO_RESHAPE: return has_elements(instr->shape);
-    case HLO_BROADCAST: return !order_is_free(instr);
+    case HLO_BROADCAST: return !layout_is_free(instr);
     case HLO_DYNAMIC_SLICE: return are_scalars(instr, 1);
     case HLO_DYNAMIC_UPDATE_SLICE: return are_scalars(instr, 2);
     case HLO_REDUCE: return is_commutative_reduce(instr);
@@ -248,7 +248,7 @@ bool order_is_carried(const hlo_instr_t *instr) {
   }
 }
 
-bool order_is_free(const hlo_instr_t *instr) {
+bool layout_is_free(const hlo_instr_t *instr) {
   return instr->op == HLO_CONSTANT || instr->op == HLO_IOTA ||
          (instr->op == HLO_BROADCAST && instr->operands[0]->shape->rank <= 1);
 }

@@ -142,7 +142,7 @@ static hr_status_t split(pass_rewrite_t *rewrite, hlo_instr_t *instr, const hlo_
   if (!start) return hlo_builder_finish(&rewrite->builder);
   HR_TRY(keep_metadata(rewrite, instr, start));
   pass_use_count(rewrite, start); /* it has its place now */
-  rewrite->place = end;
+  rewrite->position = end;
   return pass_replace(rewrite, instr, build_done(rewrite, instr, start));
 }
 

@@ -5,7 +5,7 @@
 static bool is_plain(const hlo_shape_t *shape) { return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape); }
 
 bool pass_can_evaluate(const hlo_instr_t *instr) {
-  if (!op_is_alone(instr) || instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER ||
+  if (!op_is_pure(instr) || instr->op == HLO_CONSTANT || instr->op == HLO_PARAMETER ||
       instr->op == HLO_REPLICA_ID || instr->op == HLO_PARTITION_ID || !is_plain(instr->shape))
     return false;
   for (int k = 0; k < instr->operand_count; k++)
@@ -15,7 +15,7 @@ bool pass_can_evaluate(const hlo_instr_t *instr) {
 
 static hr_status_t run_kernel(hr_arena_t *scratch, const hlo_instr_t *instr, hlo_value_t *const *in,
                               hlo_value_t **out_value) {
-  op_env_t env = op_env_alone(scratch);
+  op_env_t env = op_env_local(scratch);
   op_step_t step;
   HR_TRY(op_step_init(scratch, instr, &step));
   return op_kernels[instr->op]->run(&env, &step, in, out_value);

@@ -4,8 +4,7 @@
 
 #include "ir/module.h"
 
-/* Has it a kernel that needs nothing of the world: no peers, no randomness, no other computations than bodies on
- * scalars; are its sizes static, and its result an array? */
+/* True if the kernel is pure: no peers, RNG or calls other than scalar bodies; static shapes; array result. */
 bool pass_can_evaluate(const hlo_instr_t *instr);
 /* Its result for these operands; *out_value is a new reference, or NULL if the kernel refuses.
  * Errors: NO_MEMORY. */

@@ -170,7 +170,7 @@ hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t
   return hlo_build(builder, HLO_PAD, NULL, 2, (hlo_instr_t *[]){x, with}, 1, &attr, 0, NULL);
 }
 
-hlo_instr_t *pass_build_place(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
+hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at) {
   hlo_slice_dim_t parts[HLO_MAX_RANK];
   int64_t left[HLO_MAX_RANK];
   int rank = 0;
@@ -202,11 +202,11 @@ hlo_instr_t *pass_build_like(pass_rewrite_t *rewrite, const hlo_instr_t *from, h
 
 hlo_instr_t *pass_build_with(pass_rewrite_t *rewrite, const hlo_instr_t *from, hlo_instr_t *const *operands,
                              const hlo_shape_t *shape, const hlo_attr_t *changed) {
-  enum { ATTRS_MOST = 16 };
-  hlo_attr_t attrs[ATTRS_MOST];
+  enum { MAX_ATTRS = 16 };
+  hlo_attr_t attrs[MAX_ATTRS];
   int count = 0;
   bool put = false;
-  if (from->attr_count >= ATTRS_MOST) return NULL;
+  if (from->attr_count >= MAX_ATTRS) return NULL;
   for (int i = 0; i < from->attr_count; i++) {
     bool same = from->attrs[i].key == changed->key;
     attrs[count++] = same ? *changed : from->attrs[i];

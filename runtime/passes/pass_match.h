@@ -41,13 +41,13 @@ hlo_instr_t *pass_build_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo
 /* x with `with`, a scalar, around it: dims[d] of each dimension. */
 hlo_instr_t *pass_build_pad(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_padding_dim_t *dims);
 /* Place `at` of dimension d, without that dimension. */
-hlo_instr_t *pass_build_place(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at);
+hlo_instr_t *pass_build_element_slice(pass_rewrite_t *rewrite, hlo_instr_t *x, int64_t d, int64_t at);
 hlo_instr_t *pass_build_transpose(pass_rewrite_t *rewrite, hlo_instr_t *x, const int64_t *permutation);
 /* Can x be computed with its dimensions in any other order at no cost (pass_turn.c)? What is broadcast to it is small,
  * a count or a transposed array, and nothing else uses what is computed from these. */
-bool pass_turns_freely(pass_rewrite_t *rewrite, const hlo_instr_t *x);
+bool pass_transpose_is_free(pass_rewrite_t *rewrite, const hlo_instr_t *x);
 /* The transposed x, with the transposition where it costs least. */
-hlo_instr_t *pass_build_turned(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation);
+hlo_instr_t *pass_build_transposed(pass_rewrite_t *rewrite, hlo_instr_t *x, hr_ints_t permutation);
 /* x in all elements of `shape`. */
 hlo_instr_t *pass_build_fill(pass_rewrite_t *rewrite, hlo_instr_t *scalar, const hlo_shape_t *shape);
 /* The sum over some dimensions, by a new computation at the end of the module's list: pass_computations_order later. */

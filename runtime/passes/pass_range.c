@@ -1,17 +1,15 @@
 #include "passes/pass_range.h"
 
+#include "base/arith.h"
 #include "passes/pass_match.h"
 
-enum { DEPTH_MOST = 6 };
+enum { MAX_DEPTH = 6 };
 #define FAR PASS_RANGE_FAR
 
 typedef struct question {
   pass_range_fn known;
   const void *context;
 } question_t;
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static bool is_signed(const hlo_instr_t *instr) { return hr_dtype_class(instr->shape->dtype) == HR_CLASS_SIGNED; }
 
@@ -29,11 +27,11 @@ static bool fits(pass_range_t range, hr_dtype_t dtype) {
 static bool has_ends(pass_range_t range) { return range.low > -FAR && range.high < FAR; }
 
 static pass_range_t higher(pass_range_t a, pass_range_t b) {
-  return (pass_range_t){most(a.low, b.low), most(a.high, b.high)};
+  return (pass_range_t){hr_max(a.low, b.low), hr_max(a.high, b.high)};
 }
 
 static pass_range_t lower(pass_range_t a, pass_range_t b) {
-  return (pass_range_t){least(a.low, b.low), least(a.high, b.high)};
+  return (pass_range_t){hr_min(a.low, b.low), hr_min(a.high, b.high)};
 }
 
 /* By a known number it is nearer to 0 than that, and has the sign of what is divided. */
@@ -51,7 +49,7 @@ static pass_range_t range_of_choice(const question_t *question, const hlo_instr_
                                     int depth) {
   int taken = depth && select->operands[0]->op == HLO_COMPARE ? compared_at(question, select->operands[0], depth) : -1;
   if (taken >= 0) return of[taken ? 1 : 2];
-  return (pass_range_t){least(of[1].low, of[2].low), most(of[1].high, of[2].high)};
+  return (pass_range_t){hr_min(of[1].low, of[2].low), hr_max(of[1].high, of[2].high)};
 }
 
 /* Beyond the type's where it may wrap or is not known. */
@@ -83,7 +81,7 @@ static pass_range_t range_at(const question_t *question, const hlo_instr_t *inst
   if (!told && pass_splat_int(instr, &constant))
     range = (pass_range_t){constant, constant};
   else if (!told && instr->op == HLO_IOTA)
-    range = (pass_range_t){0, most(instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] - 1, 0)};
+    range = (pass_range_t){0, hr_max(instr->shape->dims[hlo_attr_int(instr, HLO_ATTR_IOTA_DIMENSION)] - 1, 0)};
   else if (!told)
     range = range_of_operation(question, instr, depth - 1);
   return fits(range, instr->shape->dtype) ? range : type;
@@ -110,12 +108,12 @@ static int compared_at(const question_t *question, const hlo_instr_t *compare, i
 }
 
 int pass_range_compare(const hlo_instr_t *compare, pass_range_fn known, const void *context) {
-  return compared_at(&(question_t){known, context}, compare, DEPTH_MOST);
+  return compared_at(&(question_t){known, context}, compare, MAX_DEPTH);
 }
 
 bool pass_range_of(const hlo_instr_t *instr, pass_range_fn known, const void *context, pass_range_t *out_range) {
   if (!hlo_shape_is_array(instr->shape) || !is_signed(instr)) return false;
   pass_range_t type = range_of_type(instr->shape->dtype);
-  *out_range = range_at(&(question_t){known, context}, instr, DEPTH_MOST);
+  *out_range = range_at(&(question_t){known, context}, instr, MAX_DEPTH);
   return out_range->low > type.low || out_range->high < type.high;
 }

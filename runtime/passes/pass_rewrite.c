@@ -51,7 +51,7 @@ static hr_status_t note_new(pass_rewrite_t *rewrite) {
   size_t count = rewrite->computation->instrs.count, noted = rewrite->notes.count;
   if (noted == count) return NULL;
   HR_TRY(HR_VEC_RESERVE(&rewrite->notes, count));
-  for (size_t i = noted; i < count; i++) rewrite->notes.data[i] = (pass_note_t){.place = rewrite->place};
+  for (size_t i = noted; i < count; i++) rewrite->notes.data[i] = (pass_note_t){.position = rewrite->position};
   rewrite->notes.count = count;
   for (size_t i = noted; i < count; i++) {
     const hlo_instr_t *instr = rewrite->computation->instrs.data[i];
@@ -68,7 +68,7 @@ hr_status_t pass_rewrite_begin(pass_rewrite_t *rewrite, hlo_computation_t *compu
   hr_arena_init(&rewrite->scratch);
   hr_status_t st = note_new(rewrite);
   if (st) return pass_rewrite_end(rewrite, st);
-  for (uint32_t i = 0; i < rewrite->old_count; i++) rewrite->notes.data[i].place = i;
+  for (uint32_t i = 0; i < rewrite->old_count; i++) rewrite->notes.data[i].position = i;
   rewrite->notes.data[computation->root->id].uses++;
   return NULL;
 }
@@ -96,7 +96,7 @@ hlo_instr_t *pass_rewrite_visit(pass_rewrite_t *rewrite, uint32_t i) {
   const pass_note_t *note = &rewrite->notes.data[i];
   if (note->replacement || (!note->uses && instr->op != HLO_PARAMETER && !pass_has_effect(instr))) return NULL;
   resolve_operands(rewrite, instr);
-  rewrite->place = i;
+  rewrite->position = i;
   rewrite->builder.line = instr->line;
   rewrite->builder.column = instr->column;
   return instr;
@@ -318,17 +318,17 @@ static hr_status_t mark_live(ending_t *ending) {
 }
 
 /* All by place; new ones before the old one there. A counting sort. */
-static hr_status_t sort_by_place(pass_rewrite_t *rewrite, hlo_instr_t ***out_sorted) {
+static hr_status_t sort_by_position(pass_rewrite_t *rewrite, hlo_instr_t ***out_sorted) {
   hlo_computation_t *computation = rewrite->computation;
   size_t count = computation->instrs.count;
   uint32_t *next;
   hlo_instr_t **sorted;
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, rewrite->old_count + 2, &next));
   HR_TRY(HR_NEW_ARRAY(&rewrite->scratch, count, &sorted));
-  for (size_t i = 0; i < count; i++) next[rewrite->notes.data[i].place + 1]++;
+  for (size_t i = 0; i < count; i++) next[rewrite->notes.data[i].position + 1]++;
   for (uint32_t p = 0; p < rewrite->old_count; p++) next[p + 1] += next[p];
   for (size_t i = rewrite->old_count; i < count; i++)
-    sorted[next[rewrite->notes.data[i].place]++] = computation->instrs.data[i];
+    sorted[next[rewrite->notes.data[i].position]++] = computation->instrs.data[i];
   for (size_t i = 0; i < rewrite->old_count; i++) sorted[next[i]] = computation->instrs.data[i];
   *out_sorted = sorted;
   return NULL;
@@ -378,7 +378,7 @@ static hr_status_t list_with_needs(ending_t *ending, hlo_instr_t *instr) {
 static hr_status_t list_all(ending_t *ending) {
   hlo_instr_t **sorted;
   size_t count = ending->rewrite->computation->instrs.count;
-  HR_TRY(sort_by_place(ending->rewrite, &sorted));
+  HR_TRY(sort_by_position(ending->rewrite, &sorted));
   chain_effects(ending, sorted, count);
   HR_TRY(HR_VEC_RESERVE(&ending->list, count));
   for (size_t i = 0; i < count; i++)

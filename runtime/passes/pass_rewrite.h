@@ -20,7 +20,7 @@
 
 typedef struct pass_note { /* about an instruction, by id */
   hlo_instr_t *replacement; /* NULL: itself */
-  uint32_t place;           /* it goes before the old instruction of this number */
+  uint32_t position;           /* it goes before the old instruction of this number */
   uint32_t uses;            /* operands that it is, and once more for the root; may count too many until the end */
 } pass_note_t;
 
@@ -31,7 +31,7 @@ typedef struct pass_rewrite {
   hlo_builder_t builder; /* appends to the computation; its failure is reported by pass_replace and pass_rewrite_end */
   uint32_t old_count;    /* instructions at the beginning; new ones get ids from here on */
   HR_VEC(pass_note_t) notes;
-  uint32_t place;        /* of what is made next */
+  uint32_t position;        /* of what is made next */
   bool changed;          /* something was replaced */
 } pass_rewrite_t;
 

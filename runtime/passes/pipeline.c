@@ -9,7 +9,7 @@
 #include "passes/pass_rewrite.h"
 #include "passes/passes.h"
 
-enum { MOST_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
+enum { MAX_ROUNDS = 12 }; /* of neighbouring REPEAT passes: they end by themselves much earlier */
 
 typedef enum pass_when { ONCE, REPEAT, PEERS } pass_when_t;
 
@@ -54,8 +54,8 @@ bool pass_exists(const char *name) {
   return false;
 }
 
-void pass_names_print(hr_text_t *text) {
-  for (int i = 0; i < PASS_COUNT; i++) hr_text_printf(text, "%s%s", i ? ", " : "", passes[i].name);
+void pass_names_print(hr_strbuf_t *text) {
+  for (int i = 0; i < PASS_COUNT; i++) hr_strbuf_printf(text, "%s%s", i ? ", " : "", passes[i].name);
 }
 
 static bool always_verify(void) {
@@ -69,18 +69,18 @@ static bool always_verify(void) {
 
 /* Numbered, so that a listing of the folder is the story. */
 static hr_status_t dump(pipeline_t *pipeline, const char *name) {
-  hr_text_t text, path;
+  hr_strbuf_t text, path;
   if (!pipeline->options->dump_dir) return NULL;
   HR_TRY(pass_names_settle(pipeline->module));
-  hr_text_init(&text);
-  hr_text_init(&path);
-  hr_text_printf(&path, "%s/%02d_%s.hlo", pipeline->options->dump_dir, pipeline->dumped++, name);
+  hr_strbuf_init(&text);
+  hr_strbuf_init(&path);
+  hr_strbuf_printf(&path, "%s/%02d_%s.hlo", pipeline->options->dump_dir, pipeline->dumped++, name);
   hlo_print_module(&text, pipeline->module, HLO_PRINT_LONG);
-  hr_status_t st = hr_text_finish(&path);
-  if (!st) st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&path);
+  if (!st) st = hr_strbuf_finish(&text);
   if (!st) st = hr_file_write_all(path.data, text.data, text.size);
-  hr_text_deinit(&text);
-  hr_text_deinit(&path);
+  hr_strbuf_deinit(&text);
+  hr_strbuf_deinit(&path);
   return st;
 }
 
@@ -104,7 +104,7 @@ static hr_status_t run_pass(pipeline_t *pipeline, const struct pass *pass, bool 
 /* Passes first up to last - 1 together, until they change nothing. */
 static hr_status_t run_group(pipeline_t *pipeline, int first, int last) {
   bool changed = true;
-  for (int round = 0; round < MOST_ROUNDS && changed; round++) {
+  for (int round = 0; round < MAX_ROUNDS && changed; round++) {
     changed = false;
     for (int i = first; i < last; i++) {
       HR_TRY(run_pass(pipeline, &passes[i], &changed));

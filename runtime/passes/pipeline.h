@@ -17,6 +17,6 @@ hr_status_t pass_run_all(hlo_module_t *module, const pass_options_t *options);
 /* Is there a pass of this name? */
 bool pass_exists(const char *name);
 /* Names of the passes, with ", " between them, for messages. */
-void pass_names_print(hr_text_t *text);
+void pass_names_print(hr_strbuf_t *text);
 
 #endif

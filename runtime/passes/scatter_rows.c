@@ -30,7 +30,7 @@ static int64_t count_of(const hlo_shape_t *shape) {
 }
 
 /* The scalar that an array is a broadcast of. */
-static hlo_instr_t *scalar_behind(hlo_instr_t *instr) {
+static hlo_instr_t *scalar_through(hlo_instr_t *instr) {
   while ((instr->op == HLO_BROADCAST || instr->op == HLO_RESHAPE) && instr->shape->rank) instr = instr->operands[0];
   return instr->op == HLO_CONSTANT && hlo_shape_is_scalar(instr->shape) ? instr : NULL;
 }
@@ -61,7 +61,7 @@ static bool is_wanted(const hlo_instr_t *instr) {
   if (instr->op != HLO_SCATTER || instr->operand_count != 3 || !hlo_shape_is_array(instr->shape)) return false;
   for (int k = 0; k < 3; k++)
     if (hlo_shape_is_dynamic(instr->operands[k]->shape)) return false;
-  return scalar_behind(instr->operands[0]) && is_one_per_row(instr) && has_simple_body(instr->called[0]);
+  return scalar_through(instr->operands[0]) && is_one_per_row(instr) && has_simple_body(instr->called[0]);
 }
 
 static hlo_instr_t *to_batch(scatter_rows_t *rows, hlo_instr_t *x, hr_dtype_t dtype) {
@@ -84,7 +84,7 @@ static hlo_instr_t *build_numbers(scatter_rows_t *rows) {
 }
 
 /* Where the position along the rows is the row's index. Narrow types cannot count that far. */
-static hlo_instr_t *build_places(scatter_rows_t *rows) {
+static hlo_instr_t *build_positions(scatter_rows_t *rows) {
   hlo_builder_t *builder = rows->builder;
   hlo_instr_t *indices = rows->scatter->operands[1];
   hr_dtype_t dtype = hr_dtype_bytes(indices->shape->dtype) < 8 ? HR_S64 : indices->shape->dtype;
@@ -106,7 +106,7 @@ static hr_status_t rewrite_scatter(pass_rewrite_t *rewrite, hlo_instr_t *scatter
   const hlo_shape_t *shape = scatter->shape;
   scatter_rows_t rows = {.builder = &rewrite->builder,
                          .scatter = scatter,
-                         .start = scalar_behind(scatter->operands[0]),
+                         .start = scalar_through(scatter->operands[0]),
                          .batch = hlo_attr_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS),
                          .picked = hlo_attr_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS).data[0]};
   int64_t dims[HLO_MAX_RANK];
@@ -114,7 +114,7 @@ static hr_status_t rewrite_scatter(pass_rewrite_t *rewrite, hlo_instr_t *scatter
   HR_TRY(hlo_shape_array(rewrite->arena, shape->dtype, (int)rows.batch.count, dims, &rows.sizes));
   hlo_instr_t *numbers = hlo_build_broadcast(rows.builder, build_numbers(&rows), shape, rows.batch);
   hlo_instr_t *rest = hlo_build_broadcast(rows.builder, rows.start, shape, (hr_ints_t){NULL, 0});
-  return pass_replace(rewrite, scatter, hlo_build_select(rows.builder, build_places(&rows), numbers, rest));
+  return pass_replace(rewrite, scatter, hlo_build_select(rows.builder, build_positions(&rows), numbers, rest));
 }
 
 static bool has_any(const hlo_computation_t *computation) {
@@ -123,7 +123,7 @@ static bool has_any(const hlo_computation_t *computation) {
   return false;
 }
 
-hr_status_t pass_scatter_rows(hlo_module_t *module, bool *out_changed) {
+hr_status_t pass_scatter_to_select(hlo_module_t *module, bool *out_changed) {
   for (size_t c = 0; c < module->computations.count; c++) {
     pass_rewrite_t rewrite;
     hr_status_t st = NULL;

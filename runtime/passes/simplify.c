@@ -4,11 +4,11 @@
 
 #include "passes/passes.h"
 
-enum { MOST_STEPS = 32 }; /* of one instruction in one round */
+enum { MAX_STEPS = 32 }; /* of one instruction in one round */
 
 static const simplify_fn families[] = {simplify_arithmetic, simplify_logic, simplify_convert, simplify_splats,
-                                       simplify_movement,   simplify_parts, simplify_reduce,  simplify_sink,
-                                       simplify_bytes,      simplify_dots,  simplify_conv,    simplify_gather,
+                                       simplify_movement,   simplify_parts, simplify_reduce,  simplify_reshape_sink,
+                                       simplify_int8_dot,      simplify_dots,  simplify_conv,    simplify_gather,
                                        simplify_window};
 
 static bool is_static(const hlo_instr_t *instr) {
@@ -27,7 +27,7 @@ static hlo_instr_t *better_than(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 }
 
 static hr_status_t simplify_instr(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
-  for (int step = 0; step < MOST_STEPS; step++) {
+  for (int step = 0; step < MAX_STEPS; step++) {
     if (instr->extra && instr->extra->control_count) return NULL;
     hlo_instr_t *better = better_than(rewrite, instr);
     if (!better) return hlo_builder_finish(&rewrite->builder);

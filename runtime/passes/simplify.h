@@ -15,8 +15,8 @@ hlo_instr_t *simplify_splats(pass_rewrite_t *rewrite, hlo_instr_t *instr);     /
 hlo_instr_t *simplify_movement(pass_rewrite_t *rewrite, hlo_instr_t *instr);   /* reshape, transpose, broadcast, ... */
 hlo_instr_t *simplify_parts(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* slice, concatenate, pad, ... */
 hlo_instr_t *simplify_reduce(pass_rewrite_t *rewrite, hlo_instr_t *instr);
-hlo_instr_t *simplify_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* reshapes before elementwise ops */
-hlo_instr_t *simplify_bytes(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* dot and convolution of bytes */
+hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr);  /* reshapes before elementwise ops */
+hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr);      /* dot and convolution of bytes */
 hlo_instr_t *simplify_conv(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* what is around convolutions */
 hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr);       /* dot, convolution as dot */
 hlo_instr_t *simplify_gather(pass_rewrite_t *rewrite, hlo_instr_t *instr);

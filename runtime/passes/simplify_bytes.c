@@ -108,7 +108,7 @@ static bool is_plain(const hlo_instr_t *conv) {
   return labels && !labels->lhs_unused && !labels->rhs_unused && !labels->out_unused;
 }
 
-hlo_instr_t *simplify_bytes(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+hlo_instr_t *simplify_int8_dot(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   bool is_conv = instr->op == HLO_CONVOLUTION;
   if ((instr->op != HLO_DOT && !is_conv) || instr->shape->dtype != HR_S32) return NULL;
   if (instr->operands[0]->shape->dtype != HR_S32 || hlo_attr_has(instr, HLO_ATTR_SPARSITY_CONFIG)) return NULL;

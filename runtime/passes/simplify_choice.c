@@ -3,8 +3,8 @@
 #include "passes/simplify.h"
 
 enum {
-  OPS_MOST = 16,       /* in a branch that is computed in any case */
-  ELEMENTS_MOST = 1024 /* of any value in it */
+  MAX_OPS = 16,       /* in a branch that is computed in any case */
+  MAX_ELEMENTS = 1024 /* of any value in it */
 };
 
 /* The branch stands in the place of the conditional. A selector that is out of range takes the last. */
@@ -21,7 +21,7 @@ static hlo_instr_t *known_branch(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
 /* ---- both branches ---- */
 
 static bool is_small(const hlo_shape_t *shape) {
-  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) && pass_count(shape) <= ELEMENTS_MOST;
+  return hlo_shape_is_array(shape) && !hlo_shape_is_dynamic(shape) && pass_count(shape) <= MAX_ELEMENTS;
 }
 
 static bool is_structure(hlo_opcode_t op) {
@@ -40,7 +40,7 @@ static bool is_cheap(const hlo_computation_t *branch) {
     if (!is_structure(instr->op) && !is_small(instr->shape)) return false;
     ops += simple;
   }
-  return ops <= OPS_MOST;
+  return ops <= MAX_OPS;
 }
 
 /* A tuple's elements one by one. */

@@ -23,7 +23,7 @@ hlo_instr_t *simplify_build_windowed(pass_rewrite_t *rewrite, const hlo_instr_t 
 /* ---- transposes ---- */
 
 /* What the kernel takes in any order: weights, which it packs, and everything if it is of no kind that has an order.
- * Other arrays are the business of the pass "orders". */
+ * Other arrays are the business of the pass "layout_assignment". */
 static bool takes_any_order(const hlo_instr_t *conv, int side) {
   conv_orders_t orders;
   return !conv_orders_find(conv, &orders) || !orders.matters[side];
@@ -31,13 +31,13 @@ static bool takes_any_order(const hlo_instr_t *conv, int side) {
 
 static hlo_instr_t *of_transposes(pass_rewrite_t *rewrite, hlo_instr_t *conv) {
   hlo_instr_t *operands[] = {conv->operands[0], conv->operands[1]};
-  const int64_t *places[PASS_CONV_SIDES] = {NULL};
+  const int64_t *positions[PASS_CONV_SIDES] = {NULL};
   for (int k = 0; k < 2; k++) {
     if (operands[k]->op != HLO_TRANSPOSE || !takes_any_order(conv, k)) continue;
-    places[k] = hlo_attr_ints(operands[k], HLO_ATTR_DIMENSIONS).data;
+    positions[k] = hlo_attr_ints(operands[k], HLO_ATTR_DIMENSIONS).data;
     operands[k] = operands[k]->operands[0];
   }
-  return places[0] || places[1] ? pass_conv_relabel(rewrite, conv, operands, conv->shape, places) : NULL;
+  return positions[0] || positions[1] ? pass_conv_relabel(rewrite, conv, operands, conv->shape, positions) : NULL;
 }
 
 /* A convolution that is transposed afterwards writes its result so at once. */
@@ -48,8 +48,8 @@ static hlo_instr_t *transpose_of_conv(pass_rewrite_t *rewrite, hlo_instr_t *tran
   if (!pass_conv_is_plain(conv) || pass_use_count(rewrite, conv) > 1 || !takes_any_order(conv, PASS_CONV_OUT))
     return NULL;
   for (int64_t d = 0; d < permutation.count; d++) inverse[permutation.data[d]] = d;
-  const int64_t *const places[PASS_CONV_SIDES] = {NULL, NULL, inverse};
-  return pass_conv_relabel(rewrite, conv, conv->operands, transpose->shape, places);
+  const int64_t *const positions[PASS_CONV_SIDES] = {NULL, NULL, inverse};
+  return pass_conv_relabel(rewrite, conv, conv->operands, transpose->shape, positions);
 }
 
 /* ---- windows ---- */

@@ -115,24 +115,25 @@ static bool order_in_line(const dot_side_t *side, const dot_side_t *other, int64
 }
 
 /* A side that can be computed in any order is computed in this one. */
-static bool turn_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other, mapped_dims_t *mapped) {
+static bool transpose_side(pass_rewrite_t *rewrite, dot_side_t *side, const dot_side_t *other, mapped_dims_t *mapped) {
   int64_t order[HLO_MAX_RANK], to[HLO_MAX_RANK];
   int rank = side->x->shape->rank;
-  if (!pass_turns_freely(rewrite, side->x) || !order_in_line(side, other, order)) return false;
+  if (!pass_transpose_is_free(rewrite, side->x) || !order_in_line(side, other, order)) return false;
   for (int d = 0; d < rank; d++) to[order[d]] = d;
   for (int64_t i = 0; i < side->batch.count; i++) mapped->batch[i] = to[side->batch.data[i]];
   for (int64_t i = 0; i < side->contracting.count; i++) mapped->contracting[i] = to[side->contracting.data[i]];
-  *side = (dot_side_t){pass_build_turned(rewrite, side->x, (hr_ints_t){order, rank}),
+  *side = (dot_side_t){pass_build_transposed(rewrite, side->x, (hr_ints_t){order, rank}),
                        {mapped->batch, side->batch.count},
                        {mapped->contracting, side->contracting.count}};
   return true;
 }
 
-static hlo_instr_t *with_turned_side(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
+static hlo_instr_t *with_transposed_side(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
   mapped_dims_t mapped;
   read_sides(dot, sides);
-  bool turned = turn_side(rewrite, &sides[1], &sides[0], &mapped) || turn_side(rewrite, &sides[0], &sides[1], &mapped);
+  bool turned =
+      transpose_side(rewrite, &sides[1], &sides[0], &mapped) || transpose_side(rewrite, &sides[0], &sides[1], &mapped);
   return turned ? build_dot(rewrite, dot, sides, dot->shape) : NULL;
 }
 
@@ -330,7 +331,7 @@ static hlo_instr_t *as_sum(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
 
 /* Element `at` of the contracted dimension, without it. */
 static hlo_instr_t *term_of(pass_rewrite_t *rewrite, const dot_side_t *side, int64_t at, hr_dtype_t dtype) {
-  hlo_instr_t *part = pass_build_place(rewrite, side->x, side->contracting.data[0], at);
+  hlo_instr_t *part = pass_build_element_slice(rewrite, side->x, side->contracting.data[0], at);
   return part ? hlo_build_convert(&rewrite->builder, part, dtype) : NULL;
 }
 
@@ -339,7 +340,7 @@ static bool was_integer(const hlo_instr_t *x) {
 }
 
 /* Many sums of a few numbers each, all with the same factors (a point to a depth): they fuse with what is around them.
- * Not those of whole numbers, such as the colors of an image: their sums are whole, or just below, by how each product
+ * Not those of integers, such as the colors of an image: their sums are whole, or just below, by how each product
  * is rounded, and many a program cuts off what follows the point. */
 static hlo_instr_t *as_few_terms(pass_rewrite_t *rewrite, hlo_instr_t *dot) {
   dot_side_t sides[2];
@@ -443,7 +444,7 @@ hlo_instr_t *simplify_dots(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op != HLO_DOT) return NULL;
   better = without_ones(rewrite, instr);
   if (!better) better = without_transposes(rewrite, instr);
-  if (!better) better = with_turned_side(rewrite, instr);
+  if (!better) better = with_transposed_side(rewrite, instr);
   if (!better) better = as_multiply(rewrite, instr);
   if (!better) better = as_few_terms(rewrite, instr);
   return better ? better : as_sum(rewrite, instr);

@@ -96,7 +96,7 @@ static hlo_instr_t *transpose_of_transpose(pass_rewrite_t *rewrite, hlo_instr_t 
 }
 
 /* A piece as it is transposed, if that is a reshape. */
-static hlo_instr_t *turned_piece(pass_rewrite_t *rewrite, hlo_instr_t *piece, hr_ints_t permutation) {
+static hlo_instr_t *transposed_slice(pass_rewrite_t *rewrite, hlo_instr_t *piece, hr_ints_t permutation) {
   int64_t sizes[HLO_MAX_RANK];
   for (int64_t d = 0; d < permutation.count; d++) sizes[d] = piece->shape->dims[permutation.data[d]];
   const hlo_shape_t *shape = pass_shape(rewrite, piece->shape->dtype, (int)permutation.count, sizes);
@@ -112,7 +112,7 @@ static hlo_instr_t *transpose_of_concatenation(pass_rewrite_t *rewrite, hlo_inst
   if (whole->operand_count > MOST_STACKED || pass_use_count(rewrite, whole) > 1) return NULL;
   while (permutation.data[along] != dims_of(whole).data[0]) along++;
   for (int k = 0; k < whole->operand_count; k++) {
-    pieces[k] = turned_piece(rewrite, whole->operands[k], permutation);
+    pieces[k] = transposed_slice(rewrite, whole->operands[k], permutation);
     if (!pieces[k]) return NULL;
   }
   hlo_attr_t attr = hlo_attr_of_ints(&rewrite->builder, HLO_ATTR_DIMENSIONS, 1, &along);
@@ -127,8 +127,8 @@ static hlo_instr_t *simplify_transpose(pass_rewrite_t *rewrite, hlo_instr_t *ins
     case HLO_TRANSPOSE: return transpose_of_transpose(rewrite, instr);
     case HLO_CONCATENATE: return transpose_of_concatenation(rewrite, instr);
     case HLO_BROADCAST:
-    case HLO_IOTA: return pass_build_turned(rewrite, x, dims_of(instr));
-    default: return pass_turns_freely(rewrite, x) ? pass_build_turned(rewrite, x, dims_of(instr)) : NULL;
+    case HLO_IOTA: return pass_build_transposed(rewrite, x, dims_of(instr));
+    default: return pass_transpose_is_free(rewrite, x) ? pass_build_transposed(rewrite, x, dims_of(instr)) : NULL;
   }
 }
 
@@ -185,9 +185,9 @@ static hlo_instr_t *simplify_reverse(pass_rewrite_t *rewrite, hlo_instr_t *instr
   for (int64_t i = 0; i < dims.count; i++) turned ^= UINT64_C(1) << dims.data[i];
   for (int64_t i = 0; twice && i < dims_of(x).count; i++) turned ^= UINT64_C(1) << dims_of(x).data[i];
   for (int64_t d = 0; d < x->shape->rank; d++) {
-    bool is_turned = turned >> d & 1;
-    if (is_turned && x->shape->dims[d] > 1) left[count++] = d;
-    shorter |= is_turned && x->shape->dims[d] <= 1;
+    bool is_transposed = turned >> d & 1;
+    if (is_transposed && x->shape->dims[d] > 1) left[count++] = d;
+    shorter |= is_transposed && x->shape->dims[d] <= 1;
   }
   hlo_instr_t *from = twice ? x->operands[0] : x;
   if (!count || pass_splat_of(x)) return from;

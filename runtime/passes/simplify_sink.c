@@ -67,7 +67,7 @@ static hlo_instr_t *sink_below_reduce(pass_rewrite_t *rewrite, hlo_instr_t *inst
   return result ? hlo_build_reshape(&rewrite->builder, result, instr->shape) : NULL;
 }
 
-hlo_instr_t *simplify_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
+hlo_instr_t *simplify_reshape_sink(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
   if (instr->op == HLO_REDUCE) return sink_below_reduce(rewrite, instr);
   return hlo_op_is(instr->op, OP_ELEMENTWISE) ? sink_below_elementwise(rewrite, instr) : NULL;
 }

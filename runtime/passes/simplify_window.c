@@ -3,9 +3,9 @@
 #include "passes/simplify.h"
 
 enum {
-  MOST_PLACES = 16,
-  MOST_TOTALS = 4,     /* of more, they are better done one after the other */
-  LEAST_RESULTS = 1024 /* fewer are done before code for them is made */
+  MAX_POSITIONS = 16,
+  MAX_TOTALS = 4,     /* of more, they are better done one after the other */
+  MIN_RESULTS = 1024 /* fewer are done before code for them is made */
 };
 
 static bool has_padding(const hlo_window_t *window) {
@@ -30,16 +30,16 @@ static int running_dim(const hlo_instr_t *instr, const hlo_window_t *window) {
 }
 
 /* Not running totals. */
-static bool has_few_places(const hlo_instr_t *instr, const hlo_window_t *window) {
-  int64_t places = 1;
+static bool has_few_positions(const hlo_instr_t *instr, const hlo_window_t *window) {
+  int64_t positions = 1;
   for (int d = 0; d < window->rank; d++) {
     const hlo_window_dim_t *w = &window->dims[d];
-    if (w->base_dilation != 1 || w->size > MOST_PLACES) return false;
+    if (w->base_dilation != 1 || w->size > MAX_POSITIONS) return false;
     if (w->size > 1 && w->size >= instr->operands[0]->shape->dims[d] && (w->pad_low || w->pad_high)) return false;
-    places *= w->size;
-    if (places > MOST_PLACES) return false;
+    positions *= w->size;
+    if (positions > MAX_POSITIONS) return false;
   }
-  return pass_count(instr->shape) >= LEAST_RESULTS;
+  return pass_count(instr->shape) >= MIN_RESULTS;
 }
 
 static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t *with, const hlo_window_t *window) {
@@ -49,13 +49,13 @@ static hlo_instr_t *padded(pass_rewrite_t *rewrite, hlo_instr_t *x, hlo_instr_t 
   return pass_build_pad(rewrite, x, with, dims);
 }
 
-/* What lies under place number `place` of the window, the last dimension going first. */
-static hlo_instr_t *slice_of_place(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_window_t *window,
-                                   const hlo_shape_t *results, int64_t place) {
+/* What lies under place number `position` of the window, the last dimension going first. */
+static hlo_instr_t *slice_of_position(pass_rewrite_t *rewrite, hlo_instr_t *x, const hlo_window_t *window,
+                                   const hlo_shape_t *results, int64_t position) {
   hlo_slice_dim_t parts[HLO_MAX_RANK];
-  for (int d = window->rank; d-- > 0; place /= window->dims[d].size) {
+  for (int d = window->rank; d-- > 0; position /= window->dims[d].size) {
     const hlo_window_dim_t *w = &window->dims[d];
-    int64_t start = place % w->size * w->window_dilation;
+    int64_t start = position % w->size * w->window_dilation;
     parts[d] = (hlo_slice_dim_t){start, start + (results->dims[d] - 1) * w->stride + 1, w->stride};
   }
   return pass_build_slice(rewrite, x, parts);
@@ -73,13 +73,13 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
   hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype);
   hlo_instr_t *init = hlo_build_convert(builder, instr->operands[1], dtype);
   const hlo_shape_t *shape = pass_shape(rewrite, dtype, instr->shape->rank, instr->shape->dims);
-  int64_t places = 1;
+  int64_t positions = 1;
   if (!x || !init || !shape) return NULL;
   if (has_padding(window)) x = padded(rewrite, x, init, window);
-  for (int d = 0; d < window->rank; d++) places *= window->dims[d].size;
+  for (int d = 0; d < window->rank; d++) positions *= window->dims[d].size;
   hlo_instr_t *sum = pass_is_neutral(op, init) && op != HLO_ADD ? NULL : pass_build_fill(rewrite, init, shape);
-  for (int64_t place = 0; place < places && x; place++) {
-    hlo_instr_t *part = slice_of_place(rewrite, x, window, instr->shape, place);
+  for (int64_t position = 0; position < positions && x; position++) {
+    hlo_instr_t *part = slice_of_position(rewrite, x, window, instr->shape, position);
     sum = sum ? hlo_build_binary(builder, op, sum, part) : part;
   }
   return sum && x ? hlo_build_convert(builder, sum, instr->shape->dtype) : NULL;
@@ -89,7 +89,7 @@ static hlo_instr_t *combine(pass_rewrite_t *rewrite, hlo_instr_t *instr, const h
 static hlo_instr_t *running_totals(pass_rewrite_t *rewrite, hlo_instr_t *instr, int d, bool from_end, hlo_opcode_t op) {
   hr_dtype_t dtype = computed_type(op, instr->shape->dtype);
   hlo_builder_t *builder = &rewrite->builder;
-  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype), *totals[MOST_TOTALS];
+  hlo_instr_t *x = hlo_build_convert(builder, instr->operands[0], dtype), *totals[MAX_TOTALS];
   hlo_instr_t *total = op == HLO_ADD ? hlo_build_convert(builder, instr->operands[1], dtype) : NULL;
   int64_t count = instr->shape->dims[d], along = d;
   hlo_slice_dim_t part[HLO_MAX_RANK];
@@ -116,8 +116,8 @@ hlo_instr_t *simplify_window(pass_rewrite_t *rewrite, hlo_instr_t *instr) {
     return NULL;
   if (has_padding(window) && !pass_is_neutral(op, instr->operands[1])) return NULL;
   int d = running_dim(instr, window);
-  if (d >= 0 && window->dims[d].size <= MOST_TOTALS && pass_count(instr->shape) >= LEAST_RESULTS)
+  if (d >= 0 && window->dims[d].size <= MAX_TOTALS && pass_count(instr->shape) >= MIN_RESULTS)
     return running_totals(rewrite, instr, d, window->dims[d].pad_high > 0, op);
-  if (!has_few_places(instr, window)) return NULL;
+  if (!has_few_positions(instr, window)) return NULL;
   return combine(rewrite, instr, window, op);
 }

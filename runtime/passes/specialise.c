@@ -79,7 +79,7 @@ static hr_status_t make_size_constant(specialiser_t *pass, hlo_instr_t *instr) {
   hlo_value_t *value;
   const hlo_shape_t *operand = instr->operands[0]->shape;
   HR_TRY(hlo_value_array(instr->shape->dtype, 0, NULL, &value));
-  HR_TRY(hlo_module_own_value(pass->module, value));
+  HR_TRY(hlo_module_adopt_value(pass->module, value));
   *(int32_t *)value->data = (int32_t)operand->dims[hlo_attr_ints(instr, HLO_ATTR_DIMENSIONS).data[0]];
   instr->op = HLO_CONSTANT;
   instr->literal = value;

@@ -35,7 +35,7 @@ static hr_status_t add_params(flat_builder_t *builder, const flat_ref_t ***out_p
 }
 
 /* A value that the program computed for this result alone is computed in the result's bytes. */
-static hr_status_t place_result(flat_builder_t *builder, int leaf, flat_ref_t from) {
+static hr_status_t set_result_storage(flat_builder_t *builder, int leaf, flat_ref_t from) {
   flat_result_t *result = &builder->flat->results[leaf];
   size_t bytes;
   if (from.buffer < 0) {
@@ -46,14 +46,14 @@ static hr_status_t place_result(flat_builder_t *builder, int leaf, flat_ref_t fr
   flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, from.buffer)];
   bool is_whole = !from.offset_bytes && buffer->size_bytes == bytes;
   buffer->end = flat_now(builder);
-  if (is_whole && buffer->place == FLAT_PARAM) {
+  if (is_whole && buffer->storage == FLAT_PARAM) {
     result->origin = FLAT_FROM_PARAM;
     result->param = buffer->index;
-  } else if (is_whole && buffer->place == FLAT_LITERAL) {
+  } else if (is_whole && buffer->storage == FLAT_LITERAL) {
     result->origin = FLAT_FROM_LITERAL;
     result->literal = buffer->literal;
-  } else if (is_whole && buffer->place == FLAT_ARENA) {
-    buffer->place = FLAT_RESULT;
+  } else if (is_whole && buffer->storage == FLAT_ARENA) {
+    buffer->storage = FLAT_RESULT;
     buffer->index = leaf;
   } else {
     flat_ref_t to = {-1, 0};
@@ -66,7 +66,7 @@ static hr_status_t place_result(flat_builder_t *builder, int leaf, flat_ref_t fr
   return NULL;
 }
 
-static hr_status_t place_results(flat_builder_t *builder, const flat_ref_t *root) {
+static hr_status_t set_results_storage(flat_builder_t *builder, const flat_ref_t *root) {
   flat_plan_t *flat = builder->flat;
   const hlo_shape_t *shape = hlo_entry_result_shape(flat->plan->module);
   flat->result_count = hlo_shape_leaf_count(shape);
@@ -74,10 +74,10 @@ static hr_status_t place_results(flat_builder_t *builder, const flat_ref_t *root
   for (int r = 0; r < flat->result_count; r++) {
     flat->results[r].shape = hlo_shape_leaf(shape, r);
     flat->results[r].alias_param = -1;
-    HR_TRY(place_result(builder, r, root[r]));
+    HR_TRY(set_result_storage(builder, r, root[r]));
   }
   for (size_t b = 0; b < builder->buffers.count; b++)
-    if (builder->buffers.data[b].place == FLAT_RESULT) builder->buffers.data[b].end = flat_now(builder);
+    if (builder->buffers.data[b].storage == FLAT_RESULT) builder->buffers.data[b].end = flat_now(builder);
   for (int r = 0; r < flat->result_count; r++)
     if (flat->results[r].origin == FLAT_FROM_PARAM) flat_touch(builder, root[r], flat_now(builder));
   return NULL;
@@ -92,9 +92,9 @@ static bool is_in_place(const flat_builder_t *builder, const flat_step_t *step) 
 }
 
 /* Those that are wanted before step `before`: they begin what begins with it. */
-static int add_early(flat_builder_t *builder, int before, int kept) {
-  for (size_t i = 0; i < builder->early.count; i++)
-    if (builder->early.data[i].before == before) builder->flat->steps[kept++] = builder->early.data[i].step;
+static int add_hoisted(flat_builder_t *builder, int before, int kept) {
+  for (size_t i = 0; i < builder->hoisted.count; i++)
+    if (builder->hoisted.data[i].index == before) builder->flat->steps[kept++] = builder->hoisted.data[i].step;
   return kept;
 }
 
@@ -103,9 +103,9 @@ static void drop_copies(flat_builder_t *builder, int *number) {
   int kept = 0, count = flat_now(builder);
   for (int s = 0; s < count; s++) {
     number[s] = kept;
-    kept = add_early(builder, s, kept);
+    kept = add_hoisted(builder, s, kept);
     const flat_step_t *step = &builder->steps.data[s];
-    if (!step->is_gone && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
+    if (!step->is_removed && !is_in_place(builder, step)) builder->flat->steps[kept++] = *step;
   }
   number[count] = kept;
   builder->flat->step_count = kept;
@@ -115,7 +115,7 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
   flat_plan_t *flat = builder->flat;
   int *number, count = flat_now(builder);
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count + 1, &number));
-  HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count + builder->early.count, &flat->steps));
+  HR_TRY(HR_NEW_ARRAY(builder->arena, (size_t)count + builder->hoisted.count, &flat->steps));
   drop_copies(builder, number);
   for (int s = 0; s < flat->step_count; s++) {
     flat_step_t *step = &flat->steps[s];
@@ -134,26 +134,27 @@ static hr_status_t finish_steps(flat_builder_t *builder) {
 static hr_status_t check_total(const flat_plan_t *flat) {
   size_t physical = hr_mem_physical_bytes(), bytes = flat->arena_bytes;
   for (int b = 0; b < flat->buffer_count && bytes <= physical; b++)
-    if (flat->buffers[b].place == FLAT_RESULT && flat->buffers[b].merged_into < 0) bytes += flat->buffers[b].size_bytes;
+    if (flat->buffers[b].storage == FLAT_RESULT && flat->buffers[b].coalesced_into < 0)
+      bytes += flat->buffers[b].size_bytes;
   if (bytes <= physical) return NULL;
   return hr_error(HR_NO_MEMORY, "the program needs %zu bytes for what it computes at a time, and this machine has %zu",
                   bytes, physical);
 }
 
-static hr_status_t place_arena(flat_builder_t *builder) {
+static hr_status_t assign_arena_offsets(flat_builder_t *builder) {
   flat_plan_t *flat = builder->flat;
   flat_item_t *items;
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, flat->buffer_count, &items));
   for (int b = 0; b < flat->buffer_count; b++) {
     const flat_buffer_t *buffer = &flat->buffers[b];
-    if (buffer->place == FLAT_ARENA && buffer->merged_into < 0)
+    if (buffer->storage == FLAT_ARENA && buffer->coalesced_into < 0)
       items[count++] = (flat_item_t){buffer->size_bytes, 0, buffer->start, buffer->end};
   }
-  HR_TRY(flat_place_items(&builder->scratch, items, count, flat_now(builder) + 1, &flat->arena_bytes));
+  HR_TRY(flat_assign_offsets(&builder->scratch, items, count, flat_now(builder) + 1, &flat->arena_bytes));
   count = 0;
   for (int b = 0; b < flat->buffer_count; b++)
-    if (flat->buffers[b].place == FLAT_ARENA && flat->buffers[b].merged_into < 0)
+    if (flat->buffers[b].storage == FLAT_ARENA && flat->buffers[b].coalesced_into < 0)
       flat->buffers[b].offset_bytes = items[count++].offset_bytes;
   return check_total(flat);
 }
@@ -174,37 +175,38 @@ static hr_status_t build(flat_builder_t *builder) {
   const flat_ref_t **params, *root;
   HR_TRY(add_params(builder, &params));
   HR_TRY(flat_body_add(builder, builder->flat->plan->module->entry, params, &root));
-  HR_TRY(place_results(builder, root));
-  flat_lend_operands(builder);
-  HR_TRY(flat_work_ahead(builder));
-  HR_TRY(flat_follow_steps(builder));
-  flat_merge_buffers(builder);
-  flat_follow_places(builder);
+  HR_TRY(set_results_storage(builder, root));
+  flat_pin_operands(builder);
+  HR_TRY(flat_hoist_prepack(builder));
+  HR_TRY(flat_fuse_tiles(builder));
+  flat_coalesce_buffers(builder);
+  flat_fuse_storage(builder);
   flat_pair_results(builder);
   HR_TRY(copy_buffers(builder));
-  HR_TRY(place_arena(builder));
+  HR_TRY(assign_arena_offsets(builder));
   return finish_steps(builder);
 }
 
 static bool needs_reference(const flat_builder_t *builder) {
   const hlo_module_t *module = builder->flat->plan->module;
-  const flat_facts_t *entry = &builder->facts[module->entry->id];
+  const flat_analysis_t *entry = &builder->analysis[module->entry->id];
   for (size_t p = 0; p < module->entry->params.count; p++)
-    if (entry->kept[module->entry->params.data[p]->id]) return true;
-  return entry->is_dynamic || entry->kept[module->entry->root->id] || op_is_split_by_device(module);
+    if (entry->is_boxed[module->entry->params.data[p]->id]) return true;
+  return entry->is_dynamic || entry->is_boxed[module->entry->root->id] || op_is_split_by_device(module);
 }
 
-/* Signature of op_native_target_t.at_end. What cannot be noted is destroyed at once, as its owner fails with it. */
+/* Signature of op_native_target_t.add_cleanup. What cannot be noted is destroyed at once, as its owner fails with it.
+ */
 static hr_status_t at_end(void *context, void (*destroy)(void *object), void *object) {
   flat_plan_t *flat = context;
-  flat_held_t *held;
+  flat_cleanup_t *held;
   hr_status_t st = HR_NEW(&flat->arena, &held);
   if (st) {
     destroy(object);
     return st;
   }
-  *held = (flat_held_t){destroy, object, flat->held};
-  flat->held = held;
+  *held = (flat_cleanup_t){destroy, object, flat->cleanups};
+  flat->cleanups = held;
   return NULL;
 }
 
@@ -212,17 +214,17 @@ static hr_status_t fill(flat_plan_t *flat, const flat_options_t *options) {
   flat_builder_t builder = {.flat = flat, .arena = &flat->arena, .options = options};
   builder.target = (op_native_target_t){.arena = &flat->arena,
                                         .workers = options->workers,
-                                        .at_end = at_end,
+                                        .add_cleanup = at_end,
                                         .context = flat,
                                         .emitter = options->emitter_context};
   hr_arena_init(&builder.scratch);
-  hr_status_t st = flat_find_facts(&builder.scratch, flat->plan, &builder.facts);
+  hr_status_t st = flat_analyse(&builder.scratch, flat->plan, &builder.analysis);
   if (!st) flat->is_reference = needs_reference(&builder);
   if (!st && !flat->is_reference) st = build(&builder);
   HR_VEC_FREE(&builder.steps);
   HR_VEC_FREE(&builder.buffers);
   HR_VEC_FREE(&builder.carries);
-  HR_VEC_FREE(&builder.early);
+  HR_VEC_FREE(&builder.hoisted);
   hr_arena_deinit(&builder.scratch);
   return st;
 }
@@ -244,7 +246,7 @@ hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, 
 
 void flat_plan_destroy(flat_plan_t *flat) {
   if (!flat) return;
-  for (flat_held_t *held = flat->held; held; held = held->before) held->destroy(held->object);
+  for (flat_cleanup_t *held = flat->cleanups; held; held = held->next) held->destroy(held->object);
   hr_arena_deinit(&flat->arena);
   hr_free(flat);
 }

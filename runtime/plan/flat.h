@@ -10,21 +10,21 @@
 #include "ops/native.h"
 #include "plan/plan.h"
 
-typedef enum flat_place {
+typedef enum flat_storage {
   FLAT_ARENA,   /* offset_bytes of the machine's arena */
   FLAT_LITERAL, /* bytes of a constant: never written */
   FLAT_PARAM,   /* bytes of argument `index`: never written, but see flat_result_t.alias_param */
   FLAT_RESULT   /* bytes of result `index` */
-} flat_place_t;
+} flat_storage_t;
 
 /* Bytes for one array, or for several one after the other in time. */
 typedef struct flat_buffer {
-  flat_place_t place;
+  flat_storage_t storage;
   int index;                  /* PARAM, RESULT: number of the flattened leaf */
   const hlo_value_t *literal; /* LITERAL */
   size_t size_bytes, offset_bytes;
   int start, end;  /* first and last step that touches it; whole loops for what a loop carries */
-  int merged_into; /* the buffer whose bytes it has; -1: its own */
+  int coalesced_into; /* the buffer whose bytes it has; -1: its own */
   bool is_carried; /* by a loop */
 } flat_buffer_t;
 
@@ -52,25 +52,25 @@ typedef struct flat_step {
   flat_ref_t *out;
   const uint64_t *reuse;     /* per result leaf: operand leaves whose bytes it may have; NULL: none */
   int reuse_words;           /* as op_native_step_t has it */
-  uint64_t open;             /* as op_native_step_t has it */
+  uint64_t nondeterministic_results;             /* as op_native_step_t has it */
   const op_native_t *native; /* NATIVE */
   const void *plan;
   flat_ref_t scratch; /* buffer -1: none */
   double flops, bytes;
   op_native_parts_t parts;   /* NATIVE: as op_native_step_t has it */
-  const op_native_ahead_t *ahead;
-  bool is_gone;              /* COPY: nothing is left to do; not in finished plans */
+  const op_native_prepack_t *prepack;
+  bool is_removed;              /* COPY: nothing is left to do; not in finished plans */
   size_t copy_bytes;      /* COPY */
   const int *in_slots;    /* REFERENCE: per operand the kept value, -1: an array or a tuple of them */
   int out_slot;           /* REFERENCE: the kept value that it makes; -1: its leaves are in `out` */
   uint64_t may_overwrite; /* REFERENCE: operands that the kernel may update if they are where the result is */
   bool owns_operands;     /* REFERENCE: what it makes may hold on to the operands, which must be copied for it */
-  bool has_places;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
+  bool has_out_buffers;        /* REFERENCE: a transfer that makes its results where they belong, or in place */
   const hlo_instr_t *begins, *ends; /* REFERENCE: the transfer's start; what lies between fills and reads its arrays */
-  uint64_t lent;          /* REFERENCE: operands of what it begins that stay as they are until the end */
+  uint64_t pinned_operands;          /* REFERENCE: operands of what it begins that stay as they are until the end */
   const int *starts;      /* WHILE: 2; CONDITIONAL: one a branch */
   int start_count;
-  int64_t turns;          /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
+  int64_t trip_count; /* WHILE: how many there are; -1: the condition says, else it is not computed, nor in in[] */
 } flat_step_t;
 
 typedef enum flat_origin { FLAT_COMPUTED, FLAT_FROM_PARAM, FLAT_FROM_LITERAL, FLAT_FROM_NOTHING } flat_origin_t;
@@ -85,17 +85,17 @@ typedef struct flat_result {
 } flat_result_t;
 
 /* Something that a kernel's plan holds and the arena cannot free. */
-typedef struct flat_held {
+typedef struct flat_cleanup {
   void (*destroy)(void *object);
   void *object;
-  struct flat_held *before;
-} flat_held_t;
+  struct flat_cleanup *next;
+} flat_cleanup_t;
 
 /* Generated code for a computation by which collectives combine elements, so many at a time. */
 #define FLAT_COMBINED 1024
 #define FLAT_COMBINER_SCRATCH_BYTES 1024
 typedef struct flat_combiner {
-  const struct flat_combiner *before;
+  const struct flat_combiner *next;
   const hlo_computation_t *computation;
   const op_native_t *native; /* of two operands of FLAT_COMBINED elements; the result may be the first */
   const void *plan;
@@ -104,7 +104,7 @@ typedef struct flat_combiner {
 
 typedef struct flat_plan {
   hr_arena_t arena;
-  flat_held_t *held; /* the last one first */
+  flat_cleanup_t *cleanups; /* the last one first */
   const flat_combiner_t *combiners; /* the last one first */
   const plan_t *plan;
   bool is_reference; /* the reference machine runs all of it: nothing below is set */
@@ -121,7 +121,7 @@ typedef struct flat_options {
   int workers;                /* at least 1 */
   const op_native_t *emitter; /* generated code, for what has no native kernel; NULL: none */
   void *emitter_context;      /* op_native_target_t.emitter */
-  bool apart;                 /* no instruction is done within another's step */
+  bool no_fusion;                 /* no instruction is done within another's step */
 } flat_options_t;
 
 /* `plan` must outlive the flat plan.
@@ -130,11 +130,11 @@ typedef struct flat_options {
 hr_status_t flat_plan_create(const plan_t *plan, const flat_options_t *options, flat_plan_t **out_flat);
 void flat_plan_destroy(flat_plan_t *flat); /* accepts NULL */
 /* Steps, and buffers with their places, sizes and lifetimes, as text. */
-void flat_plan_print(hr_text_t *text, const flat_plan_t *flat);
+void flat_plan_print(hr_strbuf_t *text, const flat_plan_t *flat);
 
 /* The buffer whose bytes `buffer` has. */
 static inline int flat_root(const flat_buffer_t *buffers, int buffer) {
-  while (buffers[buffer].merged_into >= 0) buffer = buffers[buffer].merged_into;
+  while (buffers[buffer].coalesced_into >= 0) buffer = buffers[buffer].coalesced_into;
   return buffer;
 }
 
@@ -146,7 +146,7 @@ typedef struct flat_item {
   size_t size_bytes, offset_bytes;
   int start, end;
 } flat_item_t;
-hr_status_t flat_place_items(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
+hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
                              size_t *out_total_bytes);
 
 #endif

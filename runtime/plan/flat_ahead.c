@@ -1,5 +1,6 @@
-/* What loops would do to the same operand at every turn is done before them: a step that has a quicker form of an operand
- * (op_native_ahead_t) gets it from a step before the outermost loop around it that does not write the operand. */
+/* What loops would do to the same operand at every iteration is done before them: a step that has a quicker form of an
+ * operand (op_native_prepack_t) gets it from a step before the outermost loop around it that does not write the
+ * operand. */
 #include "plan/flat_build.h"
 
 static flat_step_t *step_of(const flat_builder_t *builder, int number) { return &builder->steps.data[number]; }
@@ -13,11 +14,12 @@ static bool is_written(const flat_builder_t *builder, int buffer, int begin, int
   return false;
 }
 
-/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one turn are not worth it. */
+/* The outermost loop around the step that leaves the buffer as it is; -1: none. Loops of one iteration are not worth
+ * it. */
 static int find_loop(const flat_builder_t *builder, int number, int buffer) {
   for (int s = 0; s < number; s++) {
     const flat_step_t *step = step_of(builder, s);
-    if (step->kind == FLAT_WHILE && step->end > number && (step->turns < 0 || step->turns > 1) &&
+    if (step->kind == FLAT_WHILE && step->end > number && (step->trip_count < 0 || step->trip_count > 1) &&
         !is_written(builder, buffer, s, step->end))
       return s;
   }
@@ -27,18 +29,26 @@ static int find_loop(const flat_builder_t *builder, int number, int buffer) {
 /* The step before loop `loop` that makes the form, and the place where it is while the loop runs. */
 static hr_status_t add_maker(flat_builder_t *builder, int number, int loop, int *out_form) {
   const flat_step_t *step = step_of(builder, number);
-  const op_native_ahead_t *ahead = step->ahead;
+  const op_native_prepack_t *prepack = step->prepack;
   flat_ref_t *leaves;
-  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, ahead->bytes, out_form));
+  HR_TRY(flat_buffer_add(builder, FLAT_ARENA, prepack->bytes, out_form));
   flat_buffer_t *form = &builder->buffers.data[*out_form];
   form->start = loop, form->end = step_of(builder, loop)->end - 1;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &leaves));
-  leaves[0] = step->in[ahead->leaf], leaves[1] = (flat_ref_t){*out_form, 0};
-  flat_early_t early = {.before = loop,
-                        .step = {.kind = FLAT_NATIVE, .source = step->source, .in_count = 1, .out_count = 1,
-                                 .in = leaves, .out = leaves + 1, .native = ahead->maker, .plan = ahead->maker_plan,
-                                 .scratch = {-1, 0}, .bytes = 2 * (double)ahead->bytes, .out_slot = -1}};
-  HR_VEC_PUSH(&builder->early, early);
+  leaves[0] = step->in[prepack->leaf], leaves[1] = (flat_ref_t){*out_form, 0};
+  flat_hoisted_t early = {.index = loop,
+                          .step = {.kind = FLAT_NATIVE,
+                                   .source = step->source,
+                                   .in_count = 1,
+                                   .out_count = 1,
+                                   .in = leaves,
+                                   .out = leaves + 1,
+                                   .native = prepack->packer,
+                                   .plan = prepack->packer_plan,
+                                   .scratch = {-1, 0},
+                                   .bytes = 2 * (double)prepack->bytes,
+                                   .out_slot = -1}};
+  HR_VEC_PUSH(&builder->hoisted, early);
   return NULL;
 }
 
@@ -46,9 +56,9 @@ static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
   flat_step_t *step = step_of(builder, number);
   op_native_step_t prepared = {0};
   flat_ref_t *in;
-  HR_TRY(step->ahead->prepare(&builder->target, step->ahead, &prepared));
+  HR_TRY(step->prepack->prepare(&builder->target, step->prepack, &prepared));
   HR_TRY(HR_NEW_ARRAY(builder->arena, step->in_count, &in));
-  for (int k = 0; k < step->in_count; k++) in[k] = k == step->ahead->leaf ? (flat_ref_t){form, 0} : step->in[k];
+  for (int k = 0; k < step->in_count; k++) in[k] = k == step->prepack->leaf ? (flat_ref_t){form, 0} : step->in[k];
   step->in = in;
   HR_TRY(flat_step_prepared(builder, &prepared, step));
   if (step->scratch.buffer < 0) return NULL;
@@ -57,12 +67,12 @@ static hr_status_t take_form(flat_builder_t *builder, int number, int form) {
   return NULL;
 }
 
-hr_status_t flat_work_ahead(flat_builder_t *builder) {
-  for (int s = 0; s < flat_now(builder) && !builder->options->apart; s++) {
+hr_status_t flat_hoist_prepack(flat_builder_t *builder) {
+  for (int s = 0; s < flat_now(builder) && !builder->options->no_fusion; s++) {
     const flat_step_t *step = step_of(builder, s);
     int form;
-    if (step->kind != FLAT_NATIVE || !step->ahead) continue;
-    int loop = find_loop(builder, s, flat_root(builder->buffers.data, step->in[step->ahead->leaf].buffer));
+    if (step->kind != FLAT_NATIVE || !step->prepack) continue;
+    int loop = find_loop(builder, s, flat_root(builder->buffers.data, step->in[step->prepack->leaf].buffer));
     if (loop < 0) continue;
     HR_TRY(add_maker(builder, s, loop, &form));
     HR_TRY(take_form(builder, s, form));

@@ -184,7 +184,7 @@ static hr_status_t round_sizes(flat_item_t *items, int count) {
   return NULL;
 }
 
-hr_status_t flat_place_items(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
+hr_status_t flat_assign_offsets(hr_arena_t *scratch, flat_item_t *items, int count, int step_count,
                              size_t *out_total_bytes) {
   sweep_t sweep = {0};
   HR_TRY(round_sizes(items, count));

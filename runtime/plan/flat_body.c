@@ -56,11 +56,11 @@ static bool is_safe_view(const flat_builder_t *builder, const flat_frame_t *fram
 static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, const hlo_instr_t *instr,
                                  const flat_ref_t **out_leaves) {
   size_t offset_bytes;
-  if (instr == builder->turns.idle) {
-    *out_leaves = frame->leaves[builder->turns.counter->id];
+  if (instr == builder->trip_count.idle) {
+    *out_leaves = frame->leaves[builder->trip_count.counter->id];
     return NULL;
   }
-  if (frame->facts->kept[instr->id]) return NULL;
+  if (frame->analysis->is_boxed[instr->id]) return NULL;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return NULL;
   if (instr->op == HLO_CONSTANT) return literal_leaves(builder, instr, out_leaves);
@@ -71,7 +71,7 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, c
     const hlo_instr_t *tuple = instr->operands[0];
     *out_leaves = frame->leaves[tuple->id] +
                   flat_leaf_start(tuple->shape, (int)hlo_attr_int(instr, HLO_ATTR_INDEX));
-  } else if (flat_is_view(instr, &offset_bytes) && is_safe_view(builder, frame, instr)) {
+  } else if (flat_is_alias(instr, &offset_bytes) && is_safe_view(builder, frame, instr)) {
     return view_leaf(builder, frame->leaves[instr->operands[0]->id][0], offset_bytes, out_leaves);
   }
   return NULL;
@@ -80,10 +80,10 @@ static hr_status_t find_existing(flat_builder_t *builder, flat_frame_t *frame, c
 static bool can_lay_out(const flat_builder_t *builder, const flat_frame_t *frame, const hlo_instr_t *instr) {
   if (instr->op != HLO_WHILE && instr->op != HLO_CONDITIONAL && instr->op != HLO_CALL && instr->op != HLO_FUSION)
     return false;
-  if (frame->facts->kept[instr->id]) return false;
+  if (frame->analysis->is_boxed[instr->id]) return false;
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return false;
-  return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS && flat_can_inline(builder->facts, instr);
+  return builder->depth < MAX_DEPTH && builder->steps.count < MAX_STEPS && flat_can_inline(builder->analysis, instr);
 }
 
 static hr_status_t add_control(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
@@ -108,8 +108,8 @@ static hr_status_t add_done(flat_builder_t *builder, flat_frame_t *frame, const 
 static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *step) {
   const hlo_instr_t *instr = step->op.instr;
   bool done = false;
-  if (frame->facts->done[instr->id]) return add_start(builder, frame, step);
-  if (hlo_op_is(instr->op, OP_DONE) && frame->facts->done[instr->operands[0]->id] == instr)
+  if (frame->analysis->done[instr->id]) return add_start(builder, frame, step);
+  if (hlo_op_is(instr->op, OP_DONE) && frame->analysis->done[instr->operands[0]->id] == instr)
     return add_done(builder, frame, step);
   HR_TRY(find_existing(builder, frame, instr, &frame->leaves[instr->id]));
   if (frame->leaves[instr->id]) return NULL;
@@ -120,7 +120,7 @@ static hr_status_t add_instruction(flat_builder_t *builder, flat_frame_t *frame,
 static hr_status_t open_frame(flat_builder_t *builder, const hlo_computation_t *computation, flat_frame_t *frame) {
   size_t count = computation->instrs.count;
   frame->body = builder->flat->plan->bodies[computation->id];
-  frame->facts = &builder->facts[computation->id];
+  frame->analysis = &builder->analysis[computation->id];
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count, &frame->leaves));
   HR_TRY(HR_NEW_ARRAY(&builder->scratch, count, &frame->slots));
   for (size_t i = 0; i < count; i++) frame->slots[i] = -1;

@@ -28,11 +28,11 @@ static flat_ref_t find_passed(const branches_t *branches, int leaf) {
   const hlo_instr_t *instr = branches->source->op.instr;
   size_t bytes = builder->buffers.data[branches->result[leaf].buffer].size_bytes;
   for (int b = 0; b < instr->called_count; b++) {
-    int from = builder->facts[instr->called[b]->id].passed[leaf];
+    int from = builder->analysis[instr->called[b]->id].passed_leaves[leaf];
     flat_ref_t ref = from < 0 ? (flat_ref_t){-1, 0} : branches->arguments[b][from];
     if (ref.buffer < 0 || ref.offset_bytes || is_result(branches, ref.buffer)) continue;
     const flat_buffer_t *buffer = &builder->buffers.data[flat_root(builder->buffers.data, ref.buffer)];
-    if (buffer->place != FLAT_LITERAL && buffer->size_bytes == bytes) return ref;
+    if (buffer->storage != FLAT_LITERAL && buffer->size_bytes == bytes) return ref;
   }
   return (flat_ref_t){-1, 0};
 }
@@ -65,16 +65,16 @@ static hr_status_t carry_passed(branches_t *branches) {
 }
 
 /* A value that the branch made for itself becomes the result; another is copied there. */
-static hr_status_t bring(branches_t *branches, int leaf, int branch_start) {
+static hr_status_t copy_to_buffers(branches_t *branches, int leaf, int branch_start) {
   flat_builder_t *builder = branches->builder;
   flat_ref_t to = branches->result[leaf], from = branches->root[leaf];
   flat_buffer_t *result = &builder->buffers.data[to.buffer];
   size_t bytes = result->size_bytes;
   from.buffer = flat_root(builder->buffers.data, from.buffer);
   const flat_buffer_t *value = &builder->buffers.data[from.buffer];
-  if (value->place == FLAT_ARENA && value->start >= branch_start && !from.offset_bytes && value->size_bytes == bytes &&
-      !is_result(branches, from.buffer)) {
-    flat_merge(builder, from.buffer, to.buffer);
+  if (value->storage == FLAT_ARENA && value->start >= branch_start && !from.offset_bytes &&
+      value->size_bytes == bytes && !is_result(branches, from.buffer)) {
+    flat_coalesce(builder, from.buffer, to.buffer);
     return NULL;
   }
   if (result->start > flat_now(builder)) result->start = flat_now(builder);
@@ -83,15 +83,16 @@ static hr_status_t bring(branches_t *branches, int leaf, int branch_start) {
 
 static hr_status_t add_branch(branches_t *branches, int branch) {
   flat_builder_t *builder = branches->builder;
-  flat_moves_t moves = {.source = branches->source, .count = branches->count, .state = branches->carried,
+  flat_parallel_copy_t moves = {.source = branches->source, .count = branches->count, .state = branches->carried,
                         .first_buffer = branches->first_buffer,
                         .buffer_count = branches->end_buffer - branches->first_buffer, .start = flat_now(builder)};
   HR_TRY(flat_body_add(builder, branches->source->op.instr->called[branch], &branches->arguments[branch],
                        &branches->root));
   for (int i = 0; i < branches->count; i++)
-    if (branches->result[i].buffer >= 0 && branches->carried[i].buffer < 0) HR_TRY(bring(branches, i, moves.start));
+    if (branches->result[i].buffer >= 0 && branches->carried[i].buffer < 0)
+      HR_TRY(copy_to_buffers(branches, i, moves.start));
   moves.next = branches->root;
-  return flat_moves_add(builder, &moves);
+  return flat_parallel_copy_add(builder, &moves);
 }
 
 static hr_status_t open_branches(branches_t *branches, const flat_frame_t *frame) {

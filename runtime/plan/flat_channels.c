@@ -73,7 +73,11 @@ static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *f
 
 hr_status_t flat_channel_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source) {
   const hlo_instr_t *instr = source->op.instr;
-  flat_step_t step = {.kind = FLAT_REFERENCE, .source = source, .scratch = nothing, .out_slot = -1, .has_places = true,
+  flat_step_t step = {.kind = FLAT_REFERENCE,
+                      .source = source,
+                      .scratch = nothing,
+                      .out_slot = -1,
+                      .has_out_buffers = true,
                       .begins = instr};
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   if (instr->op == HLO_RECV) {

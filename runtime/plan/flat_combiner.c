@@ -5,7 +5,7 @@
 #include "plan/flat_build.h"
 
 static bool is_copyable(const hlo_instr_t *instr) {
-  bool is_plain = op_emits[instr->op] == EMIT_ELEMENTWISE && !instr->called_count;
+  bool is_plain = op_codegens[instr->op] == CODEGEN_ELEMENTWISE && !instr->called_count;
   return hlo_shape_is_array(instr->shape) && instr->shape->rank == 0 &&
          (is_plain || instr->op == HLO_PARAMETER || (instr->op == HLO_CONSTANT && instr->literal));
 }
@@ -18,7 +18,7 @@ static bool can_copy(const hlo_computation_t *computation) {
     if (!is_copyable(computation->instrs.data[i])) return false;
   for (int k = 0; k < 2; k++)
     if (computation->params.data[k]->shape->dtype != dtype) return false;
-  return op_can_emit_dtype(dtype);
+  return op_can_codegen_dtype(dtype);
 }
 
 static hr_status_t array_of(hr_arena_t *arena, hr_dtype_t dtype, const hlo_shape_t **out_shape) {
@@ -98,7 +98,7 @@ static hr_status_t make_fusion(hr_arena_t *arena, const hlo_computation_t *compu
 }
 
 static bool is_known(const flat_plan_t *flat, const hlo_computation_t *computation) {
-  for (const flat_combiner_t *combiner = flat->combiners; combiner; combiner = combiner->before)
+  for (const flat_combiner_t *combiner = flat->combiners; combiner; combiner = combiner->next)
     if (combiner->computation == computation) return true;
   return false;
 }

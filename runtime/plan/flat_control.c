@@ -1,6 +1,6 @@
 /* Loops and calls, laid out inside their callers. What a loop carries has a buffer for the whole loop: a copy before it
  * brings the initial value there, a copy at the end of the body the next one. Most of these copies go away when buffers
- * are merged (flat_merge.c): values are then computed where they are carried. */
+ * are merged (flat_coalesce.c): values are then computed where they are carried. */
 #include "plan/flat_build.h"
 
 /* --- calls --- */
@@ -21,7 +21,7 @@ typedef struct loop {
   const plan_step_t *source;
   int count; /* leaves */
   flat_ref_t *state;
-  flat_turns_t turns;
+  flat_trip_count_t trip_count;
   int first_buffer, buffer_count; /* that this loop made for what it carries, one after the other */
 } loop_t;
 
@@ -58,32 +58,33 @@ static hr_status_t add_condition(loop_t *loop, int number) {
 static hr_status_t add_loop_body(loop_t *loop) {
   flat_builder_t *builder = loop->builder;
   const flat_ref_t *params[1] = {loop->state};
-  flat_moves_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
+  flat_parallel_copy_t moves = {.source = loop->source, .count = loop->count, .state = loop->state,
                         .first_buffer = loop->first_buffer, .buffer_count = loop->buffer_count,
                         .start = flat_now(builder)};
-  flat_turns_t outer = builder->turns;
-  builder->turns = loop->turns, builder->loops++;
+  flat_trip_count_t outer = builder->trip_count;
+  builder->trip_count = loop->trip_count, builder->loops++;
   hr_status_t st = flat_body_add(builder, loop->source->op.instr->called[1], params, &moves.next);
-  builder->turns = outer, builder->loops--;
+  builder->trip_count = outer, builder->loops--;
   HR_TRY(st);
-  return flat_moves_add(builder, &moves);
+  return flat_parallel_copy_add(builder, &moves);
 }
 
 hr_status_t flat_while_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *source,
                            const flat_ref_t **out_leaves) {
   const hlo_instr_t *instr = source->op.instr;
   loop_t loop = {.builder = builder, .source = source, .count = hlo_shape_leaf_count(instr->shape),
-                 .turns = flat_find_turns(instr)};
+                 .trip_count = flat_find_trip_count(instr)};
   flat_step_t step = {.kind = FLAT_WHILE, .source = source, .scratch = {-1, 0}, .out_slot = -1, .start_count = 2,
-                      .turns = loop.turns.count};
+                      .trip_count = loop.trip_count.count};
   int *starts;
   HR_TRY(HR_NEW_ARRAY(builder->arena, 2, &starts));
-  HR_TRY(add_state(&loop, frame->leaves[instr->operands[0]->id], builder->facts[instr->called[1]->id].passed));
+  HR_TRY(
+      add_state(&loop, frame->leaves[instr->operands[0]->id], builder->analysis[instr->called[1]->id].passed_leaves));
   int number = flat_now(builder);
   step.starts = starts;
   HR_TRY(flat_step_add(builder, &step));
   starts[0] = flat_now(builder);
-  if (step.turns < 0) HR_TRY(add_condition(&loop, number));
+  if (step.trip_count < 0) HR_TRY(add_condition(&loop, number));
   starts[1] = flat_now(builder);
   HR_TRY(add_loop_body(&loop));
   builder->steps.data[number].end = flat_now(builder);

@@ -19,41 +19,41 @@
 
 /* --- running --- */
 
-typedef struct follow_plan {
+typedef struct tile_fusion_plan {
   const op_native_t *first;
-  const op_native_behind_t *behind;
+  const op_native_consumer_t *consumer;
   const void *first_plan, *second_plan;
   int first_in, second_in, second_out; /* leaves */
   int leaf;        /* of the second step's operands: what the first one makes */
-  uint64_t places; /* results over which that may lie */
+  uint64_t storage; /* results over which that may lie */
   size_t second_scratch_at, operands_at; /* in scratch */
-} follow_plan_t;
+} tile_fusion_plan_t;
 
 typedef struct following {
-  const follow_plan_t *plan;
+  const tile_fusion_plan_t *plan;
   op_native_run_t run;
 } following_t;
 
-static void run_part(const op_native_after_t *after, const op_native_part_t *part, int worker) {
-  const following_t *following = after->context;
-  const follow_plan_t *plan = following->plan;
-  plan->behind->part(&following->run, plan->second_plan, part, worker);
+static void run_part(const op_native_epilogue_t *epilogue, const op_native_part_t *part, int worker) {
+  const following_t *following = epilogue->context;
+  const tile_fusion_plan_t *plan = following->plan;
+  plan->consumer->part(&following->run, plan->second_plan, part, worker);
 }
 
 /* in: of the first step, then of the second but for the product. out: of the second, then the product. */
 static hr_status_t run(const op_native_run_t *env, const void *opaque, void *const *in, void *const *out) {
-  const follow_plan_t *plan = opaque;
+  const tile_fusion_plan_t *plan = opaque;
   void **operands = (void **)((char *)env->scratch + plan->operands_at);
   following_t following = {plan, *env};
-  op_native_after_t after = {run_part, &following};
+  op_native_epilogue_t epilogue = {run_part, &following};
   op_native_run_t first = *env;
   memcpy(operands, in + plan->first_in, (size_t)plan->leaf * sizeof *operands);
   operands[plan->leaf] = out[plan->second_out];
   memcpy(operands + plan->leaf + 1, in + plan->first_in + plan->leaf,
          (size_t)(plan->second_in - plan->leaf - 1) * sizeof *operands);
   following.run.scratch = (char *)env->scratch + plan->second_scratch_at;
-  plan->behind->begin(&following.run, plan->second_plan, operands, out);
-  first.after = &after;
+  plan->consumer->begin(&following.run, plan->second_plan, operands, out);
+  first.epilogue = &epilogue;
   return plan->first->run(&first, plan->first_plan, in, out + plan->second_out);
 }
 
@@ -96,7 +96,7 @@ static int find_reader(const flat_builder_t *builder, const bool *borders, int f
 }
 
 static bool can_be_followed(const flat_builder_t *builder, const flat_step_t *step) {
-  if (step->kind != FLAT_NATIVE || !step->parts.follow) return false;
+  if (step->kind != FLAT_NATIVE || !step->parts.fuse) return false;
   if (step->out_count != 1 || step->parts.grid.rows < 2) return false;
   size_t bytes = builder->buffers.data[step->out[0].buffer].size_bytes;
   return step->flops >= LEAST_FLOPS &&
@@ -110,10 +110,10 @@ static bool find_pair(flat_builder_t *builder, const bool *borders, int number, 
   const flat_buffer_t *buffer = &builder->buffers.data[product];
   *out_pair = (pair_t){.builder = builder, .first = number};
   out_pair->second = find_reader(builder, borders, number, product, &out_pair->leaf);
-  if (out_pair->second < 0 || buffer->merged_into >= 0 || buffer->is_carried) return false;
+  if (out_pair->second < 0 || buffer->coalesced_into >= 0 || buffer->is_carried) return false;
   const flat_step_t *second = step_of(builder, out_pair->second);
-  out_pair->is_read_again = buffer->place != FLAT_ARENA || buffer->end > out_pair->second;
-  return second->kind == FLAT_NATIVE && second->parts.behind;
+  out_pair->is_read_again = buffer->storage != FLAT_ARENA || buffer->end > out_pair->second;
+  return second->kind == FLAT_NATIVE && second->parts.consumer;
 }
 
 /* Both plans, made for each other; made[1].plan stays NULL if that cannot be. */
@@ -121,10 +121,10 @@ static hr_status_t prepare_both(pair_t *pair) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *first = step_of(builder, pair->first), *second = step_of(builder, pair->second);
   op_native_grid_t grid = first->parts.grid;
-  HR_TRY(second->parts.behind->prepare(&builder->target, &second->source->op, second->plan, pair->leaf, &grid,
+  HR_TRY(second->parts.consumer->prepare(&builder->target, &second->source->op, second->plan, pair->leaf, &grid,
                                          &pair->made[1]));
   if (!pair->made[1].plan) return NULL;
-  HR_TRY(first->parts.follow(&builder->target, first->plan, &grid, &pair->made[0]));
+  HR_TRY(first->parts.fuse(&builder->target, first->plan, &grid, &pair->made[0]));
   pair->made[0].parts.by_rows = grid.unit ? 0 : first->parts.by_rows;
   return NULL;
 }
@@ -138,7 +138,7 @@ static size_t bytes_at(const flat_builder_t *builder, flat_ref_t ref) {
 }
 
 /* Results of the second step over which the product can be made. */
-static uint64_t find_places(const pair_t *pair) {
+static uint64_t find_pointers(const pair_t *pair) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *second = step_of(builder, pair->second);
   const op_native_step_t *made = &pair->made[1];
@@ -153,12 +153,17 @@ static uint64_t find_places(const pair_t *pair) {
 static hr_status_t make_plan(const pair_t *pair, flat_step_t *step, size_t *out_scratch_bytes) {
   const flat_builder_t *builder = pair->builder;
   const flat_step_t *first = step_of(builder, pair->first), *second = step_of(builder, pair->second);
-  follow_plan_t *plan;
+  tile_fusion_plan_t *plan;
   HR_TRY(HR_NEW(builder->arena, &plan));
-  *plan = (follow_plan_t){.first = first->native, .behind = second->parts.behind, .first_plan = pair->made[0].plan,
-                          .second_plan = pair->made[1].plan, .first_in = first->in_count,
-                          .second_in = second->in_count, .second_out = second->out_count, .leaf = pair->leaf,
-                          .places = find_places(pair)};
+  *plan = (tile_fusion_plan_t){.first = first->native,
+                               .consumer = second->parts.consumer,
+                               .first_plan = pair->made[0].plan,
+                               .second_plan = pair->made[1].plan,
+                               .first_in = first->in_count,
+                               .second_in = second->in_count,
+                               .second_out = second->out_count,
+                               .leaf = pair->leaf,
+                               .storage = find_pointers(pair)};
   plan->second_scratch_at = rounded(pair->made[0].scratch_bytes);
   plan->operands_at = plan->second_scratch_at + rounded(pair->made[1].scratch_bytes);
   *out_scratch_bytes = plan->operands_at + (size_t)second->in_count * sizeof(void *);
@@ -237,7 +242,7 @@ static void replace_steps(const pair_t *pair, const flat_step_t *step) {
   builder->buffers.data[first->out[0].buffer].start = pair->second;
   for (int k = 0; k < first->in_count; k++) read_later(pair, first->in[k]);
   *step_of(builder, pair->second) = *step;
-  *step_of(builder, pair->first) = (flat_step_t){.kind = FLAT_COPY, .is_gone = true, .end = pair->first + 1,
+  *step_of(builder, pair->first) = (flat_step_t){.kind = FLAT_COPY, .is_removed = true, .end = pair->first + 1,
                                                  .scratch = {-1, 0}, .out_slot = -1};
 }
 
@@ -271,9 +276,9 @@ static hr_status_t find_borders(flat_builder_t *builder, bool **out_borders) {
   return NULL;
 }
 
-hr_status_t flat_follow_steps(flat_builder_t *builder) {
+hr_status_t flat_fuse_tiles(flat_builder_t *builder) {
   bool *borders;
-  if (builder->options->apart) return NULL;
+  if (builder->options->no_fusion) return NULL;
   HR_TRY(find_borders(builder, &borders));
   for (int s = 0; s < flat_now(builder); s++) {
     pair_t pair;
@@ -293,20 +298,20 @@ static bool is_operand(const flat_builder_t *builder, const flat_step_t *step, i
 }
 
 /* The result has no other place then. */
-static void place_product(flat_builder_t *builder, const flat_step_t *step) {
-  const follow_plan_t *plan = step->plan;
+static void set_product_storage(flat_builder_t *builder, const flat_step_t *step) {
+  const tile_fusion_plan_t *plan = step->plan;
   int product = flat_root(builder->buffers.data, step->out[plan->second_out].buffer);
   for (int o = 0; o < plan->second_out && o < 64; o++) {
-    if (!(plan->places >> o & 1)) continue;
+    if (!(plan->storage >> o & 1)) continue;
     int result = flat_root(builder->buffers.data, step->out[o].buffer);
     if (result == product || is_operand(builder, step, result)) continue;
-    flat_merge(builder, product, result);
+    flat_coalesce(builder, product, result);
     memset((uint64_t *)step->reuse + o * step->reuse_words, 0, (size_t)step->reuse_words * sizeof *step->reuse);
     return;
   }
 }
 
-void flat_follow_places(flat_builder_t *builder) {
+void flat_fuse_storage(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++)
-    if (step_of(builder, s)->native == &flat_followed) place_product(builder, step_of(builder, s));
+    if (step_of(builder, s)->native == &flat_followed) set_product_storage(builder, step_of(builder, s));
 }

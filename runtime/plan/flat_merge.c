@@ -12,16 +12,16 @@
 
 static int root_of(const flat_builder_t *builder, int buffer) { return flat_root(builder->buffers.data, buffer); }
 
-void flat_merge(flat_builder_t *builder, int from, int into) {
+void flat_coalesce(flat_builder_t *builder, int from, int into) {
   flat_buffer_t *source = &builder->buffers.data[from], *target = &builder->buffers.data[into];
   if (source->start < target->start) target->start = source->start;
   if (source->end > target->end) target->end = source->end;
-  if (source->place == FLAT_RESULT) {
-    target->place = FLAT_RESULT;
+  if (source->storage == FLAT_RESULT) {
+    target->storage = FLAT_RESULT;
     target->index = source->index;
   }
   target->is_carried |= source->is_carried;
-  source->merged_into = into;
+  source->coalesced_into = into;
 }
 
 /* The result leaf of the step that first writes the buffer; -1 if it is another step's. */
@@ -48,7 +48,7 @@ static bool may_lie_over(const flat_builder_t *builder, const flat_step_t *step,
 static bool fits_into_carry(const flat_builder_t *builder, const flat_carry_t *carry, int buffer) {
   const flat_buffer_t *value = &builder->buffers.data[buffer];
   int carried = root_of(builder, carry->buffer);
-  if (value->place != FLAT_ARENA || value->start < carry->start || value->end > carry->end || buffer == carried ||
+  if (value->storage != FLAT_ARENA || value->start < carry->start || value->end > carry->end || buffer == carried ||
       value->size_bytes != builder->buffers.data[carried].size_bytes)
     return false;
   if (value->start > carry->last_read) return true;
@@ -78,15 +78,15 @@ static void merge_carry(flat_builder_t *builder, const flat_carry_t *carry) {
   int value = root_of(builder, copy->in[0].buffer);
   if (!fits_into_carry(builder, carry, value)) return;
   for (int earlier; (earlier = earlier_value(builder, carry, value)) >= 0; value = earlier)
-    flat_merge(builder, value, earlier);
-  flat_merge(builder, value, root_of(builder, carry->buffer));
+    flat_coalesce(builder, value, earlier);
+  flat_coalesce(builder, value, root_of(builder, carry->buffer));
 }
 
 /* --- results in the places of operands --- */
 
 static bool can_merge(const flat_builder_t *builder, int number, int leaf, int operand, int result) {
   const flat_buffer_t *from = &builder->buffers.data[operand], *to = &builder->buffers.data[result];
-  return from->place == FLAT_ARENA && from->end == number && to->start == number && operand != result &&
+  return from->storage == FLAT_ARENA && from->end == number && to->start == number && operand != result &&
          from->size_bytes == to->size_bytes && from->size_bytes &&
          may_lie_over(builder, &builder->steps.data[number], leaf, operand);
 }
@@ -105,13 +105,13 @@ static void merge_step(flat_builder_t *builder, int number) {
       if (step->in[k].buffer < 0 || !native_reuses(step->reuse, step->reuse_words, leaf, k)) continue;
       int operand = root_of(builder, step->in[k].buffer);
       if (!can_merge(builder, number, leaf, operand, result) || is_taken(builder, step, operand)) continue;
-      flat_merge(builder, result, operand);
+      flat_coalesce(builder, result, operand);
       break;
     }
   }
 }
 
-void flat_merge_buffers(flat_builder_t *builder) {
+void flat_coalesce_buffers(flat_builder_t *builder) {
   for (size_t c = 0; c < builder->carries.count; c++) merge_carry(builder, &builder->carries.data[c]);
   for (int s = 0; s < flat_now(builder); s++) merge_step(builder, s);
 }
@@ -142,18 +142,18 @@ void flat_pair_results(flat_builder_t *builder) {
   const flat_plan_t *flat = builder->flat;
   for (int b = 0; b < (int)builder->buffers.count; b++) {
     const flat_buffer_t *buffer = &builder->buffers.data[b];
-    if (buffer->place != FLAT_RESULT || buffer->merged_into >= 0) continue;
+    if (buffer->storage != FLAT_RESULT || buffer->coalesced_into >= 0) continue;
     const flat_step_t *step = &builder->steps.data[buffer->start];
     for (int k = 0; k < step->in_count; k++) {
       if (step->in[k].buffer < 0) continue;
       const flat_buffer_t *operand = &builder->buffers.data[root_of(builder, step->in[k].buffer)];
-      if (operand->place == FLAT_PARAM) try_pair(builder, operand->index, b);
+      if (operand->storage == FLAT_PARAM) try_pair(builder, operand->index, b);
     }
   }
   if ((int64_t)flat->param_count * flat->result_count > MANY_PAIRS) return;
   for (int b = 0; b < (int)builder->buffers.count; b++) {
     const flat_buffer_t *buffer = &builder->buffers.data[b];
-    if (buffer->place != FLAT_RESULT || buffer->merged_into >= 0) continue;
+    if (buffer->storage != FLAT_RESULT || buffer->coalesced_into >= 0) continue;
     for (int p = 0; p < flat->param_count; p++) try_pair(builder, p, b);
   }
 }

@@ -9,19 +9,19 @@ typedef struct move {
 
 typedef struct moves {
   flat_builder_t *builder;
-  const flat_moves_t *wanted;
+  const flat_parallel_copy_t *wanted;
   move_t *list;
   int count;
   int *readers; /* per carrying buffer: moves not yet done that read it */
 } moves_t;
 
-static int carrier_index(const flat_moves_t *wanted, int buffer) {
+static int carrier_index(const flat_parallel_copy_t *wanted, int buffer) {
   int index = buffer - wanted->first_buffer;
   return index >= 0 && index < wanted->buffer_count ? index : -1;
 }
 
 static hr_status_t list_moves(moves_t *moves) {
-  const flat_moves_t *wanted = moves->wanted;
+  const flat_parallel_copy_t *wanted = moves->wanted;
   HR_TRY(HR_NEW_ARRAY(&moves->builder->scratch, wanted->count, &moves->list));
   HR_TRY(HR_NEW_ARRAY(&moves->builder->scratch, wanted->buffer_count, &moves->readers));
   for (int i = 0; i < wanted->count; i++) {
@@ -81,7 +81,7 @@ static hr_status_t do_moves(moves_t *moves) {
   return NULL;
 }
 
-hr_status_t flat_moves_add(flat_builder_t *builder, const flat_moves_t *wanted) {
+hr_status_t flat_parallel_copy_add(flat_builder_t *builder, const flat_parallel_copy_t *wanted) {
   moves_t moves = {.builder = builder, .wanted = wanted};
   size_t first = builder->carries.count;
   HR_TRY(list_moves(&moves));

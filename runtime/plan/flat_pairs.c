@@ -28,12 +28,12 @@ static bool is_filling(hlo_opcode_t op) {
   }
 }
 
-bool flat_fills_places(const hlo_instr_t *instr) {
+bool flat_fills_out_buffers(const hlo_instr_t *instr) {
   return is_filling(instr->op) && !hlo_attr_has(instr, HLO_ATTR_PERMUTE_SLICE_SIZES) && has_array_operands(instr) &&
          (hlo_op_is(instr->op, OP_START) || makes_arrays(instr->shape));
 }
 
-hr_status_t flat_places_reuse(hr_arena_t *arena, const hlo_instr_t *instr, const uint64_t **out_reuse) {
+hr_status_t flat_out_buffer_reuse(hr_arena_t *arena, const hlo_instr_t *instr, const uint64_t **out_reuse) {
   static const uint64_t updated[1] = {2}; /* a ragged all-to-all writes into its operand 1 */
   uint64_t *reuse;
   bool reduces = instr->op == HLO_ALL_REDUCE || instr->op == HLO_ALL_REDUCE_START || instr->op == HLO_COLLECTIVE_REDUCE;
@@ -61,7 +61,7 @@ static const hlo_instr_t *collective_of(const hlo_instr_t *start) {
 static bool is_beginning(const hlo_instr_t *instr) {
   if (!hlo_op_is(instr->op, OP_START)) return false;
   const hlo_instr_t *collective = collective_of(instr);
-  return collective && flat_fills_places(collective);
+  return collective && flat_fills_out_buffers(collective);
 }
 
 /* NULL: more than its end uses it, or it has no end here. */
@@ -119,13 +119,13 @@ static hr_status_t operand_leaves(flat_builder_t *builder, const flat_frame_t *f
 }
 
 hr_status_t flat_start_add(flat_builder_t *builder, flat_frame_t *frame, const plan_step_t *start) {
-  const hlo_instr_t *instr = start->op.instr, *done = frame->facts->done[instr->id];
+  const hlo_instr_t *instr = start->op.instr, *done = frame->analysis->done[instr->id];
   flat_step_t step = {.kind = FLAT_REFERENCE, .source = source_of(builder, start), .scratch = {-1, 0}, .out_slot = -1,
-                      .has_places = true, .begins = instr};
+                      .has_out_buffers = true, .begins = instr};
   HR_TRY(flat_combiner_add(builder, step.source->op.instr));
   HR_TRY(operand_leaves(builder, frame, instr, &step));
   HR_TRY(flat_leaves_add(builder, done->shape, &step.out));
-  HR_TRY(flat_places_reuse(builder->arena, step.source->op.instr, &step.reuse));
+  HR_TRY(flat_out_buffer_reuse(builder->arena, step.source->op.instr, &step.reuse));
   step.out_count = hlo_shape_leaf_count(done->shape);
   frame->leaves[done->id] = frame->leaves[instr->id] = step.out;
   return flat_step_add(builder, &step);
@@ -156,13 +156,13 @@ static void lend_to(flat_builder_t *builder, int end) {
   for (int k = 0; k < begin->in_count && k < 64; k++) {
     if (begin->in[k].buffer < 0) continue;
     const flat_buffer_t *operand = &builder->buffers.data[flat_root(builder->buffers.data, begin->in[k].buffer)];
-    if (operand->place != FLAT_LITERAL && operand->end <= number) continue;
-    begin->lent |= UINT64_C(1) << k;
+    if (operand->storage != FLAT_LITERAL && operand->end <= number) continue;
+    begin->pinned_operands |= UINT64_C(1) << k;
     flat_touch(builder, begin->in[k], end);
   }
 }
 
-void flat_lend_operands(flat_builder_t *builder) {
+void flat_pin_operands(flat_builder_t *builder) {
   for (int s = 0; s < flat_now(builder); s++)
     if (builder->steps.data[s].ends) lend_to(builder, s);
 }

@@ -6,11 +6,11 @@
 #include "ops/fusion_form.h"
 #include "plan/flat_build.h"
 
-#define SMALL_TURN 256 /* elements */
+#define SMALL_ITERATION 256 /* elements */
 
-hr_status_t flat_buffer_add(flat_builder_t *builder, flat_place_t place, size_t size_bytes, int *out_buffer) {
-  flat_buffer_t buffer = {.place = place, .size_bytes = size_bytes, .merged_into = -1};
-  buffer.start = buffer.end = place == FLAT_ARENA ? flat_now(builder) : -1;
+hr_status_t flat_buffer_add(flat_builder_t *builder, flat_storage_t storage, size_t size_bytes, int *out_buffer) {
+  flat_buffer_t buffer = {.storage = storage, .size_bytes = size_bytes, .coalesced_into = -1};
+  buffer.start = buffer.end = storage == FLAT_ARENA ? flat_now(builder) : -1;
   HR_VEC_PUSH(&builder->buffers, buffer);
   *out_buffer = (int)builder->buffers.count - 1;
   return NULL;
@@ -62,7 +62,7 @@ hr_status_t flat_copy_add(flat_builder_t *builder, const plan_step_t *source, fl
 
 /* --- one instruction --- */
 
-static bool has_kept_operand(const flat_frame_t *frame, const hlo_instr_t *instr) {
+static bool has_boxed_operand(const flat_frame_t *frame, const hlo_instr_t *instr) {
   for (int k = 0; k < instr->operand_count; k++)
     if (frame->slots[instr->operands[k]->id] >= 0) return true;
   return false;
@@ -89,8 +89,8 @@ static hr_status_t gather_leaves(flat_builder_t *builder, const flat_frame_t *fr
 hr_status_t flat_step_prepared(flat_builder_t *builder, const op_native_step_t *prepared, flat_step_t *step) {
   step->plan = prepared->plan;
   step->reuse = prepared->reuse, step->reuse_words = prepared->reuse_words;
-  step->open = prepared->open;
-  step->parts = prepared->parts, step->ahead = prepared->ahead;
+  step->nondeterministic_results = prepared->nondeterministic_results;
+  step->parts = prepared->parts, step->prepack = prepared->prepack;
   if (step->scratch.buffer >= 0)
     builder->buffers.data[step->scratch.buffer].size_bytes = prepared->scratch_bytes;
   else if (prepared->scratch_bytes)
@@ -112,17 +112,17 @@ static hr_status_t ask(flat_builder_t *builder, const op_native_t *native, flat_
 
 /* Small arrays in loops, and small parts of arrays: generated code becomes a part of the loop's own, and its values stay
  * in registers. */
-static bool is_small_turn(const flat_builder_t *builder, const hlo_instr_t *instr) {
+static bool is_small_iteration(const flat_builder_t *builder, const hlo_instr_t *instr) {
   const hlo_shape_t *shape = instr->op == HLO_DYNAMIC_UPDATE_SLICE ? instr->operands[1]->shape : instr->shape;
-  return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_TURN;
+  return builder->loops && hlo_shape_is_array(shape) && fusion_count(shape) <= SMALL_ITERATION;
 }
 
 static hr_status_t choose_kernel(flat_builder_t *builder, const flat_frame_t *frame, flat_step_t *step) {
   const hlo_instr_t *instr = step->source->op.instr;
-  if (has_kept_operand(frame, instr) || frame->facts->kept[instr->id]) return NULL;
+  if (has_boxed_operand(frame, instr) || frame->analysis->is_boxed[instr->id]) return NULL;
   if (instr->op == HLO_WHILE) return NULL;
-  const op_native_t *emitter = op_can_emit(instr) ? builder->options->emitter : NULL;
-  if (is_small_turn(builder, instr)) HR_TRY(ask(builder, emitter, step));
+  const op_native_t *emitter = op_can_codegen(instr) ? builder->options->emitter : NULL;
+  if (is_small_iteration(builder, instr)) HR_TRY(ask(builder, emitter, step));
   /* In loops the cost of a step counts more than the order of its roundings. */
   bool is_ordered = !builder->loops && op_has_few_terms(&step->source->op);
   if (!is_ordered) HR_TRY(ask(builder, op_natives[instr->op], step));
@@ -145,8 +145,8 @@ static uint64_t overwritable(const flat_step_t *step) {
 
 /* May something hold on to the operands when the step is over? Probes do, and transfers that go on, also inside of
  * computations. */
-static bool outlive_the_step(const hlo_instr_t *instr, bool kept) {
-  if (kept || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
+static bool outlive_the_step(const hlo_instr_t *instr, bool is_boxed) {
+  if (is_boxed || instr->op == HLO_OUTFEED || hlo_op_is(instr->op, OP_CONTROL)) return true;
   return instr->op == HLO_CUSTOM_CALL && hlo_attr_bool(instr, HLO_ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT);
 }
 
@@ -154,17 +154,18 @@ static bool outlive_the_step(const hlo_instr_t *instr, bool kept) {
 static hr_status_t make_reference(flat_builder_t *builder, flat_frame_t *frame, flat_step_t *step) {
   static const uint64_t any[1] = {UINT64_MAX};
   const hlo_instr_t *instr = step->source->op.instr;
-  bool kept = frame->facts->kept[instr->id];
+  bool is_boxed = frame->analysis->is_boxed[instr->id];
   int *slots;
   HR_TRY(flat_combiner_add(builder, instr));
   HR_TRY(HR_NEW_ARRAY(builder->arena, instr->operand_count, &slots));
   for (int k = 0; k < instr->operand_count; k++) slots[k] = frame->slots[instr->operands[k]->id];
   step->kind = FLAT_REFERENCE;
   step->in_slots = slots;
-  step->owns_operands = outlive_the_step(instr, kept);
-  if (kept) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
-  step->has_places = !kept && !step->source->dynamic && !has_kept_operand(frame, instr) && flat_fills_places(instr);
-  if (step->has_places) return flat_places_reuse(builder->arena, instr, &step->reuse);
+  step->owns_operands = outlive_the_step(instr, is_boxed);
+  if (is_boxed) step->out_slot = frame->slots[instr->id] = builder->slot_count++;
+  step->has_out_buffers =
+      !is_boxed && !step->source->dynamic && !has_boxed_operand(frame, instr) && flat_fills_out_buffers(instr);
+  if (step->has_out_buffers) return flat_out_buffer_reuse(builder->arena, instr, &step->reuse);
   if (!hlo_shape_is_array(instr->shape) || step->owns_operands) return NULL;
   step->reuse = any;
   step->may_overwrite = overwritable(step);

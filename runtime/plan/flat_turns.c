@@ -1,5 +1,5 @@
-/* Loops that count: if a counter alone decides when a loop ends, its condition need not be asked at every turn, and the
- * counter need not be kept if nothing else reads it. */
+/* Loops that count: if a counter alone decides when a loop ends, its condition need not be asked at every iteration,
+ * and the counter need not be kept if nothing else reads it. */
 #include "ops/turns.h"
 #include "plan/flat_build.h"
 
@@ -74,7 +74,7 @@ static bool is_plain(const hlo_instr_t *loop) {
   return true;
 }
 
-static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out_turns) {
+static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out_trip_count) {
   const hlo_instr_t *test = loop->called[0]->root;
   int direction = hlo_attr_enum(test, HLO_ATTR_DIRECTION);
   for (int side = 0; side < 2; side++) {
@@ -85,8 +85,9 @@ static bool find_counter(const hlo_instr_t *loop, int *out_counter, int64_t *out
         !find_step(loop, k, &step))
       continue;
     *out_counter = k;
-    *out_turns = op_turns(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, start, step, limit);
-    if (*out_turns >= 0) return true;
+    *out_trip_count =
+        loop_trip_count(read->shape->dtype, side ? op_direction_mirrored(direction) : direction, start, step, limit);
+    if (*out_trip_count >= 0) return true;
   }
   return false;
 }
@@ -100,7 +101,7 @@ static int uses(const hlo_computation_t *computation, const hlo_instr_t *instr) 
 }
 
 /* Does anything behind the loop read element k, or the whole state? */
-static bool is_read_behind(const hlo_instr_t *loop, int k) {
+static bool is_read_after(const hlo_instr_t *loop, int k) {
   if (loop->parent->root == loop) return true;
   for (size_t i = 0; i < loop->parent->instrs.count; i++) {
     const hlo_instr_t *user = loop->parent->instrs.data[i];
@@ -121,20 +122,20 @@ static bool is_read_by(const hlo_instr_t *instr, const hlo_instr_t *next, int k)
 }
 
 /* Finds the addition that nothing but the counter itself needs. */
-static void find_idle(const hlo_instr_t *loop, int counter, flat_turns_t *turns) {
+static void find_idle(const hlo_instr_t *loop, int counter, flat_trip_count_t *trips) {
   const hlo_computation_t *body = loop->called[1];
   const hlo_instr_t *next = body->root->operands[counter];
-  if (next->op != HLO_ADD || uses(body, next) != 1 || is_read_behind(loop, counter)) return;
+  if (next->op != HLO_ADD || uses(body, next) != 1 || is_read_after(loop, counter)) return;
   for (size_t i = 0; i < body->instrs.count; i++)
     if (is_read_by(body->instrs.data[i], next, counter)) return;
-  turns->idle = next;
-  turns->counter = next->operands[element_read(next->operands[0]) == counter ? 0 : 1];
+  trips->idle = next;
+  trips->counter = next->operands[element_read(next->operands[0]) == counter ? 0 : 1];
 }
 
-flat_turns_t flat_find_turns(const hlo_instr_t *loop) {
-  flat_turns_t turns = {.count = -1};
+flat_trip_count_t flat_find_trip_count(const hlo_instr_t *loop) {
+  flat_trip_count_t trips = {.count = -1};
   int counter;
-  if (!is_plain(loop) || !find_counter(loop, &counter, &turns.count)) return (flat_turns_t){.count = -1};
-  find_idle(loop, counter, &turns);
-  return turns;
+  if (!is_plain(loop) || !find_counter(loop, &counter, &trips.count)) return (flat_trip_count_t){.count = -1};
+  find_idle(loop, counter, &trips);
+  return trips;
 }

@@ -76,7 +76,7 @@ static bool is_empty(const hlo_shape_t *shape) {
   return false;
 }
 
-bool flat_is_view(const hlo_instr_t *instr, size_t *out_offset_bytes) {
+bool flat_is_alias(const hlo_instr_t *instr, size_t *out_offset_bytes) {
   *out_offset_bytes = 0;
   if (!instr->operand_count || !hlo_shape_is_array(instr->shape) || !hlo_shape_is_array(instr->operands[0]->shape) ||
       is_empty(instr->shape))

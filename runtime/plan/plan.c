@@ -184,36 +184,36 @@ hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_valu
 
 /* --- text --- */
 
-static void print_step(hr_text_t *text, const plan_step_t *step) {
-  hr_text_printf(text, "  v%d = ", step->out_slot);
+static void print_step(hr_strbuf_t *text, const plan_step_t *step) {
+  hr_strbuf_printf(text, "  v%d = ", step->out_slot);
   hlo_shape_print(text, step->op.instr->shape, false);
-  hr_text_printf(text, " %s(", hlo_op_name(step->op.instr->op));
-  for (int k = 0; k < step->in_count; k++) hr_text_printf(text, "%sv%d", k ? ", " : "", step->in_slots[k]);
-  hr_text_printf(text, ")%s", step->dynamic ? " sized at run time" : "");
-  for (int i = 0; i < step->free_count; i++) hr_text_printf(text, "%sv%d", i ? " " : "  frees ", step->free_slots[i]);
-  hr_text_printf(text, "  ; %%%.*s\n", HR_STR_ARGS(step->op.instr->name));
+  hr_strbuf_printf(text, " %s(", hlo_op_name(step->op.instr->op));
+  for (int k = 0; k < step->in_count; k++) hr_strbuf_printf(text, "%sv%d", k ? ", " : "", step->in_slots[k]);
+  hr_strbuf_printf(text, ")%s", step->dynamic ? " sized at run time" : "");
+  for (int i = 0; i < step->free_count; i++) hr_strbuf_printf(text, "%sv%d", i ? " " : "  frees ", step->free_slots[i]);
+  hr_strbuf_printf(text, "  ; %%%.*s\n", HR_STR_ARGS(step->op.instr->name));
 }
 
-void plan_print(hr_text_t *text, const plan_t *plan) {
-  hr_text_printf(text, "plan of %.*s: %d replicas x %d partitions\n", HR_STR_ARGS(plan->module->name),
+void plan_print(hr_strbuf_t *text, const plan_t *plan) {
+  hr_strbuf_printf(text, "plan of %.*s: %d replicas x %d partitions\n", HR_STR_ARGS(plan->module->name),
                  plan->grid.num_replicas, plan->grid.num_partitions);
   for (size_t c = 0; c < plan->module->computations.count; c++) {
     const plan_body_t *body = plan->bodies[c];
     if (!body) continue;
-    hr_text_printf(text, "\n%.*s: %d parameters, %d values, result v%d\n", HR_STR_ARGS(body->computation->name),
+    hr_strbuf_printf(text, "\n%.*s: %d parameters, %d values, result v%d\n", HR_STR_ARGS(body->computation->name),
                    body->param_count, body->slot_count, body->root_slot);
     for (int s = 0; s < body->step_count; s++) print_step(text, &body->steps[s]);
   }
 }
 
 static hr_status_t comm_line(plan_t *plan, const hlo_instr_t *instr, const char **out_line) {
-  hr_text_t text;
-  hr_text_init(&text);
-  hr_text_printf(&text, "%.*s: ", HR_STR_ARGS(instr->parent->name));
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text, "%.*s: ", HR_STR_ARGS(instr->parent->name));
   hlo_print_instr(&text, instr, HLO_PRINT_SHORT);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(&plan->arena, (hr_str_t){text.data, text.size}, out_line);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

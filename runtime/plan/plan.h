@@ -53,7 +53,7 @@ void plan_destroy(plan_t *plan); /* accepts NULL */
 hr_status_t plan_specialise(hr_arena_t *arena, const plan_step_t *step, hlo_value_t *const *in, op_step_t *out_step);
 
 /* The plan as text: per computation its steps, slots and lifetimes. */
-void plan_print(hr_text_t *text, const plan_t *plan);
+void plan_print(hr_strbuf_t *text, const plan_t *plan);
 /* One line per communicating instruction, in the order in which computations list them; what processes compare to
  * find out whether they run the same plan. The lines live in the plan's arena. */
 hr_status_t plan_comm_lines(plan_t *plan, const char *const **out_lines, int *out_count);

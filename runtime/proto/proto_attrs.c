@@ -14,7 +14,7 @@ typedef struct attr_field {
 } attr_field_t;
 
 static const attr_field_t attr_fields[] = {
-#define ATTR_OWN(op, key, field) \
+#define ATTR_INSTR_FIELD(op, key, field) \
   {HLO_##op, HLO_ATTR_##key, NULL, 0, offsetof(proto_instr_t, field), 0, PROTO_instr_##field, \
    (proto_kind_t)PROTO_KIND_instr_##field},
 #define ATTR_FIELD(op, key, part, field)                                                                          \
@@ -22,7 +22,7 @@ static const attr_field_t attr_fields[] = {
    offsetof(proto_##part##_t, field), PROTO_instr_##part, PROTO_##part##_##field,                                 \
    (proto_kind_t)PROTO_KIND_##part##_##field},
 #include "proto/proto_attrs.def"
-#undef ATTR_OWN
+#undef ATTR_INSTR_FIELD
 #undef ATTR_FIELD
 };
 #define ATTR_FIELD_COUNT (sizeof attr_fields / sizeof *attr_fields)
@@ -91,7 +91,7 @@ static hr_status_t read_precision(proto_reader_t *p, const proto_draft_t *draft,
 }
 
 static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, const attr_field_t *field,
-                              hlo_attr_t *attr, bool *out_says) {
+                              hlo_attr_t *attr, bool *out_present) {
   const hlo_attr_info_t *info = &hlo_attr_table[attr->key];
   const void *holder = &draft->in;
   if (field->part) {
@@ -105,25 +105,25 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, con
   switch (info->kind) {
     case HLO_KIND_BOOL:
       attr->flag = *(const bool *)member;
-      *out_says = attr->flag != (info->fallback != 0);
+      *out_present = attr->flag != (info->fallback != 0);
       return NULL;
     case HLO_KIND_FLOAT: attr->number = *(const double *)member; return NULL;
     case HLO_KIND_STRING:
       attr->text = *(const hr_str_t *)member;
-      *out_says = attr->text.size > 0;
+      *out_present = attr->text.size > 0;
       return NULL;
     case HLO_KIND_INTS:
       HR_TRY(proto_ints(p->arena, *(const proto_list_t *)member, &attr->ints));
-      *out_says = attr->ints.count > 0;
+      *out_present = attr->ints.count > 0;
       return NULL;
     case HLO_KIND_ENUMS:
       HR_TRY(read_precision(p, draft, *(const proto_list_t *)member, attr));
-      *out_says = attr->ints.count > 0;
+      *out_present = attr->ints.count > 0;
       return NULL;
     default: break;
   }
   if (field->kind == PROTO_MAYBE) {
-    *out_says = ((const proto_maybe_t *)member)->present;
+    *out_present = ((const proto_maybe_t *)member)->present;
     attr->integer = ((const proto_maybe_t *)member)->value;
     return NULL;
   }
@@ -131,15 +131,16 @@ static hr_status_t read_plain(proto_reader_t *p, const proto_draft_t *draft, con
     HR_TRY(find_word((hlo_attr_key_t)attr->key, *(const hr_str_t *)member, &attr->integer));
   else
     attr->integer = *(const int64_t *)member;
-  *out_says = attr->integer != 0;
+  *out_present = attr->integer != 0;
   return info->kind == HLO_KIND_ENUM ? check_enum((hlo_attr_key_t)attr->key, attr->integer) : NULL;
 }
 
 /* Attributes that are stored as the only entry of `dimensions`. */
-static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *draft, hlo_attr_t *attr, bool *out_says) {
+static hr_status_t read_one_dimension(proto_reader_t *p, const proto_draft_t *draft, hlo_attr_t *attr,
+                                      bool *out_present) {
   hr_ints_t dims;
   HR_TRY(proto_ints(&p->scratch, draft->in.dimensions, &dims));
-  *out_says = dims.count > 0 && dims.data[0] != hlo_attr_table[attr->key].fallback;
+  *out_present = dims.count > 0 && dims.data[0] != hlo_attr_table[attr->key].fallback;
   if (dims.count) attr->integer = dims.data[0];
   return NULL;
 }
@@ -170,63 +171,63 @@ static void choose_called(const proto_draft_t *draft, hlo_attr_t *attr, int *out
   if (branches && pred == list) attr->called_count = 0;
 }
 
-static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def, bool *out_says) {
+static hr_status_t read_called(proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def, bool *out_present) {
   int first;
   choose_called(draft, attr, &first);
   hlo_computation_t **called = (hlo_computation_t **)def->called;
   for (int64_t k = 0; k < attr->called_count; k++) called[def->called_count++] = draft->called[first + k];
-  *out_says = attr->called_count > 0;
+  *out_present = attr->called_count > 0;
   return NULL;
 }
 
 static hr_status_t read_attr(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attr, hlo_instr_def_t *def,
-                             bool *out_says) {
+                             bool *out_present) {
   const proto_instr_t *in = &draft->in;
   const attr_field_t *field = find_attr_field(draft->op, (hlo_attr_key_t)attr->key);
-  *out_says = true;
-  if (field) return read_plain(p, draft, field, attr, out_says);
+  *out_present = true;
+  if (field) return read_plain(p, draft, field, attr, out_present);
   switch (hlo_attr_table[attr->key].kind) {
-    case HLO_KIND_INT: return read_one_dimension(p, draft, attr, out_says);
+    case HLO_KIND_INT: return read_one_dimension(p, draft, attr, out_present);
     case HLO_KIND_BOOL: /* is_associative */
       attr->flag = in->is_associative == TRI_STATE_TRUE;
-      *out_says = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
+      *out_present = in->is_associative == TRI_STATE_TRUE || in->is_associative == TRI_STATE_FALSE;
       return NULL;
     case HLO_KIND_COMPUTATION:
-    case HLO_KIND_COMPUTATIONS: return read_called(draft, attr, def, out_says);
+    case HLO_KIND_COMPUTATIONS: return read_called(draft, attr, def, out_present);
     case HLO_KIND_INT_LISTS:
       if (attr->key == HLO_ATTR_SOURCE_TARGET_PAIRS)
         return proto_read_pairs_of_ids(p, in->source_target_pairs, &attr->lists);
-      *out_says = in->dynamic_slice_sizes.count > 0;
-      return *out_says ? proto_read_slice_lists(p, draft, &attr->lists) : NULL;
+      *out_present = in->dynamic_slice_sizes.count > 0;
+      return *out_present ? proto_read_slice_lists(p, draft, &attr->lists) : NULL;
     case HLO_KIND_SHAPE:
-      *out_says = in->outfeed_shape.count > 0;
-      return *out_says ? proto_read_shape(p, in->outfeed_shape, &attr->shape) : NULL;
+      *out_present = in->outfeed_shape.count > 0;
+      return *out_present ? proto_read_shape(p, in->outfeed_shape, &attr->shape) : NULL;
     case HLO_KIND_SHAPES:
-      *out_says = in->constrain_layout;
-      return *out_says ? read_shapes_attr(p, draft, attr) : NULL;
+      *out_present = in->constrain_layout;
+      return *out_present ? read_shapes_attr(p, draft, attr) : NULL;
     case HLO_KIND_WINDOW:
-      *out_says = in->window.count > 0;
-      return *out_says ? proto_read_window(p, in->window, &attr->window) : NULL;
+      *out_present = in->window.count > 0;
+      return *out_present ? proto_read_window(p, in->window, &attr->window) : NULL;
     case HLO_KIND_DIM_LABELS:
-      *out_says = in->convolution.count > 0;
-      return *out_says ? proto_read_labels(p, draft, &attr->labels) : NULL;
+      *out_present = in->convolution.count > 0;
+      return *out_present ? proto_read_labels(p, draft, &attr->labels) : NULL;
     case HLO_KIND_PADDING: return proto_read_padding(p, in->padding, &attr->padding);
     case HLO_KIND_SLICE: return proto_read_slice(p, in->slice_dimensions, &attr->slice);
     case HLO_KIND_GROUPS: return proto_read_groups(p, in, &attr->groups);
     case HLO_KIND_ALIASING:
-      *out_says = in->output_operand_aliasing.count > 0;
+      *out_present = in->output_operand_aliasing.count > 0;
       return proto_read_aliasing(p, in->output_operand_aliasing, &attr->aliasing);
     case HLO_KIND_LITERAL:
-      *out_says = in->literal.count > 0;
-      return *out_says ? read_literal_attr(p, draft, attr) : NULL;
+      *out_present = in->literal.count > 0;
+      return *out_present ? read_literal_attr(p, draft, attr) : NULL;
     case HLO_KIND_DOMAIN: return proto_read_domain(p, in, &attr->domain);
     case HLO_KIND_SPARSITY:
       HR_TRY(proto_read_sparsity(p, in->sparsity, &attr->sparsity));
-      *out_says = attr->sparsity->lhs.present || attr->sparsity->rhs.present;
+      *out_present = attr->sparsity->lhs.present || attr->sparsity->rhs.present;
       return NULL;
     case HLO_KIND_RESULT_ACCURACY:
       HR_TRY(proto_read_accuracy(p, in->result_accuracy, &attr->accuracy));
-      *out_says = attr->accuracy != NULL;
+      *out_present = attr->accuracy != NULL;
       return NULL;
     default: return NULL;
   }
@@ -255,11 +256,11 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
   HR_TRY(unwrap_ragged_dot(p, draft));
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_t attr = {.key = op->attrs[i].key};
-    bool says, needed = op->attrs[i].use == HLO_USE_NEED;
-    HR_TRY(read_attr(p, draft, &attr, def, &says));
-    if (!says && needed && !may_be_zero((hlo_attr_key_t)attr.key))
+    bool is_present, needed = op->attrs[i].use == HLO_USE_NEED;
+    HR_TRY(read_attr(p, draft, &attr, def, &is_present));
+    if (!is_present && needed && !may_be_zero((hlo_attr_key_t)attr.key))
       return PROTO_ERROR("%s lacks its attribute %s", op->name, hlo_attr_table[attr.key].text);
-    if (says || needed) attrs[def->attr_count++] = attr;
+    if (is_present || needed) attrs[def->attr_count++] = attr;
   }
   if (def->called_count == draft->called_count) return NULL;
   return PROTO_ERROR("%s calls %d computations, want %d", op->name, draft->called_count, def->called_count);
@@ -268,7 +269,7 @@ hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t
 /* Writing --------------------------------------------------------------------------------------------------------- */
 
 /* An absent attribute has its fallback, which XLA writes where it is not 0. */
-static void write_plain(hr_text_t *out, const hlo_instr_t *instr, const attr_field_t *field) {
+static void write_plain(hr_strbuf_t *out, const hlo_instr_t *instr, const attr_field_t *field) {
   hlo_attr_key_t key = (hlo_attr_key_t)field->key;
   const hlo_attr_info_t *info = &hlo_attr_table[key];
   const hlo_attr_t *attr = hlo_attr_find(instr, key);
@@ -301,7 +302,7 @@ static bool takes(const hlo_op_info_t *op, hlo_attr_key_t key) {
 }
 
 /* The fields of one part, which stand together in the table from row `from` on. */
-static void write_part_fields(hr_text_t *out, const hlo_instr_t *instr, size_t from) {
+static void write_part_fields(hr_strbuf_t *out, const hlo_instr_t *instr, size_t from) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   for (size_t i = from; i < ATTR_FIELD_COUNT && attr_fields[i].part == attr_fields[from].part; i++)
     if (applies(&attr_fields[i], instr->op) && takes(op, (hlo_attr_key_t)attr_fields[i].key))
@@ -314,7 +315,7 @@ static size_t part_row(uint32_t part_number) {
   return i;
 }
 
-static void write_ragged_dot(hr_text_t *out, const hlo_instr_t *instr) {
+static void write_ragged_dot(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_instr_ragged_dot);
   size_t dot = proto_open(out, PROTO_ragged_dot_dot_dimension_numbers);
   write_part_fields(out, instr, part_row(PROTO_instr_dot));
@@ -324,7 +325,7 @@ static void write_ragged_dot(hr_text_t *out, const hlo_instr_t *instr) {
 }
 
 /* Which parts an op has: those of the first of its attributes that is in one. */
-static void write_parts(hr_text_t *out, const hlo_instr_t *instr) {
+static void write_parts(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   uint32_t written = 0;
   for (size_t i = 0; i < ATTR_FIELD_COUNT; i++) {
@@ -342,7 +343,7 @@ static void write_parts(hr_text_t *out, const hlo_instr_t *instr) {
 }
 
 /* As the proto lists them: the body of a while before its condition. */
-static void write_called(hr_text_t *out, const hlo_instr_t *instr) {
+static void write_called(hr_strbuf_t *out, const hlo_instr_t *instr) {
   if (!instr->called_count) return;
   size_t opened = proto_open(out, PROTO_instr_called_computation_ids);
   for (int k = 0; k < instr->called_count; k++) {
@@ -352,7 +353,7 @@ static void write_called(hr_text_t *out, const hlo_instr_t *instr) {
   proto_close(out, opened);
 }
 
-static void write_other(hr_text_t *out, const hlo_attr_t *attr) {
+static void write_other(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (attr->key) {
     case HLO_ATTR_IOTA_DIMENSION:
     case HLO_ATTR_INFERRED_DIMENSION:
@@ -366,7 +367,7 @@ static void write_other(hr_text_t *out, const hlo_attr_t *attr) {
   }
 }
 
-void proto_write_attrs(hr_text_t *out, const hlo_instr_t *instr) {
+void proto_write_attrs(hr_strbuf_t *out, const hlo_instr_t *instr) {
   const hlo_op_info_t *op = &hlo_op_table[instr->op];
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;

@@ -15,7 +15,7 @@ static hr_status_t read_iota(proto_reader_t *p, proto_list_t dims, proto_list_t 
   return NULL;
 }
 
-static void write_permutation(hr_text_t *out, uint32_t number, hr_ints_t dims, hr_ints_t permutation) {
+static void write_permutation(hr_strbuf_t *out, uint32_t number, hr_ints_t dims, hr_ints_t permutation) {
   static const int64_t zero[1];
   proto_put_ints(out, number, dims.count == 1 && !permutation.count ? (hr_ints_t){zero, 1} : permutation);
 }
@@ -53,7 +53,7 @@ static hr_status_t read_mesh(proto_reader_t *p, proto_list_t pieces, hlo_mesh_t 
   return NULL;
 }
 
-static void write_mesh(hr_text_t *out, uint32_t number, const hlo_mesh_t *mesh) {
+static void write_mesh(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh) {
   size_t opened = proto_open(out, number);
   for (int a = 0; a < mesh->axis_count; a++) {
     size_t axis = proto_open(out, PROTO_mesh_axes);
@@ -96,7 +96,7 @@ static hr_status_t read_axes(proto_reader_t *p, proto_list_t list, const hlo_mes
   return NULL;
 }
 
-static void write_axis(hr_text_t *out, uint32_t number, const hlo_axis_ref_t *ref) {
+static void write_axis(hr_strbuf_t *out, uint32_t number, const hlo_axis_ref_t *ref) {
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_axis_ref_mesh_axis_index, ref->axis);
   if (ref->size) {
@@ -108,7 +108,7 @@ static void write_axis(hr_text_t *out, uint32_t number, const hlo_axis_ref_t *re
   proto_close(out, opened);
 }
 
-static void write_axes(hr_text_t *out, uint32_t number, hlo_axes_t axes) {
+static void write_axes(hr_strbuf_t *out, uint32_t number, hlo_axes_t axes) {
   for (int i = 0; i < axes.count; i++) write_axis(out, number, &axes.refs[i]);
 }
 
@@ -184,7 +184,7 @@ hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in, const 
   return read_group_lists(p, in->device_list.count ? list.replica_groups : in->replica_groups, groups);
 }
 
-static void write_iota_groups(hr_text_t *out, const hlo_groups_t *groups) {
+static void write_iota_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   size_t opened = proto_open(out, PROTO_instr_iota_device_list);
   proto_put_int(out, PROTO_iota_device_list_num_replica_groups, groups->iota_tile.data[0]);
   proto_put_int(out, PROTO_iota_device_list_num_devices_per_group, groups->iota_tile.data[1]);
@@ -193,7 +193,7 @@ static void write_iota_groups(hr_text_t *out, const hlo_groups_t *groups) {
   proto_close(out, opened);
 }
 
-void proto_write_groups(hr_text_t *out, const hlo_groups_t *groups) {
+void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups) {
   if (groups->form == HLO_GROUPS_IOTA) {
     write_iota_groups(out, groups);
     return;
@@ -347,15 +347,15 @@ hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces, const hl
   return NULL;
 }
 
-static void write_metadata_list(hr_text_t *out, uint32_t number, const hlo_sharding_t *s) {
+static void write_metadata_list(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *s) {
   for (int i = 0; i < s->metadata_count; i++) proto_write_metadata(out, number, &s->metadata[i]);
 }
 
-static void write_all_axes(hr_text_t *out, uint32_t number, const hlo_mesh_t *mesh) {
+static void write_all_axes(hr_strbuf_t *out, uint32_t number, const hlo_mesh_t *mesh) {
   for (int a = 0; a < mesh->axis_count; a++) write_axis(out, number, &(hlo_axis_ref_t){.axis = a});
 }
 
-static void write_named(hr_text_t *out, const hlo_sharding_t *s) {
+static void write_named(hr_strbuf_t *out, const hlo_sharding_t *s) {
   size_t opened = proto_open(out, PROTO_sharding_named_sharding);
   write_mesh(out, PROTO_named_sharding_mesh, &s->mesh);
   for (int i = 0; i < s->dim_count; i++) {
@@ -374,7 +374,7 @@ static void write_named(hr_text_t *out, const hlo_sharding_t *s) {
   proto_close(out, opened);
 }
 
-static void write_tiles(hr_text_t *out, const hlo_sharding_t *s) {
+static void write_tiles(hr_strbuf_t *out, const hlo_sharding_t *s) {
   static const int64_t one[] = {1};
   if (s->kind == HLO_TILE_KIND_MAXIMAL) {
     proto_put_ints(out, PROTO_sharding_tile_assignment_dimensions, (hr_ints_t){one, 1});
@@ -390,7 +390,7 @@ static void write_tiles(hr_text_t *out, const hlo_sharding_t *s) {
   write_permutation(out, PROTO_sharding_iota_transpose_perm, s->iota.dims, s->iota.permutation);
 }
 
-void proto_write_sharding(hr_text_t *out, uint32_t number, const hlo_sharding_t *s) {
+void proto_write_sharding(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *s) {
   size_t opened = proto_open(out, number);
   if (s->named) {
     write_named(out, s);

@@ -44,7 +44,7 @@ hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_meta
   return proto_ints(p->arena, in.profile_type, &m->profile_type);
 }
 
-void proto_write_metadata(hr_text_t *out, uint32_t number, const hlo_metadata_t *m) {
+void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_t *m) {
   size_t opened = proto_open(out, number);
   proto_put_bytes(out, PROTO_metadata_op_type, m->op_type);
   proto_put_bytes(out, PROTO_metadata_op_name, m->op_name);
@@ -85,7 +85,7 @@ hr_status_t proto_read_pairs(proto_reader_t *p, proto_list_t pieces, hlo_name_va
   return NULL;
 }
 
-void proto_write_pairs(hr_text_t *out, uint32_t number, const hlo_name_values_t *pairs) {
+void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_t *pairs) {
   size_t opened = proto_open(out, number);
   for (int i = 0; i < pairs->count; i++) {
     size_t pair = proto_open(out, PROTO_frontend_attributes_map);
@@ -119,7 +119,7 @@ static hr_status_t read_statistics(proto_reader_t *p, proto_list_t pieces, const
   return NULL;
 }
 
-static void write_statistics(hr_text_t *out, const hlo_statistics_t *statistics) {
+static void write_statistics(hr_strbuf_t *out, const hlo_statistics_t *statistics) {
   size_t opened = proto_open(out, PROTO_instr_statistics);
   proto_put_int(out, PROTO_statistics_stat_index_to_visualize, statistics->visualizing_index);
   for (int i = 0; i < statistics->count; i++) {
@@ -217,7 +217,7 @@ static hr_status_t read_origin(proto_reader_t *p, proto_list_t pieces, const hlo
                      (long)(walk->count - walk->next));
 }
 
-static void write_origin_leaf(hr_text_t *out, const hlo_origin_t *leaf, hr_ints_t path) {
+static void write_origin_leaf(hr_strbuf_t *out, const hlo_origin_t *leaf, hr_ints_t path) {
   size_t opened = proto_open(out, PROTO_original_value_elements);
   proto_put_ints(out, PROTO_original_element_shape_index, path);
   if (leaf->known) {
@@ -229,7 +229,7 @@ static void write_origin_leaf(hr_text_t *out, const hlo_origin_t *leaf, hr_ints_
   proto_close(out, opened);
 }
 
-static void write_origin_tree(hr_text_t *out, const hlo_origin_t *origin, int64_t *path, int depth) {
+static void write_origin_tree(hr_strbuf_t *out, const hlo_origin_t *origin, int64_t *path, int depth) {
   if (!origin->is_tuple) {
     write_origin_leaf(out, origin, (hr_ints_t){path, depth});
     return;
@@ -240,7 +240,7 @@ static void write_origin_tree(hr_text_t *out, const hlo_origin_t *origin, int64_
   }
 }
 
-static void write_origin(hr_text_t *out, const hlo_origin_t *origin) {
+static void write_origin(hr_strbuf_t *out, const hlo_origin_t *origin) {
   int64_t path[PROTO_DEPTH_MAX];
   size_t opened = proto_open(out, PROTO_instr_original_value);
   proto_put_int(out, PROTO_original_value_is_synthetic_call, origin->synthetic_call);
@@ -274,7 +274,7 @@ static hr_status_t read_control(proto_reader_t *p, proto_list_t list, hlo_extra_
 /* --------------------------------------------------------------------------------------------------------------- */
 
 /* A sharding on a tuple is meant for each of its leaves. */
-static hr_status_t spread_sharding(proto_reader_t *p, const hlo_shape_t *shape, hlo_extra_t *extra) {
+static hr_status_t expand_sharding(proto_reader_t *p, const hlo_shape_t *shape, hlo_extra_t *extra) {
   const hlo_sharding_t *leaf = extra->sharding, **elements;
   hlo_sharding_t *tuple;
   if (leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(shape)) return NULL;
@@ -291,11 +291,11 @@ static hr_status_t spread_sharding(proto_reader_t *p, const hlo_shape_t *shape, 
 static hr_status_t read_extra_metadata(proto_reader_t *p, proto_list_t pieces, hlo_extra_t *extra) {
   hlo_metadata_t metadata, *kept;
   HR_TRY(proto_read_metadata(p, pieces, &metadata));
-  bool says = metadata.op_type.size || metadata.op_name.size || metadata.source_file.size || metadata.source_line ||
-              metadata.source_end_line || metadata.source_column || metadata.source_end_column ||
-              metadata.stack_frame_id || metadata.profile_type.count || metadata.deduplicated_name.size ||
-              metadata.scheduling_name.size;
-  if (!says) return NULL; /* writers put an empty message where there is none */
+  bool is_present = metadata.op_type.size || metadata.op_name.size || metadata.source_file.size ||
+                    metadata.source_line || metadata.source_end_line || metadata.source_column ||
+                    metadata.source_end_column || metadata.stack_frame_id || metadata.profile_type.count ||
+                    metadata.deduplicated_name.size || metadata.scheduling_name.size;
+  if (!is_present) return NULL; /* writers put an empty message where there is none */
   HR_TRY(HR_NEW(p->arena, &kept));
   *kept = metadata;
   extra->metadata = kept;
@@ -316,7 +316,7 @@ hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft, cons
   proto_replication_t replication;
   if (in->sharding.count) {
     HR_TRY(proto_read_sharding(p, in->sharding, &extra.sharding));
-    HR_TRY(spread_sharding(p, draft->shape, &extra));
+    HR_TRY(expand_sharding(p, draft->shape, &extra));
   }
   HR_TRY(proto_read_pairs(p, in->frontend_attributes, &extra.frontend_attributes));
   if (in->control_predecessor_ids.count) HR_TRY(read_control(p, in->control_predecessor_ids, &extra));
@@ -326,24 +326,24 @@ hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft, cons
   if (in->original_value.count) HR_TRY(read_origin(p, in->original_value, draft->shape, &extra.origin));
   if (in->metadata.count) HR_TRY(read_extra_metadata(p, in->metadata, &extra));
   HR_TRY(read_backend_config(p, in, &extra));
-  bool says = extra.sharding || extra.frontend_attributes.count || extra.control_count || extra.statistics ||
+  bool is_present = extra.sharding || extra.frontend_attributes.count || extra.control_count || extra.statistics ||
               extra.replication_count || extra.origin || extra.metadata || extra.backend_config.size;
   *out_extra = NULL;
-  if (!says) return NULL;
+  if (!is_present) return NULL;
   HR_TRY(HR_NEW(p->arena, &kept));
   *kept = extra;
   *out_extra = kept;
   return NULL;
 }
 
-static void write_control(hr_text_t *out, const hlo_extra_t *extra) {
+static void write_control(hr_strbuf_t *out, const hlo_extra_t *extra) {
   size_t opened = proto_open(out, PROTO_instr_control_predecessor_ids);
   for (int i = 0; i < extra->control_count; i++)
     proto_put_varint(out, (uint64_t)proto_instr_id(extra->control_predecessors[i]));
   proto_close(out, opened);
 }
 
-void proto_write_extra(hr_text_t *out, const hlo_extra_t *extra) {
+void proto_write_extra(hr_strbuf_t *out, const hlo_extra_t *extra) {
   if (extra->sharding) proto_write_sharding(out, PROTO_instr_sharding, extra->sharding);
   if (extra->frontend_attributes.count)
     proto_write_pairs(out, PROTO_instr_frontend_attributes, &extra->frontend_attributes);

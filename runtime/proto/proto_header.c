@@ -39,7 +39,7 @@ static hr_status_t read_donors(proto_reader_t *p, proto_list_t pieces, hlo_alias
   return NULL;
 }
 
-static void write_aliases(hr_text_t *out, const hlo_aliasing_t *aliasing) {
+static void write_aliases(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   if (!aliasing->count) return;
   size_t opened = proto_open(out, PROTO_module_input_output_alias);
   for (int i = 0; i < aliasing->count; i++) {
@@ -54,7 +54,7 @@ static void write_aliases(hr_text_t *out, const hlo_aliasing_t *aliasing) {
   proto_close(out, opened);
 }
 
-static void write_donors(hr_text_t *out, const hlo_aliasing_t *donors) {
+static void write_donors(hr_strbuf_t *out, const hlo_aliasing_t *donors) {
   if (!donors->count) return;
   size_t opened = proto_open(out, PROTO_module_buffer_donor);
   for (int i = 0; i < donors->count; i++) {
@@ -118,7 +118,7 @@ static hr_status_t read_stack_frames(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
-static void write_location(hr_text_t *out, const hlo_file_location_t *l) {
+static void write_location(hr_strbuf_t *out, const hlo_file_location_t *l) {
   size_t opened = proto_open(out, PROTO_stack_frames_file_locations);
   proto_put_int(out, PROTO_file_location_file_name_id, l->file_name_id);
   proto_put_int(out, PROTO_file_location_function_name_id, l->function_name_id);
@@ -129,7 +129,7 @@ static void write_location(hr_text_t *out, const hlo_file_location_t *l) {
   proto_close(out, opened);
 }
 
-static void write_stack_frames(hr_text_t *out, const hlo_stack_frames_t *f) {
+static void write_stack_frames(hr_strbuf_t *out, const hlo_stack_frames_t *f) {
   size_t opened = proto_open(out, PROTO_module_stack_frame_index);
   for (int i = 0; i < f->file_count; i++) proto_put_item(out, PROTO_stack_frames_file_names, f->files[i]);
   for (int i = 0; i < f->function_count; i++) proto_put_item(out, PROTO_stack_frames_function_names, f->functions[i]);
@@ -162,7 +162,7 @@ static hr_status_t read_assignment(proto_reader_t *p, proto_list_t pieces) {
 }
 
 /* Process replica * partitions + partition runs each. The devices are listed as long as they are not too many. */
-static void write_assignment(hr_text_t *out, const hlo_module_t *module) {
+static void write_assignment(hr_strbuf_t *out, const hlo_module_t *module) {
   int64_t replicas = module->replica_count, partitions = module->num_partitions;
   if (replicas == 1 && partitions == 1) return;
   size_t opened = proto_open(out, PROTO_module_device_assignment);
@@ -208,7 +208,7 @@ hr_status_t proto_read_config(proto_reader_t *p, proto_list_t pieces) {
   return NULL;
 }
 
-static void write_config(hr_text_t *out, const hlo_module_t *m) {
+static void write_config(hr_strbuf_t *out, const hlo_module_t *m) {
   if (!m->alias_passthrough_params && !m->propagate_params_count && !m->propagate_output_count) return;
   size_t opened = proto_open(out, PROTO_module_config);
   proto_put_int(out, PROTO_config_alias_passthrough_params, m->alias_passthrough_params);
@@ -219,46 +219,46 @@ static void write_config(hr_text_t *out, const hlo_module_t *m) {
 
 /* Values that can be recovered ------------------------------------------------------------------------------------ */
 
-static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_text_t *text) {
+static hr_status_t print_array(proto_reader_t *p, proto_list_t pieces, hr_strbuf_t *text) {
   proto_original_array_t in;
   hr_ints_t index;
   HR_TRY(PROTO_DECODE(&p->scratch, original_array, pieces, &in));
   HR_TRY(proto_ints(&p->scratch, in.shape_index, &index));
-  hr_text_add_char(text, '{');
+  hr_strbuf_add_char(text, '{');
   if (pieces.count) hlo_print_string(text, in.instruction_name);
   if (index.count) {
-    hr_text_add_str(text, " {");
+    hr_strbuf_add_str(text, " {");
     hlo_ints_print(text, index);
-    hr_text_add_char(text, '}');
+    hr_strbuf_add_char(text, '}');
   }
-  hr_text_add_char(text, '}');
+  hr_strbuf_add_char(text, '}');
   return NULL;
 }
 
 /* The IR keeps the table as the text between its braces. How a lost value is computed again, a module of its own, is
  * left out: it explains, and nothing runs it. */
-static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_text_t *text) {
+static hr_status_t print_recovery(proto_reader_t *p, proto_list_t entries, hr_strbuf_t *text) {
   for (int64_t i = 0; i < entries.count; i++) {
     proto_recovery_entry_t in;
     HR_TRY(PROTO_DECODE(&p->scratch, recovery_entry, proto_piece(&entries.items[i]), &in));
-    hr_text_add_str(text, "\n  ");
+    hr_strbuf_add_str(text, "\n  ");
     HR_TRY(print_array(p, in.old_original_array, text));
-    hr_text_add_str(text, " : ");
+    hr_strbuf_add_str(text, " : ");
     HR_TRY(print_array(p, in.new_original_array, text));
   }
-  if (entries.count) hr_text_add_char(text, '\n');
-  return hr_text_finish(text);
+  if (entries.count) hr_strbuf_add_char(text, '\n');
+  return hr_strbuf_finish(text);
 }
 
 static hr_status_t read_recovery(proto_reader_t *p, proto_list_t pieces) {
   proto_recovery_table_t in;
-  hr_text_t text;
+  hr_strbuf_t text;
   HR_TRY(PROTO_DECODE(&p->scratch, recovery_table, pieces, &in));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = print_recovery(p, in.entries, &text);
   if (!st) st = hr_arena_str(p->arena, (hr_str_t){text.data ? text.data : "", text.size},
                              &p->module->origin_recovery_table);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -279,7 +279,7 @@ hr_status_t proto_read_header(proto_reader_t *p, const proto_module_t *in) {
   return proto_read_config(p, in->config);
 }
 
-void proto_write_program_shape(hr_text_t *out, const hlo_computation_t *computation) {
+void proto_write_program_shape(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t opened = proto_open(out, PROTO_computation_program_shape);
   for (size_t i = 0; i < computation->params.count; i++)
     proto_write_shape(out, PROTO_program_shape_parameters, computation->params.data[i]->shape);
@@ -289,7 +289,7 @@ void proto_write_program_shape(hr_text_t *out, const hlo_computation_t *computat
   proto_close(out, opened);
 }
 
-static void write_host_shape(hr_text_t *out, const hlo_module_t *module) {
+static void write_host_shape(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_host_program_shape);
   int count = module->has_entry_layout ? module->entry_params.count : (int)module->entry->params.count;
   for (int i = 0; i < count; i++)
@@ -305,7 +305,7 @@ static void write_host_shape(hr_text_t *out, const hlo_module_t *module) {
   proto_close(out, opened);
 }
 
-void proto_write_header(hr_text_t *out, const hlo_module_t *module) {
+void proto_write_header(hr_strbuf_t *out, const hlo_module_t *module) {
   write_host_shape(out, module);
   proto_put_present_int(out, PROTO_module_entry_computation_id, module->entry->id);
   write_aliases(out, &module->input_output_alias);

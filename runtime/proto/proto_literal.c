@@ -179,7 +179,7 @@ hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces, const hlo
   HR_TRY(PROTO_DECODE(&p->scratch, literal, pieces, &in));
   HR_TRY(proto_read_shape(p, in.shape, out_shape));
   HR_TRY(read_any(p, &in, *out_shape, &value));
-  HR_TRY(hlo_module_own_value(p->module, value));
+  HR_TRY(hlo_module_adopt_value(p->module, value));
   *out_value = value;
   return NULL;
 }
@@ -187,7 +187,7 @@ hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces, const hlo
 /* Writing --------------------------------------------------------------------------------------------------------- */
 
 /* Literals are static: sizes come from the value, layouts from the shape. */
-static void write_value_shape(hr_text_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
+static void write_value_shape(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
   if (value->dtype != HR_TUPLE) {
     const hlo_shape_t own = {.dtype = value->dtype, .rank = value->rank, .dims = value->dims,
                              .layout = shape ? shape->layout : NULL};
@@ -201,7 +201,7 @@ static void write_value_shape(hr_text_t *out, uint32_t number, const hlo_value_t
   proto_close(out, opened);
 }
 
-static void put_elements(hr_text_t *out, const hlo_value_t *value, const char *data) {
+static void put_elements(hr_strbuf_t *out, const hlo_value_t *value, const char *data) {
   const element_field_t *field = &fields[value->dtype];
   size_t each = hr_dtype_bytes(value->dtype);
   int bits = hr_dtype_table[value->dtype].bits;
@@ -215,14 +215,14 @@ static void put_elements(hr_text_t *out, const hlo_value_t *value, const char *d
       proto_put_varint(out, number);
     }
   } else if (bits < 8) {
-    for (int64_t i = 0; i < value->count; i++) hr_text_add_char(out, (char)(data[i] & ((1 << bits) - 1)));
+    for (int64_t i = 0; i < value->count; i++) hr_strbuf_add_char(out, (char)(data[i] & ((1 << bits) - 1)));
   } else {
-    hr_text_add(out, data, (size_t)value->count * each);
+    hr_strbuf_add(out, data, (size_t)value->count * each);
   }
   proto_close(out, opened);
 }
 
-static void write_elements(hr_text_t *out, const hlo_value_t *value, const hlo_shape_t *shape) {
+static void write_elements(hr_strbuf_t *out, const hlo_value_t *value, const hlo_shape_t *shape) {
   void *ordered = NULL;
   if (!value->count) return;
   if (is_permuted(shape)) {
@@ -236,7 +236,7 @@ static void write_elements(hr_text_t *out, const hlo_value_t *value, const hlo_s
   hr_free(ordered);
 }
 
-void proto_write_literal(hr_text_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
+void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape) {
   size_t opened = proto_open(out, number);
   write_value_shape(out, PROTO_literal_shape, value, shape);
   for (int i = 0; i < value->element_count; i++)

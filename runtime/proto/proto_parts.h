@@ -43,28 +43,28 @@ typedef struct proto_draft {
 /* proto_shape.c */
 hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **out_shape);
 hr_status_t proto_read_shapes(proto_reader_t *p, proto_list_t list, hlo_shapes_t *out_shapes); /* one item each */
-void proto_write_shape(hr_text_t *out, uint32_t number, const hlo_shape_t *shape);
+void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape);
 
 /* proto_literal.c. The value belongs to the module. *out_shape is the literal's own, with its layout. */
 hr_status_t proto_read_literal(proto_reader_t *p, proto_list_t pieces, const hlo_shape_t **out_shape,
                                hlo_value_t **out_value);
 /* `shape` gives the layout; NULL: the default one. */
-void proto_write_literal(hr_text_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape);
+void proto_write_literal(hr_strbuf_t *out, uint32_t number, const hlo_value_t *value, const hlo_shape_t *shape);
 
 /* proto_devices.c */
 hr_status_t proto_read_groups(proto_reader_t *p, const proto_instr_t *in, const hlo_groups_t **out_groups);
-void proto_write_groups(hr_text_t *out, const hlo_groups_t *groups); /* the instruction's own field numbers */
+void proto_write_groups(hr_strbuf_t *out, const hlo_groups_t *groups); /* the instruction's own field numbers */
 hr_status_t proto_read_sharding(proto_reader_t *p, proto_list_t pieces, const hlo_sharding_t **out_sharding);
-void proto_write_sharding(hr_text_t *out, uint32_t number, const hlo_sharding_t *sharding);
+void proto_write_sharding(hr_strbuf_t *out, uint32_t number, const hlo_sharding_t *sharding);
 
 /* proto_extra.c */
 hr_status_t proto_read_metadata(proto_reader_t *p, proto_list_t pieces, hlo_metadata_t *out_metadata);
-void proto_write_metadata(hr_text_t *out, uint32_t number, const hlo_metadata_t *metadata);
+void proto_write_metadata(hr_strbuf_t *out, uint32_t number, const hlo_metadata_t *metadata);
 hr_status_t proto_read_pairs(proto_reader_t *p, proto_list_t pieces, hlo_name_values_t *out_pairs);
-void proto_write_pairs(hr_text_t *out, uint32_t number, const hlo_name_values_t *pairs);
+void proto_write_pairs(hr_strbuf_t *out, uint32_t number, const hlo_name_values_t *pairs);
 /* What any instruction may carry; NULL if there is nothing. */
 hr_status_t proto_read_extra(proto_reader_t *p, const proto_draft_t *draft, const hlo_extra_t **out_extra);
-void proto_write_extra(hr_text_t *out, const hlo_extra_t *extra);
+void proto_write_extra(hr_strbuf_t *out, const hlo_extra_t *extra);
 int64_t proto_instr_id(const hlo_instr_t *instr);
 /* The instruction of this id in the current computation; NULL if there is none. */
 hlo_instr_t *proto_find_instr(proto_reader_t *p, int64_t id);
@@ -81,10 +81,10 @@ hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in, const 
 hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces, const hlo_sparsity_t **out_sparsity);
 hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces, const hlo_result_accuracy_t **out_accuracy);
 /* Writes the attribute as the instruction's field. */
-void proto_write_value(hr_text_t *out, const hlo_attr_t *attr);
+void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr);
 
 /* proto_attrs.c: all attributes of an instruction */
 hr_status_t proto_read_attrs(proto_reader_t *p, proto_draft_t *draft, hlo_attr_t *attrs, hlo_instr_def_t *def);
-void proto_write_attrs(hr_text_t *out, const hlo_instr_t *instr);
+void proto_write_attrs(hr_strbuf_t *out, const hlo_instr_t *instr);
 
 #endif

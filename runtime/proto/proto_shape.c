@@ -103,7 +103,7 @@ static hr_status_t read_layout(proto_reader_t *p, proto_list_t pieces, const hlo
   return hlo_shape_with_layout(p->arena, *shape, kept, shape);
 }
 
-static void write_levels(hr_text_t *out, hr_str_t levels) {
+static void write_levels(hr_strbuf_t *out, hr_str_t levels) {
   int64_t types[HLO_MAX_RANK];
   bool unique[HLO_MAX_RANK], ordered[HLO_MAX_RANK], plain = true;
   int count = 0;
@@ -123,12 +123,12 @@ static void write_levels(hr_text_t *out, hr_str_t levels) {
   proto_put_bools(out, PROTO_layout_dim_ordered, count, ordered);
 }
 
-static void write_type_name(hr_text_t *out, uint32_t number, hr_str_t name) {
+static void write_type_name(hr_strbuf_t *out, uint32_t number, hr_str_t name) {
   hr_dtype_t dtype;
   if (hr_dtype_from_name(name, &dtype)) proto_put_int(out, number, hr_dtype_table[dtype].proto);
 }
 
-static void write_layout_tail(hr_text_t *out, const hlo_layout_t *layout) {
+static void write_layout_tail(hr_strbuf_t *out, const hlo_layout_t *layout) {
   for (int i = 0; i < layout->tile_count; i++) {
     size_t tile = proto_open(out, PROTO_layout_tiles);
     proto_put_ints(out, PROTO_tile_dimensions, layout->tiles[i].dims);
@@ -149,7 +149,7 @@ static void write_layout_tail(hr_text_t *out, const hlo_layout_t *layout) {
   }
 }
 
-static void write_layout(hr_text_t *out, const hlo_shape_t *shape) {
+static void write_layout(hr_strbuf_t *out, const hlo_shape_t *shape) {
   const hlo_layout_t *layout = shape->layout;
   int64_t order[HLO_MAX_RANK];
   for (int d = 0; d < shape->rank; d++) order[d] = shape->rank - 1 - d;
@@ -223,7 +223,7 @@ hr_status_t proto_read_shape(proto_reader_t *p, proto_list_t pieces, const hlo_s
   return nested ? read_elements(p, &in, dtype, out_shape) : read_array(p, &in, dtype, out_shape);
 }
 
-void proto_write_shape(hr_text_t *out, uint32_t number, const hlo_shape_t *shape) {
+void proto_write_shape(hr_strbuf_t *out, uint32_t number, const hlo_shape_t *shape) {
   static const bool none[HLO_MAX_RANK];
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_shape_element_type, hr_dtype_table[shape->dtype].proto);

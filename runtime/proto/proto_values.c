@@ -33,7 +33,7 @@ hr_status_t proto_read_window(proto_reader_t *p, proto_list_t pieces, const hlo_
   return NULL;
 }
 
-static void write_window(hr_text_t *out, const hlo_window_t *window) {
+static void write_window(hr_strbuf_t *out, const hlo_window_t *window) {
   size_t opened = proto_open(out, PROTO_instr_window);
   for (int d = 0; d < window->rank; d++) {
     const hlo_window_dim_t *from = &window->dims[d];
@@ -103,7 +103,7 @@ hr_status_t proto_read_labels(proto_reader_t *p, const proto_draft_t *draft, con
   return check_side(draft->shape, l->out_batch, l->out_feature, out, &l->out_rank, &l->out_unused);
 }
 
-static void write_labels(hr_text_t *out, const hlo_dim_labels_t *l) {
+static void write_labels(hr_strbuf_t *out, const hlo_dim_labels_t *l) {
   size_t opened = proto_open(out, PROTO_instr_convolution);
   proto_put_int(out, PROTO_convolution_kernel_input_feature_dimension, l->rhs_input_feature);
   proto_put_int(out, PROTO_convolution_kernel_output_feature_dimension, l->rhs_output_feature);
@@ -137,7 +137,7 @@ hr_status_t proto_read_padding(proto_reader_t *p, proto_list_t pieces, const hlo
   return NULL;
 }
 
-static void write_padding(hr_text_t *out, const hlo_padding_t *padding) {
+static void write_padding(hr_strbuf_t *out, const hlo_padding_t *padding) {
   size_t opened = proto_open(out, PROTO_instr_padding);
   for (int d = 0; d < padding->rank; d++) {
     size_t dim = proto_open(out, PROTO_padding_dimensions);
@@ -165,7 +165,7 @@ hr_status_t proto_read_slice(proto_reader_t *p, proto_list_t list, const hlo_sli
   return NULL;
 }
 
-static void write_slice(hr_text_t *out, const hlo_slice_t *slice) {
+static void write_slice(hr_strbuf_t *out, const hlo_slice_t *slice) {
   for (int d = 0; d < slice->rank; d++) {
     size_t dim = proto_open(out, PROTO_instr_slice_dimensions);
     proto_put_int(out, PROTO_slice_dim_start, slice->dims[d].start);
@@ -223,7 +223,7 @@ hr_status_t proto_read_slice_lists(proto_reader_t *p, const proto_draft_t *draft
   return keep_lists(p, used, lists, out_lists);
 }
 
-static void write_pairs_of_ids(hr_text_t *out, const hlo_int_lists_t *lists) {
+static void write_pairs_of_ids(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   for (int64_t i = 0; i < lists->count; i++) {
     size_t pair = proto_open(out, PROTO_instr_source_target_pairs);
     if (lists->lists[i].count > 0) proto_put_int(out, PROTO_source_target_source, lists->lists[i].data[0]);
@@ -232,7 +232,7 @@ static void write_pairs_of_ids(hr_text_t *out, const hlo_int_lists_t *lists) {
   }
 }
 
-static void write_slice_lists(hr_text_t *out, const hlo_int_lists_t *lists) {
+static void write_slice_lists(hr_strbuf_t *out, const hlo_int_lists_t *lists) {
   size_t opened = proto_open(out, PROTO_instr_dynamic_slice_sizes);
   for (int64_t i = 0; i < lists->count; i++)
     for (int64_t k = 0; k < lists->lists[i].count; k++) proto_put_varint(out, (uint64_t)lists->lists[i].data[k]);
@@ -258,7 +258,7 @@ hr_status_t proto_read_aliasing(proto_reader_t *p, proto_list_t list, const hlo_
   return NULL;
 }
 
-static void write_aliasing(hr_text_t *out, const hlo_aliasing_t *aliasing) {
+static void write_aliasing(hr_strbuf_t *out, const hlo_aliasing_t *aliasing) {
   for (int i = 0; i < aliasing->count; i++) {
     const hlo_alias_t *alias = &aliasing->aliases[i];
     size_t opened = proto_open(out, PROTO_instr_output_operand_aliasing);
@@ -281,7 +281,7 @@ hr_status_t proto_read_domain(proto_reader_t *p, const proto_instr_t *in, const 
   return proto_read_sharding(p, in->domain_exit_sharding, &domain->exit);
 }
 
-static void write_domain(hr_text_t *out, const hlo_domain_t *domain) {
+static void write_domain(hr_strbuf_t *out, const hlo_domain_t *domain) {
   proto_write_sharding(out, PROTO_instr_domain_entry_sharding, domain->entry);
   proto_write_sharding(out, PROTO_instr_domain_exit_sharding, domain->exit);
   if (!hr_str_is(domain->kind, "sharding")) proto_put_bytes(out, PROTO_instr_domain_kind, domain->kind);
@@ -304,7 +304,7 @@ hr_status_t proto_read_sparsity(proto_reader_t *p, proto_list_t pieces, const hl
   return read_sparsity_side(p, in.rhs, &sparsity->rhs);
 }
 
-static void write_sparsity_side(hr_text_t *out, uint32_t number, const hlo_sparsity_side_t *side) {
+static void write_sparsity_side(hr_strbuf_t *out, uint32_t number, const hlo_sparsity_side_t *side) {
   if (!side->present) return;
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_sparsity_side_num_non_zero, side->non_zeros);
@@ -314,7 +314,7 @@ static void write_sparsity_side(hr_text_t *out, uint32_t number, const hlo_spars
   proto_close(out, opened);
 }
 
-static void write_sparsity(hr_text_t *out, const hlo_sparsity_t *sparsity) {
+static void write_sparsity(hr_strbuf_t *out, const hlo_sparsity_t *sparsity) {
   size_t opened = proto_open(out, PROTO_instr_sparsity);
   write_sparsity_side(out, PROTO_sparsity_lhs, &sparsity->lhs);
   write_sparsity_side(out, PROTO_sparsity_rhs, &sparsity->rhs);
@@ -338,7 +338,7 @@ hr_status_t proto_read_accuracy(proto_reader_t *p, proto_list_t pieces, const hl
   return NULL;
 }
 
-static void write_accuracy(hr_text_t *out, const hlo_result_accuracy_t *accuracy) {
+static void write_accuracy(hr_strbuf_t *out, const hlo_result_accuracy_t *accuracy) {
   size_t opened = proto_open(out, PROTO_instr_result_accuracy);
   if (accuracy->has_tolerance) {
     size_t tolerance = proto_open(out, PROTO_result_accuracy_tolerance);
@@ -353,13 +353,13 @@ static void write_accuracy(hr_text_t *out, const hlo_result_accuracy_t *accuracy
 }
 
 /* That the constraints are there is a flag of its own: the list may be empty. */
-static void write_constraints(hr_text_t *out, const hlo_shapes_t *shapes) {
+static void write_constraints(hr_strbuf_t *out, const hlo_shapes_t *shapes) {
   proto_put_int(out, PROTO_instr_constrain_layout, 1);
   for (int i = 0; i < shapes->count; i++)
     proto_write_shape(out, PROTO_instr_operand_shapes_with_layout, shapes->shapes[i]);
 }
 
-void proto_write_value(hr_text_t *out, const hlo_attr_t *attr) {
+void proto_write_value(hr_strbuf_t *out, const hlo_attr_t *attr) {
   switch (hlo_attr_table[attr->key].kind) {
     case HLO_KIND_INT_LISTS:
       if (attr->key == HLO_ATTR_SOURCE_TARGET_PAIRS)

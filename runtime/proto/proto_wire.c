@@ -191,73 +191,75 @@ static int encode_varint(uint64_t value, char *bytes) {
   return size;
 }
 
-void proto_put_varint(hr_text_t *out, uint64_t value) {
+void proto_put_varint(hr_strbuf_t *out, uint64_t value) {
   char bytes[10];
   int size = encode_varint(value, bytes);
-  hr_text_add(out, bytes, (size_t)size);
+  hr_strbuf_add(out, bytes, (size_t)size);
 }
 
-static void put_tag(hr_text_t *out, uint32_t number, int wire) { proto_put_varint(out, number << 3 | (uint32_t)wire); }
+static void put_tag(hr_strbuf_t *out, uint32_t number, int wire) {
+  proto_put_varint(out, number << 3 | (uint32_t)wire);
+}
 
-void proto_put_present_int(hr_text_t *out, uint32_t number, int64_t value) {
+void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   put_tag(out, number, WIRE_VARINT);
   proto_put_varint(out, (uint64_t)value);
 }
 
-void proto_put_int(hr_text_t *out, uint32_t number, int64_t value) {
+void proto_put_int(hr_strbuf_t *out, uint32_t number, int64_t value) {
   if (value) proto_put_present_int(out, number, value);
 }
 
-void proto_put_f32(hr_text_t *out, uint32_t number, double value) {
+void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value) {
   float narrow = (float)value;
   if (value == 0) return;
   put_tag(out, number, WIRE_FIXED32);
-  hr_text_add(out, (const char *)&narrow, sizeof narrow);
+  hr_strbuf_add(out, (const char *)&narrow, sizeof narrow);
 }
 
-void proto_put_f64(hr_text_t *out, uint32_t number, double value) {
+void proto_put_f64(hr_strbuf_t *out, uint32_t number, double value) {
   if (value == 0) return;
   put_tag(out, number, WIRE_FIXED64);
-  hr_text_add(out, (const char *)&value, sizeof value);
+  hr_strbuf_add(out, (const char *)&value, sizeof value);
 }
 
-void proto_put_item(hr_text_t *out, uint32_t number, hr_str_t bytes) {
+void proto_put_item(hr_strbuf_t *out, uint32_t number, hr_str_t bytes) {
   put_tag(out, number, WIRE_BYTES);
   proto_put_varint(out, bytes.size);
-  if (bytes.size) hr_text_add(out, bytes.data, bytes.size);
+  if (bytes.size) hr_strbuf_add(out, bytes.data, bytes.size);
 }
 
-void proto_put_bytes(hr_text_t *out, uint32_t number, hr_str_t bytes) {
+void proto_put_bytes(hr_strbuf_t *out, uint32_t number, hr_str_t bytes) {
   if (bytes.size) proto_put_item(out, number, bytes);
 }
 
-void proto_put_ints(hr_text_t *out, uint32_t number, hr_ints_t ints) {
+void proto_put_ints(hr_strbuf_t *out, uint32_t number, hr_ints_t ints) {
   if (!ints.count) return;
   size_t opened = proto_open(out, number);
   for (int64_t i = 0; i < ints.count; i++) proto_put_varint(out, (uint64_t)ints.data[i]);
   proto_close(out, opened);
 }
 
-void proto_put_bools(hr_text_t *out, uint32_t number, int64_t count, const bool *flags) {
+void proto_put_bools(hr_strbuf_t *out, uint32_t number, int64_t count, const bool *flags) {
   if (!count) return;
   size_t opened = proto_open(out, number);
-  for (int64_t i = 0; i < count; i++) hr_text_add_char(out, (char)flags[i]);
+  for (int64_t i = 0; i < count; i++) hr_strbuf_add_char(out, (char)flags[i]);
   proto_close(out, opened);
 }
 
 /* One byte is kept for the length. */
-size_t proto_open(hr_text_t *out, uint32_t number) {
+size_t proto_open(hr_strbuf_t *out, uint32_t number) {
   put_tag(out, number, WIRE_BYTES);
-  hr_text_add_char(out, 0);
+  hr_strbuf_add_char(out, 0);
   return out->size;
 }
 
-void proto_close(hr_text_t *out, size_t opened) {
+void proto_close(hr_strbuf_t *out, size_t opened) {
   char length[10];
   if (out->failed) return;
   size_t size = out->size - opened;
   int bytes = encode_varint(size, length);
-  hr_text_add(out, length, (size_t)bytes - 1); /* makes the room */
+  hr_strbuf_add(out, length, (size_t)bytes - 1); /* makes the room */
   if (out->failed) return;
   if (bytes > 1) memmove(out->data + opened + bytes - 1, out->data + opened, size);
   memcpy(out->data + opened - 1, length, (size_t)bytes);

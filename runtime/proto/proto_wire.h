@@ -99,18 +99,18 @@ hr_status_t proto_bools(hr_arena_t *arena, proto_list_t list, int *out_count, co
 /* --- writing --- */
 
 /* Numbers and strings that are 0 or empty are left out, as proto3 does. */
-void proto_put_varint(hr_text_t *out, uint64_t value); /* without a tag */
-void proto_put_int(hr_text_t *out, uint32_t number, int64_t value);
-void proto_put_present_int(hr_text_t *out, uint32_t number, int64_t value); /* 0 too */
-void proto_put_f32(hr_text_t *out, uint32_t number, double value);
-void proto_put_f64(hr_text_t *out, uint32_t number, double value);
-void proto_put_bytes(hr_text_t *out, uint32_t number, hr_str_t bytes);
-void proto_put_item(hr_text_t *out, uint32_t number, hr_str_t bytes); /* of a list: empty ones too */
-void proto_put_ints(hr_text_t *out, uint32_t number, hr_ints_t ints);
-void proto_put_bools(hr_text_t *out, uint32_t number, int64_t count, const bool *flags);
+void proto_put_varint(hr_strbuf_t *out, uint64_t value); /* without a tag */
+void proto_put_int(hr_strbuf_t *out, uint32_t number, int64_t value);
+void proto_put_present_int(hr_strbuf_t *out, uint32_t number, int64_t value); /* 0 too */
+void proto_put_f32(hr_strbuf_t *out, uint32_t number, double value);
+void proto_put_f64(hr_strbuf_t *out, uint32_t number, double value);
+void proto_put_bytes(hr_strbuf_t *out, uint32_t number, hr_str_t bytes);
+void proto_put_item(hr_strbuf_t *out, uint32_t number, hr_str_t bytes); /* of a list: empty ones too */
+void proto_put_ints(hr_strbuf_t *out, uint32_t number, hr_ints_t ints);
+void proto_put_bools(hr_strbuf_t *out, uint32_t number, int64_t count, const bool *flags);
 /* A message, or packed numbers, of whatever is written in between; they nest. The bytes of a message longer than 127
  * move once, to make room for its length. */
-size_t proto_open(hr_text_t *out, uint32_t number);
-void proto_close(hr_text_t *out, size_t opened);
+size_t proto_open(hr_strbuf_t *out, uint32_t number);
+void proto_close(hr_strbuf_t *out, size_t opened);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* Modules to protos. Ids are places: computation << 32 | instruction, as XLA makes them. */
 
-static void write_instr(hr_text_t *out, const hlo_instr_t *instr) {
+static void write_instr(hr_strbuf_t *out, const hlo_instr_t *instr) {
   size_t opened = proto_open(out, PROTO_computation_instructions);
   proto_put_bytes(out, PROTO_instr_name, instr->name);
   proto_put_bytes(out, PROTO_instr_opcode, hr_str_from(hlo_op_name(instr->op)));
@@ -23,7 +23,7 @@ static void write_instr(hr_text_t *out, const hlo_instr_t *instr) {
   proto_close(out, opened);
 }
 
-static void write_computation(hr_text_t *out, const hlo_computation_t *computation) {
+static void write_computation(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t opened = proto_open(out, PROTO_module_computations);
   proto_put_bytes(out, PROTO_computation_name, computation->name);
   for (size_t i = 0; i < computation->instrs.count; i++) write_instr(out, computation->instrs.data[i]);
@@ -35,7 +35,7 @@ static void write_computation(hr_text_t *out, const hlo_computation_t *computati
   proto_close(out, opened);
 }
 
-static void write_sequence(hr_text_t *out, const hlo_computation_t *computation) {
+static void write_sequence(hr_strbuf_t *out, const hlo_computation_t *computation) {
   size_t entry = proto_open(out, PROTO_schedule_sequences);
   proto_put_int(out, PROTO_sequence_entry_computation_id, computation->id);
   size_t sequence = proto_open(out, PROTO_sequence_entry_sequence);
@@ -48,14 +48,14 @@ static void write_sequence(hr_text_t *out, const hlo_computation_t *computation)
 }
 
 /* All but the bodies of fusions run by a schedule; it is the order of the lists. */
-static void write_schedule(hr_text_t *out, const hlo_module_t *module) {
+static void write_schedule(hr_strbuf_t *out, const hlo_module_t *module) {
   size_t opened = proto_open(out, PROTO_module_schedule);
   for (size_t i = 0; i < module->computations.count; i++)
     if (!module->computations.data[i]->is_fusion) write_sequence(out, module->computations.data[i]);
   proto_close(out, opened);
 }
 
-static void write_module(hr_text_t *out, const hlo_module_t *module) {
+static void write_module(hr_strbuf_t *out, const hlo_module_t *module) {
   proto_put_bytes(out, PROTO_module_name, module->name);
   proto_put_bytes(out, PROTO_module_entry_computation_name, module->entry->name);
   for (size_t i = 0; i < module->computations.count; i++) write_computation(out, module->computations.data[i]);
@@ -68,10 +68,10 @@ static void free_text(void *context, void *data, size_t size_bytes) {
   free(data);
 }
 
-static hr_status_t take_text(hr_text_t *text, hr_buffer_t **out_buffer) {
+static hr_status_t take_text(hr_strbuf_t *text, hr_buffer_t **out_buffer) {
   size_t size = text->size;
-  HR_TRY(hr_text_finish(text));
-  char *data = hr_text_steal(text);
+  HR_TRY(hr_strbuf_finish(text));
+  char *data = hr_strbuf_steal(text);
   if (!data) return hr_error(HR_NO_MEMORY, "cannot allocate a proto");
   hr_status_t st = hr_buffer_wrap(data, size, true, free_text, NULL, out_buffer);
   if (st) free(data);
@@ -79,8 +79,8 @@ static hr_status_t take_text(hr_text_t *text, hr_buffer_t **out_buffer) {
 }
 
 hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form, hr_buffer_t **out_buffer) {
-  hr_text_t out;
-  hr_text_init(&out);
+  hr_strbuf_t out;
+  hr_strbuf_init(&out);
   if (form == HLO_PROTO_HLO) {
     size_t opened = proto_open(&out, PROTO_wrapper_hlo_module);
     write_module(&out, module);
@@ -89,6 +89,6 @@ hr_status_t write_hlo_proto(const hlo_module_t *module, hlo_proto_form_t form, h
     write_module(&out, module);
   }
   hr_status_t st = take_text(&out, out_buffer);
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
   return st;
 }

@@ -27,7 +27,7 @@ static void list_words(const hlo_enum_info_t *info, char *into, size_t size) {
     if (*info->texts[i]) used += (size_t)snprintf(into + used, size - used, "%s%s", used ? ", " : "", info->texts[i]);
 }
 
-static READ_OWN_FRAME hr_status_t read_enum(read_hlo_t *r, hlo_attr_key_t key, int64_t *out_value) {
+static READ_OP_FRAME hr_status_t read_enum(read_hlo_t *r, hlo_attr_key_t key, int64_t *out_value) {
   read_lexer_t *l = &r->lexer;
   hlo_enum_id_t id = hlo_attr_table[key].enum_id;
   bool word = read_is(l, READ_WORD) || read_is(l, READ_KEYWORD);
@@ -103,7 +103,7 @@ read_attr_t *read_find_attr(read_hlo_t *r, const read_draft_t *draft, hlo_attr_k
 }
 
 /* One of the op's own attributes; its name is the current token. */
-static hr_status_t read_own_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
+static hr_status_t read_op_attr(read_hlo_t *r, read_draft_t *draft, hr_str_t name, bool *out_found) {
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
   for (int i = 0; i < op->attr_count; i++) {
     hlo_attr_key_t key = (hlo_attr_key_t)op->attrs[i].key;
@@ -128,7 +128,7 @@ static hr_status_t read_async_thread(read_hlo_t *r, read_draft_t *draft, hr_str_
   return read_string(&r->lexer, &draft->thread);
 }
 
-static READ_OWN_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t *draft) {
+static READ_OP_FRAME hr_status_t unknown_attr(read_hlo_t *r, const read_draft_t *draft) {
   char list[1024] = "";
   size_t used = 0;
   const hlo_op_info_t *op = &hlo_op_table[draft->op];
@@ -149,7 +149,7 @@ hr_status_t read_attributes(read_hlo_t *r, read_draft_t *draft) {
     if (!read_is(l, READ_ATTR)) return read_want(l, "an attribute, its name directly followed by '='");
     hr_str_t name = l->token.text;
     bool found = false;
-    HR_TRY(read_own_attr(r, draft, name, &found));
+    HR_TRY(read_op_attr(r, draft, name, &found));
     if (!found) HR_TRY(read_extra(r, draft, name, &found));
     if (!found) HR_TRY(read_async_thread(r, draft, name, &found));
     if (!found) HR_TRY(read_old_attr(r, draft, name, &found));

@@ -70,7 +70,7 @@ static hr_status_t order_attrs(read_hlo_t *r, const read_draft_t *draft, hlo_att
 }
 
 /* A sharding on a tuple is meant for each of its leaves. */
-static hr_status_t spread_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_extra_t *extra) {
+static hr_status_t expand_sharding(read_hlo_t *r, const hlo_instr_t *instr, hlo_extra_t *extra) {
   const hlo_sharding_t *leaf = extra->sharding, **elements;
   if (!leaf || leaf->kind == HLO_TILE_KIND_TUPLE || !hlo_shape_is_tuple(instr->shape)) return NULL;
   int count = hlo_shape_leaf_count(instr->shape);
@@ -115,7 +115,7 @@ static hr_status_t check_shape_written(read_hlo_t *r, const read_draft_t *draft)
 
 #define ATTRS_MAX 32 /* more than any op has */
 
-READ_OWN_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr) {
+READ_OP_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft, hlo_instr_t **out_instr) {
   hlo_attr_t attrs[ATTRS_MAX];
   hlo_instr_def_t def = {.op = draft->op,
                          .name = draft->name,
@@ -142,12 +142,12 @@ READ_OWN_FRAME hr_status_t read_append(read_hlo_t *r, const read_draft_t *draft,
   def.operands = r->instrs.data + draft->operands_from;
   HR_TRY(hlo_instr_add(r->scope->computation, &def, out_instr));
   if (!draft->shape) HR_TRY(read_charge_tuple(r, draft->op_at, (*out_instr)->shape));
-  if (extra) HR_TRY(spread_sharding(r, *out_instr, extra));
+  if (extra) HR_TRY(expand_sharding(r, *out_instr, extra));
   mark_called(*out_instr);
   return register_name(r, draft, *out_instr);
 }
 
-READ_OWN_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
+READ_OP_FRAME hr_status_t read_append_simple(read_hlo_t *r, const read_draft_t *at, hlo_opcode_t op,
                                               const hlo_shape_t *shape, int operand_count, hlo_instr_t *const *operands,
                                               const hlo_attr_t *attr, hlo_instr_t **out_instr) {
   read_draft_t draft = {.op = op,
@@ -187,7 +187,7 @@ static int distance(hr_str_t a, const char *b) {
   return row[size];
 }
 
-static READ_OWN_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
+static READ_OP_FRAME hr_status_t unknown_opcode(read_hlo_t *r) {
   hr_str_t name = r->lexer.token.text;
   int best = 0, best_distance = 1000;
   for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
@@ -230,7 +230,7 @@ static hr_status_t read_nested(read_hlo_t *r, const hlo_shape_t *shape, hlo_inst
 }
 
 /* In a text of a single instruction, operands that nothing defines are its parameters. */
-static READ_OWN_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name, const hlo_shape_t *shape,
+static READ_OP_FRAME hr_status_t add_parameter(read_hlo_t *r, hr_str_t name, const hlo_shape_t *shape,
                                                 hlo_instr_t **out_instr) {
   read_draft_t draft = {.op = HLO_PARAMETER,
                         .async = HLO_OPCODE_COUNT,
@@ -258,7 +258,7 @@ static hr_status_t read_operand_name(read_hlo_t *r, const hlo_shape_t *shape, hl
   return read_advance(l);
 }
 
-static READ_OWN_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo_shape_t *shape,
+static READ_OP_FRAME hr_status_t other_shape(read_hlo_t *r, size_t at, const hlo_shape_t *shape,
                                               const hlo_instr_t *operand) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
   return READ_ERROR_AT(&r->lexer, at, "found shape %s, want %s as operand '%.*s' has", hlo_shape_text(shape, found),

@@ -312,7 +312,7 @@ hr_status_t read_literal_text(read_hlo_t *r, const hlo_shape_t **shape, hlo_valu
   hlo_value_t *value;
   HR_TRY(make_static(r, shape));
   HR_TRY(read_any_literal(r, *shape, &value));
-  if (value) HR_TRY(hlo_module_own_value(r->module, value));
+  if (value) HR_TRY(hlo_module_adopt_value(r->module, value));
   *out_value = value;
   return NULL;
 }
@@ -356,7 +356,7 @@ static hr_status_t read_typed(read_hlo_t *r, hlo_value_t **out_value) {
 hr_status_t read_typed_literal(read_hlo_t *r, hlo_value_t **out_value) {
   hlo_value_t *value;
   HR_TRY(read_typed(r, &value));
-  HR_TRY(hlo_module_own_value(r->module, value));
+  HR_TRY(hlo_module_adopt_value(r->module, value));
   *out_value = value;
   return NULL;
 }

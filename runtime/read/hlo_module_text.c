@@ -40,7 +40,7 @@ static hr_status_t name_instruction(read_hlo_t *r, hlo_instr_t *instr, uint32_t 
   return NULL;
 }
 
-static READ_OWN_FRAME hr_status_t name_anonymous(read_hlo_t *r) {
+static READ_OP_FRAME hr_status_t name_anonymous(read_hlo_t *r) {
   uint32_t next[HLO_OPCODE_COUNT] = {0};
   for (size_t i = r->scope->anonymous_from; i < r->anonymous.count; i++) {
     hlo_instr_t *instr = r->anonymous.data[i];
@@ -129,7 +129,7 @@ static hr_status_t read_signature(read_hlo_t *r, const hlo_shape_t **out_result)
   return read_shape(r, out_result);
 }
 
-static READ_OWN_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computation_t *computation,
+static READ_OP_FRAME hr_status_t check_result(read_hlo_t *r, const hlo_computation_t *computation,
                                                const hlo_shape_t *result, size_t at) {
   char found[HLO_SHAPE_TEXT], want[HLO_SHAPE_TEXT];
   if (!result || hlo_shape_compatible(result, computation->root->shape)) return NULL;
@@ -368,7 +368,7 @@ hr_status_t read_literal(const char *text, const hlo_shape_t *want, hlo_value_t 
 
 typedef struct piece {
   hlo_opcode_t op;
-  stablehlo_note_t *note;
+  stablehlo_frontend_attrs_t *note;
   const hlo_sharding_t **sharding;
   const hlo_shape_t **shape;
 } piece_t;
@@ -420,11 +420,12 @@ static hr_status_t note_piece(read_hlo_t *r, const piece_t *piece) {
   hlo_attr_t *attrs;
   HR_TRY(HR_NEW_ARRAY(r->arena, r->attrs.count, &attrs));
   for (size_t i = 0; i < r->attrs.count; i++) attrs[i] = r->attrs.data[i].attr;
-  *piece->note = (stablehlo_note_t){draft.extra, (int)r->attrs.count, attrs};
+  *piece->note = (stablehlo_frontend_attrs_t){draft.extra, (int)r->attrs.count, attrs};
   return NULL;
 }
 
-hr_status_t read_note_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_note_t *out_note) {
+hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text,
+                                    stablehlo_frontend_attrs_t *out_note) {
   return read_piece(module, text, note_piece, &(piece_t){.op = op, .note = out_note});
 }
 

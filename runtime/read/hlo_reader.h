@@ -10,7 +10,7 @@
 
 #define READ_DEPTH_MAX 1500 /* nested operands, computations, tuples, literals */
 /* Marks functions with large frames, which must not become part of a recursion's own. */
-#define READ_OWN_FRAME __attribute__((noinline))
+#define READ_OP_FRAME __attribute__((noinline))
 
 /* One attribute of an instruction under construction; its computations are in the reader's `called` stack. */
 typedef struct read_attr {
@@ -126,7 +126,8 @@ hr_status_t read_axes(read_hlo_t *r, const hlo_mesh_t *mesh, hlo_axes_t *out_axe
 hr_status_t read_sharding(read_hlo_t *r, const hlo_sharding_t **out_sharding);
 hr_status_t read_sharding_text(hlo_module_t *module, hr_str_t text, const hlo_sharding_t **out_sharding); /* alone */
 /* Pieces of HLO text that stand alone, in programs of other forms; see stablehlo.h. */
-hr_status_t read_note_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_note_t *out_note);
+hr_status_t read_frontend_attr_text(hlo_module_t *module, hlo_opcode_t op, hr_str_t text,
+                                    stablehlo_frontend_attrs_t *out_note);
 hr_status_t read_shape_text(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape);
 hr_status_t read_header_text(hlo_module_t *module, hr_str_t text);
 hr_status_t read_stack_frames_text(hlo_module_t *module, hr_str_t text);

@@ -29,7 +29,7 @@ hr_status_t read_shape_list(read_hlo_t *r, read_kind_t open, read_kind_t close, 
 
 /* Layouts ------------------------------------------------------------------------------------------------------- */
 
-static READ_OWN_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *out_order) {
+static READ_OP_FRAME hr_status_t read_order(read_hlo_t *r, int rank, hr_ints_t *out_order) {
   read_lexer_t *l = &r->lexer;
   int64_t order[HLO_MAX_RANK];
   int count = 0;
@@ -86,7 +86,7 @@ static hr_status_t read_tile(read_hlo_t *r, hlo_tile_t *out_tile) {
 
 #define LAYOUT_LIST_MAX 64 /* tiles, or splits, of one layout */
 
-static READ_OWN_FRAME hr_status_t read_tiles(read_hlo_t *r, hlo_layout_t *layout) {
+static READ_OP_FRAME hr_status_t read_tiles(read_hlo_t *r, hlo_layout_t *layout) {
   hlo_tile_t tiles[LAYOUT_LIST_MAX];
   int count = 0;
   void *copy;
@@ -117,7 +117,7 @@ static hr_status_t read_split(read_hlo_t *r, hlo_split_t *out_split) {
   return read_expect(l, READ_CLOSE_PAREN);
 }
 
-static READ_OWN_FRAME hr_status_t read_splits(read_hlo_t *r, hlo_layout_t *layout) {
+static READ_OP_FRAME hr_status_t read_splits(read_hlo_t *r, hlo_layout_t *layout) {
   hlo_split_t splits[LAYOUT_LIST_MAX];
   int count = 0;
   void *copy;
@@ -131,7 +131,7 @@ static READ_OWN_FRAME hr_status_t read_splits(read_hlo_t *r, hlo_layout_t *layou
   return NULL;
 }
 
-static READ_OWN_FRAME hr_status_t read_physical_shape(read_hlo_t *r, hlo_layout_t *layout) {
+static READ_OP_FRAME hr_status_t read_physical_shape(read_hlo_t *r, hlo_layout_t *layout) {
   HR_TRY(read_deeper(r, "shapes"));
   HR_TRY(read_expect(&r->lexer, READ_OPEN_PAREN));
   HR_TRY(read_shape(r, &layout->physical_shape));
@@ -167,7 +167,7 @@ static hr_status_t read_layout_tail(read_hlo_t *r, hlo_layout_t *layout) {
   return NULL;
 }
 
-static READ_OWN_FRAME hr_status_t read_layout(read_hlo_t *r, const hlo_shape_t **shape) {
+static READ_OP_FRAME hr_status_t read_layout(read_hlo_t *r, const hlo_shape_t **shape) {
   read_lexer_t *l = &r->lexer;
   hlo_layout_t layout = {0}, *kept;
   bool tail;
@@ -210,7 +210,7 @@ static hr_status_t read_dim(read_lexer_t *l, int64_t *out_size, bool *out_dynami
   return read_int(l, out_size);
 }
 
-READ_OWN_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
+READ_OP_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
   read_lexer_t *l = &r->lexer;
   hr_dtype_t dtype = l->token.dtype;
   int64_t dims[HLO_MAX_RANK];
@@ -230,7 +230,7 @@ READ_OWN_FRAME hr_status_t read_bare_array(read_hlo_t *r, const hlo_shape_t **ou
   return hlo_shape_array_dynamic(r->arena, dtype, rank, dims, dynamic, out_shape);
 }
 
-static READ_OWN_FRAME hr_status_t read_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
+static READ_OP_FRAME hr_status_t read_array(read_hlo_t *r, const hlo_shape_t **out_shape) {
   HR_TRY(read_bare_array(r, out_shape));
   return read_layout_if_any(r, out_shape);
 }

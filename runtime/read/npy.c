@@ -328,7 +328,7 @@ static size_t make_header(char header[1024], hr_dtype_t dtype, int rank, const i
   return size;
 }
 
-hr_status_t read_npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
                            size_t size_bytes) {
   char header[1024];
   hr_file_writer_t *writer;
@@ -339,10 +339,10 @@ hr_status_t read_npy_write(const char *path, hr_dtype_t dtype, int rank, const i
   return hr_file_finish(writer, st);
 }
 
-hr_status_t read_npz_add(read_zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
+hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
                          const void *data, size_t size_bytes) {
   char header[1024], member_name[256];
   snprintf(member_name, sizeof member_name, "%s.npy", name);
   size_t header_bytes = make_header(header, dtype, rank, dims);
-  return read_zip_add(writer, member_name, header, header_bytes, data, size_bytes);
+  return zip_add(writer, member_name, header, header_bytes, data, size_bytes);
 }

@@ -53,10 +53,10 @@ size_t read_npz_count(const read_npz_t *npz);
 hr_str_t read_npz_name(const read_npz_t *npz, size_t index);
 
 /* An array as a file of its own. Errors: UNAVAILABLE. */
-hr_status_t read_npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
+hr_status_t npy_write(const char *path, hr_dtype_t dtype, int rank, const int64_t *dims, const void *data,
                            size_t size_bytes);
 /* Adds an array to an archive that is being written. Shapes have at most HLO_MAX_RANK dimensions. */
-hr_status_t read_npz_add(read_zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
+hr_status_t npz_add(zip_writer_t *writer, const char *name, hr_dtype_t dtype, int rank, const int64_t *dims,
                          const void *data, size_t size_bytes);
 
 #endif

@@ -56,7 +56,7 @@ static hr_status_t read_mhlo_sharding(hlo_module_t *module, hr_str_t sharding, c
                  : hlo_proto_read_sharding(module, sharding, out_sharding);
 }
 
-const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_note_text, read_shape_text,
+const stablehlo_readers_t read_stablehlo_pieces = {read_mhlo_sharding, read_frontend_attr_text, read_shape_text,
                                                    read_header_text, read_stack_frames_text};
 
 /* MLIR as text or, with `read` mlir_read_bytecode, as bytecode. */

@@ -225,7 +225,7 @@ hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *membe
 
 /* --- writing --- */
 
-struct read_zip_writer {
+struct zip_writer {
   hr_file_writer_t *file;
   hr_arena_t arena; /* of the names */
   HR_VEC(read_zip_member_t) members;
@@ -243,9 +243,9 @@ static void put(record_t *record, uint64_t value, int bytes) {
 
 static uint32_t clip32(uint64_t value) { return value < FULL32 ? (uint32_t)value : FULL32; }
 
-hr_status_t read_zip_begin(hr_file_writer_t *file, read_zip_writer_t **out_writer) {
+hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer) {
   void *memory;
-  hr_status_t st = hr_alloc_zeroed(sizeof(read_zip_writer_t), &memory);
+  hr_status_t st = hr_alloc_zeroed(sizeof(zip_writer_t), &memory);
   if (st) return hr_file_finish(file, st);
   *out_writer = memory;
   (*out_writer)->file = file;
@@ -253,7 +253,7 @@ hr_status_t read_zip_begin(hr_file_writer_t *file, read_zip_writer_t **out_write
   return NULL;
 }
 
-hr_status_t read_zip_create(const char *path, read_zip_writer_t **out_writer) {
+hr_status_t zip_create(const char *path, zip_writer_t **out_writer) {
   hr_file_writer_t *file;
   HR_TRY(hr_file_create(path, &file));
   return read_zip_begin(file, out_writer);
@@ -273,7 +273,7 @@ static void put_common(record_t *record, const read_zip_member_t *member, bool z
 }
 
 /* Signature to extra fields, the last of which pads the member's bytes to alignment. */
-static hr_status_t write_local(read_zip_writer_t *writer, const read_zip_member_t *member) {
+static hr_status_t write_local(zip_writer_t *writer, const read_zip_member_t *member) {
   bool zip64 = member->size_bytes >= FULL32;
   size_t extra = zip64 ? 20 : 0;
   uint64_t start = member->header_offset + LOCAL_BYTES + member->name.size + extra + 4;
@@ -296,7 +296,7 @@ static hr_status_t write_local(read_zip_writer_t *writer, const read_zip_member_
   return hr_file_write(writer->file, tail.bytes, tail.size);
 }
 
-hr_status_t read_zip_add(read_zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
+hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
                          const void *body, size_t body_bytes) {
   read_zip_member_t member = {.header_offset = hr_file_offset(writer->file), .size_bytes = head_bytes + body_bytes};
   HR_TRY(hr_arena_str(&writer->arena, hr_str_from(name), &member.name));
@@ -308,7 +308,7 @@ hr_status_t read_zip_add(read_zip_writer_t *writer, const char *name, const void
   return NULL;
 }
 
-static hr_status_t write_entry(read_zip_writer_t *writer, const read_zip_member_t *member) {
+static hr_status_t write_entry(zip_writer_t *writer, const read_zip_member_t *member) {
   bool big_size = member->size_bytes >= FULL32, big_offset = member->header_offset >= FULL32;
   size_t field = (big_size ? 16 : 0) + (big_offset ? 8 : 0);
   record_t head = {.size = 0}, tail = {.size = 0};
@@ -347,7 +347,7 @@ static void put_end64(record_t *record, const directory_t *directory) {
   put(record, 1, 4);
 }
 
-static hr_status_t write_directory(read_zip_writer_t *writer) {
+static hr_status_t write_directory(zip_writer_t *writer) {
   directory_t directory = {.count = writer->members.count, .offset = hr_file_offset(writer->file)};
   for (size_t i = 0; i < writer->members.count; i++) HR_TRY(write_entry(writer, &writer->members.data[i]));
   directory.size_bytes = hr_file_offset(writer->file) - directory.offset;
@@ -365,7 +365,7 @@ static hr_status_t write_directory(read_zip_writer_t *writer) {
   return hr_file_write(writer->file, end.bytes, end.size);
 }
 
-hr_status_t read_zip_finish(read_zip_writer_t *writer, hr_status_t status) {
+hr_status_t zip_finish(zip_writer_t *writer, hr_status_t status) {
   if (!writer) return status;
   if (!status) status = write_directory(writer);
   status = hr_file_finish(writer->file, status);

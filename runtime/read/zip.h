@@ -38,15 +38,15 @@ const read_zip_member_t *read_zip_find(const read_zip_t *zip, hr_str_t name); /*
 hr_status_t read_zip_bytes(const read_zip_t *zip, const read_zip_member_t *member, hr_buffer_t **out_buffer,
                            size_t *out_offset_bytes);
 
-typedef struct read_zip_writer read_zip_writer_t;
-hr_status_t read_zip_create(const char *path, read_zip_writer_t **out_writer);
+typedef struct zip_writer zip_writer_t;
+hr_status_t zip_create(const char *path, zip_writer_t **out_writer);
 /* Into a file that is being written; it belongs to the writer then, also after a failure. */
-hr_status_t read_zip_begin(hr_file_writer_t *file, read_zip_writer_t **out_writer);
+hr_status_t read_zip_begin(hr_file_writer_t *file, zip_writer_t **out_writer);
 /* Adds a member whose bytes are `head` and then `body`. The body starts aligned if the head's size is a multiple of
  * HR_ALIGNMENT. */
-hr_status_t read_zip_add(read_zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
+hr_status_t zip_add(zip_writer_t *writer, const char *name, const void *head, size_t head_bytes,
                          const void *body, size_t body_bytes);
 /* As hr_file_finish. */
-hr_status_t read_zip_finish(read_zip_writer_t *writer, hr_status_t status);
+hr_status_t zip_finish(zip_writer_t *writer, hr_status_t status);
 
 #endif

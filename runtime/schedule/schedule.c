@@ -40,50 +40,50 @@ void schedule_deinit(schedule_t *schedule) { hr_arena_deinit(&schedule->arena); 
 
 /* --- text --- */
 
-static void print_ranks(hr_text_t *text, hr_ints_t ranks) {
-  for (int64_t i = 0; i < ranks.count; i++) hr_text_printf(text, "%s%ld", i ? "," : " among ", (long)ranks.data[i]);
+static void print_ranks(hr_strbuf_t *text, hr_ints_t ranks) {
+  for (int64_t i = 0; i < ranks.count; i++) hr_strbuf_printf(text, "%s%ld", i ? "," : " among ", (long)ranks.data[i]);
 }
 
-static void print_block(hr_text_t *text, const schedule_block_t *block, int depth);
+static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth);
 
-static void print_step(hr_text_t *text, const schedule_step_t *step, int depth) {
+static void print_step(hr_strbuf_t *text, const schedule_step_t *step, int depth) {
   const char *word = schedule_kind_name(step->kind);
-  hr_text_printf(text, "%*s", 2 * depth, "");
+  hr_strbuf_printf(text, "%*s", 2 * depth, "");
   switch (step->kind) {
-    case SCHEDULE_CONST: hr_text_printf(text, "%s = const %s\n", step->value, step->number); break;
-    case SCHEDULE_INPUT: hr_text_printf(text, "%s = input\n", step->value); break;
-    case SCHEDULE_COPY: hr_text_printf(text, "%s = copy %s\n", step->value, step->a); break;
+    case SCHEDULE_CONST: hr_strbuf_printf(text, "%s = const %s\n", step->value, step->number); break;
+    case SCHEDULE_INPUT: hr_strbuf_printf(text, "%s = input\n", step->value); break;
+    case SCHEDULE_COPY: hr_strbuf_printf(text, "%s = copy %s\n", step->value, step->a); break;
     case SCHEDULE_COMPUTE:
-      hr_text_printf(text, "%s = %s %s %s\n", step->value, hlo_op_name(step->op), step->a, step->b);
+      hr_strbuf_printf(text, "%s = %s %s %s\n", step->value, hlo_op_name(step->op), step->a, step->b);
       break;
     case SCHEDULE_REPEAT:
-      hr_text_printf(text, "repeat %ld {\n", (long)step->count);
+      hr_strbuf_printf(text, "repeat %ld {\n", (long)step->count);
       print_block(text, &step->body, depth + 1);
-      hr_text_printf(text, "%*s}\n", 2 * depth, "");
+      hr_strbuf_printf(text, "%*s}\n", 2 * depth, "");
       break;
-    case SCHEDULE_OUTPUT: hr_text_printf(text, "output %s\n", step->value); break;
+    case SCHEDULE_OUTPUT: hr_strbuf_printf(text, "output %s\n", step->value); break;
     case SCHEDULE_ALL_REDUCE:
     case SCHEDULE_ALL_REDUCE_START:
     case SCHEDULE_ALL_REDUCE_DONE:
-      hr_text_printf(text, "%s %s", word, step->value);
+      hr_strbuf_printf(text, "%s %s", word, step->value);
       print_ranks(text, step->ranks);
-      hr_text_add_char(text, '\n');
+      hr_strbuf_add_char(text, '\n');
       break;
     default:
-      hr_text_printf(text, "%s %s %d", word, step->value, step->peer);
-      if (strcmp(step->channel, step->value)) hr_text_printf(text, " on %s", step->channel);
-      hr_text_add_char(text, '\n');
+      hr_strbuf_printf(text, "%s %s %d", word, step->value, step->peer);
+      if (strcmp(step->channel, step->value)) hr_strbuf_printf(text, " on %s", step->channel);
+      hr_strbuf_add_char(text, '\n');
   }
 }
 
-static void print_block(hr_text_t *text, const schedule_block_t *block, int depth) {
+static void print_block(hr_strbuf_t *text, const schedule_block_t *block, int depth) {
   for (const schedule_step_t *step = block->first; step; step = step->next) print_step(text, step, depth);
 }
 
-void schedule_print(hr_text_t *text, const schedule_t *schedule) {
-  hr_text_printf(text, "ranks %d\nshape %s\n", schedule->rank_count, schedule->shape);
+void schedule_print(hr_strbuf_t *text, const schedule_t *schedule) {
+  hr_strbuf_printf(text, "ranks %d\nshape %s\n", schedule->rank_count, schedule->shape);
   for (int r = 0; r < schedule->rank_count; r++) {
-    hr_text_printf(text, "rank %d:\n", r);
+    hr_strbuf_printf(text, "rank %d:\n", r);
     print_block(text, &schedule->ranks[r], 1);
   }
 }

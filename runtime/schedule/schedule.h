@@ -75,12 +75,12 @@ void schedule_deinit(schedule_t *schedule);
 
 /* Deinit also after a failure. Errors: INVALID with file:line:column. */
 hr_status_t schedule_read(const hr_source_t *source, schedule_t *out_schedule);
-void schedule_print(hr_text_t *text, const schedule_t *schedule);
+void schedule_print(hr_strbuf_t *text, const schedule_t *schedule);
 const char *schedule_kind_name(schedule_kind_t kind);
 
 /* The program of one rank as HLO text, scheduled in the order of the steps.
  * Errors: INVALID with the line of what makes no sense: a value that was not given, a done without its start. */
-hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_text_t *text);
+hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text);
 /* Gives every channel a number, in the order in which the ranks name them. */
 hr_status_t schedule_number_channels(schedule_t *schedule);
 /* The communication of programs, one per rank, in their order, with the values it moves; computations that the language

@@ -19,7 +19,7 @@ typedef struct walk {
   const hlo_module_t *module;
   const bool *has_effect;
   int rank;
-  check_sites_t *sites;
+  comm_participant_sets_t *sites;
   hr_map_t *channels; /* ends_t by number */
   hr_map_t names;     /* used in this program */
   hr_map_t values;    /* names, by instruction */
@@ -68,12 +68,12 @@ static hr_status_t number_of(walk_t *walk, const hlo_instr_t *instr, const char 
   while (instr->op == HLO_BROADCAST) instr = instr->operands[0];
   *out_number = "0";
   if (instr->op != HLO_CONSTANT || !instr->literal || instr->literal->count != 1) return NULL;
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_print_number(&text, instr->literal->dtype, instr->literal->data);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(&walk->schedule->arena, (hr_str_t){text.data, text.size}, out_number);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -115,10 +115,10 @@ static hr_status_t walk_compute(walk_t *walk, const hlo_instr_t *instr) {
 
 static hr_status_t walk_transfer(walk_t *walk, const hlo_instr_t *instr, const hlo_instr_t *start, const char *value,
                                  schedule_kind_t kind) {
-  const check_site_t *site;
+  const comm_participants_t *site;
   schedule_step_t *step;
   bool sends = start->op == HLO_SEND;
-  HR_TRY(check_site_of(walk->sites, start, &site));
+  HR_TRY(comm_participants_of(walk->sites, start, &site));
   const int *peers = sends ? site->to : site->from;
   const ends_t *ends = hr_map_get(walk->channels, (hr_str_t){(const char *)&site->channel, sizeof site->channel});
   int peer = peers ? peers[walk->rank] : !ends ? -1 : sends ? ends->receiver : ends->sender;
@@ -199,7 +199,7 @@ static bool is_element(const hlo_instr_t *instr, hlo_opcode_t of, int64_t *out_i
 }
 
 /* Loops that count: compare(element k, constant) LT, element k + constant, from a constant. */
-static bool count_turns(const hlo_instr_t *loop, int64_t *out_count) {
+static bool count_iterations(const hlo_instr_t *loop, int64_t *out_count) {
   const hlo_instr_t *test = loop->called[0]->root, *body = loop->called[1]->root, *init = loop->operands[0];
   int64_t k, limit, first, step, same;
   if (test->op != HLO_COMPARE || hlo_attr_enum(test, HLO_ATTR_DIRECTION) != HLO_DIRECTION_LT ||
@@ -216,7 +216,7 @@ static bool count_turns(const hlo_instr_t *loop, int64_t *out_count) {
 
 static hr_status_t walk_computation(walk_t *walk, const hlo_computation_t *computation);
 
-/* Values that the loop carries have one name throughout: copies before the loop and at the end of each turn. */
+/* Values that the loop carries have one name throughout: copies before the loop and at the end of each iteration. */
 static hr_status_t copy_to(walk_t *walk, const char *to, const hlo_instr_t *from) {
   const char *value;
   schedule_step_t *step;
@@ -238,7 +238,7 @@ static hr_status_t name_elements(walk_t *walk, const hlo_computation_t *computat
   return NULL;
 }
 
-static hr_status_t walk_turn(walk_t *walk, const hlo_computation_t *body, int count, const char *const *names) {
+static hr_status_t walk_iteration(walk_t *walk, const hlo_computation_t *body, int count, const char *const *names) {
   const char **results;
   HR_TRY(HR_NEW_ARRAY(walk->arena, count, &results));
   HR_TRY(name_elements(walk, body, body->params.data[0], names));
@@ -270,10 +270,10 @@ static hr_status_t walk_turn(walk_t *walk, const hlo_computation_t *body, int co
 
 static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
   const hlo_instr_t *init = loop->operands[0];
-  int64_t turns;
+  int64_t iterations;
   const char **names;
   schedule_step_t *step;
-  if (!count_turns(loop, &turns))
+  if (!count_iterations(loop, &iterations))
     return hlo_unsupported(loop, "a schedule has loops that count up to a constant only, from a tuple to a tuple");
   HR_TRY(HR_NEW_ARRAY(walk->arena, init->operand_count, &names));
   for (int i = 0; i < init->operand_count; i++) {
@@ -282,10 +282,10 @@ static hr_status_t walk_loop(walk_t *walk, const hlo_instr_t *loop) {
     HR_TRY(copy_to(walk, names[i], init->operands[i]));
   }
   HR_TRY(add_step(walk, SCHEDULE_REPEAT, NULL, &step));
-  step->count = turns;
+  step->count = iterations;
   schedule_block_t *outer = walk->block;
   walk->block = &step->body;
-  HR_TRY(walk_turn(walk, loop->called[1], init->operand_count, names));
+  HR_TRY(walk_iteration(walk, loop->called[1], init->operand_count, names));
   walk->block = outer;
   return name_elements(walk, loop->parent, loop, names);
 }
@@ -397,11 +397,11 @@ static hr_status_t note_module(hr_arena_t *arena, hr_map_t *channels, schedule_t
 hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count, schedule_t *out_schedule) {
   hr_arena_t arena;
   hr_map_t channels;
-  check_sites_t sites;
+  comm_participant_sets_t sites;
   hr_status_t st = schedule_init(out_schedule, count, NULL);
   hr_arena_init(&arena);
   hr_map_init(&channels);
-  check_sites_init(&sites, &arena, count, 1);
+  comm_participant_sets_init(&sites, &arena, count, 1);
   for (int r = 0; r < count && !st; r++) st = note_module(&arena, &channels, out_schedule, modules[r], r);
   if (!out_schedule->shape) out_schedule->shape = "f32[4]";
   for (int r = 0; r < count && !st; r++) {
@@ -409,7 +409,7 @@ hr_status_t schedule_from_hlo(const hlo_module_t *const *modules, int count, sch
                    .channels = &channels};
     st = walk_program(&walk);
   }
-  check_sites_deinit(&sites);
+  comm_participant_sets_deinit(&sites);
   hr_map_deinit(&channels);
   hr_arena_deinit(&arena);
   return st;

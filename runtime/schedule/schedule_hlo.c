@@ -22,7 +22,7 @@ typedef struct writer {
   hr_arena_t *arena;
   int rank, inputs;
   long names; /* given so far */
-  hr_text_t *done; /* finished computations */
+  hr_strbuf_t *done; /* finished computations */
   bool has_sum;
   const char *scalar; /* element type of the values */
   HR_VEC(binding_t) outputs;
@@ -31,7 +31,7 @@ typedef struct writer {
 /* One computation being written. */
 typedef struct scope {
   writer_t *writer;
-  hr_text_t *text;
+  hr_strbuf_t *text;
   const char *token;
   HR_VEC(binding_t) values;
   HR_VEC(transfer_t) transfers;
@@ -67,8 +67,9 @@ static hr_status_t write_const(scope_t *scope, const char *value, const char *nu
   const char *scalar, *name;
   HR_TRY(new_name(scope, "number", &scalar));
   HR_TRY(new_name(scope, value, &name));
-  hr_text_printf(scope->text, "  %s = %s[] constant(%s)\n", scalar, scope->writer->scalar, number);
-  hr_text_printf(scope->text, "  %s = %s broadcast(%s), dimensions={}\n", name, scope->writer->schedule->shape, scalar);
+  hr_strbuf_printf(scope->text, "  %s = %s[] constant(%s)\n", scalar, scope->writer->scalar, number);
+  hr_strbuf_printf(scope->text, "  %s = %s broadcast(%s), dimensions={}\n", name, scope->writer->schedule->shape,
+                   scalar);
   return bind(scope, value, name);
 }
 
@@ -92,15 +93,15 @@ static hr_status_t write_compute(scope_t *scope, const schedule_step_t *step) {
   if (step->kind == SCHEDULE_COPY) return bind(scope, step->value, a);
   HR_TRY(use_value(scope, step, step->b, &b));
   HR_TRY(new_name(scope, step->value, &name));
-  hr_text_printf(scope->text, "  %s = %s %s(%s, %s)\n", name, scope->writer->schedule->shape, hlo_op_name(step->op), a,
-                 b);
+  hr_strbuf_printf(scope->text, "  %s = %s %s(%s, %s)\n", name, scope->writer->schedule->shape, hlo_op_name(step->op),
+                   a, b);
   return bind(scope, step->value, name);
 }
 
 static hr_status_t write_input(scope_t *scope, const schedule_step_t *step) {
   const char *name;
   HR_TRY(new_name(scope, step->value, &name));
-  hr_text_printf(scope->text, "  %s = %s parameter(%d)\n", name, scope->writer->schedule->shape,
+  hr_strbuf_printf(scope->text, "  %s = %s parameter(%d)\n", name, scope->writer->schedule->shape,
                  scope->writer->inputs++);
   return bind(scope, step->value, name);
 }
@@ -113,7 +114,7 @@ static bool is_send(const schedule_step_t *step) { return step->kind <= SCHEDULE
 
 static hr_status_t take_token(scope_t *scope, const char *tuple, int index) {
   HR_TRY(new_name(scope, "token", &scope->token));
-  hr_text_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token, tuple, index);
+  hr_strbuf_printf(scope->text, "  %s = token[] get-tuple-element(%s), index=%d\n", scope->token, tuple, index);
   return NULL;
 }
 
@@ -122,7 +123,7 @@ static hr_status_t write_start(scope_t *scope, const schedule_step_t *step) {
   bool sends = is_send(step);
   if (sends) HR_TRY(use_or_make_value(scope, step, &value));
   HR_TRY(new_name(scope, sends ? "send" : "recv", &name));
-  hr_text_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name, shape,
+  hr_strbuf_printf(scope->text, "  %s = (%s, u32[], token[]) %s(%s%s%s), channel_id=%ld\n", name, shape,
                  sends ? "send" : "recv", sends ? value : "", sends ? ", " : "", scope->token, (long)step->channel_id);
   HR_VEC_PUSH(&scope->transfers, (transfer_t){.channel = step->channel, .peer = step->peer,
                                               .kind = sends ? SCHEDULE_SEND_START : SCHEDULE_RECV_START, .now = name,
@@ -152,15 +153,15 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
   long channel = (long)step->channel_id;
   HR_TRY(new_name(scope, sends ? "sent" : "received", &name));
   if (sends) {
-    hr_text_printf(scope->text, "  %s = token[] send-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
+    hr_strbuf_printf(scope->text, "  %s = token[] send-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
                    transfer.now, channel, scope->token);
     scope->token = name;
     return NULL;
   }
-  hr_text_printf(scope->text, "  %s = (%s, token[]) recv-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
+  hr_strbuf_printf(scope->text, "  %s = (%s, token[]) recv-done(%s), channel_id=%ld, control-predecessors={%s}\n", name,
                  shape, transfer.now, channel, scope->token);
   HR_TRY(new_name(scope, step->value, &data));
-  hr_text_printf(scope->text, "  %s = %s get-tuple-element(%s), index=0\n", data, shape, name);
+  hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=0\n", data, shape, name);
   HR_TRY(bind(scope, step->value, data));
   return take_token(scope, name, 1);
 }
@@ -171,7 +172,8 @@ static hr_status_t write_done(scope_t *scope, const schedule_step_t *step) {
 static hr_status_t chain(scope_t *scope, const char *instr) {
   const char *token;
   HR_TRY(new_name(scope, "token", &token));
-  hr_text_printf(scope->text, "  %s = token[] after-all(%s), control-predecessors={%s}\n", token, scope->token, instr);
+  hr_strbuf_printf(scope->text, "  %s = token[] after-all(%s), control-predecessors={%s}\n", token, scope->token,
+                   instr);
   scope->token = token;
   return NULL;
 }
@@ -185,15 +187,15 @@ static bool is_among(hr_ints_t ranks, int64_t rank) {
 /* HLO wants every process in some group: those that take no part are in groups of their own. */
 static hr_status_t write_groups(scope_t *scope, const schedule_step_t *step) {
   int world = scope->writer->schedule->rank_count;
-  hr_text_add_str(scope->text, ", replica_groups={{");
+  hr_strbuf_add_str(scope->text, ", replica_groups={{");
   for (int64_t i = 0; i < (step->ranks.count ? step->ranks.count : world); i++)
-    hr_text_printf(scope->text, "%s%ld", i ? "," : "", (long)(step->ranks.count ? step->ranks.data[i] : i));
+    hr_strbuf_printf(scope->text, "%s%ld", i ? "," : "", (long)(step->ranks.count ? step->ranks.data[i] : i));
   for (int rank = 0; rank < world && step->ranks.count; rank++)
-    if (!is_among(step->ranks, rank)) hr_text_printf(scope->text, "},{%d", rank);
-  hr_text_add_str(scope->text, "}}, to_apply=sum\n");
+    if (!is_among(step->ranks, rank)) hr_strbuf_printf(scope->text, "},{%d", rank);
+  hr_strbuf_add_str(scope->text, "}}, to_apply=sum\n");
   if (scope->writer->has_sum) return NULL;
   scope->writer->has_sum = true;
-  hr_text_printf(scope->writer->done,
+  hr_strbuf_printf(scope->writer->done,
                  "sum {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n  ROOT c = %s[] add(a, b)\n}\n\n",
                  scope->writer->scalar, scope->writer->scalar, scope->writer->scalar);
   return NULL;
@@ -204,8 +206,8 @@ static hr_status_t write_reduce_start(scope_t *scope, const schedule_step_t *ste
   HR_TRY(use_or_make_value(scope, step, &value));
   HR_TRY(new_name(scope, step->value, &ordered));
   HR_TRY(new_name(scope, step->value, &name));
-  hr_text_printf(scope->text, "  %s = %s add-dependency(%s, %s)\n", ordered, shape, value, scope->token);
-  hr_text_printf(scope->text, "  %s = %s %s(%s)", name, shape, whole ? "all-reduce" : "all-reduce-start", ordered);
+  hr_strbuf_printf(scope->text, "  %s = %s add-dependency(%s, %s)\n", ordered, shape, value, scope->token);
+  hr_strbuf_printf(scope->text, "  %s = %s %s(%s)", name, shape, whole ? "all-reduce" : "all-reduce-start", ordered);
   HR_TRY(write_groups(scope, step));
   HR_TRY(chain(scope, name));
   if (whole) return bind(scope, step->value, name);
@@ -220,7 +222,7 @@ static hr_status_t write_reduce_done(scope_t *scope, const schedule_step_t *step
   if (!take_transfer(scope, SCHEDULE_ALL_REDUCE_START, step->value, -1, &transfer))
     return step_error(step, scope->writer->rank, "no start of this value before it");
   HR_TRY(new_name(scope, step->value, &name));
-  hr_text_printf(scope->text, "  %s = %s all-reduce-done(%s), control-predecessors={%s}\n", name,
+  hr_strbuf_printf(scope->text, "  %s = %s all-reduce-done(%s), control-predecessors={%s}\n", name,
                  scope->writer->schedule->shape, transfer.now, scope->token);
   HR_TRY(chain(scope, name));
   return bind(scope, step->value, name);
@@ -268,18 +270,18 @@ static hr_status_t write_block(scope_t *scope, const schedule_block_t *block) {
 
 /* --- repeat --- */
 
-static void add_state_shape(scope_t *scope, hr_text_t *text, size_t count) {
-  hr_text_add_str(text, "(s32[], token[]");
-  for (size_t i = 0; i < count; i++) hr_text_printf(text, ", %s", scope->writer->schedule->shape);
-  hr_text_add_char(text, ')');
+static void add_state_shape(scope_t *scope, hr_strbuf_t *text, size_t count) {
+  hr_strbuf_add_str(text, "(s32[], token[]");
+  for (size_t i = 0; i < count; i++) hr_strbuf_printf(text, ", %s", scope->writer->schedule->shape);
+  hr_strbuf_add_char(text, ')');
 }
 
 static void add_tuple(scope_t *scope, const char *name, const char *counter, size_t count) {
-  hr_text_printf(scope->text, "  %s = ", name);
+  hr_strbuf_printf(scope->text, "  %s = ", name);
   add_state_shape(scope, scope->text, count);
-  hr_text_printf(scope->text, " tuple(%s, %s", counter, scope->token);
-  for (size_t i = 0; i < count; i++) hr_text_printf(scope->text, ", %s", scope->values.data[i].now);
-  hr_text_add_str(scope->text, ")\n");
+  hr_strbuf_printf(scope->text, " tuple(%s, %s", counter, scope->token);
+  for (size_t i = 0; i < count; i++) hr_strbuf_printf(scope->text, ", %s", scope->values.data[i].now);
+  hr_strbuf_add_str(scope->text, ")\n");
 }
 
 /* The token and the first `count` values become the elements of `state`. */
@@ -288,65 +290,65 @@ static hr_status_t unpack_state(scope_t *scope, const char *state, size_t count)
   for (size_t i = 0; i < count; i++) {
     const char *name;
     HR_TRY(new_name(scope, scope->values.data[i].name, &name));
-    hr_text_printf(scope->text, "  %s = %s get-tuple-element(%s), index=%zu\n", name, scope->writer->schedule->shape,
+    hr_strbuf_printf(scope->text, "  %s = %s get-tuple-element(%s), index=%zu\n", name, scope->writer->schedule->shape,
                    state, i + 2);
     scope->values.data[i].now = name;
   }
   return NULL;
 }
 
-static void write_condition(scope_t *scope, const char *name, int64_t turns, size_t count) {
-  hr_text_t *done = scope->writer->done;
-  hr_text_printf(done, "%s {\n  state = ", name);
+static void write_condition(scope_t *scope, const char *name, int64_t iterations, size_t count) {
+  hr_strbuf_t *done = scope->writer->done;
+  hr_strbuf_printf(done, "%s {\n  state = ", name);
   add_state_shape(scope, done, count);
-  hr_text_printf(done,
+  hr_strbuf_printf(done,
                  " parameter(0)\n  turn = s32[] get-tuple-element(state), index=0\n  turns = s32[] constant(%ld)\n"
-                 "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n", (long)turns);
+                 "  ROOT goes_on = pred[] compare(turn, turns), direction=LT\n}\n\n", (long)iterations);
 }
 
 static hr_status_t write_body(scope_t *inner, const char *name, const schedule_step_t *step, size_t count) {
-  const char *turn, *one, *next, *state;
-  HR_TRY(new_name(inner, "turn", &turn));
+  const char *iteration, *one, *next, *state;
+  HR_TRY(new_name(inner, "turn", &iteration));
   HR_TRY(new_name(inner, "one", &one));
   HR_TRY(new_name(inner, "next_turn", &next));
   HR_TRY(new_name(inner, "state", &state));
-  hr_text_printf(inner->text, "%s {\n  state = ", name);
+  hr_strbuf_printf(inner->text, "%s {\n  state = ", name);
   add_state_shape(inner, inner->text, count);
-  hr_text_printf(inner->text, " parameter(0)\n  %s = s32[] get-tuple-element(state), index=0\n", turn);
+  hr_strbuf_printf(inner->text, " parameter(0)\n  %s = s32[] get-tuple-element(state), index=0\n", iteration);
   HR_TRY(unpack_state(inner, "state", count));
   HR_TRY(write_block(inner, &step->body));
-  hr_text_printf(inner->text, "  %s = s32[] constant(1)\n  %s = s32[] add(%s, %s)\n", one, next, turn, one);
-  hr_text_add_str(inner->text, "  ROOT");
+  hr_strbuf_printf(inner->text, "  %s = s32[] constant(1)\n  %s = s32[] add(%s, %s)\n", one, next, iteration, one);
+  hr_strbuf_add_str(inner->text, "  ROOT");
   add_tuple(inner, state, next, count);
-  hr_text_add_str(inner->text, "}\n\n");
-  hr_text_add(inner->writer->done, inner->text->data, inner->text->size);
+  hr_strbuf_add_str(inner->text, "}\n\n");
+  hr_strbuf_add(inner->writer->done, inner->text->data, inner->text->size);
   return NULL;
 }
 
 static hr_status_t write_repeat(scope_t *scope, const schedule_step_t *step) {
   const char *zero, *state, *condition, *body, *after;
   size_t count = scope->values.count;
-  hr_text_t text;
+  hr_strbuf_t text;
   scope_t inner = {.writer = scope->writer, .text = &text};
   HR_TRY(new_name(scope, "zero", &zero));
   HR_TRY(new_name(scope, "state", &state));
   HR_TRY(new_name(scope, "goes_on", &condition));
   HR_TRY(new_name(scope, "turn", &body));
   HR_TRY(new_name(scope, "after", &after));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hr_status_t st = HR_VEC_RESERVE(&inner.values, count);
   for (size_t i = 0; i < count && !st; i++) inner.values.data[inner.values.count++] = scope->values.data[i];
   write_condition(scope, condition, step->count, count);
   if (!st) st = write_body(&inner, body, step, count);
   HR_VEC_FREE(&inner.values);
   HR_VEC_FREE(&inner.transfers);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
-  hr_text_printf(scope->text, "  %s = s32[] constant(0)\n", zero);
+  hr_strbuf_printf(scope->text, "  %s = s32[] constant(0)\n", zero);
   add_tuple(scope, state, zero, count);
-  hr_text_printf(scope->text, "  %s = ", after);
+  hr_strbuf_printf(scope->text, "  %s = ", after);
   add_state_shape(scope, scope->text, count);
-  hr_text_printf(scope->text, " while(%s), condition=%s, body=%s\n", state, condition, body);
+  hr_strbuf_printf(scope->text, " while(%s), condition=%s, body=%s\n", state, condition, body);
   return unpack_state(scope, after, count);
 }
 
@@ -359,45 +361,45 @@ static hr_status_t scalar_of(hr_arena_t *arena, const char *shape, const char **
 
 static void write_root(scope_t *scope) {
   const writer_t *writer = scope->writer;
-  hr_text_add_str(scope->text, "  ROOT results = (");
+  hr_strbuf_add_str(scope->text, "  ROOT results = (");
   for (size_t i = 0; i < writer->outputs.count; i++)
-    hr_text_printf(scope->text, "%s%s", i ? ", " : "", writer->schedule->shape);
-  hr_text_add_str(scope->text, ") tuple(");
+    hr_strbuf_printf(scope->text, "%s%s", i ? ", " : "", writer->schedule->shape);
+  hr_strbuf_add_str(scope->text, ") tuple(");
   for (size_t i = 0; i < writer->outputs.count; i++)
-    hr_text_printf(scope->text, "%s%s", i ? ", " : "", writer->outputs.data[i].now);
-  hr_text_add_str(scope->text, ")\n}\n");
+    hr_strbuf_printf(scope->text, "%s%s", i ? ", " : "", writer->outputs.data[i].now);
+  hr_strbuf_add_str(scope->text, ")\n}\n");
 }
 
 static hr_status_t write_entry(scope_t *scope, const schedule_block_t *block) {
   HR_TRY(new_name(scope, "token", &scope->token));
-  hr_text_printf(scope->text, "ENTRY rank {\n  %s = token[] after-all()\n", scope->token);
+  hr_strbuf_printf(scope->text, "ENTRY rank {\n  %s = token[] after-all()\n", scope->token);
   HR_TRY(write_block(scope, block));
   write_root(scope);
   return NULL;
 }
 
-hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_text_t *text) {
+hr_status_t schedule_to_hlo(schedule_t *schedule, int rank, hr_strbuf_t *text) {
   hr_arena_t arena;
-  hr_text_t done, entry;
+  hr_strbuf_t done, entry;
   HR_TRY(schedule_number_channels(schedule));
   hr_arena_init(&arena);
-  hr_text_init(&done);
-  hr_text_init(&entry);
+  hr_strbuf_init(&done);
+  hr_strbuf_init(&entry);
   writer_t writer = {.schedule = schedule, .arena = &arena, .rank = rank, .done = &done};
   scope_t scope = {.writer = &writer, .text = &entry};
   hr_status_t st = scalar_of(&arena, schedule->shape, &writer.scalar);
   if (!st) st = write_entry(&scope, &schedule->ranks[rank]);
   if (!st) {
-    hr_text_printf(text, "HloModule rank%d, is_scheduled=true\n\n", rank);
-    hr_text_add(text, done.data, done.size);
-    hr_text_add(text, entry.data, entry.size);
-    st = hr_text_finish(text);
+    hr_strbuf_printf(text, "HloModule rank%d, is_scheduled=true\n\n", rank);
+    hr_strbuf_add(text, done.data, done.size);
+    hr_strbuf_add(text, entry.data, entry.size);
+    st = hr_strbuf_finish(text);
   }
   HR_VEC_FREE(&scope.values);
   HR_VEC_FREE(&scope.transfers);
   HR_VEC_FREE(&writer.outputs);
-  hr_text_deinit(&done);
-  hr_text_deinit(&entry);
+  hr_strbuf_deinit(&done);
+  hr_strbuf_deinit(&entry);
   hr_arena_deinit(&arena);
   return st;
 }

@@ -8,12 +8,12 @@
 #define MAKE_MAX_RANKS 1024
 
 /* Where steps go. */
-typedef struct make {
+typedef struct writer {
   schedule_t *schedule;
   schedule_block_t *block;
   int rank;
   schedule_results_t *expected;
-} make_t;
+} schedule_writer_t;
 
 static inline char *make_name(char into[MAKE_NAME], const char *base, int number) {
   snprintf(into, MAKE_NAME, "%s%d", base, number);
@@ -24,11 +24,13 @@ static inline char *make_name2(char into[MAKE_NAME], const char *base, int a, in
   return into;
 }
 
-hr_status_t make_const(make_t *make, const char *name, double number);
+hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number);
 /* b NULL: a copy */
-hr_status_t make_compute(make_t *make, const char *name, hlo_opcode_t op, const char *a, const char *b);
-hr_status_t make_transfer(make_t *make, schedule_kind_t kind, const char *name, int peer, const char *channel);
-hr_status_t make_output(make_t *make, const char *name, double expected);
+hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op, const char *a,
+                                   const char *b);
+hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind, const char *name, int peer,
+                                    const char *channel);
+hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected);
 
 #define PATTERN(name) \
   hr_status_t pattern_##name(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected)

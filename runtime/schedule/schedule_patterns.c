@@ -6,121 +6,126 @@
 
 /* --- making steps --- */
 
-hr_status_t make_const(make_t *make, const char *name, double number) {
+hr_status_t schedule_write_const(schedule_writer_t *writer, const char *name, double number) {
   schedule_step_t *step;
-  HR_TRY(schedule_add(make->schedule, make->block, SCHEDULE_CONST, &step));
-  HR_TRY(hr_arena_cstr(&make->schedule->arena, hr_str_from(name), &step->value));
-  return hr_arena_printf(&make->schedule->arena, &step->number, "%.17g", number);
+  HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_CONST, &step));
+  HR_TRY(hr_arena_cstr(&writer->schedule->arena, hr_str_from(name), &step->value));
+  return hr_arena_printf(&writer->schedule->arena, &step->number, "%.17g", number);
 }
 
-hr_status_t make_compute(make_t *make, const char *name, hlo_opcode_t op, const char *a, const char *b) {
+hr_status_t schedule_write_compute(schedule_writer_t *writer, const char *name, hlo_opcode_t op, const char *a,
+                                   const char *b) {
   schedule_step_t *step;
-  hr_arena_t *arena = &make->schedule->arena;
-  HR_TRY(schedule_add(make->schedule, make->block, b ? SCHEDULE_COMPUTE : SCHEDULE_COPY, &step));
+  hr_arena_t *arena = &writer->schedule->arena;
+  HR_TRY(schedule_add(writer->schedule, writer->block, b ? SCHEDULE_COMPUTE : SCHEDULE_COPY, &step));
   step->op = op;
   HR_TRY(hr_arena_cstr(arena, hr_str_from(name), &step->value));
   HR_TRY(hr_arena_cstr(arena, hr_str_from(a), &step->a));
   return b ? hr_arena_cstr(arena, hr_str_from(b), &step->b) : NULL;
 }
 
-hr_status_t make_transfer(make_t *make, schedule_kind_t kind, const char *name, int peer, const char *channel) {
+hr_status_t schedule_write_transfer(schedule_writer_t *writer, schedule_kind_t kind, const char *name, int peer,
+                                    const char *channel) {
   schedule_step_t *step;
-  HR_TRY(schedule_add(make->schedule, make->block, kind, &step));
+  HR_TRY(schedule_add(writer->schedule, writer->block, kind, &step));
   step->peer = peer;
-  HR_TRY(hr_arena_cstr(&make->schedule->arena, hr_str_from(name), &step->value));
-  return hr_arena_cstr(&make->schedule->arena, hr_str_from(channel), &step->channel);
+  HR_TRY(hr_arena_cstr(&writer->schedule->arena, hr_str_from(name), &step->value));
+  return hr_arena_cstr(&writer->schedule->arena, hr_str_from(channel), &step->channel);
 }
 
-hr_status_t make_output(make_t *make, const char *name, double expected) {
+hr_status_t schedule_write_output(schedule_writer_t *writer, const char *name, double expected) {
   schedule_step_t *step;
-  HR_TRY(schedule_add(make->schedule, make->block, SCHEDULE_OUTPUT, &step));
-  HR_VEC_PUSH(make->expected, (schedule_result_t){make->rank, expected});
-  return hr_arena_cstr(&make->schedule->arena, hr_str_from(name), &step->value);
+  HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_OUTPUT, &step));
+  HR_VEC_PUSH(writer->expected, (schedule_result_t){writer->rank, expected});
+  return hr_arena_cstr(&writer->schedule->arena, hr_str_from(name), &step->value);
 }
 
 /* Both neighbours at once: none waits for the other. */
-static hr_status_t make_exchange(make_t *make, const char *sent, int to, const char *received, int from,
+static hr_status_t make_exchange(schedule_writer_t *writer, const char *sent, int to, const char *received, int from,
                                  const char *channel) {
-  HR_TRY(make_transfer(make, SCHEDULE_SEND_START, sent, to, channel));
-  HR_TRY(make_transfer(make, SCHEDULE_RECV, received, from, channel));
-  return make_transfer(make, SCHEDULE_SEND_DONE, sent, to, channel);
+  HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, sent, to, channel));
+  HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, received, from, channel));
+  return schedule_write_transfer(writer, SCHEDULE_SEND_DONE, sent, to, channel);
 }
 
 /* --- ring all-reduce: reduce-scatter, then all-gather, a chunk at a time ---
  * In round k of the first half rank r passes chunk r - k on and adds what it gets to chunk r - k - 1; it ends with all
  * of chunk r + 1, which the second half passes round. */
 
-static hr_status_t ring_rank(make_t *make, int ranks) {
+static hr_status_t ring_rank(schedule_writer_t *writer, int ranks) {
   char chunk[MAKE_NAME], other[MAKE_NAME];
-  int next = (make->rank + 1) % ranks, previous = (make->rank + ranks - 1) % ranks;
+  int next = (writer->rank + 1) % ranks, previous = (writer->rank + ranks - 1) % ranks;
   for (int j = 0; j < ranks; j++)
-    HR_TRY(make_const(make, make_name(chunk, "chunk", j), (make->rank + 1.0) * (j + 1)));
+    HR_TRY(schedule_write_const(writer, make_name(chunk, "chunk", j), (writer->rank + 1.0) * (j + 1)));
   for (int k = 0; k < 2 * (ranks - 1); k++) {
-    int sent = (make->rank - k + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
+    int sent = (writer->rank - k + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
     bool reduces = k < ranks - 1;
-    if (!reduces) sent = (make->rank + 1 - (k - ranks + 1) + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
+    if (!reduces) sent = (writer->rank + 1 - (k - ranks + 1) + 2 * ranks) % ranks, got = (sent + ranks - 1) % ranks;
     make_name(chunk, "chunk", got);
-    HR_TRY(make_exchange(make, make_name(other, "chunk", sent), next, reduces ? "part" : chunk, previous, "ring"));
-    if (reduces) HR_TRY(make_compute(make, chunk, HLO_ADD, chunk, "part"));
+    HR_TRY(make_exchange(writer, make_name(other, "chunk", sent), next, reduces ? "part" : chunk, previous, "ring"));
+    if (reduces) HR_TRY(schedule_write_compute(writer, chunk, HLO_ADD, chunk, "part"));
   }
   for (int j = 0; j < ranks; j++)
-    HR_TRY(make_output(make, make_name(chunk, "chunk", j), ranks * (ranks + 1) / 2.0 * (j + 1)));
+    HR_TRY(schedule_write_output(writer, make_name(chunk, "chunk", j), ranks * (ranks + 1) / 2.0 * (j + 1)));
   return NULL;
 }
 
 hr_status_t pattern_ring_all_reduce(const schedule_gen_options_t *options, schedule_t *schedule,
                                     schedule_results_t *expected) {
   for (int r = 0; r < options->ranks; r++) {
-    make_t make = {schedule, &schedule->ranks[r], r, expected};
-    HR_TRY(ring_rank(&make, options->ranks));
+    schedule_writer_t writer = {schedule, &schedule->ranks[r], r, expected};
+    HR_TRY(ring_rank(&writer, options->ranks));
   }
   return NULL;
 }
 
 /* --- all-to-all --- */
 
-static hr_status_t all_to_all_rank(make_t *make, int ranks) {
+static hr_status_t all_to_all_rank(schedule_writer_t *writer, int ranks) {
   char sent[MAKE_NAME], got[MAKE_NAME];
   for (int j = 0; j < ranks; j++)
-    HR_TRY(make_const(make, make_name(sent, "to", j), make->rank * ranks + j + 1));
+    HR_TRY(schedule_write_const(writer, make_name(sent, "to", j), writer->rank * ranks + j + 1));
   for (int j = 0; j < ranks; j++)
-    if (j != make->rank) HR_TRY(make_transfer(make, SCHEDULE_SEND_START, make_name(sent, "to", j), j, "block"));
+    if (j != writer->rank)
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, make_name(sent, "to", j), j, "block"));
   for (int j = 0; j < ranks; j++) {
     make_name(got, "from", j);
-    if (j != make->rank)
-      HR_TRY(make_transfer(make, SCHEDULE_RECV, got, j, "block"));
+    if (j != writer->rank)
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, got, j, "block"));
     else
-      HR_TRY(make_compute(make, got, HLO_COPY, make_name(sent, "to", j), NULL));
+      HR_TRY(schedule_write_compute(writer, got, HLO_COPY, make_name(sent, "to", j), NULL));
   }
   for (int j = 0; j < ranks; j++)
-    if (j != make->rank) HR_TRY(make_transfer(make, SCHEDULE_SEND_DONE, make_name(sent, "to", j), j, "block"));
-  for (int j = 0; j < ranks; j++) HR_TRY(make_output(make, make_name(got, "from", j), j * ranks + make->rank + 1));
+    if (j != writer->rank)
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name(sent, "to", j), j, "block"));
+  for (int j = 0; j < ranks; j++)
+    HR_TRY(schedule_write_output(writer, make_name(got, "from", j), j * ranks + writer->rank + 1));
   return NULL;
 }
 
 hr_status_t pattern_all_to_all(const schedule_gen_options_t *options, schedule_t *schedule,
                                schedule_results_t *expected) {
   for (int r = 0; r < options->ranks; r++) {
-    make_t make = {schedule, &schedule->ranks[r], r, expected};
-    HR_TRY(all_to_all_rank(&make, options->ranks));
+    schedule_writer_t writer = {schedule, &schedule->ranks[r], r, expected};
+    HR_TRY(all_to_all_rank(&writer, options->ranks));
   }
   return NULL;
 }
 
-/* --- halo exchange: ranks in a row, each turn u = u / 2 + (left + right) / 4 with zeros beyond the ends --- */
+/* --- halo exchange: ranks in a row, each iteration u = u / 2 + (left + right) / 4 with zeros beyond the ends --- */
 
-static hr_status_t halo_turn(make_t *make, int ranks) {
-  bool has_left = make->rank > 0, has_right = make->rank + 1 < ranks;
-  if (has_left) HR_TRY(make_transfer(make, SCHEDULE_SEND_START, "u", make->rank - 1, "to_left"));
-  if (has_right) HR_TRY(make_transfer(make, SCHEDULE_SEND_START, "u", make->rank + 1, "to_right"));
-  if (has_left) HR_TRY(make_transfer(make, SCHEDULE_RECV, "left", make->rank - 1, "to_right"));
-  if (has_right) HR_TRY(make_transfer(make, SCHEDULE_RECV, "right", make->rank + 1, "to_left"));
-  if (has_left) HR_TRY(make_transfer(make, SCHEDULE_SEND_DONE, "u", make->rank - 1, "to_left"));
-  if (has_right) HR_TRY(make_transfer(make, SCHEDULE_SEND_DONE, "u", make->rank + 1, "to_right"));
-  HR_TRY(make_compute(make, "sides", HLO_ADD, "left", "right"));
-  HR_TRY(make_compute(make, "sides", HLO_MULTIPLY, "sides", "quarter"));
-  HR_TRY(make_compute(make, "u", HLO_MULTIPLY, "u", "half"));
-  return make_compute(make, "u", HLO_ADD, "u", "sides");
+static hr_status_t halo_iteration(schedule_writer_t *writer, int ranks) {
+  bool has_left = writer->rank > 0, has_right = writer->rank + 1 < ranks;
+  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank - 1, "to_left"));
+  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, "u", writer->rank + 1, "to_right"));
+  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "left", writer->rank - 1, "to_right"));
+  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, "right", writer->rank + 1, "to_left"));
+  if (has_left) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank - 1, "to_left"));
+  if (has_right) HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, "u", writer->rank + 1, "to_right"));
+  HR_TRY(schedule_write_compute(writer, "sides", HLO_ADD, "left", "right"));
+  HR_TRY(schedule_write_compute(writer, "sides", HLO_MULTIPLY, "sides", "quarter"));
+  HR_TRY(schedule_write_compute(writer, "u", HLO_MULTIPLY, "u", "half"));
+  return schedule_write_compute(writer, "u", HLO_ADD, "u", "sides");
 }
 
 static double halo_expected(const schedule_gen_options_t *options, int rank) {
@@ -134,25 +139,25 @@ static double halo_expected(const schedule_gen_options_t *options, int rank) {
   return u[rank];
 }
 
-static hr_status_t halo_rank(make_t *make, const schedule_gen_options_t *options) {
+static hr_status_t halo_rank(schedule_writer_t *writer, const schedule_gen_options_t *options) {
   schedule_step_t *repeat;
-  HR_TRY(make_const(make, "u", 16 * (make->rank + 1)));
-  HR_TRY(make_const(make, "left", 0));
-  HR_TRY(make_const(make, "right", 0));
-  HR_TRY(make_const(make, "half", 0.5));
-  HR_TRY(make_const(make, "quarter", 0.25));
-  HR_TRY(schedule_add(make->schedule, make->block, SCHEDULE_REPEAT, &repeat));
+  HR_TRY(schedule_write_const(writer, "u", 16 * (writer->rank + 1)));
+  HR_TRY(schedule_write_const(writer, "left", 0));
+  HR_TRY(schedule_write_const(writer, "right", 0));
+  HR_TRY(schedule_write_const(writer, "half", 0.5));
+  HR_TRY(schedule_write_const(writer, "quarter", 0.25));
+  HR_TRY(schedule_add(writer->schedule, writer->block, SCHEDULE_REPEAT, &repeat));
   repeat->count = options->steps;
-  make_t turn = *make;
-  turn.block = &repeat->body;
-  HR_TRY(halo_turn(&turn, options->ranks));
-  return make_output(make, "u", halo_expected(options, make->rank));
+  schedule_writer_t iteration = *writer;
+  iteration.block = &repeat->body;
+  HR_TRY(halo_iteration(&iteration, options->ranks));
+  return schedule_write_output(writer, "u", halo_expected(options, writer->rank));
 }
 
 hr_status_t pattern_halo(const schedule_gen_options_t *options, schedule_t *schedule, schedule_results_t *expected) {
   for (int r = 0; r < options->ranks; r++) {
-    make_t make = {schedule, &schedule->ranks[r], r, expected};
-    HR_TRY(halo_rank(&make, options));
+    schedule_writer_t writer = {schedule, &schedule->ranks[r], r, expected};
+    HR_TRY(halo_rank(&writer, options));
   }
   return NULL;
 }

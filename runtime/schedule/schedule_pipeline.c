@@ -89,56 +89,60 @@ static int rank_of(const pipeline_t *p, int stage) { return stage % p->ranks; }
 /* Stages on one rank hand values on without a transfer. */
 static bool crosses(const pipeline_t *p, int stage) { return stage >= 0 && stage + 1 < p->stages && p->ranks > 1; }
 
-static hr_status_t make_forward(make_t *make, const pipeline_t *p, int stage, int m) {
+static hr_status_t make_forward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char h[MAKE_NAME], next[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(h, "h", stage, m);
   make_name2(next, "h", stage + 1, m);
   if (stage == 0)
-    HR_TRY(make_const(make, h, m + 1));
+    HR_TRY(schedule_write_const(writer, h, m + 1));
   else if (crosses(p, stage - 1))
-    HR_TRY(make_transfer(make, SCHEDULE_RECV, h, rank_of(p, stage - 1), make_name(channel, "h", stage)));
-  HR_TRY(make_compute(make, next, HLO_MULTIPLY, h, make_name(w, "w", stage)));
-  if (stage + 1 == p->stages) return make_compute(make, "loss", HLO_ADD, "loss", next);
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_RECV, h, rank_of(p, stage - 1), make_name(channel, "h", stage)));
+  HR_TRY(schedule_write_compute(writer, next, HLO_MULTIPLY, h, make_name(w, "w", stage)));
+  if (stage + 1 == p->stages) return schedule_write_compute(writer, "loss", HLO_ADD, "loss", next);
   if (!crosses(p, stage)) return NULL;
-  return make_transfer(make, SCHEDULE_SEND_START, next, rank_of(p, stage + 1), make_name(channel, "h", stage + 1));
+  return schedule_write_transfer(writer, SCHEDULE_SEND_START, next, rank_of(p, stage + 1),
+                                 make_name(channel, "h", stage + 1));
 }
 
-static hr_status_t make_weight(make_t *make, int stage, int m) {
+static hr_status_t make_weight(schedule_writer_t *writer, int stage, int m) {
   char g[MAKE_NAME], h[MAKE_NAME], dw[MAKE_NAME];
   make_name(dw, "dw", stage);
-  HR_TRY(make_compute(make, "part", HLO_MULTIPLY, make_name2(g, "g", stage + 1, m), make_name2(h, "h", stage, m)));
-  return make_compute(make, dw, HLO_ADD, dw, "part");
+  HR_TRY(schedule_write_compute(writer, "part", HLO_MULTIPLY, make_name2(g, "g", stage + 1, m),
+                                make_name2(h, "h", stage, m)));
+  return schedule_write_compute(writer, dw, HLO_ADD, dw, "part");
 }
 
-static hr_status_t make_backward(make_t *make, const pipeline_t *p, int stage, int m) {
+static hr_status_t make_backward(schedule_writer_t *writer, const pipeline_t *p, int stage, int m) {
   char g[MAKE_NAME], next[MAKE_NAME], h[MAKE_NAME], w[MAKE_NAME], channel[MAKE_NAME];
   make_name2(g, "g", stage + 1, m);
   make_name2(next, "g", stage, m);
   if (stage + 1 == p->stages)
-    HR_TRY(make_const(make, g, 1));
+    HR_TRY(schedule_write_const(writer, g, 1));
   else if (crosses(p, stage))
-    HR_TRY(make_transfer(make, SCHEDULE_RECV, g, rank_of(p, stage + 1), make_name(channel, "g", stage + 1)));
+    HR_TRY(
+        schedule_write_transfer(writer, SCHEDULE_RECV, g, rank_of(p, stage + 1), make_name(channel, "g", stage + 1)));
   /* The answer tells that what was sent has arrived. */
   if (crosses(p, stage))
-    HR_TRY(make_transfer(make, SCHEDULE_SEND_DONE, make_name2(h, "h", stage + 1, m), rank_of(p, stage + 1),
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(h, "h", stage + 1, m), rank_of(p, stage + 1),
                          make_name(channel, "h", stage + 1)));
-  if (stage > 0) HR_TRY(make_compute(make, next, HLO_MULTIPLY, g, make_name(w, "w", stage)));
+  if (stage > 0) HR_TRY(schedule_write_compute(writer, next, HLO_MULTIPLY, g, make_name(w, "w", stage)));
   if (crosses(p, stage - 1))
-    HR_TRY(make_transfer(make, SCHEDULE_SEND_START, next, rank_of(p, stage - 1), make_name(channel, "g", stage)));
-  return p->split_backward ? NULL : make_weight(make, stage, m);
+    HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_START, next, rank_of(p, stage - 1),
+                                   make_name(channel, "g", stage)));
+  return p->split_backward ? NULL : make_weight(writer, stage, m);
 }
 
-static hr_status_t make_task(make_t *make, const pipeline_t *p, task_kind_t kind, int stage, int m) {
-  if (kind == FORWARD) return make_forward(make, p, stage, m);
-  return kind == BACKWARD ? make_backward(make, p, stage, m) : make_weight(make, stage, m);
+static hr_status_t make_task(schedule_writer_t *writer, const pipeline_t *p, task_kind_t kind, int stage, int m) {
+  if (kind == FORWARD) return make_forward(writer, p, stage, m);
+  return kind == BACKWARD ? make_backward(writer, p, stage, m) : make_weight(writer, stage, m);
 }
 
-static hr_status_t begin_rank(make_t *make, const pipeline_t *p) {
+static hr_status_t begin_rank(schedule_writer_t *writer, const pipeline_t *p) {
   char name[MAKE_NAME];
-  for (int stage = make->rank; stage < p->stages; stage += p->ranks) {
-    HR_TRY(make_const(make, make_name(name, "w", stage), weight_of(stage)));
-    HR_TRY(make_const(make, make_name(name, "dw", stage), 0));
-    if (stage + 1 == p->stages) HR_TRY(make_const(make, "loss", 0));
+  for (int stage = writer->rank; stage < p->stages; stage += p->ranks) {
+    HR_TRY(schedule_write_const(writer, make_name(name, "w", stage), weight_of(stage)));
+    HR_TRY(schedule_write_const(writer, make_name(name, "dw", stage), 0));
+    if (stage + 1 == p->stages) HR_TRY(schedule_write_const(writer, "loss", 0));
   }
   return NULL;
 }
@@ -151,15 +155,15 @@ static double total(const pipeline_t *p, int without) {
   return product;
 }
 
-static hr_status_t end_rank(make_t *make, const pipeline_t *p) {
+static hr_status_t end_rank(schedule_writer_t *writer, const pipeline_t *p) {
   char name[MAKE_NAME], channel[MAKE_NAME];
-  for (int stage = make->rank; stage < p->stages; stage += p->ranks)
+  for (int stage = writer->rank; stage < p->stages; stage += p->ranks)
     for (int m = 0; m < p->microbatches && crosses(p, stage - 1); m++)
-      HR_TRY(make_transfer(make, SCHEDULE_SEND_DONE, make_name2(name, "g", stage, m), rank_of(p, stage - 1),
+      HR_TRY(schedule_write_transfer(writer, SCHEDULE_SEND_DONE, make_name2(name, "g", stage, m), rank_of(p, stage - 1),
                            make_name(channel, "g", stage)));
-  for (int stage = make->rank; stage < p->stages; stage += p->ranks) {
-    HR_TRY(make_output(make, make_name(name, "dw", stage), total(p, stage)));
-    if (stage + 1 == p->stages) HR_TRY(make_output(make, "loss", total(p, -1)));
+  for (int stage = writer->rank; stage < p->stages; stage += p->ranks) {
+    HR_TRY(schedule_write_output(writer, make_name(name, "dw", stage), total(p, stage)));
+    if (stage + 1 == p->stages) HR_TRY(schedule_write_output(writer, "loss", total(p, -1)));
   }
   return NULL;
 }
@@ -167,7 +171,7 @@ static hr_status_t end_rank(make_t *make, const pipeline_t *p) {
 /* --- playing --- */
 
 /* One unit of time: each rank does one task, out of what was done before. */
-static hr_status_t play_tick(pipeline_t *p, make_t *makes, int now, bool hurry, bool *out_moved) {
+static hr_status_t play_tick(pipeline_t *p, schedule_writer_t *makes, int now, bool hurry, bool *out_moved) {
   *out_moved = false;
   for (int rank = 0; rank < p->ranks; rank++) {
     task_kind_t kind;
@@ -182,7 +186,7 @@ static hr_status_t play_tick(pipeline_t *p, make_t *makes, int now, bool hurry, 
   return NULL;
 }
 
-static hr_status_t play(pipeline_t *p, make_t *makes) {
+static hr_status_t play(pipeline_t *p, schedule_writer_t *makes) {
   bool moved = true;
   p->left = (long)p->stages * p->microbatches * (p->split_backward ? 3 : 2);
   for (int r = 0; r < p->ranks; r++) HR_TRY(begin_rank(&makes[r], p));
@@ -193,12 +197,12 @@ static hr_status_t play(pipeline_t *p, make_t *makes) {
 
 static hr_status_t generate(pipeline_t p, schedule_t *schedule, schedule_results_t *expected) {
   hr_arena_t arena;
-  make_t *makes;
+  schedule_writer_t *makes;
   hr_arena_init(&arena);
   hr_status_t st = HR_NEW_ARRAY(&arena, (size_t)TASK_KINDS * p.stages * p.microbatches, &p.when);
   if (!st) st = HR_NEW_ARRAY(&arena, p.ranks, &p.in_flight);
   if (!st) st = HR_NEW_ARRAY(&arena, p.ranks, &makes);
-  for (int r = 0; r < p.ranks && !st; r++) makes[r] = (make_t){schedule, &schedule->ranks[r], r, expected};
+  for (int r = 0; r < p.ranks && !st; r++) makes[r] = (schedule_writer_t){schedule, &schedule->ranks[r], r, expected};
   if (!st) st = play(&p, makes);
   hr_arena_deinit(&arena);
   return st;

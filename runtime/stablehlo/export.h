@@ -127,8 +127,8 @@ const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *s
 /* Where the instruction comes from; NULL: nothing is known. */
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr);
 /* What the instruction says beyond the op it becomes, as frontend attributes. */
-void export_notes(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
-void export_module_notes(exporter_t *exporter, export_attrs_t *attrs);
+void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs);
+void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs);
 /* Which instructions are control predecessors, by id; NULL: none. */
 hr_status_t export_find_awaited(exporter_t *exporter, const hlo_computation_t *computation, bool **out_awaited);
 

@@ -185,17 +185,17 @@ void export_add_precision(exporter_t *exporter, const hlo_instr_t *instr, export
 /* --- what any instruction may carry --- */
 
 const mlir_attr_t *export_sharding(exporter_t *exporter, const hlo_sharding_t *sharding) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_sharding_print(&text, sharding);
-  export_keep(exporter, hr_text_finish(&text));
+  export_keep(exporter, hr_strbuf_finish(&text));
   const mlir_attr_t *attr = export_string(exporter, (hr_str_t){text.data, text.size});
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return attr;
 }
 
 /* What composites and custom calls say of themselves is attributes of their own in StableHLO. */
-static bool has_own_form(hr_str_t name) {
+static bool has_custom_form(hr_str_t name) {
   if (name.size > 10 && !memcmp(name.data, "composite.", 10)) return true;
   for (size_t i = 0; i < export_target_attr_count; i++)
     if (hr_str_is(name, export_target_attrs[i])) return true;
@@ -207,7 +207,7 @@ void export_frontend(exporter_t *exporter, const hlo_name_values_t *list, const 
   mlir_named_attr_t *fields = export_alloc(exporter, (size_t)(list->count + notes->count), sizeof *fields);
   int count = 0;
   for (int i = 0; fields && i < list->count; i++)
-    if (!has_own_form(list->items[i].name))
+    if (!has_custom_form(list->items[i].name))
       fields[count++] = (mlir_named_attr_t){export_text(exporter, list->items[i].name),
                                             export_string(exporter, list->items[i].value)};
   for (int i = 0; fields && i < notes->count; i++) fields[count++] = notes->items[i];
@@ -218,7 +218,7 @@ void export_extra(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaite
   static const hlo_extra_t nothing;
   const hlo_extra_t *extra = instr->extra ? instr->extra : &nothing;
   export_attrs_t notes = {.count = 0};
-  export_notes(exporter, instr, is_awaited, &notes);
+  export_frontend_attrs(exporter, instr, is_awaited, &notes);
   export_frontend(exporter, &extra->frontend_attributes, &notes, attrs);
   if (extra->sharding) export_add(exporter, attrs, "mhlo.sharding", export_sharding(exporter, extra->sharding));
 }

@@ -254,7 +254,7 @@ static void add_dicts(exporter_t *exporter, const char *name, int count, const m
 static void add_parameter_extra(exporter_t *exporter, const hlo_instr_t *param, int leaves, export_attrs_t *attrs) {
   static const hlo_name_values_t none;
   export_attrs_t notes = {.count = 0};
-  if (leaves == 1) export_notes(exporter, param, false, &notes);
+  if (leaves == 1) export_frontend_attrs(exporter, param, false, &notes);
   export_frontend(exporter, param->extra ? &param->extra->frontend_attributes : &none, &notes, attrs);
 }
 
@@ -340,7 +340,7 @@ static void set_module_attrs(exporter_t *exporter, mlir_op_t *op) {
   const hlo_module_t *from = exporter->from;
   export_attrs_t attrs = {.count = 0}, notes = {.count = 0};
   export_add(exporter, &attrs, "sym_name", export_string(exporter, from->name));
-  export_module_notes(exporter, &notes);
+  export_module_frontend_attrs(exporter, &notes);
   export_frontend(exporter, &from->frontend_attributes, &notes, &attrs);
   export_add(exporter, &attrs, "mhlo.num_partitions", export_integer(exporter, from->num_partitions, 32));
   export_add(exporter, &attrs, "mhlo.num_replicas", export_integer(exporter, from->replica_count, 32));

@@ -12,17 +12,17 @@
 #include "stablehlo/export.h"
 
 /* The text as an attribute; NULL if it is empty. Ends the text. */
-static const mlir_attr_t *finish_text(exporter_t *exporter, hr_text_t *text) {
+static const mlir_attr_t *finish_text(exporter_t *exporter, hr_strbuf_t *text) {
   const mlir_attr_t *attr = NULL;
-  export_keep(exporter, hr_text_finish(text));
+  export_keep(exporter, hr_strbuf_finish(text));
   if (text->size && !exporter->status) attr = export_string(exporter, (hr_str_t){text->data, text->size});
-  hr_text_deinit(text);
+  hr_strbuf_deinit(text);
   return attr;
 }
 
 /* --- locations --- */
 
-static void print_quoted(hr_text_t *text, hr_str_t string) {
+static void print_quoted(hr_strbuf_t *text, hr_str_t string) {
   const mlir_attr_t attr = {.kind = MLIR_ATTR_STRING, .text = string};
   mlir_print_attr(text, &attr);
 }
@@ -30,54 +30,54 @@ static void print_quoted(hr_text_t *text, hr_str_t string) {
 /* MLIR has 32 bits for each number. */
 static bool is_number(int64_t number) { return number >= 0 && number <= INT32_MAX; }
 
-static bool has_place(const hlo_metadata_t *m) {
+static bool has_source_loc(const hlo_metadata_t *m) {
   bool numbers = is_number(m->source_line) && is_number(m->source_column) && is_number(m->source_end_line) &&
                  is_number(m->source_end_column);
   return m->source_file.size && numbers;
 }
 
 /* "file":3:4, and where the place has an end " to 5:6" */
-static void print_place(hr_text_t *text, const hlo_metadata_t *m) {
+static void print_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
   print_quoted(text, m->source_file);
-  hr_text_printf(text, ":%ld:%ld", (long)m->source_line, (long)m->source_column);
+  hr_strbuf_printf(text, ":%ld:%ld", (long)m->source_line, (long)m->source_column);
   if (!m->source_end_line && !m->source_end_column) return;
   if (m->source_end_line == m->source_line)
-    hr_text_printf(text, " to :%ld", (long)m->source_end_column);
+    hr_strbuf_printf(text, " to :%ld", (long)m->source_end_column);
   else
-    hr_text_printf(text, " to %ld:%ld", (long)m->source_end_line, (long)m->source_end_column);
+    hr_strbuf_printf(text, " to %ld:%ld", (long)m->source_end_line, (long)m->source_end_column);
 }
 
 /* A name that ends with ':' would be taken for a type. */
 static bool is_plain_name(hr_str_t name) { return name.size && name.data[name.size - 1] != ':'; }
 
-static void print_name_and_place(hr_text_t *text, const hlo_metadata_t *m) {
-  bool named = is_plain_name(m->op_name), placed = has_place(m);
+static void print_name_and_source_loc(hr_strbuf_t *text, const hlo_metadata_t *m) {
+  bool named = is_plain_name(m->op_name), placed = has_source_loc(m);
   if (named) print_quoted(text, m->op_name);
-  if (named && placed) hr_text_add_char(text, '(');
-  if (placed) print_place(text, m);
-  if (named && placed) hr_text_add_char(text, ')');
+  if (named && placed) hr_strbuf_add_char(text, '(');
+  if (placed) print_source_loc(text, m);
+  if (named && placed) hr_strbuf_add_char(text, ')');
 }
 
-static void print_location(exporter_t *exporter, hr_text_t *text, const hlo_metadata_t *m) {
+static void print_location(exporter_t *exporter, hr_strbuf_t *text, const hlo_metadata_t *m) {
   const char *type = NULL;
   if (!m->op_type.size) {
-    print_name_and_place(text, m);
+    print_name_and_source_loc(text, m);
     return;
   }
   if (export_keep(exporter, hr_arena_printf(exporter->arena, &type, "%.*s:", HR_STR_ARGS(m->op_type)))) return;
-  hr_text_add_str(text, "fused[");
+  hr_strbuf_add_str(text, "fused[");
   print_quoted(text, hr_str_from(type));
-  if (is_plain_name(m->op_name) || has_place(m)) hr_text_add_str(text, ", ");
-  print_name_and_place(text, m);
-  hr_text_add_char(text, ']');
+  if (is_plain_name(m->op_name) || has_source_loc(m)) hr_strbuf_add_str(text, ", ");
+  print_name_and_source_loc(text, m);
+  hr_strbuf_add_char(text, ']');
 }
 
 const mlir_attr_t *export_location(exporter_t *exporter, const hlo_instr_t *instr) {
   const hlo_metadata_t *metadata = instr && instr->extra ? instr->extra->metadata : NULL;
-  hr_text_t text;
+  hr_strbuf_t text;
   if (!metadata || exporter->status) return NULL;
   if (exporter->last_metadata == metadata) return exporter->last_location;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   print_location(exporter, &text, metadata);
   mlir_attr_t *attr = (mlir_attr_t *)finish_text(exporter, &text);
   if (attr) attr->kind = MLIR_ATTR_LOCATION;
@@ -91,7 +91,7 @@ static hlo_metadata_t unsaid_metadata(const hlo_metadata_t *m) {
   hlo_metadata_t left = *m;
   left.op_type = (hr_str_t){"", 0};
   if (is_plain_name(m->op_name)) left.op_name = (hr_str_t){"", 0};
-  if (has_place(m)) {
+  if (has_source_loc(m)) {
     left.source_file = (hr_str_t){"", 0};
     left.source_line = left.source_column = left.source_end_line = left.source_end_column = 0;
   }
@@ -123,7 +123,7 @@ static bool is_unsaid(const hlo_instr_t *instr, hlo_attr_key_t key) {
 }
 
 /* Attributes and extras that the op itself does not say, ", name=value" each. */
-static void print_unsaid(hr_text_t *text, const hlo_instr_t *instr) {
+static void print_unsaid(hr_strbuf_t *text, const hlo_instr_t *instr) {
   for (int i = 0; i < instr->attr_count; i++)
     if (is_unsaid(instr, (hlo_attr_key_t)instr->attrs[i].key))
       hlo_print_attr(text, instr, (hlo_attr_key_t)instr->attrs[i].key);
@@ -133,14 +133,14 @@ static void print_unsaid(hr_text_t *text, const hlo_instr_t *instr) {
   if (extra.metadata) metadata = unsaid_metadata(extra.metadata);
   if (extra.metadata && instr->op != HLO_PARAMETER) extra.metadata = &metadata;
   if (instr->op == HLO_CUSTOM_CALL) extra.backend_config = (hr_str_t){"", 0};
-  hlo_print_notes(text, &extra);
+  hlo_print_frontend_attrs(text, &extra);
 }
 
 static void add_instruction(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
-  hr_text_t text;
+  hr_strbuf_t text;
   size_t opcode = strlen(hlo_op_name(instr->op));
-  hr_text_init(&text);
-  hr_text_add_str(&text, hlo_op_name(instr->op));
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, hlo_op_name(instr->op));
   print_unsaid(&text, instr);
   if (text.size == opcode) text.size = 0;
   export_add(exporter, attrs, "hlo.instruction", finish_text(exporter, &text));
@@ -154,24 +154,24 @@ static bool has_layout(const hlo_shape_t *shape) {
 }
 
 static void add_shape(exporter_t *exporter, const hlo_instr_t *instr, export_attrs_t *attrs) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (!has_layout(instr->shape)) return;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, instr->shape, true);
   export_add(exporter, attrs, "hlo.shape", finish_text(exporter, &text));
 }
 
 static void add_order(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (is_awaited) export_add(exporter, attrs, "hlo.name", export_string(exporter, instr->name));
   if (!instr->extra || !instr->extra->control_count) return;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   for (int i = 0; i < instr->extra->control_count; i++)
-    hr_text_printf(&text, "%s%.*s", i ? "," : "", HR_STR_ARGS(instr->extra->control_predecessors[i]->name));
+    hr_strbuf_printf(&text, "%s%.*s", i ? "," : "", HR_STR_ARGS(instr->extra->control_predecessors[i]->name));
   export_add(exporter, attrs, "hlo.after", finish_text(exporter, &text));
 }
 
-void export_notes(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
+void export_frontend_attrs(exporter_t *exporter, const hlo_instr_t *instr, bool is_awaited, export_attrs_t *attrs) {
   if (exporter->status) return;
   add_instruction(exporter, instr, attrs);
   add_shape(exporter, instr, attrs);
@@ -245,20 +245,20 @@ static bool needs_layouts(const hlo_module_t *from) {
   return needs;
 }
 
-void export_module_notes(exporter_t *exporter, export_attrs_t *attrs) {
+void export_module_frontend_attrs(exporter_t *exporter, export_attrs_t *attrs) {
   const hlo_module_t *from = exporter->from;
   hlo_module_t said = *from; /* never destroyed: the printer reads the fields that are set here */
-  hr_text_t text;
+  hr_strbuf_t text;
   said.has_entry_layout = needs_layouts(from);
   if (!needs_aliases(from)) said.input_output_alias = (hlo_aliasing_t){0, NULL};
   said.buffer_donor = (hlo_aliasing_t){0, NULL};
   flatten_aliases(exporter, from, &said.input_output_alias);
   if (said.has_entry_layout) flatten_layouts(exporter, from, &said);
   if (exporter->status) return;
-  hr_text_init(&text);
-  hlo_print_module_notes(&text, &said);
+  hr_strbuf_init(&text);
+  hlo_print_module_frontend_attrs(&text, &said);
   export_add(exporter, attrs, "hlo.module", finish_text(exporter, &text));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   if (from->stack_frames) hlo_print_stack_frames(&text, from->stack_frames);
   export_add(exporter, attrs, "hlo.stack_frames", finish_text(exporter, &text));
 }

@@ -9,11 +9,11 @@
 typedef struct import_function {
   const mlir_op_t *op;
   hlo_computation_t *computation; /* NULL until imported */
-  bool under_way;                 /* being imported: a call of it now is recursion */
+  bool is_importing;                 /* being imported: a call of it now is recursion */
 } import_function_t;
 
-#define IMPORT_PLACES 4096
-typedef struct import_place import_place_t;
+#define IMPORT_SOURCE_LOCS 4096
+typedef struct import_source_loc import_source_loc_t;
 
 typedef struct importer {
   const mlir_module_t *from;
@@ -28,7 +28,7 @@ typedef struct importer {
   int depth;          /* of blocks that are being imported */
   bool is_interpreted; /* has check ops: where the specification leaves a choice, it is that of its interpreter */
   hr_map_t awaited;   /* instructions that say their name for others to come after them, by "computation/name" */
-  import_place_t *places[IMPORT_PLACES]; /* a cache of what locations say, see import_location.c */
+  import_source_loc_t *source_locs[IMPORT_SOURCE_LOCS]; /* a cache of what locations say, see import_location.c */
   const mlir_op_t *at; /* the op being imported, for messages about its types and attributes */
 } importer_t;
 
@@ -51,24 +51,24 @@ typedef struct import_row {
 /* Is any op in functions of the block a check? */
 bool import_has_checks(const mlir_block_t *block);
 
-/* --- notes (import_note.c, import_location.c) --- */
+/* --- notes (import_frontend_attrs.c, import_location.c) --- */
 /* Where an op comes from; NULL: it does not say. */
 hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, const hlo_metadata_t **out_metadata);
 /* What the exporter noted in frontend attributes beside those that are the program's own. */
-typedef struct import_note {
+typedef struct import_frontend_attrs {
   hlo_opcode_t op; /* HLO_OPCODE_COUNT: of no op */
-  stablehlo_note_t said;
+  stablehlo_frontend_attrs_t parsed;
   const hlo_shape_t *shape;
   hr_str_t name, after;
-} import_note_t;
+} import_frontend_attrs_t;
 /* Sorts a dictionary's entries into the program's own, which stay sorted, and notes. */
-hr_status_t import_sort_notes(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
-                              import_note_t *out_note);
+hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
+                              import_frontend_attrs_t *out_note);
 /* Adds what is noted to what every instruction of the op carries. */
-hr_status_t import_note_extra(importer_t *importer, const import_note_t *note, hlo_extra_t *extra);
+hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note, hlo_extra_t *extra);
 /* Adds the rest to the op's instruction: the last one of its kind made from number `first` on. */
-hr_status_t import_note_instr(import_scope_t *scope, const import_note_t *note, size_t first);
-hr_status_t import_module_notes(importer_t *importer, const mlir_op_t *op);
+hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note, size_t first);
+hr_status_t import_module_frontend_attrs(importer_t *importer, const mlir_op_t *op);
 
 /* --- types and values (import_types.c) --- */
 hr_status_t import_shape(importer_t *importer, const mlir_type_t *type, const hlo_shape_t **out_shape);
@@ -130,7 +130,7 @@ hr_status_t import_convolution_numbers(import_scope_t *scope, import_attrs_t *at
                                        const hr_ints_t *padding);
 /* "mhlo.sharding", "mhlo.frontend_attributes", ...: what any instruction may carry; NULL if there is nothing. */
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
-                         import_note_t *out_note);
+                         import_frontend_attrs_t *out_note);
 /* An mhlo.sharding of `op`, or of one of its arguments or results; NULL if there is none. */
 hr_status_t import_sharding(importer_t *importer, const mlir_op_t *op, const mlir_attr_t *attr,
                             const hlo_sharding_t **out_sharding);
@@ -192,7 +192,7 @@ hr_status_t import_broadcast_to(import_scope_t *scope, const mlir_op_t *op, hlo_
                                 hr_ints_t map, hlo_instr_t **out_x);
 
 /* What an instruction carries, to be added to. */
-hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
+hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra);
 
 /* --- Shardy (import_sdy.c) --- */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block);

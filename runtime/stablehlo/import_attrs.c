@@ -171,7 +171,7 @@ const mlir_attr_t *import_value_attr(const mlir_op_t *function, const char *list
   return has_one ? mlir_attr_field(attrs->items[index], name) : NULL;
 }
 
-hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra) {
+hr_status_t import_op_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra_t **out_extra) {
   HR_TRY(HR_NEW(importer->arena, out_extra));
   if (instr->extra) **out_extra = *instr->extra;
   instr->extra = *out_extra;
@@ -179,12 +179,12 @@ hr_status_t import_own_extra(importer_t *importer, hlo_instr_t *instr, hlo_extra
 }
 
 hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_extra_t **out_extra,
-                         import_note_t *out_note) {
+                         import_frontend_attrs_t *out_note) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
   const hlo_sharding_t *sharding;
   const hlo_metadata_t *metadata;
   *out_extra = NULL;
-  *out_note = (import_note_t){.op = HLO_OPCODE_COUNT};
+  *out_note = (import_frontend_attrs_t){.op = HLO_OPCODE_COUNT};
   HR_TRY(import_sharding(scope->importer, op, mlir_op_attr(op, "mhlo.sharding"), &sharding));
   HR_TRY(import_location(scope->importer, op->location, &metadata));
   bool has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
@@ -193,8 +193,9 @@ hr_status_t import_extra(import_scope_t *scope, const mlir_op_t *op, const hlo_e
   HR_TRY(HR_NEW(scope->importer->arena, &extra));
   extra->sharding = sharding;
   extra->metadata = metadata;
-  if (has_frontend) HR_TRY(import_sort_notes(scope->importer, frontend, &extra->frontend_attributes, out_note));
-  HR_TRY(import_note_extra(scope->importer, out_note, extra));
+  if (has_frontend)
+    HR_TRY(import_sort_frontend_attrs(scope->importer, frontend, &extra->frontend_attributes, out_note));
+  HR_TRY(import_frontend_attrs_extra(scope->importer, out_note, extra));
   *out_extra = extra;
   return NULL;
 }

@@ -87,15 +87,15 @@ hr_status_t import_check(import_scope_t *scope, mlir_op_t *op, const import_row_
 /* check.expect_serialized_eq and interpreter.probe: the id of a probe. */
 hr_status_t import_probe(import_scope_t *scope, mlir_op_t *op, const import_row_t *row) {
   hlo_instr_t *x = import_operand(op, 0), *call;
-  hr_text_t text;
+  hr_strbuf_t text;
   const char *config;
-  hr_text_init(&text);
-  hr_text_add_str(&text, "{probe_id = ");
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, "{probe_id = ");
   hlo_print_string(&text, import_str(op, "probe_id"));
-  hr_text_printf(&text, ", iter = %ld : i64}", (long)import_int(op, "iter", 0));
-  hr_status_t st = hr_text_finish(&text);
+  hr_strbuf_printf(&text, ", iter = %ld : i64}", (long)import_int(op, "iter", 0));
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_cstr(scope->importer->arena, (hr_str_t){text.data, text.size}, &config);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
   HR_TRY(build_call(scope, row->name, config, op->result_count ? x->shape : NULL, 1, &x, 0, NULL, &call));
   if (op->result_count) op->results[0].mapped = call;

@@ -17,7 +17,7 @@ typedef struct joint {
 } joint_t;
 
 /* Where dimension d of an operand goes: as broadcast_dimensions say for operands of lower rank, else to the right. */
-static int64_t place_of(const hlo_shape_t *shape, int rank, hr_ints_t map, int d) {
+static int64_t position_of(const hlo_shape_t *shape, int rank, hr_ints_t map, int d) {
   return map.count == shape->rank && shape->rank < rank ? map.data[d] : rank - shape->rank + d;
 }
 
@@ -25,7 +25,7 @@ static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_sh
                         joint_t *joint) {
   char text[HLO_SHAPE_TEXT];
   for (int d = 0; d < shape->rank; d++) {
-    int64_t to = place_of(shape, joint->rank, map, d), size = shape->dims[d];
+    int64_t to = position_of(shape, joint->rank, map, d), size = shape->dims[d];
     if (to < 0 || to >= joint->rank)
       return import_error(scope, op, "broadcast_dimensions has %ld, want less than %d", (long)to, joint->rank);
     bool dynamic = shape->dynamic && shape->dynamic[d];
@@ -42,29 +42,29 @@ static hr_status_t join(import_scope_t *scope, const mlir_op_t *op, const hlo_sh
 
 static hr_status_t broadcast_one(import_scope_t *scope, const mlir_op_t *op, const joint_t *joint, hr_ints_t map,
                                  hlo_instr_t **x) {
-  int64_t places[HLO_MAX_RANK];
+  int64_t positions[HLO_MAX_RANK];
   const hlo_shape_t *from = (*x)->shape, *to;
   HR_TRY(hlo_shape_array_dynamic(scope->importer->arena, from->dtype, joint->rank, joint->dims, joint->dynamic, &to));
   if (!joint->sizes && hlo_shape_equal(from, to)) return NULL;
-  for (int d = 0; d < from->rank; d++) places[d] = place_of(from, joint->rank, map, d);
+  for (int d = 0; d < from->rank; d++) positions[d] = position_of(from, joint->rank, map, d);
   if (joint->sizes) {
-    hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, from->rank, places);
+    hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, from->rank, positions);
     *x = hlo_build(&scope->builder, HLO_DYNAMIC_BROADCAST, to, 2, (hlo_instr_t *[]){*x, joint->sizes}, 1, &attr, 0,
                    NULL);
     return hlo_builder_finish(&scope->builder);
   }
-  return import_broadcast_to(scope, op, *x, to, (hr_ints_t){places, from->rank}, x);
+  return import_broadcast_to(scope, op, *x, to, (hr_ints_t){positions, from->rank}, x);
 }
 
 /* Sizes of 1 may show only at run time: then the joint sizes are computed. */
 static hr_status_t join_actual(import_scope_t *scope, const mlir_op_t *op, hlo_instr_t *const *operands, hr_ints_t map,
                                joint_t *joint) {
-  int64_t places[HLO_MAX_RANK];
+  int64_t positions[HLO_MAX_RANK];
   if (op->operand_count < 2 || !memchr(joint->dynamic, true, (size_t)joint->rank)) return NULL;
   for (int k = 0; k < op->operand_count; k++) {
     const hlo_shape_t *shape = operands[k]->shape;
-    for (int d = 0; d < shape->rank; d++) places[d] = place_of(shape, joint->rank, map, d);
-    hlo_instr_t *sizes = import_sizes_at(scope, operands[k], joint->rank, places);
+    for (int d = 0; d < shape->rank; d++) positions[d] = position_of(shape, joint->rank, map, d);
+    hlo_instr_t *sizes = import_sizes_at(scope, operands[k], joint->rank, positions);
     joint->sizes = k ? import_join_sizes(scope, joint->sizes, sizes) : sizes;
   }
   return hlo_builder_finish(&scope->builder);

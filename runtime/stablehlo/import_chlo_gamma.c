@@ -108,11 +108,11 @@ static expr_t zeta_tail(formula_t *f, expr_t x, expr_t a, expr_t power, expr_t s
 static expr_t zeta_specials(formula_t *f, expr_t x, expr_t q, expr_t value) {
   expr_t zero = f_number(f, 0, q), one = f_number(f, 1, x);
   expr_t nan = f_number(f, NAN, x), infinity = f_number(f, INFINITY, x);
-  expr_t q_not_positive = f_le(f, q, zero), x_whole = f_eq(f, x, f_floor(f, x));
-  expr_t x_even = f_and(f, x_whole, f_eq(f, f_rem(f, x, f_number(f, 2, x)), zero));
+  expr_t q_not_positive = f_le(f, q, zero), x_integer = f_eq(f, x, f_floor(f, x));
+  expr_t x_even = f_and(f, x_integer, f_eq(f, f_rem(f, x, f_number(f, 2, x)), zero));
   expr_t at_pole = f_and(f, q_not_positive, f_eq(f, q, f_floor(f, q)));
   value = f_select(f, f_lt(f, x, one), nan, value);
-  value = f_select(f, f_and(f, q_not_positive, f_not(f, x_whole)), nan, value);
+  value = f_select(f, f_and(f, q_not_positive, f_not(f, x_integer)), nan, value);
   value = f_select(f, at_pole, f_select(f, x_even, infinity, nan), value);
   return f_select(f, f_eq(f, x, one), infinity, value);
 }

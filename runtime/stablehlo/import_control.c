@@ -47,13 +47,13 @@ static bool comes_before(hr_str_t a, hr_str_t b) {
 
 /* An attribute as the text that HLO keeps: a string is bare, anything else is written out again. */
 static hr_status_t attribute_text(import_scope_t *scope, const mlir_attr_t *attr, hr_str_t *out_text) {
-  hr_text_t text;
+  hr_strbuf_t text;
   if (attr->kind == MLIR_ATTR_STRING) return hr_arena_str(scope->importer->arena, attr->text, out_text);
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   mlir_print_attr(&text, attr);
-  hr_status_t st = hr_text_finish(&text);
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, out_text);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -76,9 +76,9 @@ static hr_status_t add_composite_names(import_scope_t *scope, const mlir_op_t *o
   for (int i = 0; i < 3; i++) items[at++] = own[i];
   for (int i = 0; i < count; i++) {
     const hlo_name_value_t *item = &given->frontend_attributes.items[i];
-    int place = at++;
-    for (; place > 0 && comes_before(item->name, items[place - 1].name); place--) items[place] = items[place - 1];
-    items[place] = *item;
+    int index = at++;
+    for (; index > 0 && comes_before(item->name, items[index - 1].name); index--) items[index] = items[index - 1];
+    items[index] = *item;
   }
   if (given) *extra = *given;
   extra->frontend_attributes = (hlo_name_values_t){at, items};
@@ -281,19 +281,19 @@ static void add_channel(import_attrs_t *attrs, const mlir_op_t *op) {
 static hr_status_t add_channel_pairs(import_scope_t *scope, const mlir_op_t *op) {
   const mlir_attr_t *pairs = mlir_op_attr(op, "source_target_pairs");
   hr_ints_t ids;
-  hr_text_t text;
+  hr_strbuf_t text;
   hr_str_t value;
   if (!pairs || pairs->kind != MLIR_ATTR_DENSE || pairs->type->rank != 2 || !pairs->type->dims[0]) return NULL;
   if (pairs->type->dims[1] != 2)
     return import_error(scope, op, "source_target_pairs of %ld columns, want 2", (long)pairs->type->dims[1]);
   HR_TRY(import_ints_of(scope, pairs, &ids));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   for (int64_t i = 0; i + 1 < ids.count; i += 2)
-    hr_text_printf(&text, "%s{%ld,%ld}", i ? "," : "{", (long)ids.data[i], (long)ids.data[i + 1]);
-  hr_text_add_char(&text, '}');
-  hr_status_t st = hr_text_finish(&text);
+    hr_strbuf_printf(&text, "%s{%ld,%ld}", i ? "," : "{", (long)ids.data[i], (long)ids.data[i + 1]);
+  hr_strbuf_add_char(&text, '}');
+  hr_status_t st = hr_strbuf_finish(&text);
   if (!st) st = hr_arena_str(scope->importer->arena, (hr_str_t){text.data, text.size}, &value);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   HR_TRY(st);
   const hlo_extra_t *given = scope->builder.extra;
   int count = given ? given->frontend_attributes.count : 0, at = 0;

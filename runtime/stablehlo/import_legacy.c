@@ -13,7 +13,7 @@ typedef struct labels {
   int of[HLO_MAX_RANK]; /* by dimension */
 } labels_t;
 
-static int place_of(const labels_t *labels, int label) {
+static int position_of(const labels_t *labels, int label) {
   for (int d = 0; d < labels->count; d++)
     if (labels->of[d] == label) return d;
   return -1;
@@ -28,7 +28,7 @@ static hr_status_t take_term(import_scope_t *scope, const mlir_op_t *op, const c
     int more = dots ? hidden : **at != ' ';
     for (int i = 0; i < more; i++) {
       int label = dots ? ELLIPSIS_LABEL + i : (unsigned char)**at;
-      if (out_labels->count == HLO_MAX_RANK || place_of(out_labels, label) >= 0)
+      if (out_labels->count == HLO_MAX_RANK || position_of(out_labels, label) >= 0)
         return import_error(scope, op, "a label stands twice in one term of einsum_config, or there are too many");
       out_labels->of[out_labels->count++] = label;
     }
@@ -65,7 +65,7 @@ static hr_status_t sum_lonely(import_scope_t *scope, const mlir_op_t *op, const 
   int64_t dims[HLO_MAX_RANK];
   int count = 0, kept = 0;
   for (int d = 0; d < labels->count; d++) {
-    bool lonely = place_of(other, labels->of[d]) < 0 && place_of(out, labels->of[d]) < 0;
+    bool lonely = position_of(other, labels->of[d]) < 0 && position_of(out, labels->of[d]) < 0;
     if (lonely)
       dims[count++] = d;
     else
@@ -91,18 +91,18 @@ typedef struct product_dims {
 static void sort_labels(const labels_t *lhs, const labels_t *rhs, const labels_t *out, product_dims_t *dims) {
   *dims = (product_dims_t){.batch_count = 0};
   for (int d = 0; d < lhs->count; d++) {
-    int there = place_of(rhs, lhs->of[d]);
+    int there = position_of(rhs, lhs->of[d]);
     if (there < 0) continue;
-    bool batch = place_of(out, lhs->of[d]) >= 0;
+    bool batch = position_of(out, lhs->of[d]) >= 0;
     int *count = batch ? &dims->batch_count : &dims->contracting_count;
     (batch ? dims->batch : dims->contracting)[0][*count] = d;
     (batch ? dims->batch : dims->contracting)[1][(*count)++] = there;
     if (batch) dims->result.of[dims->result.count++] = lhs->of[d];
   }
   for (int d = 0; d < lhs->count; d++)
-    if (place_of(rhs, lhs->of[d]) < 0) dims->result.of[dims->result.count++] = lhs->of[d];
+    if (position_of(rhs, lhs->of[d]) < 0) dims->result.of[dims->result.count++] = lhs->of[d];
   for (int d = 0; d < rhs->count; d++)
-    if (place_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
+    if (position_of(lhs, rhs->of[d]) < 0) dims->result.of[dims->result.count++] = rhs->of[d];
 }
 
 static hlo_instr_t *build_product(import_scope_t *scope, hlo_instr_t *lhs, hlo_instr_t *rhs,
@@ -122,7 +122,7 @@ static hr_status_t reorder(import_scope_t *scope, mlir_op_t *op, hlo_instr_t *x,
   int64_t order[HLO_MAX_RANK];
   if (have->count != want->count) return import_error(scope, op, "its result has labels that no operand has");
   for (int d = 0; d < want->count; d++) {
-    order[d] = place_of(have, want->of[d]);
+    order[d] = position_of(have, want->of[d]);
     if (order[d] < 0) return import_error(scope, op, "its result has labels that no operand has");
   }
   hlo_attr_t attr = hlo_attr_of_ints(&scope->builder, HLO_ATTR_DIMENSIONS, want->count, order);

@@ -65,7 +65,7 @@ static hr_status_t take_string(location_text_t *text, hr_str_t *out_string) {
 }
 
 /* ":3:4", and perhaps " to :9" or " to 5:9" */
-static void take_place(location_text_t *text, hr_str_t file) {
+static void take_source_loc(location_text_t *text, hr_str_t file) {
   int64_t line = 0, column = 0, end_line = 0, end_column = 0;
   take_number(text, &line);
   if (take(text, ":")) take_number(text, &column);
@@ -90,7 +90,7 @@ static hr_status_t take_named(location_text_t *text, bool names) {
   hr_str_t string;
   HR_TRY(take_string(text, &string));
   if (take(text, ":")) {
-    take_place(text, string);
+    take_source_loc(text, string);
     return NULL;
   }
   bool is_type = string.size && string.data[string.size - 1] == ':';
@@ -137,19 +137,20 @@ static hr_status_t take_location(location_text_t *text, bool names) {
   return st;
 }
 
-struct import_place {
+struct import_source_loc {
   const mlir_attr_t *location; /* the key */
   hlo_metadata_t metadata;
 };
 
-static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location, import_place_t **out_place) {
-  import_place_t *place;
-  HR_TRY(HR_NEW(importer->arena, &place));
-  place->location = location;
+static hr_status_t read_location(importer_t *importer, const mlir_attr_t *location,
+                                 import_source_loc_t **out_source_loc) {
+  import_source_loc_t *source_loc;
+  HR_TRY(HR_NEW(importer->arena, &source_loc));
+  source_loc->location = location;
   const char *start = location->text.data;
-  location_text_t text = {importer, start, start + location->text.size, &place->metadata, 0, 0};
+  location_text_t text = {importer, start, start + location->text.size, &source_loc->metadata, 0, 0};
   HR_TRY(take_location(&text, true));
-  *out_place = place;
+  *out_source_loc = source_loc;
   return NULL;
 }
 
@@ -158,9 +159,9 @@ hr_status_t import_location(importer_t *importer, const mlir_attr_t *location, c
   *out_metadata = NULL;
   if (!location || location->kind != MLIR_ATTR_LOCATION || hr_str_is(location->text, "unknown")) return NULL;
   uint64_t hash = hr_hash_bytes(&location, sizeof location, 0);
-  import_place_t **place = &importer->places[hash % IMPORT_PLACES];
-  if (!*place || (*place)->location != location) HR_TRY(read_location(importer, location, place));
-  const hlo_metadata_t *metadata = &(*place)->metadata;
+  import_source_loc_t **source_loc = &importer->source_locs[hash % IMPORT_SOURCE_LOCS];
+  if (!*source_loc || (*source_loc)->location != location) HR_TRY(read_location(importer, location, source_loc));
+  const hlo_metadata_t *metadata = &(*source_loc)->metadata;
   bool says = metadata->op_name.size || metadata->op_type.size || metadata->source_file.size;
   *out_metadata = says ? metadata : NULL;
   return NULL;

@@ -85,13 +85,13 @@ static hr_status_t import_op(import_scope_t *scope, mlir_op_t *op) {
   scope->builder.line = op->line;
   scope->builder.column = op->column;
   scope->importer->at = op;
-  import_note_t note;
+  import_frontend_attrs_t note;
   size_t first = scope->builder.computation->instrs.count;
   HR_TRY(import_verify(scope, op));
   HR_TRY(import_extra(scope, op, &scope->builder.extra, &note));
   HR_TRY(import_is_quantised(op) ? import_quantised(scope, op, row) : row->import(scope, op, row));
   scope->importer->at = op; /* ops of its regions were in between */
-  HR_TRY(import_note_instr(scope, &note, first));
+  HR_TRY(import_frontend_attrs_instr(scope, &note, first));
   return check_results(scope, op);
 }
 
@@ -238,7 +238,7 @@ static hr_status_t import_result_shardings(importer_t *importer, const mlir_op_t
     if (!each[i]) each[i] = &replicated;
   }
   if (!any) return NULL;
-  HR_TRY(import_own_extra(importer, root, &extra));
+  HR_TRY(import_op_extra(importer, root, &extra));
   extra->sharding = each[0];
   if (count == 1) return NULL;
   HR_TRY(HR_NEW(importer->arena, &tuple));
@@ -251,9 +251,9 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   mlir_block_t *block = import_block_of(function->op, 0);
   import_scope_t scope;
   mlir_op_t *terminator;
-  if (function->under_way) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
+  if (function->is_importing) return mlir_error(importer->from, function->op, "%.*s calls itself", HR_STR_ARGS(name));
   if (!block) return mlir_error(importer->from, function->op, "%.*s has no body", HR_STR_ARGS(name));
-  function->under_way = true;
+  function->is_importing = true;
   importer->at = function->op;
   HR_TRY(import_scope_new(importer, name, function->op, &scope));
   HR_TRY(check_arguments(&scope, function->op, block));
@@ -268,7 +268,7 @@ static hr_status_t import_function(importer_t *importer, import_function_t *func
   HR_TRY(import_scope_close(&scope, import_returned(&scope, terminator, true)));
   HR_TRY(import_result_shardings(importer, function->op, terminator->operand_count, scope.builder.computation->root));
   function->computation = scope.builder.computation;
-  function->under_way = false;
+  function->is_importing = false;
   return NULL;
 }
 
@@ -358,7 +358,7 @@ static hr_status_t import_header(importer_t *importer, const mlir_op_t *op) {
   hlo_module_t *module = importer->module;
   hr_str_t name = import_str(op, "sym_name");
   const hlo_extra_t *extra;
-  import_note_t note;
+  import_frontend_attrs_t note;
   if (name.size) HR_TRY(hr_arena_str(importer->arena, name, &module->name));
   HR_TRY(import_extra(&(import_scope_t){.importer = importer}, op, &extra, &note));
   if (extra && extra->frontend_attributes.count) module->frontend_attributes = extra->frontend_attributes;
@@ -388,7 +388,7 @@ static hr_status_t import_module(importer_t *importer, const mlir_op_t *entry) {
   HR_TRY(import_header(importer, op));
   HR_TRY(import_named(importer, entry, &module->entry));
   HR_TRY(import_donations(importer, entry));
-  return import_module_notes(importer, op);
+  return import_module_frontend_attrs(importer, op);
 }
 
 /* Is the function one that was imported? */

@@ -5,20 +5,21 @@
 #include "stablehlo/import.h"
 
 /* "all-reduce, constrain_layout=true" */
-static hr_status_t read_instruction(importer_t *importer, hr_str_t text, import_note_t *note) {
+static hr_status_t read_instruction(importer_t *importer, hr_str_t text, import_frontend_attrs_t *note) {
   const char *comma = text.size ? memchr(text.data, ',', text.size) : NULL;
   size_t size = comma ? (size_t)(comma - text.data) : text.size;
   hlo_opcode_t op = HLO_OPCODE_COUNT;
   for (int i = 0; i < HLO_OPCODE_COUNT; i++)
     if (hr_str_is((hr_str_t){text.data, size}, hlo_op_name((hlo_opcode_t)i))) op = (hlo_opcode_t)i;
   if (op == HLO_OPCODE_COUNT || !comma) return NULL;
-  HR_TRY(importer->readers->note(importer->module, op, (hr_str_t){comma, text.size - size}, &note->said));
+  HR_TRY(importer->readers->note(importer->module, op, (hr_str_t){comma, text.size - size}, &note->parsed));
   note->op = op;
   return NULL;
 }
 
 /* True if the attribute is a note. */
-static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text, import_note_t *note, bool *out_taken) {
+static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text, import_frontend_attrs_t *note,
+                             bool *out_taken) {
   *out_taken = true;
   if (hr_str_is(name, "hlo.instruction")) return read_instruction(importer, text, note);
   if (hr_str_is(name, "hlo.shape")) return importer->readers->shape(importer->module, text, &note->shape);
@@ -28,8 +29,8 @@ static hr_status_t take_note(importer_t *importer, hr_str_t name, hr_str_t text,
   return NULL;
 }
 
-hr_status_t import_sort_notes(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
-                              import_note_t *out_note) {
+hr_status_t import_sort_frontend_attrs(importer_t *importer, const mlir_attr_t *dict, hlo_name_values_t *out_own,
+                              import_frontend_attrs_t *out_note) {
   hlo_name_value_t *items;
   int count = 0;
   HR_TRY(HR_NEW_ARRAY(importer->arena, dict->count, &items));
@@ -63,8 +64,8 @@ static void merge_metadata(const hlo_metadata_t *noted, hlo_metadata_t *into) {
   into->scheduling_name = noted->scheduling_name;
 }
 
-hr_status_t import_note_extra(importer_t *importer, const import_note_t *note, hlo_extra_t *extra) {
-  const hlo_extra_t *said = &note->said.extra;
+hr_status_t import_frontend_attrs_extra(importer_t *importer, const import_frontend_attrs_t *note, hlo_extra_t *extra) {
+  const hlo_extra_t *said = &note->parsed.extra;
   if (said->statistics) extra->statistics = said->statistics;
   if (said->origin) extra->origin = said->origin;
   if (said->backend_config.size) extra->backend_config = said->backend_config;
@@ -104,7 +105,7 @@ static void replace_groups(const hlo_attr_t *noted, hlo_attr_t *own) {
     own->groups = noted->groups;
 }
 
-static hr_status_t add_attrs(importer_t *importer, const stablehlo_note_t *said, hlo_instr_t *instr) {
+static hr_status_t add_attrs(importer_t *importer, const stablehlo_frontend_attrs_t *said, hlo_instr_t *instr) {
   hlo_attr_t *attrs;
   int count = instr->attr_count;
   HR_TRY(HR_NEW_ARRAY(importer->arena, count + said->attr_count, &attrs));
@@ -118,7 +119,7 @@ static hr_status_t add_attrs(importer_t *importer, const stablehlo_note_t *said,
   return NULL;
 }
 
-static hr_status_t place_key(const import_scope_t *scope, hr_str_t name, hr_str_t *out_key) {
+static hr_status_t source_loc_key(const import_scope_t *scope, hr_str_t name, hr_str_t *out_key) {
   const char *key;
   HR_TRY(hr_arena_printf(scope->importer->arena, &key, "%p/%.*s", (void *)scope->builder.computation,
                          HR_STR_ARGS(name)));
@@ -130,13 +131,13 @@ static hr_status_t place_key(const import_scope_t *scope, hr_str_t name, hr_str_
 static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_instr_t *instr) {
   hlo_extra_t *extra;
   int count = 1;
-  HR_TRY(import_own_extra(scope->importer, instr, &extra));
+  HR_TRY(import_op_extra(scope->importer, instr, &extra));
   for (size_t i = 0; i < names.size; i++) count += names.data[i] == ',';
   HR_TRY(HR_NEW_ARRAY(scope->importer->arena, count, &extra->control_predecessors));
   while (names.size) {
     const char *comma = memchr(names.data, ',', names.size);
     hr_str_t name = {names.data, comma ? (size_t)(comma - names.data) : names.size}, key;
-    HR_TRY(place_key(scope, name, &key));
+    HR_TRY(source_loc_key(scope, name, &key));
     hlo_instr_t *before = hr_map_get(&scope->importer->awaited, key);
     if (before) extra->control_predecessors[extra->control_count++] = before;
     size_t taken = name.size + (comma != NULL);
@@ -145,15 +146,15 @@ static hr_status_t add_predecessors(import_scope_t *scope, hr_str_t names, hlo_i
   return NULL;
 }
 
-hr_status_t import_note_instr(import_scope_t *scope, const import_note_t *note, size_t first) {
+hr_status_t import_frontend_attrs_instr(import_scope_t *scope, const import_frontend_attrs_t *note, size_t first) {
   hr_str_t key;
   hlo_instr_t *instr = find_instr(scope->builder.computation, note->op, first);
   if (!instr) return NULL;
-  if (note->said.attr_count) HR_TRY(add_attrs(scope->importer, &note->said, instr));
+  if (note->parsed.attr_count) HR_TRY(add_attrs(scope->importer, &note->parsed, instr));
   if (note->shape && hlo_shape_compatible(note->shape, instr->shape)) instr->shape = note->shape;
   if (note->after.size) HR_TRY(add_predecessors(scope, note->after, instr));
   if (!note->name.size) return NULL;
-  HR_TRY(place_key(scope, note->name, &key));
+  HR_TRY(source_loc_key(scope, note->name, &key));
   return hr_map_put(&scope->importer->awaited, key, instr, NULL);
 }
 
@@ -174,7 +175,7 @@ static hr_status_t read_module_note(importer_t *importer, const mlir_attr_t *not
   return hr_status_note(read(importer->module, note->text), "while reading the module's notes");
 }
 
-hr_status_t import_module_notes(importer_t *importer, const mlir_op_t *op) {
+hr_status_t import_module_frontend_attrs(importer_t *importer, const mlir_op_t *op) {
   const mlir_attr_t *frontend = mlir_op_attr(op, "mhlo.frontend_attributes");
   HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.module"), importer->readers->header));
   HR_TRY(read_module_note(importer, mlir_attr_field(frontend, "hlo.stack_frames"), importer->readers->stack_frames));

@@ -104,26 +104,26 @@ hr_status_t import_sharding_constraint(import_scope_t *scope, mlir_op_t *op, con
 
 /* sdy.mesh ops as the module's frontend attribute xla.sdy.meshes. */
 hr_status_t import_meshes(importer_t *importer, const mlir_block_t *block) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   for (size_t i = 0; i < block->ops.count; i++) {
     const mlir_op_t *op = block->ops.data[i];
     if (!hr_str_is(op->name, "sdy.mesh")) continue;
-    hr_text_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", text.size ? ", " : "{", HR_STR_ARGS(import_str(op, "sym_name")),
+    hr_strbuf_printf(&text, "%s%.*s = #sdy.mesh<%.*s>", text.size ? ", " : "{", HR_STR_ARGS(import_str(op, "sym_name")),
                    HR_STR_ARGS(import_str(op, "mesh")));
   }
   hlo_name_value_t *item;
   hr_status_t st = NULL;
   if (!text.size) return NULL;
-  hr_text_add_char(&text, '}');
-  HR_TRY_GOTO(done, st, hr_text_finish(&text));
+  hr_strbuf_add_char(&text, '}');
+  HR_TRY_GOTO(done, st, hr_strbuf_finish(&text));
   HR_TRY_GOTO(done, st, HR_NEW(importer->arena, &item));
   item->name = HR_STR("xla.sdy.meshes");
   item->raw = true;
   HR_TRY_GOTO(done, st, hr_arena_str(importer->arena, (hr_str_t){text.data, text.size}, &item->value));
   importer->module->frontend_attributes = (hlo_name_values_t){1, item};
 done:
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 
@@ -155,16 +155,16 @@ hr_status_t import_argument_extra(importer_t *importer, const mlir_op_t *functio
   const mlir_attr_t *replication = import_value_attr(function, "arg_attrs", index, "mhlo.parameter_replication");
   const hlo_sharding_t *sharding;
   hlo_extra_t *extra;
-  import_note_t note = {.op = HLO_OPCODE_COUNT};
+  import_frontend_attrs_t note = {.op = HLO_OPCODE_COUNT};
   HR_TRY(
       import_sharding(importer, function, import_value_attr(function, "arg_attrs", index, "mhlo.sharding"), &sharding));
   bool has_sdy = sdy && sdy->kind == MLIR_ATTR_OPAQUE, has_frontend = frontend && frontend->kind == MLIR_ATTR_DICT;
   if (!param || (!sharding && !has_sdy && !has_frontend && !replication)) return NULL;
-  HR_TRY(import_own_extra(importer, param, &extra));
+  HR_TRY(import_op_extra(importer, param, &extra));
   extra->sharding = sharding;
   HR_TRY(add_replication(importer, replication, extra));
-  if (has_frontend) HR_TRY(import_sort_notes(importer, frontend, &extra->frontend_attributes, &note));
-  HR_TRY(import_note_extra(importer, &note, extra));
+  if (has_frontend) HR_TRY(import_sort_frontend_attrs(importer, frontend, &extra->frontend_attributes, &note));
+  HR_TRY(import_frontend_attrs_extra(importer, &note, extra));
   if (note.shape && hlo_shape_compatible(note.shape, param->shape)) param->shape = note.shape;
   return has_sdy ? add_sdy_sharding(importer, sdy->text, &extra->frontend_attributes) : NULL;
 }

@@ -11,16 +11,16 @@ typedef hr_status_t (*stablehlo_read_sharding_fn)(hlo_module_t *module, hr_str_t
 
 /* What an instruction of `op` says beyond its StableHLO, as the exporter notes it in the words of HLO text: attributes
  * and extras, ", name=value" each. All of it lives in the module's arena. */
-typedef struct stablehlo_note {
+typedef struct stablehlo_frontend_attrs {
   hlo_extra_t extra;
   int attr_count;
   const hlo_attr_t *attrs;
-} stablehlo_note_t;
+} stablehlo_frontend_attrs_t;
 
 /* How the pieces that are HLO text are read; the callers have the reader. */
 typedef struct stablehlo_readers {
   stablehlo_read_sharding_fn sharding;
-  hr_status_t (*note)(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_note_t *out_note);
+  hr_status_t (*note)(hlo_module_t *module, hlo_opcode_t op, hr_str_t text, stablehlo_frontend_attrs_t *out_note);
   hr_status_t (*shape)(hlo_module_t *module, hr_str_t text, const hlo_shape_t **out_shape);
   hr_status_t (*header)(hlo_module_t *module, hr_str_t text); /* "is_scheduled=true, ...", into the module */
   hr_status_t (*stack_frames)(hlo_module_t *module, hr_str_t text);

@@ -12,7 +12,7 @@
 struct topo_share {
   hwloc_topology_t topology;
   hwloc_cpuset_t allowed; /* processors that this process may use */
-  bool crowded;           /* other ranks have the same cores */
+  bool oversubscribed;           /* other ranks have the same cores */
   int core_count;         /* of the share */
   hwloc_obj_t *cores;
 };
@@ -125,7 +125,7 @@ static hr_status_t fill_share(topo_share_t *share, int local_rank, int local_siz
   int all = count_cores(share->topology, hwloc_topology_get_topology_cpuset(share->topology));
   if (allowed == 0) return hr_error(HR_UNAVAILABLE, "this process may not use any processor");
   span_t who = sharers(allowed, all, local_rank, local_size), span = cores_of(who, allowed);
-  share->crowded = who.count > allowed;
+  share->oversubscribed = who.count > allowed;
   void *memory;
   HR_TRY(hr_alloc((size_t)span.count * sizeof(hwloc_obj_t), &memory));
   share->cores = memory;
@@ -168,7 +168,7 @@ int topo_share_cores(const topo_share_t *share) { return share->core_count; }
 
 hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t bind) {
   hwloc_obj_t core = share->cores[worker % share->core_count];
-  if (bind == TOPO_BIND_NONE || share->crowded) return NULL;
+  if (bind == TOPO_BIND_NONE || share->oversubscribed) return NULL;
   hwloc_cpuset_t set = hwloc_bitmap_dup(core->cpuset);
   if (!set) return hr_error(HR_NO_MEMORY, "cannot allocate a set of processors");
   if (bind == TOPO_BIND_NUMA) {
@@ -184,69 +184,69 @@ hr_status_t topo_share_bind(const topo_share_t *share, int worker, topo_bind_t b
 
 /* --- printing --- */
 
-static void add_set(hr_text_t *text, hwloc_const_cpuset_t set) {
+static void add_set(hr_strbuf_t *text, hwloc_const_cpuset_t set) {
   char *list = NULL;
   hwloc_bitmap_list_asprintf(&list, set);
-  hr_text_add_str(text, list ? list : "?");
+  hr_strbuf_add_str(text, list ? list : "?");
   free(list);
 }
 
-static void add_count(hr_text_t *text, int count, const char *what) {
-  hr_text_printf(text, "%d %s%s", count, what, count == 1 ? "" : "s");
+static void add_count(hr_strbuf_t *text, int count, const char *what) {
+  hr_strbuf_printf(text, "%d %s%s", count, what, count == 1 ? "" : "s");
 }
 
-static void add_machine(hr_text_t *text, hwloc_topology_t topology) {
+static void add_machine(hr_strbuf_t *text, hwloc_topology_t topology) {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
-  hr_text_printf(text, "machine %s: ", host);
+  hr_strbuf_printf(text, "machine %s: ", host);
   int packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
   add_count(text, packages > 0 ? packages : 1, "package");
-  hr_text_add_str(text, ", ");
+  hr_strbuf_add_str(text, ", ");
   add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), "NUMA node");
-  hr_text_add_str(text, ", ");
+  hr_strbuf_add_str(text, ", ");
   add_count(text, count_cores(topology, hwloc_topology_get_topology_cpuset(topology)), "core");
-  hr_text_add_str(text, ", ");
+  hr_strbuf_add_str(text, ", ");
   add_count(text, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU), "processor");
-  hr_text_printf(text, ", %.1f GiB\n", (double)hr_mem_physical_bytes() / (1 << 30));
+  hr_strbuf_printf(text, ", %.1f GiB\n", (double)hr_mem_physical_bytes() / (1 << 30));
 }
 
-static void add_nodes(hr_text_t *text, hwloc_topology_t topology) {
+static void add_nodes(hr_strbuf_t *text, hwloc_topology_t topology) {
   for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
-    hr_text_printf(text, "  NUMA node %u: processors ", node->os_index);
+    hr_strbuf_printf(text, "  NUMA node %u: processors ", node->os_index);
     add_set(text, node->cpuset);
-    hr_text_printf(text, ", %.1f GiB", (double)node->attr->numanode.local_memory / (1 << 30));
+    hr_strbuf_printf(text, ", %.1f GiB", (double)node->attr->numanode.local_memory / (1 << 30));
     for (hwloc_obj_t part = node->parent; part; part = part->parent)
-      if (part->type == HWLOC_OBJ_PACKAGE) hr_text_printf(text, ", package %u", part->os_index);
-    hr_text_add_char(text, '\n');
+      if (part->type == HWLOC_OBJ_PACKAGE) hr_strbuf_printf(text, ", package %u", part->os_index);
+    hr_strbuf_add_char(text, '\n');
   }
 }
 
-static void add_caches(hr_text_t *text, hwloc_topology_t topology) {
+static void add_caches(hr_strbuf_t *text, hwloc_topology_t topology) {
   static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
   const char *separator = "  caches: ";
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     hwloc_obj_t cache = hwloc_get_obj_by_type(topology, types[i], 0);
     if (!cache) continue;
-    hr_text_printf(text, "%s%d x L%zu of %lu KiB", separator, hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
+    hr_strbuf_printf(text, "%s%d x L%zu of %lu KiB", separator, hwloc_get_nbobjs_by_type(topology, types[i]), i + 1,
                    (unsigned long)(cache->attr->cache.size >> 10));
     separator = ", ";
   }
-  if (*separator == ',') hr_text_add_char(text, '\n');
+  if (*separator == ',') hr_strbuf_add_char(text, '\n');
 }
 
-static void add_share(hr_text_t *text, const topo_share_t *share, int local_rank) {
-  hr_text_printf(text, "rank %d: ", local_rank);
+static void add_share(hr_strbuf_t *text, const topo_share_t *share, int local_rank) {
+  hr_strbuf_printf(text, "rank %d: ", local_rank);
   add_count(text, share->core_count, "worker");
-  hr_text_add_str(text, " on processors");
+  hr_strbuf_add_str(text, " on processors");
   for (int i = 0; i < share->core_count; i++) {
-    hr_text_add_str(text, i ? " | " : " ");
+    hr_strbuf_add_str(text, i ? " | " : " ");
     add_set(text, share->cores[i]->cpuset);
   }
-  hr_text_add_char(text, '\n');
+  hr_strbuf_add_char(text, '\n');
 }
 
 /* The machine, and the shares of local ranks `from` to `to` - 1 of `local_size`. */
-static hr_status_t add_shares(hr_text_t *text, int from, int to, int local_size) {
+static hr_status_t add_shares(hr_strbuf_t *text, int from, int to, int local_size) {
   for (int r = from; r < to; r++) {
     topo_share_t *share;
     HR_TRY(create_share(true, r, local_size, &share));
@@ -254,9 +254,9 @@ static hr_status_t add_shares(hr_text_t *text, int from, int to, int local_size)
       add_machine(text, share->topology);
       add_nodes(text, share->topology);
       add_caches(text, share->topology);
-      hr_text_add_str(text, "this process may use processors ");
+      hr_strbuf_add_str(text, "this process may use processors ");
       add_set(text, share->allowed);
-      hr_text_add_char(text, '\n');
+      hr_strbuf_add_char(text, '\n');
     }
     add_share(text, share, r);
     topo_share_destroy(share);
@@ -265,12 +265,12 @@ static hr_status_t add_shares(hr_text_t *text, int from, int to, int local_size)
 }
 
 static hr_status_t print_shares(FILE *stream, int from, int to, int local_size) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hr_status_t st = add_shares(&text, from, to, local_size);
-  if (!st) st = hr_text_finish(&text);
+  if (!st) st = hr_strbuf_finish(&text);
   if (!st) fwrite(text.data, 1, text.size, stream);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return st;
 }
 

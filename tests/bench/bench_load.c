@@ -32,61 +32,62 @@ static void bench(const char *name, hr_buffer_t *bytes) {
   hlo_module_destroy(module);
 }
 
-static hr_buffer_t *bytes_of(hr_text_t *text) {
+static hr_buffer_t *bytes_of(hr_strbuf_t *text) {
   hr_buffer_t *bytes;
-  bench_check(hr_text_finish(text));
+  bench_check(hr_strbuf_finish(text));
   bench_check(hr_buffer_create(text->size, &bytes));
   memcpy(hr_buffer_data(bytes), text->data, text->size);
-  hr_text_deinit(text);
+  hr_strbuf_deinit(text);
   return bytes;
 }
 
 /* --- made programs --- */
 
-static void add_ops(hr_text_t *text) {
+static void add_ops(hr_strbuf_t *text) {
   static const char *const ops[] = {"add", "multiply", "maximum", "subtract"};
-  hr_text_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+  hr_strbuf_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
                         "tensor<4x8xf32>\n  %1 = stablehlo.negate %0 : tensor<4x8xf32>\n");
   for (int i = 2; i < OPS; i++)
-    hr_text_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
-  hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
+    hr_strbuf_printf(text, "  %%%d = stablehlo.%s %%%d, %%%d : tensor<4x8xf32>\n", i, ops[i % 4], i - 1, i - 2);
+  hr_strbuf_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n", OPS - 1);
 }
 
 /* The same with a location for each op, a call within calls, in four aliases behind the program as JAX has them. */
-static void add_located_ops(hr_text_t *text) {
-  hr_text_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
+static void add_located_ops(hr_strbuf_t *text) {
+  hr_strbuf_add_str(text, "func.func @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  %0 = stablehlo.tanh %arg0 : "
                         "tensor<4x8xf32>\n");
   for (int i = 1; i < OPS; i++)
-    hr_text_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i, i - 1, i - 1, 4 * i + 3);
-  hr_text_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
-  hr_text_add_str(text, "#loc1 = loc(callsite(\"step\"(\"train.py\":50:4) at #loc))\n");
+    hr_strbuf_printf(text, "  %%%d = stablehlo.add %%%d, %%%d : tensor<4x8xf32> loc(#loc%d)\n", i, i - 1, i - 1,
+                     4 * i + 3);
+  hr_strbuf_printf(text, "  return %%%d : tensor<4x8xf32>\n}\n#loc = loc(\"train.py\":99:8 to :44)\n", OPS - 1);
+  hr_strbuf_add_str(text, "#loc1 = loc(callsite(\"step\"(\"train.py\":50:4) at #loc))\n");
   for (int i = 1; i < OPS; i++) {
-    hr_text_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n", 4 * i, i % 40, i);
-    hr_text_printf(text, "#loc%d = loc(\"call_%d\"(#loc%d))\n", 4 * i + 1, i % 7, 4 * i);
-    hr_text_printf(text, "#loc%d = loc(callsite(#loc%d at #loc1))\n", 4 * i + 2, 4 * i + 1);
-    hr_text_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i, 4 * i + 2);
+    hr_strbuf_printf(text, "#loc%d = loc(\"/somewhere/of/the/model/layers_%d.py\":%d:4 to :30)\n", 4 * i, i % 40, i);
+    hr_strbuf_printf(text, "#loc%d = loc(\"call_%d\"(#loc%d))\n", 4 * i + 1, i % 7, 4 * i);
+    hr_strbuf_printf(text, "#loc%d = loc(callsite(#loc%d at #loc1))\n", 4 * i + 2, 4 * i + 1);
+    hr_strbuf_printf(text, "#loc%d = loc(\"jit(main)/layer_%d/add\"(#loc%d))\n", 4 * i + 3, i, 4 * i + 2);
   }
 }
 
-static void add_constant(hr_text_t *text, int64_t count, void (*add_elements)(hr_text_t *text, int64_t count)) {
-  hr_text_printf(text, "func.func @main() -> tensor<%ldxf32> {\n  %%c = stablehlo.constant dense<", (long)count);
+static void add_constant(hr_strbuf_t *text, int64_t count, void (*add_elements)(hr_strbuf_t *text, int64_t count)) {
+  hr_strbuf_printf(text, "func.func @main() -> tensor<%ldxf32> {\n  %%c = stablehlo.constant dense<", (long)count);
   add_elements(text, count);
-  hr_text_printf(text, "> : tensor<%ldxf32>\n  return %%c : tensor<%ldxf32>\n}\n", (long)count, (long)count);
+  hr_strbuf_printf(text, "> : tensor<%ldxf32>\n  return %%c : tensor<%ldxf32>\n}\n", (long)count, (long)count);
 }
 
-static void add_blob(hr_text_t *text, int64_t count) {
-  hr_text_add_str(text, "\"0x");
-  for (int64_t i = 0; i < count; i++) hr_text_printf(text, "%08X", (unsigned)i * 2654435761u & 0x7F7FFFFF);
-  hr_text_add_str(text, "\"");
+static void add_blob(hr_strbuf_t *text, int64_t count) {
+  hr_strbuf_add_str(text, "\"0x");
+  for (int64_t i = 0; i < count; i++) hr_strbuf_printf(text, "%08X", (unsigned)i * 2654435761u & 0x7F7FFFFF);
+  hr_strbuf_add_str(text, "\"");
 }
 
-static void add_decimals(hr_text_t *text, int64_t count) {
+static void add_decimals(hr_strbuf_t *text, int64_t count) {
   uint32_t bits = 1;
   for (int64_t i = 0; i < count; i++) {
     bits = bits * 1664525 + 1013904223;
-    hr_text_printf(text, "%s%.8e", i ? ", " : "[", ((double)bits - 0x1p31) / 0x1p31);
+    hr_strbuf_printf(text, "%s%.8e", i ? ", " : "[", ((double)bits - 0x1p31) / 0x1p31);
   }
-  hr_text_add_str(text, "]");
+  hr_strbuf_add_str(text, "]");
 }
 
 static hr_buffer_t *bytecode_of(hr_buffer_t *bytes) {
@@ -100,9 +101,9 @@ static hr_buffer_t *bytecode_of(hr_buffer_t *bytes) {
 
 static hr_buffer_t *hlo_text_of(hr_buffer_t *bytes) {
   hlo_module_t *module;
-  hr_text_t text;
+  hr_strbuf_t text;
   bench_check(read_module("made", bytes, &module));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_LONG);
   hlo_module_destroy(module);
   return bytes_of(&text);
@@ -125,23 +126,23 @@ static void bench_forms(const char *what, hr_buffer_t *bytes) {
 
 int main(int argc, char **argv) {
   hr_buffer_t *bytes;
-  hr_text_t text;
+  hr_strbuf_t text;
   for (int i = 1; i < argc; i++) {
     bench_check(hr_buffer_map_file(argv[i], &bytes));
     bench(argv[i], bytes);
     hr_buffer_release(bytes);
   }
   if (argc > 1) return 0;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   add_ops(&text);
   bench_forms("ops", bytes_of(&text));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   add_located_ops(&text);
   bench_forms("located", bytes_of(&text));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   add_constant(&text, BLOB_BYTES / 4, add_blob);
   bench_forms("blob", bytes_of(&text));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   add_constant(&text, DECIMALS, add_decimals);
   bench_forms("decimals", bytes_of(&text));
   return 0;

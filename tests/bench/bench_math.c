@@ -73,7 +73,7 @@ static hr_status_t measure_all(void) {
   printf("%s\n", jit_target_host()->host);
   for (int is_f64 = 0; is_f64 < 2; is_f64++)
     for (int op = 0; op < HLO_OPCODE_COUNT; op++)
-      if (jit_math_knows((hlo_opcode_t)op)) HR_TRY(measure((hlo_opcode_t)op, is_f64));
+      if (jit_math_supports((hlo_opcode_t)op)) HR_TRY(measure((hlo_opcode_t)op, is_f64));
   return NULL;
 }
 

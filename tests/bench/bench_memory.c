@@ -41,11 +41,11 @@ typedef struct move {
 } move_t;
 
 #define BLOCK 128   /* floats */
-#define AHEAD 1024  /* floats that are asked for before their use */
+#define PREFETCH_DISTANCE 1024  /* floats that are asked for before their use */
 
 static inline float read_block(const float *from) {
   float sum = 0;
-  for (int i = 0; i < BLOCK; i += 16) __builtin_prefetch(from + i + AHEAD);
+  for (int i = 0; i < BLOCK; i += 16) __builtin_prefetch(from + i + PREFETCH_DISTANCE);
   for (int i = 0; i < BLOCK; i += 16) sum += from[i];
   return sum;
 }

@@ -82,7 +82,7 @@ static bool kernel_init(kernel_t *kernel, const hlo_instr_t *instr) {
   void *scratch;
   *kernel = (kernel_t){.native = op_natives[instr->op], .best_us = 1e18};
   hr_arena_init(&kernel->arena);
-  op_native_target_t target = {.arena = &kernel->arena, .workers = workers, .at_end = keep};
+  op_native_target_t target = {.arena = &kernel->arena, .workers = workers, .add_cleanup = keep};
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;
   op_step_t step = {.instr = instr, .in_shapes = in_shapes, .out_shape = instr->shape};
   double start = now_us();
@@ -163,7 +163,7 @@ static bool peer_product(const onednn_t *lib, const dot_problem_t *p, dnnl_data_
 
 static int products(const onednn_t *lib, const kernel_t *kernel, const hlo_instr_t *instr, peer_t *peers) {
   const struct {
-    dot_way_t way;
+    dot_strategy_t way;
     const dot_problem_t *problem;
   } *plan = kernel->step.plan;
   dnnl_data_type_t type = onednn_type(instr->operands[0]->shape->dtype), sums = onednn_type(instr->shape->dtype);
@@ -237,13 +237,13 @@ static double peer_once(const onednn_t *lib, const peer_t *peer) {
 static void smaller(double *best, double value) { *best = value < *best ? value : *best; }
 
 static void print_instr(const hlo_instr_t *instr) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, instr->shape, false);
   for (int i = 0; i < instr->operand_count; i++)
-    hr_text_printf(&text, i ? " x " : " <- "), hlo_shape_print(&text, instr->operands[i]->shape, false);
+    hr_strbuf_printf(&text, i ? " x " : " <- "), hlo_shape_print(&text, instr->operands[i]->shape, false);
   printf("%-12s %-64.*s", hlo_op_name(instr->op), (int)text.size, text.data);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
 }
 
 /* In turns, as all slow down when the machine does. */

@@ -70,7 +70,7 @@ static void bench_with(const row_t *row, const hlo_instr_t *instr, int count, vo
   bench_check(hr_workers_create(&(hr_workers_options_t){.count = count, .may_spin = true}, &workers));
   for (int k = 0; k < instr->operand_count; k++) shapes[k] = instr->operands[k]->shape;
   op_step_t op_step = {instr, shapes, instr->shape, NULL, 0};
-  op_native_target_t target = {.arena = &arena, .workers = count, .at_end = ignore_end};
+  op_native_target_t target = {.arena = &arena, .workers = count, .add_cleanup = ignore_end};
   bench_check(op_natives[instr->op]->prepare(&target, &op_step, &step));
   if (!step.plan) {
     printf("%-28s declined\n", row->name);

@@ -114,7 +114,7 @@ static void mutate(fuzz_bytes_t *file, const fuzz_bytes_t *other) {
   }
 }
 
-static const char *const own[] = {
+static const char *const builtin[] = {
     "module @m attributes {mhlo.num_partitions = 2 : i32} {\n"
     "func.func public @main(%a: tensor<4x4xf32> {mhlo.sharding = \"{replicated}\"}, %i: tensor<i32>) -> "
     "tensor<4x4xf32> {\n"
@@ -152,11 +152,11 @@ static const mlir_write_options_t forms[] = {{.portable = false},
                                              {.portable = true, .version = {0, 13, 0}},
                                              {.portable = true, .version = {0, 9, 0}}};
 
-enum { TEXTS = sizeof own / sizeof *own, FORMS = sizeof forms / sizeof *forms };
+enum { TEXTS = sizeof builtin / sizeof *builtin, FORMS = sizeof forms / sizeof *forms };
 
 /* A text as bytecode of one form. */
-static fuzz_bytes_t own_file(int index) {
-  const char *text = own[index / FORMS];
+static fuzz_bytes_t builtin_file(int index) {
+  const char *text = builtin[index / FORMS];
   mlir_module_t *tree;
   hr_buffer_t *bytes;
   hr_status_t st = load_tree(text, strlen(text), &tree);
@@ -172,7 +172,7 @@ static fuzz_bytes_t own_file(int index) {
 }
 
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = own_file, .own_count = TEXTS * FORMS, .mutate = mutate};
+  const fuzz_material_t material = {.own = builtin_file, .own_count = TEXTS * FORMS, .mutate = mutate};
   return fuzz_main(argc, argv, &material);
 }
 

@@ -121,7 +121,7 @@ static void run_files(const fuzz_material_t *material, char **paths, int count, 
   run_inputs(material, inputs, count, !mutations, mutations);
 }
 
-static void run_own(const fuzz_material_t *material) {
+static void run_builtin(const fuzz_material_t *material) {
   fuzz_bytes_t *inputs = allocate_inputs(material->own_count);
   for (int i = 0; i < material->own_count; i++) inputs[i] = material->own(i);
   state = 1;
@@ -133,7 +133,7 @@ int fuzz_main(int argc, char **argv, const fuzz_material_t *material) {
   bool mutations = argc > 4 && strcmp(argv[1], "--mutate") == 0;
   if (mutations) state = strtoull(argv[3], NULL, 0);
   if (argc == 1)
-    run_own(material);
+    run_builtin(material);
   else if (mutations)
     run_files(material, argv + 4, argc - 4, strtol(argv[2], NULL, 0));
   else

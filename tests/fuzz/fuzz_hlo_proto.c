@@ -39,11 +39,11 @@ static void drop_status(hr_status_t st) {
 }
 
 static void check_write(const hlo_module_t *module, hlo_proto_form_t form) {
-  hr_text_t first, second;
+  hr_strbuf_t first, second;
   hr_buffer_t *bytes;
   hlo_module_t *again = NULL;
-  hr_text_init(&first);
-  hr_text_init(&second);
+  hr_strbuf_init(&first);
+  hr_strbuf_init(&second);
   hlo_print_module(&first, module, HLO_PRINT_LONG);
   hr_status_t st = write_hlo_proto(module, form, &bytes);
   if (!st) st = read_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), &again);
@@ -58,8 +58,8 @@ static void check_write(const hlo_module_t *module, hlo_proto_form_t form) {
   }
   hlo_module_destroy(again);
   hr_buffer_release(bytes);
-  hr_text_deinit(&first);
-  hr_text_deinit(&second);
+  hr_strbuf_deinit(&first);
+  hr_strbuf_deinit(&second);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -127,25 +127,25 @@ static wire_field_t pick_field(const char *at, const char *end, uint64_t count) 
   return field;
 }
 
-static void put_number(hr_text_t *out, uint64_t old) {
+static void put_number(hr_strbuf_t *out, uint64_t old) {
   static const uint64_t numbers[] = {0, 1, 2, 3, 7, 127, 128, 1u << 20, INT32_MAX, INT64_MAX, 1ull << 63, UINT64_MAX};
   uint64_t choice = fuzz_random_below(3);
   uint64_t near = old + fuzz_random_below(5) - 2;
   proto_put_varint(out, choice ? near : numbers[fuzz_random_below(sizeof numbers / sizeof *numbers)]);
 }
 
-static void put_changed_bytes(hr_text_t *out, hr_str_t bytes) {
+static void put_changed_bytes(hr_strbuf_t *out, hr_str_t bytes) {
   size_t at = fuzz_random_below(bytes.size + 1), gone = fuzz_random_below(3);
   if (gone > bytes.size - at) gone = bytes.size - at;
-  hr_text_add(out, bytes.data, at);
-  for (uint64_t more = fuzz_random_below(3); more; more--) hr_text_add_char(out, (char)fuzz_random_below(256));
-  hr_text_add(out, bytes.data + at + gone, bytes.size - at - gone);
+  hr_strbuf_add(out, bytes.data, at);
+  for (uint64_t more = fuzz_random_below(3); more; more--) hr_strbuf_add_char(out, (char)fuzz_random_below(256));
+  hr_strbuf_add(out, bytes.data + at + gone, bytes.size - at - gone);
 }
 
-static void put_changed(hr_text_t *out, const char *from, const char *end, int depth);
+static void put_changed(hr_strbuf_t *out, const char *from, const char *end, int depth);
 
 /* One field, changed: the number, the bytes, or something inside. */
-static void put_changed_field(hr_text_t *out, const wire_field_t *field, int depth) {
+static void put_changed_field(hr_strbuf_t *out, const wire_field_t *field, int depth) {
   hr_str_t content = {field->content, (size_t)(field->end - field->content)};
   uint64_t old = 0;
   const char *at = field->content;
@@ -157,7 +157,7 @@ static void put_changed_field(hr_text_t *out, const wire_field_t *field, int dep
   }
   if ((field->tag & 7) != 2) {
     proto_put_varint(out, field->tag);
-    for (size_t i = 0; i < content.size; i++) hr_text_add_char(out, (char)fuzz_random_below(256));
+    for (size_t i = 0; i < content.size; i++) hr_strbuf_add_char(out, (char)fuzz_random_below(256));
     return;
   }
   size_t opened = proto_open(out, field->tag >> 3);
@@ -170,48 +170,48 @@ static void put_changed_field(hr_text_t *out, const wire_field_t *field, int dep
 }
 
 /* A message in which one field is changed, lost, doubled, or replaced by a copy of a neighbour under its own number. */
-static void put_changed(hr_text_t *out, const char *from, const char *end, int depth) {
+static void put_changed(hr_strbuf_t *out, const char *from, const char *end, int depth) {
   uint64_t count = count_fields(from, end);
   if (!count) {
-    hr_text_add(out, from, (size_t)(end - from));
+    hr_strbuf_add(out, from, (size_t)(end - from));
     return;
   }
   wire_field_t field = pick_field(from, end, count), other = pick_field(from, end, count);
-  hr_text_add(out, from, (size_t)(field.from - from));
+  hr_strbuf_add(out, from, (size_t)(field.from - from));
   switch (fuzz_random_below(10)) {
     case 0: break;
     case 1:
-      hr_text_add(out, field.from, (size_t)(field.end - field.from));
-      hr_text_add(out, other.from, (size_t)(other.end - other.from));
+      hr_strbuf_add(out, field.from, (size_t)(field.end - field.from));
+      hr_strbuf_add(out, other.from, (size_t)(other.end - other.from));
       break;
-    case 2: hr_text_add(out, other.from, (size_t)(other.end - other.from)); break;
+    case 2: hr_strbuf_add(out, other.from, (size_t)(other.end - other.from)); break;
     case 3: /* another number */
       proto_put_varint(out, (field.tag & 7) | (uint32_t)(1 + fuzz_random_below(99)) << 3);
       if ((field.tag & 7) == 2) proto_put_varint(out, (uint64_t)(field.end - field.content));
-      hr_text_add(out, field.content, (size_t)(field.end - field.content));
+      hr_strbuf_add(out, field.content, (size_t)(field.end - field.content));
       break;
     default: put_changed_field(out, &field, depth); break;
   }
-  hr_text_add(out, field.end, (size_t)(end - field.end));
+  hr_strbuf_add(out, field.end, (size_t)(end - field.end));
 }
 
 /* Also broken in ways that no message is: cut short, or a bit turned. */
 static void mutate(fuzz_bytes_t *bytes, const fuzz_bytes_t *other) {
   (void)other;
-  hr_text_t next;
-  hr_text_init(&next);
+  hr_strbuf_t next;
+  hr_strbuf_init(&next);
   put_changed(&next, bytes->data, bytes->data + bytes->size, 0);
   if (next.size <= FUZZ_BYTES_MAX) {
     if (next.size) memcpy(bytes->data, next.data, next.size);
     bytes->size = next.size;
   }
-  hr_text_deinit(&next);
+  hr_strbuf_deinit(&next);
   if (!fuzz_random_below(20) && bytes->size)
     bytes->data[fuzz_random_below(bytes->size)] ^= (char)(1 << fuzz_random_below(8));
   if (!fuzz_random_below(40)) bytes->size = fuzz_random_below(bytes->size + 1);
 }
 
-static const char *const own[] = {
+static const char *const builtin[] = {
     "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=2, "
     "frontend_attributes={k=\"v\"}\n\nFileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n"
     "1 {file_name_id=1 function_name_id=1 line=1 end_line=1 column=1 end_column=2}\n\nStackFrames\n"
@@ -240,8 +240,8 @@ static const char *const own[] = {
 };
 
 /* A text as a proto of either form. */
-static fuzz_bytes_t own_proto(int index) {
-  const char *text = own[index / 2];
+static fuzz_bytes_t builtin_proto(int index) {
+  const char *text = builtin[index / 2];
   hlo_module_t *module;
   hr_buffer_t *bytes;
   hr_status_t st = hlo_module_create(HR_STR("own"), &module);
@@ -260,7 +260,8 @@ static fuzz_bytes_t own_proto(int index) {
 }
 
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = own_proto, .own_count = 2 * sizeof own / sizeof *own, .mutate = mutate};
+  const fuzz_material_t material = {
+      .own = builtin_proto, .own_count = 2 * sizeof builtin / sizeof *builtin, .mutate = mutate};
   return fuzz_main(argc, argv, &material);
 }
 

@@ -38,10 +38,10 @@ static void drop_status(hr_status_t st) {
 
 /* A verified module prints as text that reads back the same. */
 static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
-  hr_text_t first, second;
+  hr_strbuf_t first, second;
   hlo_module_t *again;
-  hr_text_init(&first);
-  hr_text_init(&second);
+  hr_strbuf_init(&first);
+  hr_strbuf_init(&second);
   hlo_print_module(&first, module, style);
   hr_status_t st = read_bytes(first.data, first.size, &again);
   if (st) {
@@ -54,8 +54,8 @@ static void check_print(const hlo_module_t *module, hlo_print_style_t style) {
       fail("what was printed reads back different");
     hlo_module_destroy(again);
   }
-  hr_text_deinit(&first);
-  hr_text_deinit(&second);
+  hr_strbuf_deinit(&first);
+  hr_strbuf_deinit(&second);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -66,11 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hr_status_t st = read_bytes(data, size, &module);
   if (!st) st = hlo_verify(module);
   if (!st) {
-    hr_text_t dot;
+    hr_strbuf_t dot;
     check_print(module, HLO_PRINT_LONG);
-    hr_text_init(&dot);
+    hr_strbuf_init(&dot);
     hlo_print_dot(&dot, module);
-    hr_text_deinit(&dot);
+    hr_strbuf_deinit(&dot);
   }
   if (st) drop_status(st);
   hlo_module_destroy(module);
@@ -86,7 +86,7 @@ static const char *const words[] = {
   "1e400", "parameter(1)", ", sharding={replicated}", ", metadata={op_name=\"x\"}", "/*", "\"", "\\", "{{0,1}}",
   "[2,4]<=[8]", "constant(1)", "\n", "_", "f32[<=3,?]", ", to_apply={a = f32[] parameter(0)}"};
 
-static const char *const own[] = {
+static const char *const builtin[] = {
     "HloModule a, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, num_partitions=2\n\n"
     "%add (x: f32[], y: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  %y = f32[] parameter(1)\n"
     "  ROOT %s = f32[] add(%x, %y)\n}\n\nENTRY %e (p: f32[8]) -> f32[8] {\n"
@@ -107,11 +107,11 @@ static const char *const own[] = {
     "  ROOT d = f32[<=4,2] custom-call-done(st), frontend_attributes={a=\"b\",c={d}}\n}\n",
 };
 
-static fuzz_bytes_t own_text(int index) { return fuzz_copy(own[index], strlen(own[index])); }
+static fuzz_bytes_t text_of_rank(int index) { return fuzz_copy(builtin[index], strlen(builtin[index])); }
 
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = own_text,
-                                    .own_count = sizeof own / sizeof *own,
+  const fuzz_material_t material = {.own = text_of_rank,
+                                    .own_count = sizeof builtin / sizeof *builtin,
                                     .words = words,
                                     .word_count = sizeof words / sizeof *words};
   return fuzz_main(argc, argv, &material);

@@ -210,7 +210,7 @@ static bool run_program(hlorun_client_t **clients, uint64_t seed) {
   counts->ran += both && !outcomes[0].code;
   counts->stopped += both && outcomes[0].code;
   for (int e = 0; e < ENGINES; e++) release_outcome(&outcomes[e]);
-  hr_text_deinit(&program.text);
+  hr_strbuf_deinit(&program.text);
   return is_fine;
 }
 
@@ -314,7 +314,7 @@ static int print_program(uint64_t seed) {
   program_t program;
   program_make(seed, &program);
   fputs(program.text.data, stdout);
-  hr_text_deinit(&program.text);
+  hr_strbuf_deinit(&program.text);
   return 0;
 }
 

@@ -44,10 +44,10 @@ static hr_status_t parse(const void *data, size_t size, mlir_module_t **out_tree
 
 /* A tree prints as text that parses and prints the same. */
 static void check_print(const mlir_module_t *tree) {
-  hr_text_t first, second;
+  hr_strbuf_t first, second;
   mlir_module_t *again;
-  hr_text_init(&first);
-  hr_text_init(&second);
+  hr_strbuf_init(&first);
+  hr_strbuf_init(&second);
   mlir_print_module(&first, tree);
   hr_status_t st = parse(first.data, first.size, &again);
   if (st) {
@@ -61,21 +61,21 @@ static void check_print(const mlir_module_t *tree) {
     fail("what was printed parses as something else");
   }
   mlir_module_destroy(again);
-  hr_text_deinit(&first);
-  hr_text_deinit(&second);
+  hr_strbuf_deinit(&first);
+  hr_strbuf_deinit(&second);
 }
 
 static hr_status_t import(const mlir_module_t *tree) {
   hlo_module_t *module;
-  hr_text_t text;
+  hr_strbuf_t text;
   HR_TRY(hlo_module_create(HR_STR("fuzz"), &module));
   module->source = tree->source;
   hr_status_t st = stablehlo_import(tree, &read_stablehlo_pieces, module);
   if (!st) st = hlo_verify(module);
   if (!st) {
-    hr_text_init(&text);
+    hr_strbuf_init(&text);
     hlo_print_module(&text, module, HLO_PRINT_LONG);
-    hr_text_deinit(&text);
+    hr_strbuf_deinit(&text);
     check_print(tree);
   }
   hlo_module_destroy(module);
@@ -110,7 +110,7 @@ static const char *const words[] = {
   "return", "loc(\"a\"(#loc))", "x", "?", "\n", "\\", "\"stablehlo.add\"(%0, %0) : (tensor<f32>, tensor<f32>) -> ()",
   "({}) ", "({^bb0(%a: tensor<f32>): stablehlo.return %a : tensor<f32>})", "{-# dialect_resources: {builtin: {a: \"0x04\"}} #-}"};
 
-static const char *const own[] = {
+static const char *const builtin[] = {
   "module @m attributes {mhlo.num_partitions = 1 : i32} {\n"
   "  func.func public @main(%arg0: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<4xf32>, tensor<f32>) {\n"
   "    %c = stablehlo.constant dense<[1.0, 2.5, 0x7FC00000, -0.0]> : tensor<4xf32>\n"
@@ -140,11 +140,11 @@ static const char *const own[] = {
   "result_layouts = [dense<[3, 2, 1, 0]> : tensor<4xindex>]} : (tensor<1x2x2x1xf32>) -> tensor<1x2x2x1xf32>\n"
   "    return %1 : tensor<1x2x2x1xf32>\n  }\n}\n"};
 
-static fuzz_bytes_t own_text(int index) { return fuzz_copy(own[index], strlen(own[index])); }
+static fuzz_bytes_t text_of_rank(int index) { return fuzz_copy(builtin[index], strlen(builtin[index])); }
 
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = own_text,
-                                    .own_count = sizeof own / sizeof *own,
+  const fuzz_material_t material = {.own = text_of_rank,
+                                    .own_count = sizeof builtin / sizeof *builtin,
                                     .words = words,
                                     .word_count = sizeof words / sizeof *words};
   return fuzz_main(argc, argv, &material);

@@ -73,7 +73,7 @@ static void mutate(fuzz_bytes_t *bytes, const fuzz_bytes_t *other) {
   }
 }
 
-static fuzz_bytes_t own_object(int index) {
+static fuzz_bytes_t builtin_object(int index) {
   static const hlo_opcode_t ops[] = {HLO_EXPONENTIAL, HLO_SINE, HLO_REMAINDER};
   math_kernel_t kernel = {.op = ops[index], .is_f64 = true, .lanes = 4};
   hr_buffer_t *object;
@@ -88,7 +88,7 @@ static fuzz_bytes_t own_object(int index) {
 }
 
 int main(int argc, char **argv) {
-  const fuzz_material_t material = {.own = own_object, .own_count = 3, .mutate = mutate};
+  const fuzz_material_t material = {.own = builtin_object, .own_count = 3, .mutate = mutate};
   return fuzz_main(argc, argv, &material);
 }
 

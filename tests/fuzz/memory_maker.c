@@ -56,7 +56,7 @@ array_t *fuzz_add_array(maker_t *maker, const array_t *shape) {
 void fuzz_begin_array(maker_t *maker, const array_t *shape) {
   char text[96];
   array_t *array = fuzz_add_array(maker, shape);
-  hr_text_printf(&maker->body, "  v%d = %s ", array->id, fuzz_shape_text(array, text));
+  hr_strbuf_printf(&maker->body, "  v%d = %s ", array->id, fuzz_shape_text(array, text));
 }
 
 array_t fuzz_add_param(maker_t *maker, const char *dtype, int rank, const int64_t *dims,
@@ -68,7 +68,7 @@ array_t fuzz_add_param(maker_t *maker, const char *dtype, int rank, const int64_
   *param = (program_param_t){.dtype = dtype, .rank = rank, .is_index = is_index};
   memcpy(param->dims, shape.dims, sizeof param->dims);
   fuzz_begin_array(maker, &shape);
-  hr_text_printf(&maker->body, "parameter(%d)\n", program->param_count++);
+  hr_strbuf_printf(&maker->body, "parameter(%d)\n", program->param_count++);
   return maker->arrays[maker->array_count - 1];
 }
 
@@ -145,9 +145,9 @@ int fuzz_add_function(maker_t *maker, const char *dtype) {
   const char *op = strcmp(dtype, "pred") == 0 ? "or"
                    : *dtype == 'c'            ? "add"
                                               : any[fuzz_below(maker, 4)];
-  hr_text_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
+  hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
                  id, dtype, dtype);
-  hr_text_printf(&maker->functions, "  ROOT c = %s[] %s(a, b)\n}\n", dtype, op);
+  hr_strbuf_printf(&maker->functions, "  ROOT c = %s[] %s(a, b)\n}\n", dtype, op);
   if (!fuzz_is_integer(dtype)) maker->program->is_exact = false;
   return id;
 }
@@ -155,18 +155,18 @@ int fuzz_add_function(maker_t *maker, const char *dtype) {
 int fuzz_zero_of(maker_t *maker, const char *dtype) {
   int id = maker->next++;
   const char *zero = strcmp(dtype, "pred") == 0 ? "false" : *dtype == 'c' ? "(0, 0)" : "0";
-  hr_text_printf(&maker->body, "  v%d = %s[] constant(%s)\n", id, dtype, zero);
+  hr_strbuf_printf(&maker->body, "  v%d = %s[] constant(%s)\n", id, dtype, zero);
   return id;
 }
 
 void fuzz_print_list(maker_t *maker, const char *before, const int64_t *items, int count,
                      const char *after) {
-  hr_text_printf(&maker->body, "%s", before);
+  hr_strbuf_printf(&maker->body, "%s", before);
   for (int i = 0; i < count; i++)
-    hr_text_printf(&maker->body, "%s%ld", i ? "," : "", (long)items[i]);
-  hr_text_printf(&maker->body, "%s", after);
+    hr_strbuf_printf(&maker->body, "%s%ld", i ? "," : "", (long)items[i]);
+  hr_strbuf_printf(&maker->body, "%s", after);
 }
 
 void fuzz_print_indices(maker_t *maker, const int *ids, int count) {
-  for (int d = 0; d < count; d++) hr_text_printf(&maker->body, ", v%d", ids[d]);
+  for (int d = 0; d < count; d++) hr_strbuf_printf(&maker->body, ", v%d", ids[d]);
 }

@@ -22,7 +22,7 @@ enum {
 typedef struct maker {
   uint64_t random;
   program_t *program;
-  hr_text_t functions, body;
+  hr_strbuf_t functions, body;
   int next; /* number of an instruction or function */
   int array_count;
   array_t arrays[MOST_ARRAYS];

@@ -13,7 +13,7 @@ void make_unary(maker_t *maker) {
     if (fuzz_is_real(x.dtype) || fuzz_is_real(out.dtype)) maker->program->is_exact = false;
   }
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "%s(v%d)\n", op, x.id);
+  hr_strbuf_printf(&maker->body, "%s(v%d)\n", op, x.id);
 }
 
 void make_binary(maker_t *maker) {
@@ -27,7 +27,7 @@ void make_binary(maker_t *maker) {
                                                                               : 6)];
   if (!fuzz_is_integer(x.dtype) && !is_pred) maker->program->is_exact = false;
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body, "%s(v%d, v%d)\n", op, x.id, y.id);
+  hr_strbuf_printf(&maker->body, "%s(v%d, v%d)\n", op, x.id, y.id);
 }
 
 void make_select(maker_t *maker) {
@@ -35,11 +35,11 @@ void make_select(maker_t *maker) {
   p.dtype = "pred";
   if (*x.dtype == 'c') return;
   fuzz_begin_array(maker, &p);
-  hr_text_printf(&maker->body, "compare(v%d, v%d), direction=%s\n", x.id, y.id,
+  hr_strbuf_printf(&maker->body, "compare(v%d, v%d), direction=%s\n", x.id, y.id,
                  fuzz_chance(maker, 2) ? "LT" : "GE");
   int p_id = maker->next - 1;
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body, "select(v%d, v%d, v%d)\n", p_id, y.id, x.id);
+  hr_strbuf_printf(&maker->body, "select(v%d, v%d, v%d)\n", p_id, y.id, x.id);
 }
 
 void make_broadcast(maker_t *maker) {
@@ -53,7 +53,7 @@ void make_broadcast(maker_t *maker) {
     if (is_kept) dims[from++] = d;
   }
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "broadcast(v%d), ", x.id);
+  hr_strbuf_printf(&maker->body, "broadcast(v%d), ", x.id);
   fuzz_print_list(maker, "dimensions={", dims, x.rank, "}\n");
 }
 
@@ -66,7 +66,7 @@ void make_reshape(maker_t *maker) {
     out.dims[out.rank++] = factor;
   }
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "reshape(v%d)\n", x.id);
+  hr_strbuf_printf(&maker->body, "reshape(v%d)\n", x.id);
 }
 
 void make_transpose(maker_t *maker) {
@@ -80,14 +80,14 @@ void make_transpose(maker_t *maker) {
   }
   for (int d = 0; d < x.rank; d++) out.dims[d] = x.dims[order[d]];
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "transpose(v%d), ", x.id);
+  hr_strbuf_printf(&maker->body, "transpose(v%d), ", x.id);
   fuzz_print_list(maker, "dimensions={", order, x.rank, "}\n");
 }
 
 void make_reverse(maker_t *maker) {
   array_t x = fuzz_pick_lines(maker);
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body, "reverse(v%d), dimensions={%ld}\n", x.id,
+  hr_strbuf_printf(&maker->body, "reverse(v%d), dimensions={%ld}\n", x.id,
                  (long)fuzz_below(maker, x.rank));
 }
 
@@ -101,11 +101,11 @@ void make_slice(maker_t *maker) {
     out.dims[d] = (limits[d] - starts[d] + strides[d] - 1) / strides[d];
   }
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "slice(v%d), slice={", x.id);
+  hr_strbuf_printf(&maker->body, "slice(v%d), slice={", x.id);
   for (int d = 0; d < x.rank; d++)
-    hr_text_printf(&maker->body, "%s[%ld:%ld:%ld]", d ? ", " : "", (long)starts[d], (long)limits[d],
+    hr_strbuf_printf(&maker->body, "%s[%ld:%ld:%ld]", d ? ", " : "", (long)starts[d], (long)limits[d],
                    (long)strides[d]);
-  hr_text_printf(&maker->body, "}\n");
+  hr_strbuf_printf(&maker->body, "}\n");
 }
 
 void make_pad(maker_t *maker) {
@@ -121,11 +121,11 @@ void make_pad(maker_t *maker) {
   }
   int zero = fuzz_zero_of(maker, x.dtype);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "pad(v%d, v%d), padding=", x.id, zero);
+  hr_strbuf_printf(&maker->body, "pad(v%d, v%d), padding=", x.id, zero);
   for (int d = 0; d < x.rank; d++)
-    hr_text_printf(&maker->body, "%s%ld_%ld_%ld", d ? "x" : "", (long)low[d], (long)high[d],
+    hr_strbuf_printf(&maker->body, "%s%ld_%ld_%ld", d ? "x" : "", (long)low[d], (long)high[d],
                    (long)inner[d]);
-  hr_text_printf(&maker->body, "\n");
+  hr_strbuf_printf(&maker->body, "\n");
 }
 
 void make_concatenate(maker_t *maker) {
@@ -133,7 +133,7 @@ void make_concatenate(maker_t *maker) {
   int64_t d = fuzz_below(maker, x.rank);
   out.dims[d] = 2 * x.dims[d];
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "concatenate(v%d, v%d), dimensions={%ld}\n", x.id, y.id, (long)d);
+  hr_strbuf_printf(&maker->body, "concatenate(v%d, v%d), dimensions={%ld}\n", x.id, y.id, (long)d);
 }
 
 void make_reduce(maker_t *maker) {
@@ -143,7 +143,7 @@ void make_reduce(maker_t *maker) {
     if (d != gone) out.dims[to++] = x.dims[d];
   int zero = fuzz_zero_of(maker, x.dtype), function = fuzz_add_function(maker, x.dtype);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "reduce(v%d, v%d), dimensions={%ld}, to_apply=fun%d\n", x.id, zero,
+  hr_strbuf_printf(&maker->body, "reduce(v%d, v%d), dimensions={%ld}, to_apply=fun%d\n", x.id, zero,
                  (long)gone, function);
 }
 
@@ -159,14 +159,14 @@ void make_window(maker_t *maker) {
   }
   int zero = fuzz_zero_of(maker, x.dtype), function = fuzz_add_function(maker, x.dtype);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "reduce-window(v%d, v%d), window={size=", x.id, zero);
+  hr_strbuf_printf(&maker->body, "reduce-window(v%d, v%d), window={size=", x.id, zero);
   for (int d = 0; d < x.rank; d++)
-    hr_text_printf(&maker->body, "%s%ld", d ? "x" : "", (long)size[d]);
+    hr_strbuf_printf(&maker->body, "%s%ld", d ? "x" : "", (long)size[d]);
   for (int d = 0; d < x.rank; d++)
-    hr_text_printf(&maker->body, "%s%ld", d ? "x" : " stride=", (long)stride[d]);
+    hr_strbuf_printf(&maker->body, "%s%ld", d ? "x" : " stride=", (long)stride[d]);
   for (int d = 0; d < x.rank; d++)
-    hr_text_printf(&maker->body, "%s%ld_%ld", d ? "x" : " pad=", (long)low[d], (long)high[d]);
-  hr_text_printf(&maker->body, "}, to_apply=fun%d\n", function);
+    hr_strbuf_printf(&maker->body, "%s%ld_%ld", d ? "x" : " pad=", (long)low[d], (long)high[d]);
+  hr_strbuf_printf(&maker->body, "}, to_apply=fun%d\n", function);
 }
 
 void make_dot(maker_t *maker) {
@@ -179,7 +179,7 @@ void make_dot(maker_t *maker) {
   out.dims[x.rank - 1] = dims[1];
   if (!fuzz_is_integer(x.dtype)) maker->program->is_exact = false;
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body,
+  hr_strbuf_printf(&maker->body,
                  "dot(v%d, v%d), lhs_contracting_dims={%d}, rhs_contracting_dims={0}\n", x.id, y.id,
                  x.rank - 1);
 }
@@ -188,13 +188,13 @@ void make_sort(maker_t *maker) {
   array_t x = fuzz_pick_lines(maker);
   if (*x.dtype == 'c') return;
   int id = maker->next++;
-  hr_text_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
+  hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
                  id, x.dtype, x.dtype);
-  hr_text_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=%s\n}\n",
+  hr_strbuf_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=%s\n}\n",
                  fuzz_chance(maker, 3) ? "GT" : "LT");
   if (fuzz_is_real(x.dtype)) maker->program->is_exact = false;
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body, "sort(v%d), dimensions={%ld}, is_stable=true, to_apply=fun%d\n",
+  hr_strbuf_printf(&maker->body, "sort(v%d), dimensions={%ld}, is_stable=true, to_apply=fun%d\n",
                  x.id, (long)fuzz_below(maker, x.rank), id);
 }
 
@@ -212,7 +212,7 @@ void make_convolution(maker_t *maker) {
   int x = fuzz_add_param(maker, dtype, 3, in, false).id,
       k = fuzz_add_param(maker, dtype, 3, kernel, false).id;
   fuzz_begin_array(maker, &out);
-  hr_text_printf(
+  hr_strbuf_printf(
       &maker->body,
       "convolution(v%d, v%d), window={size=%ld stride=%ld pad=%ld_%ld}, dim_labels=b0f_0io->b0f\n",
       x, k, (long)kernel[0], (long)stride, (long)low, (long)high);
@@ -230,7 +230,7 @@ void make_bitcast(maker_t *maker) {
     return;
   maker->program->is_exact = maker->program->is_exact && *out.dtype != 'f' && *x.dtype != 'f';
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "bitcast-convert(v%d)\n", x.id);
+  hr_strbuf_printf(&maker->body, "bitcast-convert(v%d)\n", x.id);
 }
 
 /* Factors of a square matrix, and its equations solved. */
@@ -243,14 +243,14 @@ void make_factors(maker_t *maker) {
   maker->program->is_exact = false;
   if (!is_solve) {
     fuzz_begin_array(maker, &a);
-    hr_text_printf(&maker->body, "cholesky(v%d), lower=%s\n", a.id,
+    hr_strbuf_printf(&maker->body, "cholesky(v%d), lower=%s\n", a.id,
                    fuzz_chance(maker, 2) ? "true" : "false");
     return;
   }
   dims[1] = fuzz_within(maker, 0, 5);
   array_t b = fuzz_add_param(maker, dtype, 2, dims, false);
   fuzz_begin_array(maker, &b);
-  hr_text_printf(&maker->body,
+  hr_strbuf_printf(&maker->body,
                  "triangular-solve(v%d, v%d), left_side=true, lower=%s, transpose_a=NO_TRANSPOSE\n",
                  a.id, b.id, fuzz_chance(maker, 2) ? "true" : "false");
 }
@@ -264,11 +264,11 @@ void make_top_k(maker_t *maker) {
   out.dims[x.rank - 1] = fuzz_within(maker, 0, x.dims[x.rank - 1]);
   where = out;
   where.dtype = "s32";
-  hr_text_printf(&maker->body, "  v%d = (%s, %s) topk(v%d), k=%ld, largest=true\n", pair,
+  hr_strbuf_printf(&maker->body, "  v%d = (%s, %s) topk(v%d), k=%ld, largest=true\n", pair,
                  fuzz_shape_text(&out, values), fuzz_shape_text(&where, places), x.id,
                  (long)out.dims[x.rank - 1]);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
+  hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
 }
 
 void make_select_and_scatter(maker_t *maker) {
@@ -281,12 +281,12 @@ void make_select_and_scatter(maker_t *maker) {
   int source = fuzz_add_param(maker, dtype, 1, &count, false).id, zero = fuzz_zero_of(maker, dtype),
       id = maker->next++;
   int function = fuzz_add_function(maker, dtype);
-  hr_text_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
+  hr_strbuf_printf(&maker->functions, "fun%d {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n",
                  id, dtype, dtype);
-  hr_text_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=GE\n}\n");
+  hr_strbuf_printf(&maker->functions, "  ROOT c = pred[] compare(a, b), direction=GE\n}\n");
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body,
+  hr_strbuf_printf(&maker->body,
                  "select-and-scatter(v%d, v%d, v%d), window={size=%ld stride=%ld pad=%ld_0}, ",
                  x.id, source, zero, (long)size, (long)stride, (long)pad);
-  hr_text_printf(&maker->body, "select=fun%d, scatter=fun%d\n", id, function);
+  hr_strbuf_printf(&maker->body, "select=fun%d, scatter=fun%d\n", id, function);
 }

@@ -22,7 +22,7 @@ typedef struct program_param {
 } program_param_t;
 
 typedef struct program {
-  hr_text_t text; /* HLO; the caller deinits it */
+  hr_strbuf_t text; /* HLO; the caller deinits it */
   int param_count;
   program_param_t params[PROGRAM_MOST_PARAMS];
   bool is_exact;  /* both engines owe the same bits */

@@ -11,9 +11,9 @@ void make_slice_to_dynamic(maker_t *maker) {
   for (int d = 0; d < x.rank; d++) out.dims[d] = fuzz_within(maker, 0, x.dims[d]);
   for (int d = 0; d < x.rank; d++) ids[d] = fuzz_honest_size(maker, out.dims[d]);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "custom-call(v%d", x.id);
+  hr_strbuf_printf(&maker->body, "custom-call(v%d", x.id);
   fuzz_print_indices(maker, ids, x.rank);
-  hr_text_printf(&maker->body, "), custom_call_target=\"SliceToDynamic\"\n");
+  hr_strbuf_printf(&maker->body, "), custom_call_target=\"SliceToDynamic\"\n");
 }
 
 void make_dynamic_pad(maker_t *maker) {
@@ -28,7 +28,7 @@ void make_dynamic_pad(maker_t *maker) {
   for (int i = 0; i < 3; i++) lists[i] = fuzz_honest_list(maker, sizes[i], x.rank);
   int zero = fuzz_zero_of(maker, x.dtype);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "dynamic-pad(v%d, v%d, v%d, v%d, v%d)\n", x.id, zero, lists[0].id,
+  hr_strbuf_printf(&maker->body, "dynamic-pad(v%d, v%d, v%d, v%d, v%d)\n", x.id, zero, lists[0].id,
                  lists[1].id, lists[2].id);
 }
 
@@ -43,7 +43,7 @@ void make_real_slice(maker_t *maker) {
   }
   for (int i = 0; i < 3; i++) lists[i] = fuzz_honest_list(maker, sizes[i], x.rank);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "real-dynamic-slice(v%d, v%d, v%d, v%d)\n", x.id, lists[0].id,
+  hr_strbuf_printf(&maker->body, "real-dynamic-slice(v%d, v%d, v%d, v%d)\n", x.id, lists[0].id,
                  lists[1].id, lists[2].id);
 }
 
@@ -53,7 +53,7 @@ void make_dynamic_reshape(maker_t *maker) {
   if (!fuzz_has_room(maker, 1)) return;
   int size = fuzz_honest_size(maker, out.dims[0]);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "dynamic-reshape(v%d, v%d)\n", x.id, size);
+  hr_strbuf_printf(&maker->body, "dynamic-reshape(v%d, v%d)\n", x.id, size);
 }
 
 void make_dynamic_gather(maker_t *maker) {
@@ -68,9 +68,9 @@ void make_dynamic_gather(maker_t *maker) {
   for (int d = 1; d < x.rank; d++) wanted[d] = out.dims[d];
   int sizes = fuzz_honest_list(maker, wanted, x.rank).id;
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "dynamic-gather(v%d, v%d, v%d), ", x.id, indices, sizes);
+  hr_strbuf_printf(&maker->body, "dynamic-gather(v%d, v%d, v%d), ", x.id, indices, sizes);
   fuzz_print_list(maker, "offset_dims={", offsets, x.rank - 1, "}, ");
-  hr_text_printf(&maker->body,
+  hr_strbuf_printf(&maker->body,
                  "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1\n");
 }
 
@@ -83,14 +83,14 @@ void make_dynamic_top_k(maker_t *maker) {
   array_t where = out;
   where.dtype = "s32";
   fuzz_shape_text(&out, values), fuzz_shape_text(&where, places);
-  hr_text_printf(
+  hr_strbuf_printf(
       &maker->body,
       "  v%d = (%s, %s) custom-call(v%d, v%d), custom_call_target=\"stablehlo.dynamic_top_k\"\n",
       pair, values, places, x.id, count);
   fuzz_begin_array(maker, &where);
-  hr_text_printf(&maker->body, "get-tuple-element(v%d), index=1\n", pair);
+  hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=1\n", pair);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
+  hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=0\n", pair);
   if (fuzz_is_real(x.dtype)) maker->program->is_exact = false;
 }
 
@@ -102,12 +102,12 @@ void make_dynamic_bits(maker_t *maker) {
   int state = fuzz_add_param(maker, "u64", 1, &two, false).id,
       sizes = fuzz_honest_list(maker, out.dims, 1).id;
   int pair = maker->next++;
-  hr_text_printf(&maker->body,
+  hr_strbuf_printf(&maker->body,
                  "  v%d = (u64[2], %s) custom-call(v%d, v%d), "
                  "custom_call_target=\"stablehlo.dynamic_rng_bit_generator\"\n",
                  pair, fuzz_shape_text(&out, bits), state, sizes);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "get-tuple-element(v%d), index=1\n", pair);
+  hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=1\n", pair);
 }
 
 void make_dynamic_window(maker_t *maker) {
@@ -125,9 +125,9 @@ void make_dynamic_window(maker_t *maker) {
   if (x.rank <= 2) fuzz_be_honest(maker, padding, 2 * x.rank);
   int zero = fuzz_zero_of(maker, x.dtype), function = fuzz_add_function(maker, x.dtype);
   fuzz_begin_array(maker, &out);
-  hr_text_printf(&maker->body, "custom-call(v%d, v%d", x.id, zero);
-  for (int i = 0; i < 5; i++) hr_text_printf(&maker->body, ", v%d", lists[i].id);
-  hr_text_printf(
+  hr_strbuf_printf(&maker->body, "custom-call(v%d, v%d", x.id, zero);
+  for (int i = 0; i < 5; i++) hr_strbuf_printf(&maker->body, ", v%d", lists[i].id);
+  hr_strbuf_printf(
       &maker->body,
       "), custom_call_target=\"stablehlo.dynamic_reduce_window\", called_computations={fun%d}\n",
       function);
@@ -143,12 +143,12 @@ void make_bounded(maker_t *maker) {
   fuzz_shape_text(&x, shape);
   char *bracket = strchr(shape, '[');
   snprintf(bounded, sizeof bounded, "%.*s[<=%s", (int)(bracket - shape), shape, bracket + 1);
-  hr_text_printf(&maker->body, "  v%d = %s set-dimension-size(v%d, v%d), dimensions={0}\n", cut,
+  hr_strbuf_printf(&maker->body, "  v%d = %s set-dimension-size(v%d, v%d), dimensions={0}\n", cut,
                  bounded, x.id, size);
-  hr_text_printf(&maker->body, "  v%d = %s copy(v%d)\n", sum, bounded, cut);
-  hr_text_printf(&maker->body, "  v%d = (%s", whole, shape);
-  for (int d = 0; d < x.rank; d++) hr_text_printf(&maker->body, ", s32[]");
-  hr_text_printf(&maker->body, ") custom-call(v%d), custom_call_target=\"PadToStatic\"\n", sum);
+  hr_strbuf_printf(&maker->body, "  v%d = %s copy(v%d)\n", sum, bounded, cut);
+  hr_strbuf_printf(&maker->body, "  v%d = (%s", whole, shape);
+  for (int d = 0; d < x.rank; d++) hr_strbuf_printf(&maker->body, ", s32[]");
+  hr_strbuf_printf(&maker->body, ") custom-call(v%d), custom_call_target=\"PadToStatic\"\n", sum);
   fuzz_begin_array(maker, &x);
-  hr_text_printf(&maker->body, "get-tuple-element(v%d), index=0\n", whole);
+  hr_strbuf_printf(&maker->body, "get-tuple-element(v%d), index=0\n", whole);
 }

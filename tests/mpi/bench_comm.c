@@ -39,7 +39,7 @@ typedef void (*mpi_fn)(bench_t *bench);
 
 static hr_status_t sum_floats(void *context, void *out, const void *const *in, int arrays, int64_t count) {
   (void)context;
-  fast_sum_of(HLO_ADD, HR_F32)(out, in, arrays, count);
+  reduce_local_of(HLO_ADD, HR_F32)(out, in, arrays, count);
   return NULL;
 }
 static hr_status_t add_floats(void *context, void *acc, const void *in, int64_t count) {
@@ -146,9 +146,9 @@ static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
   tp_block_t send = {bench->in, bench->bytes}, recv = {bench->out, bench->bytes};
   int other = bench->rank ^ 1;
   *out_request = NULL;
-  for (int turn = 0; turn < 2 && other < bench->ranks; turn++) {
+  for (int iteration = 0; iteration < 2 && other < bench->ranks; iteration++) {
     tp_request_t *request;
-    bool sends = turn == (bench->rank & 1);
+    bool sends = iteration == (bench->rank & 1);
     HR_TRY((sends ? tp_channel_send : tp_channel_recv)(bench->groups, other, 2, sends ? &send : &recv, 1, &request));
     HR_TRY(tp_request_wait(request));
   }
@@ -156,8 +156,8 @@ static hr_status_t echo(bench_t *bench, tp_request_t **out_request) {
 }
 static void mpi_echo(bench_t *bench) {
   int other = bench->rank ^ 1, bytes = (int)bench->bytes;
-  for (int turn = 0; turn < 2 && other < bench->ranks; turn++)
-    if (turn == (bench->rank & 1))
+  for (int iteration = 0; iteration < 2 && other < bench->ranks; iteration++)
+    if (iteration == (bench->rank & 1))
       MPI_Ssend(bench->in, bytes, MPI_BYTE, other, 2, MPI_COMM_WORLD);
     else
       MPI_Recv(bench->out, bytes, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -252,7 +252,7 @@ static hr_status_t find_arrays(bench_t *bench) {
   void *places, *arrays;
   size_t ranks = (size_t)bench->ranks;
   if (shm->local_size < bench->ranks) return NULL;
-  uint64_t mine[2] = {tp_shm_place(shm, bench->shared[0]), tp_shm_place(shm, bench->shared[1])};
+  uint64_t mine[2] = {tp_shm_offset(shm, bench->shared[0]), tp_shm_offset(shm, bench->shared[1])};
   HR_TRY(hr_alloc(ranks * sizeof mine, &places));
   HR_TRY(hr_alloc(2 * ranks * sizeof(char *), &arrays));
   MPI_Allgather(mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, MPI_COMM_WORLD);

@@ -92,7 +92,7 @@ static hr_status_t check_all_reduce_beside(bench_t *bench, int64_t count) {
 static hr_status_t check_whole_all_reduce(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_reducer_t reducer = double_sum;
-  reducer.in_any_order = true;
+  reducer.is_reorderable = true;
   for (int64_t i = 0; i < count; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
   HR_TRY(run(tp_all_reduce(bench->group, bench->a, bench->a, count, &reducer, &request), &request));
   for (int64_t i = 0; i < count; i++) {
@@ -133,7 +133,7 @@ static hr_status_t check_whole_reduce_scatter(bench_t *bench, int64_t count) {
   tp_request_t *request = NULL;
   tp_group_t *group = bench->group;
   tp_reducer_t reducer = double_sum;
-  reducer.in_any_order = true;
+  reducer.is_reorderable = true;
   int64_t total = count * group->size, start = count * group->my_index;
   for (int64_t i = 0; i < total; i++) bench->a[i] = (double)(bench->groups->endpoint->rank + i);
   HR_TRY(run(tp_reduce_scatter(group, bench->a, count, &reducer, bench->b, &request), &request));
@@ -343,7 +343,7 @@ static double compute_until_over(const tp_request_t *request) {
   volatile double sum = 0;
   while (!request->over && last - start < 10) {
     for (int i = 0; i < 1000; i++) sum += i;
-    if (request->groups->endpoint->crowded) sched_yield();
+    if (request->groups->endpoint->oversubscribed) sched_yield();
     last = now_s();
   }
   return last - start;
@@ -371,7 +371,7 @@ static hr_status_t check_progress(bench_t *bench) {
 
 /* Many permutes one after the other, some in notes and some met, in which either end may lie where the other process
  * cannot reach it: of each transfer both ends must come to the same way. */
-static hr_status_t check_meetings(const bench_t *bench, double *a, double *b) {
+static hr_status_t check_matching(const bench_t *bench, double *a, double *b) {
   static const int64_t counts[] = {3, 400, 400, 250, 400};
   int size = bench->groups->endpoint->world_size, rank = bench->groups->endpoint->rank;
   bench_t mixed = *bench;
@@ -401,7 +401,7 @@ static hr_status_t check_shared(const bench_t *bench, size_t bytes) {
     shared.group = bench->groups->world;
     if (!st) st = check_permute(&shared);
   }
-  if (!st) st = check_meetings(bench, a, b);
+  if (!st) st = check_matching(bench, a, b);
   tp_free(owner, a);
   tp_free(owner, b);
   return st;

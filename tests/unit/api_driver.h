@@ -37,14 +37,14 @@ static inline void *api_member_run(void *context) {
   return NULL;
 }
 
-enum { API_MOST_MEMBERS = 8 };
+enum { API_MAX_MEMBERS = 8 };
 
 /* Runs all members at the same time, the first as rank 0 and so on. Their clients are made here. */
 static inline void api_grid_run(int count, api_member_t *members) {
   hlorun_client_options_t options;
   hlorun_client_options_init(&options);
-  hlorun_client_t *clients[API_MOST_MEMBERS];
-  pthread_t threads[API_MOST_MEMBERS];
+  hlorun_client_t *clients[API_MAX_MEMBERS];
+  pthread_t threads[API_MAX_MEMBERS];
   CHECK_OK(hlorun_clients_create_local(&options, count, clients));
   for (int i = 0; i < count; i++) {
     members[i].client = clients[i];

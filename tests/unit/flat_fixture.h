@@ -106,7 +106,7 @@ static inline void fixture_deinit(flat_fixture_t *f) {
   hlo_module_destroy(f->module);
 }
 
-/* An array of the parameter's shape: small whole numbers, different for each parameter. */
+/* An array of the parameter's shape: small integers, different for each parameter. */
 static inline hlo_value_t *fixture_argument(const flat_fixture_t *f, int p) {
   const hlo_shape_t *shape = f->module->entry->params.data[p]->shape;
   hlo_value_t *value = NULL;

@@ -58,7 +58,7 @@ typedef struct native_kernel {
 static inline hr_status_t native_prepare(native_env_t *env, const hlo_instr_t *instr, native_kernel_t *out_kernel) {
   const hlo_shape_t **in_shapes;
   op_native_target_t target = {
-      .arena = &env->plans, .workers = hr_workers_count(env->workers), .at_end = native_at_end, .context = env};
+      .arena = &env->plans, .workers = hr_workers_count(env->workers), .add_cleanup = native_at_end, .context = env};
   *out_kernel = (native_kernel_t){.native = op_natives[instr->op]};
   HR_TRY(HR_NEW_ARRAY(&env->plans, instr->operand_count, &in_shapes));
   for (int i = 0; i < instr->operand_count; i++) in_shapes[i] = instr->operands[i]->shape;

@@ -101,7 +101,7 @@ static inline void native_run_once(const native_case_t *c, const op_native_t *na
 
 static inline void native_run_with(const native_case_t *c, int count, bool *out_accepted) {
   const op_native_t *native = op_natives[c->instr->op];
-  op_native_target_t target = {.arena = &c->k->module->arena, .workers = count, .at_end = native_ignore_end};
+  op_native_target_t target = {.arena = &c->k->module->arena, .workers = count, .add_cleanup = native_ignore_end};
   op_native_step_t step = {0};
   const hlo_shape_t *shapes[NATIVE_MAX_LEAVES];
   hr_workers_t *workers = NULL;

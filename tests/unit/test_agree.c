@@ -21,7 +21,7 @@ static void *run_rank(void *context) {
   exec_comm_t comm;
   run->status = exec_comm_init(&comm, run->endpoint);
   if (!run->status) {
-    run->status = exec_agree(&comm, run->texts, run->count);
+    run->status = plan_consensus(&comm, run->texts, run->count);
     exec_comm_deinit(&comm);
   }
   tp_close(run->endpoint, false, 0);

@@ -103,7 +103,7 @@ static void test_status_report(void) {
   CU_ASSERT_PTR_NULL(hr_status_note(NULL, "nothing"));
 }
 
-static void test_status_names_the_innermost_place(void) {
+static void test_status_names_the_innermost_location(void) {
   hr_where_t outer = {.computation = "main", .instruction = "w"}, inner = {.computation = "body", .instruction = "x"};
   hr_where_push(&outer);
   hr_where_push(&inner);
@@ -182,7 +182,7 @@ CU_TestInfo suite_base[] = {{"arena rewinds to a mark", test_arena_rewind},
                             {"map finds what was put", test_map},
                             {"vec grows", test_vec},
                             {"a status quotes the line", test_status_report},
-                            {"a status names the innermost place", test_status_names_the_innermost_place},
+                            {"a status names the innermost place", test_status_names_the_innermost_location},
                             {"buffers are counted", test_buffers},
                             {"sha256", test_sha256},
                             CU_TEST_INFO_NULL};

@@ -18,7 +18,7 @@ static hlo_instr_t *parameter(kernel_env_t *k, hlo_computation_t *body, hr_dtype
 
 static hlo_instr_t *constant(kernel_env_t *k, hlo_computation_t *body, float number) {
   hlo_value_t *value = kernel_value(HR_F32, KERNEL_SCALAR, &number);
-  CU_ASSERT_PTR_NULL_FATAL(hlo_module_own_value(k->module, value));
+  CU_ASSERT_PTR_NULL_FATAL(hlo_module_adopt_value(k->module, value));
   hlo_instr_t *instr = kernel_instr(k, body, HLO_CONSTANT, hlo_shape_scalar(HR_F32), 0, NULL, 0, NULL, 0, NULL);
   instr->literal = value;
   return instr;

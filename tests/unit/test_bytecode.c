@@ -180,10 +180,10 @@ static void test_plain_dialects(void) {
 /* A reader over bytes that are no file, for the primitives. */
 static void check_number(uint64_t value, size_t size) {
   mlir_module_t module = {0};
-  hr_text_t text;
+  hr_strbuf_t text;
   uint64_t back;
   int64_t signed_back;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   bytecode_put_var(&text, value);
   CU_ASSERT_EQUAL(text.size, size);
   bytecode_put_svar(&text, (int64_t)value);
@@ -194,7 +194,7 @@ static void check_number(uint64_t value, size_t size) {
   CU_ASSERT_PTR_NULL(bytecode_take_svar(&reader, &cursor, &signed_back));
   CU_ASSERT_EQUAL(signed_back, (int64_t)value);
   CU_ASSERT_EQUAL(bytecode_left(&cursor), 0);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
 }
 
 static void test_numbers(void) {

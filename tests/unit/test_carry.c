@@ -5,9 +5,9 @@
 #include "unit.h"
 
 /* Parameters and results by their shapes. */
-static void make_interface(cli_interface_t *interface, int params, const char *const *param_shapes, int results,
+static void make_interface(cli_signature_t *interface, int params, const char *const *param_shapes, int results,
                            const char *const *result_shapes) {
-  *interface = (cli_interface_t){.param_count = params, .result_count = results};
+  *interface = (cli_signature_t){.param_count = params, .result_count = results};
   hr_arena_init(&interface->arena);
   CHECK_OK(HR_NEW_ARRAY(&interface->arena, params, &interface->params));
   CHECK_OK(HR_NEW_ARRAY(&interface->arena, results, &interface->results));
@@ -39,7 +39,7 @@ static void test_bad_texts(void) {
   }
 }
 
-static hr_status_t check(const char *text, const cli_interface_t *interface) {
+static hr_status_t check(const char *text, const cli_signature_t *interface) {
   cli_carry_t carry = {0};
   hr_status_t st = cli_carry_parse(text, &carry);
   if (!st) st = cli_carry_check(&carry, interface);
@@ -49,7 +49,7 @@ static hr_status_t check(const char *text, const cli_interface_t *interface) {
 
 static void test_against_a_program(void) {
   size_t live = hr_mem_live_blocks();
-  cli_interface_t interface;
+  cli_signature_t interface;
   make_interface(&interface, 3, (const char *[]){"f32[2,3]", "s32[]", "f32[<=4]"}, 3,
                  (const char *[]){"f32[2,3]", "s32[]", "f32[<=4]"});
   CHECK_OK(check("0-2:0-2", &interface));
@@ -61,7 +61,7 @@ static void test_against_a_program(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(hr_status_message(st), "f32[2,3]"));
   CU_ASSERT_PTR_NOT_NULL(strstr(hr_status_message(st), "s32[]"));
   hr_status_release(st);
-  cli_interface_deinit(&interface);
+  cli_signature_deinit(&interface);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 

@@ -9,50 +9,52 @@
 
 /* --- who is at the other end --- */
 
-static hr_code_t routes_code_on(plan_grid_t grid, exec_channel_end_t *ends, size_t count, exec_routes_t *routes,
-                                hr_arena_t *arena) {
-  hr_status_t st = exec_routes_find(arena, &grid, ends, count, routes);
+static hr_code_t routes_code_on(plan_grid_t grid, exec_channel_endpoint_t *ends, size_t count,
+                                exec_channel_routes_t *routes, hr_arena_t *arena) {
+  hr_status_t st = exec_channel_routes_find(arena, &grid, ends, count, routes);
   hr_code_t code = hr_status_code(st);
   hr_status_release(st);
   return code;
 }
 
-static hr_code_t routes_code(exec_channel_end_t *ends, size_t count, exec_routes_t *routes, hr_arena_t *arena) {
+static hr_code_t routes_code(exec_channel_endpoint_t *ends, size_t count, exec_channel_routes_t *routes,
+                             hr_arena_t *arena) {
   return routes_code_on((plan_grid_t){1, 3}, ends, count, routes, arena);
 }
 
-static exec_channel_end_t end_of(int64_t channel, int rank, int peer, bool sends) {
-  return (exec_channel_end_t){channel, rank, peer, sends, "f32[2]", "somewhere"};
+static exec_channel_endpoint_t end_of(int64_t channel, int rank, int peer, bool sends) {
+  return (exec_channel_endpoint_t){channel, rank, peer, sends, "f32[2]", "somewhere"};
 }
 
 static void test_routes(void) {
   hr_arena_t arena;
-  exec_routes_t routes;
+  exec_channel_routes_t routes;
   hr_arena_init(&arena);
-  exec_channel_end_t ends[] = {end_of(7, 1, EXEC_ANY_PEER, false), end_of(7, 0, EXEC_ANY_PEER, true),
+  exec_channel_endpoint_t ends[] = {end_of(7, 1, EXEC_ANY_PEER, false), end_of(7, 0, EXEC_ANY_PEER, true),
                                end_of(3, 0, 1, true), end_of(3, 1, 0, false), end_of(3, 1, 0, true),
                                end_of(3, 0, 1, false), end_of(7, 0, EXEC_ANY_PEER, true)};
   CU_ASSERT_EQUAL(routes_code(ends, 7, &routes, &arena), HR_OK);
   CU_ASSERT_EQUAL(routes.count, 3);
-  const exec_route_t *three = exec_routes_get(&routes, 3, 0, 1), *seven = exec_routes_get(&routes, 7, 0, 1);
+  const exec_channel_route_t *three = exec_channel_routes_get(&routes, 3, 0, 1),
+                             *seven = exec_channel_routes_get(&routes, 7, 0, 1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(three);
   CU_ASSERT_PTR_NOT_NULL_FATAL(seven);
   CU_ASSERT_NOT_EQUAL(three->number, seven->number);
-  CU_ASSERT_PTR_NOT_NULL(exec_routes_get(&routes, 3, 1, 0));
-  CU_ASSERT_PTR_NULL(exec_routes_get(&routes, 7, 1, 0));
+  CU_ASSERT_PTR_NOT_NULL(exec_channel_routes_get(&routes, 3, 1, 0));
+  CU_ASSERT_PTR_NULL(exec_channel_routes_get(&routes, 7, 1, 0));
   CU_ASSERT_EQUAL(routes_code(ends, 0, &routes, &arena), HR_OK);
   hr_arena_deinit(&arena);
 }
 
 static void test_wrong_routes(void) {
   hr_arena_t arena;
-  exec_routes_t routes;
+  exec_channel_routes_t routes;
   hr_arena_init(&arena);
-  exec_channel_end_t lonely[] = {end_of(1, 0, EXEC_ANY_PEER, true)};
-  exec_channel_end_t two[] = {end_of(1, 0, EXEC_ANY_PEER, true), end_of(1, 1, EXEC_ANY_PEER, true),
+  exec_channel_endpoint_t lonely[] = {end_of(1, 0, EXEC_ANY_PEER, true)};
+  exec_channel_endpoint_t two[] = {end_of(1, 0, EXEC_ANY_PEER, true), end_of(1, 1, EXEC_ANY_PEER, true),
                               end_of(1, 2, EXEC_ANY_PEER, false)};
-  exec_channel_end_t missed[] = {end_of(1, 0, 1, true), end_of(1, 2, 0, false)};
-  exec_channel_end_t shapes[] = {end_of(1, 0, 1, true), end_of(1, 1, 0, false)};
+  exec_channel_endpoint_t missed[] = {end_of(1, 0, 1, true), end_of(1, 2, 0, false)};
+  exec_channel_endpoint_t shapes[] = {end_of(1, 0, 1, true), end_of(1, 1, 0, false)};
   shapes[1].shape = "f32[3]";
   CU_ASSERT_EQUAL(routes_code(lonely, 1, &routes, &arena), HR_DISAGREE);
   CU_ASSERT_EQUAL(routes_code(two, 3, &routes, &arena), HR_DISAGREE);
@@ -64,15 +66,15 @@ static void test_wrong_routes(void) {
 /* Both replicas of two partitions use one channel: partition 0 of each sends to partition 1. */
 static void test_routes_on_grid(void) {
   hr_arena_t arena;
-  exec_routes_t routes;
+  exec_channel_routes_t routes;
   hr_arena_init(&arena);
-  exec_channel_end_t ends[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, true),
+  exec_channel_endpoint_t ends[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, true),
                                end_of(7, 3, EXEC_ANY_PEER, false), end_of(7, 1, EXEC_ANY_PEER, false)};
-  exec_channel_end_t across[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, false)};
+  exec_channel_endpoint_t across[] = {end_of(7, 0, EXEC_ANY_PEER, true), end_of(7, 2, EXEC_ANY_PEER, false)};
   CU_ASSERT_EQUAL(routes_code_on((plan_grid_t){2, 2}, ends, 4, &routes, &arena), HR_OK);
   CU_ASSERT_EQUAL(routes.count, 2);
-  CU_ASSERT_PTR_NOT_NULL(exec_routes_get(&routes, 7, 0, 1));
-  CU_ASSERT_PTR_NOT_NULL(exec_routes_get(&routes, 7, 2, 3));
+  CU_ASSERT_PTR_NOT_NULL(exec_channel_routes_get(&routes, 7, 0, 1));
+  CU_ASSERT_PTR_NOT_NULL(exec_channel_routes_get(&routes, 7, 2, 3));
   CU_ASSERT_EQUAL(routes_code_on((plan_grid_t){2, 2}, across, 2, &routes, &arena), HR_DISAGREE);
   hr_arena_deinit(&arena);
 }
@@ -203,14 +205,14 @@ static void test_branches(void) {
 /* --- schedules --- */
 
 static void run_schedule(schedule_t *schedule, bool unproved, member_t *members, double timeout_s) {
-  hr_text_t texts[MOST];
+  hr_strbuf_t texts[MOST];
   for (int r = 0; r < schedule->rank_count; r++) {
-    hr_text_init(&texts[r]);
+    hr_strbuf_init(&texts[r]);
     CHECK_OK(schedule_to_hlo(schedule, r, &texts[r]));
     members[r] = (member_t){.text = texts[r].data, .mpmd = true, .unproved = unproved};
   }
   run_members(members, schedule->rank_count, timeout_s);
-  for (int r = 0; r < schedule->rank_count; r++) hr_text_deinit(&texts[r]);
+  for (int r = 0; r < schedule->rank_count; r++) hr_strbuf_deinit(&texts[r]);
 }
 
 static void run_text(const char *text, bool unproved, member_t *members, double timeout_s) {
@@ -275,12 +277,12 @@ static void test_schedule_text(void) {
                              "  b = add b b\n  all-reduce b among 0,1\n";
   hr_source_t source = {"schedule.txt", text, sizeof text - 1};
   schedule_t schedule;
-  hr_text_t printed;
-  hr_text_init(&printed);
+  hr_strbuf_t printed;
+  hr_strbuf_init(&printed);
   CHECK_OK(schedule_read(&source, &schedule));
   schedule_print(&printed, &schedule);
   CU_ASSERT_STRING_EQUAL(printed.data, text);
-  hr_text_deinit(&printed);
+  hr_strbuf_deinit(&printed);
   schedule_deinit(&schedule);
 }
 

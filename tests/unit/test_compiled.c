@@ -131,7 +131,7 @@ static hr_status_t failing_run(const op_native_run_t *run, const void *plan, voi
 }
 static const op_native_t failing_native = {"failing", fixture_prepare, failing_run};
 
-static void test_failures_have_a_place(void) {
+static void test_failures_have_a_location(void) {
   size_t live = hr_mem_live_blocks();
   flat_fixture_t f;
   hlo_value_t *args[2], *results[4];
@@ -150,16 +150,16 @@ static void test_failures_have_a_place(void) {
 static void test_cancelled_loop(void) {
   flat_fixture_t f;
   exec_cancel_t cancel = {0};
-  exec_headway_t headway = {0};
+  exec_progress_t progress = {0};
   hlo_value_t *args[2], *results[4];
   CHECK_OK(fixture_load(loop_program, &fixture_native, &f));
   exec_compiled_destroy(f.compiled);
-  exec_compiled_options_t options = {.machine = {.cancel = &cancel, .headway = &headway}};
+  exec_compiled_options_t options = {.machine = {.cancel = &cancel, .progress = &progress}};
   CHECK_OK(exec_compiled_create(f.flat, &options, &f.compiled));
   for (int p = 0; p < 2; p++) args[p] = fixture_argument(&f, p);
   CHECK_OK(exec_compiled_run(f.compiled, args, NULL, results));
-  CU_ASSERT_EQUAL(atomic_load(&headway.steps), 2); /* the loop begins, and ends */
-  CU_ASSERT_PTR_NULL(atomic_load(&headway.outer.loop));
+  CU_ASSERT_EQUAL(atomic_load(&progress.steps), 2); /* the loop begins, and ends */
+  CU_ASSERT_PTR_NULL(atomic_load(&progress.outer.loop));
   for (int r = 0; r < 4; r++) hlo_value_release(results[r]);
   atomic_store(&cancel.reason, "enough");
   CHECK_FAILS(HR_CANCELLED, exec_compiled_run(f.compiled, args, NULL, results));
@@ -186,13 +186,13 @@ static int threads_before(void) {
   pthread_t first;
   CU_ASSERT_EQUAL_FATAL(pthread_create(&first, NULL, end_at_once, NULL), 0);
   pthread_join(first, NULL);
-  for (int turn = 0; turn < 20; turn++) wait_a_little();
+  for (int iteration = 0; iteration < 20; iteration++) wait_a_little();
   return thread_count();
 }
 
 /* A thread that was joined may still be listed for a moment. */
 static bool has_threads(int count) {
-  for (int turn = 0; turn < 1000 && thread_count() != count; turn++) wait_a_little();
+  for (int iteration = 0; iteration < 1000 && thread_count() != count; iteration++) wait_a_little();
   return thread_count() == count;
 }
 
@@ -312,7 +312,7 @@ CU_TestInfo suite_compiled[] = {{"a warm run allocates nothing", test_warm_runs}
                                 {"results outlive the machine", test_results_outlive_the_machine},
                                 {"donation", test_donation},
                                 {"a check names the first difference", test_check_names_the_first_difference},
-                                {"failures have a place", test_failures_have_a_place},
+                                {"failures have a place", test_failures_have_a_location},
                                 {"loops can be cancelled", test_cancelled_loop},
                                 {"threads are as many as told", test_threads},
                                 {"executions", test_execute},

@@ -12,7 +12,7 @@ static hlo_value_t *run_dot(kernel_env_t *k, hr_dtype_t out, int rank, const int
 
 static const hlo_attr_t matrix_product[] = {KERNEL_INTS(LHS_CONTRACTING_DIMS, 1), KERNEL_INTS(RHS_CONTRACTING_DIMS, 0)};
 
-/* a[m,k] b[k,n] of small whole numbers, exact in every type, against the definition. */
+/* a[m,k] b[k,n] of small integers, exact in every type, against the definition. */
 static void sizes_around_the_blocks(void) {
   static const int64_t sizes[][3] = {{1, 1, 1},   {5, 17, 3},     {6, 16, 256}, {7, 33, 257}, {193, 3, 4},
                                      {3, 513, 9}, {200, 20, 300}, {1, 600, 70}, {600, 1, 70}, {13, 2, 1}};

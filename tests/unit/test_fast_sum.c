@@ -37,20 +37,20 @@ static void test_any_number(void) {
     fill();
     for (int k = 0; k < arrays; k++) in[k] = floats[k], integer_in[k] = integers[k];
     expect(arrays, true);
-    fast_sum_of(HLO_MULTIPLY, HR_F32)(out, in, arrays, COUNT);
+    reduce_local_of(HLO_MULTIPLY, HR_F32)(out, in, arrays, COUNT);
     CU_ASSERT(!memcmp(out, float_sums, sizeof out));
     expect(arrays, false);
-    fast_sum_of(HLO_ADD, HR_S32)(integer_out, integer_in, arrays, COUNT);
+    reduce_local_of(HLO_ADD, HR_S32)(integer_out, integer_in, arrays, COUNT);
     CU_ASSERT(!memcmp(integer_out, integer_sums, sizeof integer_out));
-    fast_sum_of(HLO_ADD, HR_F32)(floats[0], in, arrays, COUNT);
+    reduce_local_of(HLO_ADD, HR_F32)(floats[0], in, arrays, COUNT);
     CU_ASSERT(!memcmp(floats[0], float_sums, sizeof float_sums));
   }
 }
 
 static void test_types(void) {
-  CU_ASSERT_PTR_NOT_NULL(fast_sum_of(HLO_ADD, HR_U64));
-  CU_ASSERT_PTR_NULL(fast_sum_of(HLO_ADD, HR_BF16));
-  CU_ASSERT_PTR_NULL(fast_sum_of(HLO_MAXIMUM, HR_F32));
+  CU_ASSERT_PTR_NOT_NULL(reduce_local_of(HLO_ADD, HR_U64));
+  CU_ASSERT_PTR_NULL(reduce_local_of(HLO_ADD, HR_BF16));
+  CU_ASSERT_PTR_NULL(reduce_local_of(HLO_MAXIMUM, HR_F32));
 }
 
 CU_TestInfo suite_fast_sum[] = {{"any number of arrays", test_any_number}, {"types", test_types}, CU_TEST_INFO_NULL};

@@ -22,26 +22,26 @@ static void write_set(char path[64]) {
     images[i][1] = (float)i + 0.5f;
     labels[i] = i;
   }
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   char with_ending[80];
   snprintf(with_ending, sizeof with_ending, "%s.npz", path);
-  CHECK_OK(read_zip_create(with_ending, &writer));
-  hr_status_t st = read_npz_add(writer, "images", HR_F32, 2, (int64_t[]){EXAMPLES, 2}, images, sizeof images);
-  if (!st) st = read_npz_add(writer, "labels", HR_S32, 1, (int64_t[]){EXAMPLES}, labels, sizeof labels);
-  CHECK_OK(read_zip_finish(writer, st));
+  CHECK_OK(zip_create(with_ending, &writer));
+  hr_status_t st = npz_add(writer, "images", HR_F32, 2, (int64_t[]){EXAMPLES, 2}, images, sizeof images);
+  if (!st) st = npz_add(writer, "labels", HR_S32, 1, (int64_t[]){EXAMPLES}, labels, sizeof labels);
+  CHECK_OK(zip_finish(writer, st));
   unlink(path);
   strcpy(path, with_ending);
 }
 
-static void make_interface(cli_interface_t *interface, const char *images, const char *labels) {
-  *interface = (cli_interface_t){.param_count = 2};
+static void make_interface(cli_signature_t *interface, const char *images, const char *labels) {
+  *interface = (cli_signature_t){.param_count = 2};
   hr_arena_init(&interface->arena);
   CHECK_OK(HR_NEW_ARRAY(&interface->arena, 2, &interface->params));
   CHECK_OK(cli_shape_parse(&interface->arena, images, &interface->params[0]));
   CHECK_OK(cli_shape_parse(&interface->arena, labels, &interface->params[1]));
 }
 
-static hr_status_t create(const char *path, const cli_interface_t *interface, int replica, int replicas,
+static hr_status_t create(const char *path, const cli_signature_t *interface, int replica, int replicas,
                           cli_feed_t **out_feed) {
   char images[160], labels[160];
   snprintf(images, sizeof images, "--feed=0=%s:images", path);
@@ -70,7 +70,7 @@ static void test_parts_are_disjoint(void) {
   size_t live = hr_mem_live_blocks();
   char path[64];
   write_set(path);
-  cli_interface_t interface;
+  cli_signature_t interface;
   make_interface(&interface, "f32[2,2]", "s32[2]");
   cli_feed_t *feeds[2];
   CHECK_OK(create(path, &interface, 0, 2, &feeds[0]));
@@ -95,7 +95,7 @@ static void test_parts_are_disjoint(void) {
   hlo_value_release(params[1]);
   cli_feed_destroy(feeds[0]);
   cli_feed_destroy(feeds[1]);
-  cli_interface_deinit(&interface);
+  cli_signature_deinit(&interface);
   unlink(path);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
@@ -104,7 +104,7 @@ static void test_parts_are_disjoint(void) {
 static void test_bounds_are_shared(void) {
   char path[64];
   write_set(path);
-  cli_interface_t interface;
+  cli_signature_t interface;
   make_interface(&interface, "f32[<=4,2]", "s32[<=4]");
   cli_feed_t *alone, *part;
   hlo_value_t *params[2] = {NULL, NULL};
@@ -121,7 +121,7 @@ static void test_bounds_are_shared(void) {
   CU_ASSERT_EQUAL(memcmp(whole, parts, sizeof whole), 0);
   hlo_value_release(params[0]);
   hlo_value_release(params[1]);
-  cli_interface_deinit(&interface);
+  cli_signature_deinit(&interface);
   unlink(path);
 }
 
@@ -132,11 +132,11 @@ static void test_sets_that_do_not_fit(void) {
   static const char *const shapes[][2] = {{"f32[2,3]", "s32[2]"}, {"f32[2,2]", "f32[2]"}, {"f32[2,2]", "s32[3]"},
                                           {"f32[12,2]", "s32[12]"}, {"f32[]", "s32[]"},   {"f32[0,2]", "s32[0]"}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    cli_interface_t interface;
+    cli_signature_t interface;
     cli_feed_t *feed;
     make_interface(&interface, shapes[i][0], shapes[i][1]);
     CHECK_FAILS(HR_USAGE, create(path, &interface, 0, 1, &feed));
-    cli_interface_deinit(&interface);
+    cli_signature_deinit(&interface);
   }
   unlink(path);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
@@ -166,23 +166,23 @@ static void test_random_values(void) {
 
 static void test_curves(void) {
   double first, step;
-  cli_curve_ticks(0.03, 0.97, 6, &first, &step);
+  cli_plot_ticks(0.03, 0.97, 6, &first, &step);
   CU_ASSERT_DOUBLE_EQUAL(step, 0.2, 1e-12);
   CU_ASSERT_DOUBLE_EQUAL(first, 0.2, 1e-12);
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   const double values[] = {3, 2, 0.0 / 0.0, 1, 0.5};
   cli_series_t series = {0};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) CHECK_OK(cli_series_add(&series, values[i]));
-  cli_curve_print(&text, "a<b & \"c\"", &series);
+  cli_plot_print(&text, "a<b & \"c\"", &series);
   cli_series_deinit(&series);
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "a&#60;b &#38; &#34;c&#34;"));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "</svg>\n"));
   CU_ASSERT_PTR_NULL(strstr(text.data, "nan"));
-  hr_text_deinit(&text);
-  cli_curve_print(&text, "nothing", &series);
+  hr_strbuf_deinit(&text);
+  cli_plot_print(&text, "nothing", &series);
   CU_ASSERT_PTR_NULL(strstr(text.data, "nan"));
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
 }
 
 CU_TestInfo suite_feed[] = {{"parts are disjoint", test_parts_are_disjoint},

@@ -25,7 +25,7 @@ static void test_random_items(void) {
       items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 5000, .start = rand() % 200};
       items[i].end = items[i].start + rand() % (round + 1);
     }
-    CHECK_OK(flat_place_items(&scratch, items, ITEMS, 200, &total));
+    CHECK_OK(flat_assign_offsets(&scratch, items, ITEMS, 200, &total));
     for (int t = 0; t < 230; t++) {
       size_t alive = 0;
       for (int i = 0; i < ITEMS; i++)
@@ -52,12 +52,12 @@ static void test_best_fit(void) {
   hr_arena_t scratch;
   size_t total;
   hr_arena_init(&scratch);
-  CHECK_OK(flat_place_items(&scratch, items, 6, 10, &total));
+  CHECK_OK(flat_assign_offsets(&scratch, items, 6, 10, &total));
   CU_ASSERT_EQUAL(total, 896);
   CU_ASSERT_EQUAL(items[4].offset_bytes, items[2].offset_bytes);
   CU_ASSERT_EQUAL(items[5].offset_bytes, items[0].offset_bytes);
   flat_item_t joined[] = {{64, 0, 0, 1}, {64, 0, 0, 2}, {64, 0, 0, 3}, {64, 0, 0, 9}, {192, 0, 4, 9}};
-  CHECK_OK(flat_place_items(&scratch, joined, 5, 10, &total));
+  CHECK_OK(flat_assign_offsets(&scratch, joined, 5, 10, &total));
   CU_ASSERT_EQUAL(total, 256);
   hr_arena_deinit(&scratch);
 }
@@ -74,7 +74,7 @@ static void test_many_items(void) {
     items[i] = (flat_item_t){.size_bytes = (size_t)rand() % 100000, .start = i / 2, .end = i / 2 + rand() % 300};
   hr_arena_init(&scratch);
   double start = now_s();
-  CHECK_OK(flat_place_items(&scratch, items, COUNT, COUNT / 2, &total));
+  CHECK_OK(flat_assign_offsets(&scratch, items, COUNT, COUNT / 2, &total));
   CU_ASSERT(now_s() - start < 2);
   hr_arena_deinit(&scratch);
   hr_free(items);
@@ -191,7 +191,7 @@ static const flat_step_t *find_while(const flat_plan_t *flat) {
 
 /* Steps inside of a loop whose counter goes by `next` while `test` holds; its turns.
  * `behind`: more after the loop. */
-static int count_inner(const char *next, const char *test, const char *behind, int64_t *out_turns) {
+static int count_inner(const char *next, const char *test, const char *behind, int64_t *out_trip_count) {
   char text[2000];
   flat_fixture_t f;
   snprintf(text, sizeof text,
@@ -211,22 +211,23 @@ static int count_inner(const char *next, const char *test, const char *behind, i
   CHECK_OK(fixture_load(text, &fixture_native, &f));
   const flat_step_t *loop = find_while(f.flat);
   CU_ASSERT_PTR_NOT_NULL_FATAL(loop);
-  *out_turns = loop->turns;
+  *out_trip_count = loop->trip_count;
   int inner = loop->end - (int)(loop - f.flat->steps) - 1;
   fixture_deinit(&f);
   return inner;
 }
 
 static void test_counted_loops(void) {
-  int64_t turns;
-  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=LT", "", &turns), 1);
-  CU_ASSERT_EQUAL(turns, 7);
-  CU_ASSERT_EQUAL(count_inner("add(st, i)", "n, i), direction=GE", "", &turns), 1);
-  CU_ASSERT_EQUAL(turns, 4);
-  CU_ASSERT_EQUAL(count_inner("multiply(i, st)", "n, i), direction=LT", "", &turns), 3);
-  CU_ASSERT_EQUAL(turns, -1);
-  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=NE", "k = s32[] get-tuple-element(w), index=0", &turns), 2);
-  CU_ASSERT_EQUAL(turns, 7);
+  int64_t trip_count;
+  CU_ASSERT_EQUAL(count_inner("add(i, one)", "i, n), direction=LT", "", &trip_count), 1);
+  CU_ASSERT_EQUAL(trip_count, 7);
+  CU_ASSERT_EQUAL(count_inner("add(st, i)", "n, i), direction=GE", "", &trip_count), 1);
+  CU_ASSERT_EQUAL(trip_count, 4);
+  CU_ASSERT_EQUAL(count_inner("multiply(i, st)", "n, i), direction=LT", "", &trip_count), 3);
+  CU_ASSERT_EQUAL(trip_count, -1);
+  CU_ASSERT_EQUAL(
+      count_inner("add(i, one)", "i, n), direction=NE", "k = s32[] get-tuple-element(w), index=0", &trip_count), 2);
+  CU_ASSERT_EQUAL(trip_count, 7);
 }
 
 /* --- branches and calls --- */
@@ -274,7 +275,7 @@ static void test_calls(void) {
 }
 
 /* Asynchronous states are kept as values, whatever carries them. */
-static void test_kept_values(void) {
+static void test_boxed_values(void) {
   fixture_agree("HloModule m\nENTRY e { x = f32[8] parameter(0) y = f32[8] parameter(1) a = f32[8] add(x, y)\n"
                 "s = (f32[8], f32[8], u32[]) copy-start(a) b = f32[8] multiply(a, x) d = f32[8] copy-done(s)\n"
                 "ROOT r = f32[8] add(b, d) }");
@@ -298,7 +299,7 @@ static void test_whole_reference(void) {
 #define STATE "(s32[], s32[8], s32[8], s32[8])"
 
 typedef struct writer {
-  hr_text_t done, *now; /* computations that are complete, and the one being written */
+  hr_strbuf_t done, *now; /* computations that are complete, and the one being written */
   int names;
 } writer_t;
 
@@ -309,7 +310,7 @@ static int write_computation(writer_t *writer, int depth, bool counts);
 
 static int write_condition(writer_t *writer, int trips) {
   int number = writer->names++;
-  hr_text_printf(&writer->done, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+  hr_strbuf_printf(&writer->done, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
                                 "n = s32[] constant(%d) ROOT r = pred[] compare(i, n), direction=LT }\n", number, trips);
   return number;
 }
@@ -317,14 +318,14 @@ static int write_condition(writer_t *writer, int trips) {
 static void write_elements(writer_t *writer, const char *of, int *values, int *count) {
   for (int leaf = 1; leaf <= LEAVES && *count < VALUES; leaf++) {
     values[(*count)++] = writer->names;
-    hr_text_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++, of, leaf);
+    hr_strbuf_printf(writer->now, "v%d = s32[8] get-tuple-element(%s), index=%d\n", writer->names++, of, leaf);
   }
 }
 
 static int write_state(writer_t *writer, const char *counter, const int *values, int count) {
-  hr_text_printf(writer->now, "v%d = " STATE " tuple(%s", writer->names, counter);
-  for (int leaf = 0; leaf < LEAVES; leaf++) hr_text_printf(writer->now, ", v%d", values[below(count)]);
-  hr_text_add_str(writer->now, ")\n");
+  hr_strbuf_printf(writer->now, "v%d = " STATE " tuple(%s", writer->names, counter);
+  for (int leaf = 0; leaf < LEAVES; leaf++) hr_strbuf_printf(writer->now, ", v%d", values[below(count)]);
+  hr_strbuf_add_str(writer->now, ")\n");
   return writer->names++;
 }
 
@@ -336,24 +337,24 @@ static void write_control(writer_t *writer, int depth, int *values, int *count) 
   if (kind == 0) {
     int body = write_computation(writer, depth - 1, true), condition = write_condition(writer, below(4));
     result = writer->names++;
-    hr_text_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first,
+    hr_strbuf_printf(writer->now, "v%d = " STATE " while(v%d), condition=comp%d, body=comp%d\n", result, first,
                    condition, body);
   } else if (kind == 1) {
     int yes = write_computation(writer, depth - 1, false), no = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_text_printf(writer->now, "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
+    hr_strbuf_printf(writer->now, "p%d = pred[] compare(i, one), direction=GT\nv%d = " STATE
                                 " conditional(p%d, v%d, v%d), true_computation=comp%d, false_computation=comp%d\n",
                    result, result, result, first, below(2) ? first : second, yes, no);
   } else if (kind == 2) {
     int a = write_computation(writer, depth - 1, false), b = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_text_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d),\n"
+    hr_strbuf_printf(writer->now, "v%d = " STATE " conditional(i, v%d, v%d, v%d),\n"
                                 "  branch_computations={comp%d, comp%d, comp%d}\n",
                    result, first, second, first, a, b, a);
   } else {
     int callee = write_computation(writer, depth - 1, false);
     result = writer->names++;
-    hr_text_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second, callee);
+    hr_strbuf_printf(writer->now, "v%d = " STATE " call(v%d), to_apply=comp%d\n", result, second, callee);
   }
   snprintf(name, sizeof name, "v%d", result);
   write_elements(writer, name, values, count);
@@ -363,28 +364,28 @@ static void write_operation(writer_t *writer, int *values, int *count) {
   int a = values[below(*count)], b = values[below(*count)], name = writer->names++;
   switch (below(6)) {
     case 0:
-      hr_text_printf(writer->now, "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
+      hr_strbuf_printf(writer->now, "w%d = s32[2] slice(v%d), slice={[3:5]}\n"
                                   "v%d = s32[8] dynamic-update-slice(v%d, w%d, i)\n", name, b, name, a, name);
       break;
-    case 1: hr_text_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a); break;
+    case 1: hr_strbuf_printf(writer->now, "v%d = s32[8] copy(v%d)\n", name, a); break;
     case 2:
-      hr_text_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n", name, a, name, name);
+      hr_strbuf_printf(writer->now, "w%d = s32[2,4] reshape(v%d)\nv%d = s32[8] reshape(w%d)\n", name, a, name, name);
       break;
-    case 3: hr_text_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b); break;
-    default: hr_text_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
+    case 3: hr_strbuf_printf(writer->now, "v%d = s32[8] multiply(v%d, v%d)\n", name, a, b); break;
+    default: hr_strbuf_printf(writer->now, "v%d = s32[8] add(v%d, v%d)\n", name, a, b);
   }
   values[(*count)++] = name;
 }
 
 static int write_computation(writer_t *writer, int depth, bool counts) {
   int values[VALUES], count = 0, number = writer->names++, steps = 1 + below(7);
-  hr_text_t text, *outer = writer->now;
-  hr_text_init(&text);
+  hr_strbuf_t text, *outer = writer->now;
+  hr_strbuf_init(&text);
   writer->now = &text;
-  hr_text_printf(&text, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+  hr_strbuf_printf(&text, "comp%d { s = " STATE " parameter(0) i = s32[] get-tuple-element(s), index=0\n"
                         "zero = s32[] constant(0) one = s32[] constant(1)\n"
                         "k = s32[8] constant({1,2,3,4,5,6,7,8})\n", number);
-  if (counts) hr_text_add_str(&text, "j = s32[] add(i, one)\n");
+  if (counts) hr_strbuf_add_str(&text, "j = s32[] add(i, one)\n");
   write_elements(writer, "s", values, &count);
   for (int step = 0; step < steps && count < VALUES - LEAVES; step++) {
     if (depth > 0 && below(3) == 0)
@@ -392,16 +393,17 @@ static int write_computation(writer_t *writer, int depth, bool counts) {
     else
       write_operation(writer, values, &count);
   }
-  hr_text_printf(&text, "v%d = s32[8] add(k, v%d)\n", writer->names, values[0]);
+  hr_strbuf_printf(&text, "v%d = s32[8] add(k, v%d)\n", writer->names, values[0]);
   if (below(2)) values[count++] = writer->names;
   writer->names++;
-  hr_text_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
+  hr_strbuf_printf(&text, "ROOT t = " STATE " tuple(%s", counts ? "j" : "i");
   for (int leaf = 0; leaf < LEAVES; leaf++)
-    hr_text_printf(&text, ", v%d", below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
-  hr_text_add_str(&text, ") }\n");
-  CHECK_OK(hr_text_finish(&text));
-  hr_text_add_str(&writer->done, text.data);
-  hr_text_deinit(&text);
+    hr_strbuf_printf(&text, ", v%d",
+                     below(3) ? values[count - 1 - below(count < 4 ? count : 4)] : values[below(LEAVES)]);
+  hr_strbuf_add_str(&text, ") }\n");
+  CHECK_OK(hr_strbuf_finish(&text));
+  hr_strbuf_add_str(&writer->done, text.data);
+  hr_strbuf_deinit(&text);
   writer->now = outer;
   return number;
 }
@@ -411,17 +413,17 @@ static void test_random_programs(void) {
   for (unsigned seed = 1; seed <= 400; seed++) {
     writer_t writer = {0};
     srand(seed);
-    hr_text_init(&writer.done);
-    hr_text_add_str(&writer.done, "HloModule m\n");
+    hr_strbuf_init(&writer.done);
+    hr_strbuf_add_str(&writer.done, "HloModule m\n");
     int main_number = write_computation(&writer, 3, false);
-    hr_text_printf(&writer.done, "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
+    hr_strbuf_printf(&writer.done, "ENTRY e { a = s32[] parameter(0) x = s32[8] parameter(1) y = s32[8] parameter(2)\n"
                                  "z = s32[8] parameter(3) s = " STATE " tuple(a, x, y, z)\n"
                                  "ROOT r = " STATE " call(s), to_apply=comp%d }\n", main_number);
-    CHECK_OK(hr_text_finish(&writer.done));
+    CHECK_OK(hr_strbuf_finish(&writer.done));
     unsigned failures = CU_get_number_of_failures();
     fixture_agree(writer.done.data);
     if (CU_get_number_of_failures() != failures) printf("seed %u:\n%s", seed, writer.done.data);
-    hr_text_deinit(&writer.done);
+    hr_strbuf_deinit(&writer.done);
     if (CU_get_number_of_failures() != failures) return;
   }
 }
@@ -442,18 +444,18 @@ static void test_too_large(void) {
 /* A program of 100,000 instructions is planned in a fraction of a second. */
 static void test_long_program(void) {
   enum { STEPS = 100000 };
-  hr_text_t text;
+  hr_strbuf_t text;
   flat_fixture_t f;
-  hr_text_init(&text);
-  hr_text_add_str(&text, "HloModule m\nENTRY e { v0 = f32[64] parameter(0) v1 = f32[64] parameter(1)\n");
+  hr_strbuf_init(&text);
+  hr_strbuf_add_str(&text, "HloModule m\nENTRY e { v0 = f32[64] parameter(0) v1 = f32[64] parameter(1)\n");
   srand(5);
   for (int i = 2; i < STEPS; i++) {
     int back = i < 60 ? i : 60;
-    hr_text_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1,
+    hr_strbuf_printf(&text, "%sv%d = f32[64] add(v%d, v%d)\n", i + 1 == STEPS ? "ROOT " : "", i, i - 1,
                    i - 1 - rand() % back % i);
   }
-  hr_text_add_str(&text, "}\n");
-  CHECK_OK(hr_text_finish(&text));
+  hr_strbuf_add_str(&text, "}\n");
+  CHECK_OK(hr_strbuf_finish(&text));
   CHECK_OK(fixture_load(text.data, &fixture_native, &f));
   flat_options_t options = {.workers = 1, .emitter = &fixture_native};
   exec_compiled_destroy(f.compiled);
@@ -466,19 +468,19 @@ static void test_long_program(void) {
   if (took > 1) printf("planning %d steps took %.3f s\n", STEPS, took);
   CU_ASSERT(f.flat->arena_bytes < 256 * 80);
   fixture_deinit(&f);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
 }
 
 static void test_print(void) {
   flat_fixture_t f;
-  hr_text_t text;
+  hr_strbuf_t text;
   CHECK_OK(fixture_load(LOOP(F64, ONE, "x", "d = f32[64] add(a, a)", "d"), &fixture_native, &f));
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   flat_plan_print(&text, f.flat);
-  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(hr_strbuf_finish(&text));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "add by fixture"));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "carried"));
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   fixture_deinit(&f);
 }
 
@@ -496,7 +498,7 @@ CU_TestInfo suite_flat[] = {{"random items do not overlap", test_random_items},
                            {"branches", test_branches},
                            {"indexed branches", test_indexed_branches},
                            {"calls", test_calls},
-                           {"kept values", test_kept_values},
+                           {"kept values", test_boxed_values},
                            {"dynamic sizes", test_whole_reference},
                            {"random programs", test_random_programs},
                            {"too large", test_too_large},

@@ -1,6 +1,6 @@
 /* Steps that follow products on the parts that these have finished (plan/flat_follow.c), and what is packed before
  * loops (plan/flat_ahead.c): which steps these are, and that the bits are those of the reference engine. Arguments are small
- * whole numbers, so that sums are exact in any order. */
+ * integers, so that sums are exact in any order. */
 #include "flat_fixture.h"
 #include "jit/jit.h"
 
@@ -19,7 +19,7 @@ static hr_status_t open_fixture(const char *text, int workers, bool apart, follo
   HR_TRY(hlo_verify(r->f.module));
   HR_TRY(jit_create(&(jit_options_t){.workers = r->workers}, &r->jit));
   HR_TRY(plan_create(r->f.module, (plan_grid_t){1, 1}, &r->f.plan));
-  flat_options_t options = {.workers = workers, .emitter = &jit_native, .emitter_context = r->jit, .apart = apart};
+  flat_options_t options = {.workers = workers, .emitter = &jit_native, .emitter_context = r->jit, .no_fusion = apart};
   HR_TRY(flat_plan_create(r->f.plan, &options, &r->f.flat));
   HR_TRY(jit_finish(r->jit));
   HR_TRY(exec_machine_create(r->f.plan, &machine, &r->f.reference));
@@ -54,7 +54,7 @@ static size_t agree(const char *text, int followed) {
         const flat_buffer_t *buffer = &r.f.flat->buffers[b];
         bool is_scratch = false;
         for (int s = 0; s < r.f.flat->step_count; s++) is_scratch |= r.f.flat->steps[s].scratch.buffer == b;
-        if (buffer->place == FLAT_ARENA && buffer->merged_into < 0 && !is_scratch) bytes += buffer->size_bytes;
+        if (buffer->storage == FLAT_ARENA && buffer->coalesced_into < 0 && !is_scratch) bytes += buffer->size_bytes;
       }
       close_fixture(&r);
     }
@@ -62,7 +62,7 @@ static size_t agree(const char *text, int followed) {
 }
 
 /* Element by element, in blocks of columns, over the product's own bytes: odd sizes, too. */
-static void test_places(void) {
+static void test_storage(void) {
   static const char body[] =
       "HloModule m\n"
       "f { d = f32[%d,%d] parameter(0) b = f32[%d] parameter(1) z = f32[] constant(900) s = f32[%d,%d] broadcast(b), "
@@ -192,7 +192,7 @@ static int count_packing(const flat_plan_t *flat) {
 }
 
 /* x = min(x w, 5), then, if `changes`, w = w + w: two loops, one in the other. */
-static void test_ahead(void) {
+static void test_prepack(void) {
   static const char text[] =
       "HloModule m\n"
       "inner { s = (s32[], f32[24,160], f32[160,160]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
@@ -254,11 +254,11 @@ static void test_convolutions(void) {
   }
 }
 
-CU_TestInfo suite_follow[] = {{"element by element", test_places},
+CU_TestInfo suite_follow[] = {{"element by element", test_storage},
                               {"rows", test_rows},
                               {"batches", test_batches},
                               {"convolutions", test_convolutions},
                               {"other readers", test_others},
                               {"in loops", test_loops},
-                              {"operands packed before loops", test_ahead},
+                              {"operands packed before loops", test_prepack},
                               CU_TEST_INFO_NULL};

@@ -10,36 +10,36 @@
 
 static const char *const kind_names[] = {"none", "loop", "rows", "columns"};
 
-static void print_fusion(hr_text_t *text, const hlo_instr_t *fusion) {
+static void print_fusion(hr_strbuf_t *text, const hlo_instr_t *fusion) {
   const hlo_computation_t *body = fusion->called[0];
   hr_arena_t arena;
   fusion_form_t form;
   hr_arena_init(&arena);
   CHECK_OK(fusion_form_find(&arena, body, &form));
-  CU_ASSERT_TRUE(op_can_emit(fusion));
-  hr_text_printf(text, "%s", kind_names[form.space.kind]);
-  if (form.part_count > 1) hr_text_printf(text, "*%d", form.part_count);
-  hr_text_printf(text, "(");
+  CU_ASSERT_TRUE(op_can_codegen(fusion));
+  hr_strbuf_printf(text, "%s", kind_names[form.space.kind]);
+  if (form.part_count > 1) hr_strbuf_printf(text, "*%d", form.part_count);
+  hr_strbuf_printf(text, "(");
   const char *gap = "";
   for (size_t i = 0; i < body->instrs.count; i++) {
     hlo_opcode_t op = body->instrs.data[i]->op;
     if (op == HLO_PARAMETER || op == HLO_CONSTANT || op == HLO_TUPLE || op == HLO_GET_TUPLE_ELEMENT) continue;
-    hr_text_printf(text, "%s%s", gap, hlo_op_name(op));
+    hr_strbuf_printf(text, "%s%s", gap, hlo_op_name(op));
     gap = " ";
   }
-  hr_text_printf(text, ")");
-  if (form.root_count > 1) hr_text_printf(text, "->%d", form.root_count);
-  hr_text_printf(text, "\n");
+  hr_strbuf_printf(text, ")");
+  if (form.root_count > 1) hr_strbuf_printf(text, "->%d", form.root_count);
+  hr_strbuf_printf(text, "\n");
   hr_arena_deinit(&arena);
 }
 
-static void print_steps(hr_text_t *text, const hlo_computation_t *computation) {
+static void print_steps(hr_strbuf_t *text, const hlo_computation_t *computation) {
   for (size_t i = 0; i < computation->instrs.count; i++) {
     const hlo_instr_t *instr = computation->instrs.data[i];
     if (instr->op == HLO_FUSION)
       print_fusion(text, instr);
-    else if (op_emits[instr->op] != EMIT_STRUCTURE)
-      hr_text_printf(text, "%s\n", hlo_op_name(instr->op));
+    else if (op_codegens[instr->op] != CODEGEN_STRUCTURE)
+      hr_strbuf_printf(text, "%s\n", hlo_op_name(instr->op));
   }
 }
 
@@ -51,18 +51,18 @@ static void print_steps(hr_text_t *text, const hlo_computation_t *computation) {
 /* The steps of the entry after fusion. */
 static void becomes(const char *program, const char *want) {
   hlo_module_t *module = read_valid(program);
-  hr_text_t text;
+  hr_strbuf_t text;
   bool changed = false;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   CHECK_OK(pass_fuse(module, &changed));
   CHECK_OK(hlo_verify(module));
   print_steps(&text, module->entry);
-  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(hr_strbuf_finish(&text));
   if (strcmp(text.data ? text.data : "", want)) {
     fprintf(stderr, "wanted:\n%sgot:\n%s", want, text.data);
     CU_FAIL("other steps");
   }
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   hlo_module_destroy(module);
 }
 
@@ -197,7 +197,7 @@ static void groups(void) {
           "loop*3(add multiply sine add)->4\n");
 }
 
-static void turned_reads(void) {
+static void transposed_reads(void) {
   /* One array read across its rows is a tiled loop; of two, one is turned by itself. */
   becomes(PRELUDE
           "ENTRY e { a = f32[256,512] parameter(0) b = f32[512,256] parameter(1)"
@@ -237,16 +237,16 @@ static void loops_are_gone_into(void) {
       "cond { p = (s32[], f32[8]) parameter(0) i = s32[] get-tuple-element(p), index=0 n = s32[] constant(5)"
       " ROOT c = pred[] compare(i, n), direction=LT }\n"
       "ENTRY e { p = (s32[], f32[8]) parameter(0) ROOT w = (s32[], f32[8]) while(p), condition=cond, body=body }");
-  hr_text_t text;
+  hr_strbuf_t text;
   bool changed = false;
-  hr_text_init(&text);
+  hr_strbuf_init(&text);
   CHECK_OK(pass_fuse(module, &changed));
   CHECK_OK(hlo_verify(module));
   CU_ASSERT_TRUE(changed);
   print_steps(&text, module->entry->root->called[1]);
-  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(hr_strbuf_finish(&text));
   CU_ASSERT_STRING_EQUAL(text.data, "loop*2(add add exponential)->2\n");
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   hlo_module_destroy(module);
 }
 
@@ -260,7 +260,7 @@ CU_TestInfo suite_fuse[] = {{"chains", chains},
                             {"results_on_the_way", results_on_the_way},
                             {"updates", updates},
                             {"groups", groups},
-                            {"turned_reads", turned_reads},
+                            {"turned_reads", transposed_reads},
                             {"arg_max", arg_max},
                             {"loops_are_gone_into", loops_are_gone_into},
                             CU_TEST_INFO_NULL};

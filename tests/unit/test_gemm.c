@@ -83,22 +83,22 @@ static int count_wrong(const gemm_job_t *job, const void *before) {
 
 /* form: how a and b lie, two bits each, whether `fill` makes a, and the mode. */
 static void check(hr_workers_t *workers, hr_dtype_t dtype, int64_t m, int64_t n, int64_t k, int form) {
-  bool a_turned = form & 1, b_turned = form & 2, apart = form & 4, fills = form & 8;
+  bool a_transposed = form & 1, b_transposed = form & 2, apart = form & 4, fills = form & 8;
   int64_t gap = apart ? 2 : 1, c_row = n + 3;
   gemm_job_t job = {.dtype = dtype, .m = m, .n = n, .k = k, .c_row = c_row, .mode = (gemm_mode_t)(form / 16 % 3)};
-  job.a_row = a_turned ? gap : k * gap, job.a_col = a_turned ? m * gap : gap;
-  job.b_row = b_turned ? gap : n * gap, job.b_col = b_turned ? k * gap : gap;
+  job.a_row = a_transposed ? gap : k * gap, job.a_col = a_transposed ? m * gap : gap;
+  job.b_row = b_transposed ? gap : n * gap, job.b_col = b_transposed ? k * gap : gap;
   void *a = numbers(dtype, m * k * gap, 1), *b = numbers(dtype, k * n * gap, 2);
   void *before = numbers(dtype, m * c_row, 3), *c = numbers(dtype, m * c_row, 3);
   job.a = a, job.b = b, job.c = c;
   gemm_job_t given = job;
   source_t source = {&given};
   if (fills) job.fill = fill, job.context = &source, job.a = NULL;
-  gemm_cut_t cut = gemm_cut_choose(&job, hr_workers_count(workers));
-  size_t scratch_bytes = gemm_scratch_bytes(&job, &cut, hr_workers_count(workers));
+  gemm_partition_t partition = gemm_partition_choose(&job, hr_workers_count(workers));
+  size_t scratch_bytes = gemm_scratch_bytes(&job, &partition, hr_workers_count(workers));
   char *scratch = aligned_alloc(64, (scratch_bytes + 127) / 64 * 64);
   memset(scratch + scratch_bytes, 0x5a, 64);
-  gemm_run(workers, &job, &cut, scratch);
+  gemm_run(workers, &job, &partition, scratch);
   for (int i = 0; i < 64; i++) CU_ASSERT_EQUAL(scratch[scratch_bytes + (size_t)i], 0x5a);
   int wrong = count_wrong(&given, before);
   if (wrong)

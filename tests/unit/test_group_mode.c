@@ -38,7 +38,7 @@ static void check_members(const char *root, int replicas, int partitions, int ra
 
 static void check_mode(const char *root, hlo_enum_GROUP_MODE_t want) {
   hlo_module_t *module = read(root);
-  CU_ASSERT_EQUAL(op_group_mode(module->entry->root), want);
+  CU_ASSERT_EQUAL(op_replica_group_mode(module->entry->root), want);
   hlo_module_destroy(module);
 }
 

@@ -11,8 +11,8 @@
 /* Reads `text` as a scalar of the type, and prints it. */
 static void check_scalar(hr_dtype_t dtype, const char *text, const char *want) {
   hlo_value_t *value = NULL;
-  hr_text_t out;
-  hr_text_init(&out);
+  hr_strbuf_t out;
+  hr_strbuf_init(&out);
   CHECK_OK(read_literal(text, hlo_shape_scalar(dtype), &value));
   if (value) hlo_print_literal(&out, value);
   if (!out.data || strcmp(out.data, want) != 0) {
@@ -20,7 +20,7 @@ static void check_scalar(hr_dtype_t dtype, const char *text, const char *want) {
     CU_FAIL("wrong number");
   }
   hlo_value_release(value);
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
 }
 
 static void prints_numbers(void) {
@@ -102,10 +102,10 @@ static void prints_what_reads_back(void) {
     const hr_float_format_t *format = hr_float_format((hr_dtype_t)type);
     if (!format || format->bits > 16) continue;
     for (uint32_t bits = 0; bits < 1u << format->bits; bits++) {
-      hr_text_t out;
+      hr_strbuf_t out;
       hlo_value_t *value = NULL;
       uint32_t back = 0;
-      hr_text_init(&out);
+      hr_strbuf_init(&out);
       hlo_print_number(&out, (hr_dtype_t)type, &bits);
       CHECK_OK(read_literal(out.data, hlo_shape_scalar((hr_dtype_t)type), &value));
       if (value) memcpy(&back, value->data, hr_dtype_bytes((hr_dtype_t)type));
@@ -114,7 +114,7 @@ static void prints_what_reads_back(void) {
         CU_FAIL("does not read back");
       }
       hlo_value_release(value);
-      hr_text_deinit(&out);
+      hr_strbuf_deinit(&out);
     }
   }
 }
@@ -125,22 +125,22 @@ static void prints_wide_floats(void) {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     uint64_t bits = i % 2 ? state : state >> 32, back = 0;
     hr_dtype_t type = i % 2 ? HR_F64 : HR_F32;
-    hr_text_t out;
+    hr_strbuf_t out;
     hlo_value_t *value = NULL;
-    hr_text_init(&out);
+    hr_strbuf_init(&out);
     hlo_print_number(&out, type, &bits);
     CHECK_OK(read_literal(out.data, hlo_shape_scalar(type), &value));
     if (value) memcpy(&back, value->data, hr_dtype_bytes(type));
     CU_ASSERT_EQUAL(back, bits);
     hlo_value_release(value);
-    hr_text_deinit(&out);
+    hr_strbuf_deinit(&out);
   }
 }
 
 static void check_literal(const char *text, const char *want) {
   hlo_value_t *value = NULL;
-  hr_text_t out;
-  hr_text_init(&out);
+  hr_strbuf_t out;
+  hr_strbuf_init(&out);
   CHECK_OK(read_literal(text, NULL, &value));
   if (value) hlo_print_literal(&out, value);
   if (!out.data || strcmp(out.data, want) != 0) {
@@ -148,7 +148,7 @@ static void check_literal(const char *text, const char *want) {
     CU_FAIL("wrong literal");
   }
   hlo_value_release(value);
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
 }
 
 static void prints_arrays(void) {

@@ -10,15 +10,15 @@
 #include "read_text.h"
 #include "unit.h"
 
-static hr_text_t print(const hlo_module_t *module) {
-  hr_text_t text;
-  hr_text_init(&text);
+static hr_strbuf_t print(const hlo_module_t *module) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_print_module(&text, module, HLO_PRINT_LONG);
   return text;
 }
 
 /* The module as a proto, as a module again, as text: that text. */
-static void check_form(const hlo_module_t *module, hlo_proto_form_t form, const hr_text_t *want) {
+static void check_form(const hlo_module_t *module, hlo_proto_form_t form, const hr_strbuf_t *want) {
   hr_buffer_t *bytes = NULL;
   hlo_module_t *again = NULL;
   CHECK_OK(write_hlo_proto(module, form, &bytes));
@@ -26,10 +26,10 @@ static void check_form(const hlo_module_t *module, hlo_proto_form_t form, const 
   CU_ASSERT_TRUE(hlo_proto_is((hr_str_t){hr_buffer_data(bytes), hr_buffer_size(bytes)}));
   CHECK_OK(read_bytes(hr_buffer_data(bytes), hr_buffer_size(bytes), &again));
   if (again) {
-    hr_text_t found = print(again);
+    hr_strbuf_t found = print(again);
     CU_ASSERT_STRING_EQUAL(found.data, want->data);
     if (strcmp(found.data, want->data)) fprintf(stderr, "found:\n%s\nwant:\n%s\n", found.data, want->data);
-    hr_text_deinit(&found);
+    hr_strbuf_deinit(&found);
   }
   hlo_module_destroy(again);
   hr_buffer_release(bytes);
@@ -43,10 +43,10 @@ static void survives(const char *text) {
   CU_ASSERT_FALSE(hlo_proto_is(hr_str_from(text)));
   CHECK_OK(read_bytes(text, strlen(text), &module));
   if (!module) return;
-  hr_text_t want = print(module);
+  hr_strbuf_t want = print(module);
   check_form(module, HLO_PROTO_MODULE, &want);
   check_form(module, HLO_PROTO_HLO, &want);
-  hr_text_deinit(&want);
+  hr_strbuf_deinit(&want);
   hlo_module_destroy(module);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
@@ -183,17 +183,17 @@ static void test_async(void) {
 
 /* Protos as other writers make them ------------------------------------------------------------------------------- */
 
-static void put_text(hr_text_t *out, uint32_t number, const char *text) {
+static void put_text(hr_strbuf_t *out, uint32_t number, const char *text) {
   proto_put_bytes(out, number, hr_str_from(text));
 }
 
-static void put_scalar_shape(hr_text_t *out, uint32_t number, hr_dtype_t dtype) {
+static void put_scalar_shape(hr_strbuf_t *out, uint32_t number, hr_dtype_t dtype) {
   size_t opened = proto_open(out, number);
   proto_put_int(out, PROTO_shape_element_type, hr_dtype_table[dtype].proto);
   proto_close(out, opened);
 }
 
-static size_t open_instr(hr_text_t *out, const char *name, const char *opcode, hr_dtype_t dtype, int64_t id) {
+static size_t open_instr(hr_strbuf_t *out, const char *name, const char *opcode, hr_dtype_t dtype, int64_t id) {
   size_t opened = proto_open(out, PROTO_computation_instructions);
   put_text(out, PROTO_instr_name, name);
   put_text(out, PROTO_instr_opcode, opcode);
@@ -203,9 +203,9 @@ static size_t open_instr(hr_text_t *out, const char *name, const char *opcode, h
 }
 
 /* p, q = parameters; ROOT of the given opcode on both, with whatever `more` puts into it. */
-static hr_text_t small_module(const char *opcode, hr_dtype_t result, void (*more)(hr_text_t *out)) {
-  hr_text_t out;
-  hr_text_init(&out);
+static hr_strbuf_t small_module(const char *opcode, hr_dtype_t result, void (*more)(hr_strbuf_t *out)) {
+  hr_strbuf_t out;
+  hr_strbuf_init(&out);
   put_text(&out, PROTO_module_name, "m");
   put_text(&out, PROTO_module_entry_computation_name, "e");
   size_t computation = proto_open(&out, PROTO_module_computations);
@@ -225,25 +225,25 @@ static hr_text_t small_module(const char *opcode, hr_dtype_t result, void (*more
   return out;
 }
 
-static void reads_as(hr_text_t *bytes, const char *want) {
+static void reads_as(hr_strbuf_t *bytes, const char *want) {
   size_t live = hr_mem_live_blocks();
   hlo_module_t *module = NULL;
   CHECK_OK(read_bytes(bytes->data, bytes->size, &module));
   if (module) {
     CHECK_OK(hlo_verify(module));
-    hr_text_t text = print(module);
+    hr_strbuf_t text = print(module);
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, want));
     if (!strstr(text.data, want)) fprintf(stderr, "%s\nwant: %s\n", text.data, want);
-    hr_text_deinit(&text);
+    hr_strbuf_deinit(&text);
   }
   hlo_module_destroy(module);
-  hr_text_deinit(bytes);
+  hr_strbuf_deinit(bytes);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);
 }
 
-static void put_bare_groups(hr_text_t *out) { proto_put_int(out, PROTO_instr_channel_id, -1); }
+static void put_bare_groups(hr_strbuf_t *out) { proto_put_int(out, PROTO_instr_channel_id, -1); }
 
-static void put_unknown(hr_text_t *out) {
+static void put_unknown(hr_strbuf_t *out) {
   proto_put_int(out, 4242, 1);
   put_text(out, 4243, "unknown");
   proto_put_f64(out, 4244, 1);
@@ -251,7 +251,7 @@ static void put_unknown(hr_text_t *out) {
 }
 
 static void test_old_files(void) {
-  hr_text_t out = small_module("greater-than", HR_PRED, NULL);
+  hr_strbuf_t out = small_module("greater-than", HR_PRED, NULL);
   reads_as(&out, "ROOT %f32_ = pred[] compare(%p, %p.1), direction=GT");
   out = small_module("add", HR_F32, put_unknown);
   reads_as(&out, "ROOT %f32_ = f32[] add(%p, %p.1)\n");
@@ -261,51 +261,51 @@ static void test_old_files(void) {
 
 /* A module in an HloProto in an HloSnapshot, and in an HloModuleProtoWithConfig. */
 static void test_wrappers(void) {
-  hr_text_t module = small_module("add", HR_F32, NULL), out;
-  hr_text_init(&out);
+  hr_strbuf_t module = small_module("add", HR_F32, NULL), out;
+  hr_strbuf_init(&out);
   size_t snapshot = proto_open(&out, PROTO_snapshot_hlo);
   proto_put_item(&out, PROTO_wrapper_hlo_module, (hr_str_t){module.data, module.size});
   proto_close(&out, snapshot);
   put_text(&out, 4, "Host");
   reads_as(&out, "ROOT %f32_ = f32[] add(%p, %p.1)\n");
-  hr_text_init(&out);
+  hr_strbuf_init(&out);
   proto_put_item(&out, PROTO_wrapper_hlo_module, (hr_str_t){module.data, module.size});
   size_t config = proto_open(&out, PROTO_wrapper_config);
   proto_put_int(&out, PROTO_config_replica_count, 2);
   proto_put_int(&out, PROTO_config_num_partitions, 3);
   proto_close(&out, config);
   reads_as(&out, "replica_count=2, num_partitions=3\n");
-  hr_text_deinit(&module);
+  hr_strbuf_deinit(&module);
 }
 
-static void put_payload(hr_text_t *out) {
+static void put_payload(hr_strbuf_t *out) {
   size_t opened = proto_open(out, PROTO_instr_backend_config_payload);
   proto_put_present_int(out, PROTO_payload_id, 0);
   proto_close(out, opened);
 }
 
 static void test_payloads(void) {
-  hr_text_t out = small_module("add", HR_F32, put_payload);
+  hr_strbuf_t out = small_module("add", HR_F32, put_payload);
   CHECK_FAILS(HR_INVALID, read_bytes(out.data, out.size, &(hlo_module_t *){NULL}));
   put_text(&out, PROTO_module_payloads, "{\"a\":1}");
   reads_as(&out, "add(%p, %p.1), backend_config={\"a\":1}\n");
 }
 
-static void refused(hr_text_t out) {
+static void refused(hr_strbuf_t out) {
   CHECK_FAILS(HR_INVALID, read_bytes(out.data, out.size, &(hlo_module_t *){NULL}));
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
 }
 
-static void put_third_operand(hr_text_t *out) { proto_put_present_int(out, PROTO_instr_operand_ids, 5); }
-static void put_later_operand(hr_text_t *out) { proto_put_present_int(out, PROTO_instr_operand_ids, 7); }
-static void put_call(hr_text_t *out) { proto_put_present_int(out, PROTO_instr_called_computation_ids, 20); }
+static void put_third_operand(hr_strbuf_t *out) { proto_put_present_int(out, PROTO_instr_operand_ids, 5); }
+static void put_later_operand(hr_strbuf_t *out) { proto_put_present_int(out, PROTO_instr_operand_ids, 7); }
+static void put_call(hr_strbuf_t *out) { proto_put_present_int(out, PROTO_instr_called_computation_ids, 20); }
 
 static void test_damage(void) {
   refused(small_module("no-such-op", HR_F32, NULL));
   refused(small_module("add", HR_F32, put_third_operand));
   refused(small_module("tuple", HR_F32, put_later_operand));
   refused(small_module("add", HR_F32, put_call));
-  hr_text_t out = small_module("add", HR_F32, NULL);
+  hr_strbuf_t out = small_module("add", HR_F32, NULL);
   for (size_t size = 0; size < out.size; size++) {
     char *exact = malloc(size + 1);
     hlo_module_t *module = NULL;
@@ -316,7 +316,7 @@ static void test_damage(void) {
     hr_status_release(st);
     free(exact);
   }
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
 }
 
 static hr_status_t attempt_read(size_t n, void *bytes) {

@@ -10,10 +10,10 @@
 
 /* Prints, reads again, prints again: both must be the same. */
 static void check_fixed_point(const hlo_module_t *module, const char *name) {
-  hr_text_t first, second;
+  hr_strbuf_t first, second;
   hlo_module_t *again = NULL;
-  hr_text_init(&first);
-  hr_text_init(&second);
+  hr_strbuf_init(&first);
+  hr_strbuf_init(&second);
   hlo_print_module(&first, module, HLO_PRINT_LONG);
   hr_status_t st = read_text(first.data, &again);
   if (st) {
@@ -28,8 +28,8 @@ static void check_fixed_point(const hlo_module_t *module, const char *name) {
     }
   }
   hlo_module_destroy(again);
-  hr_text_deinit(&first);
-  hr_text_deinit(&second);
+  hr_strbuf_deinit(&first);
+  hr_strbuf_deinit(&second);
 }
 
 static void accept(const char *text) {
@@ -320,8 +320,8 @@ static void accepts_depth(void) {
 /* Old spellings read as what they mean today. */
 static void expect_entry(const char *text, const char *line) {
   hlo_module_t *module = NULL;
-  hr_text_t out;
-  hr_text_init(&out);
+  hr_strbuf_t out;
+  hr_strbuf_init(&out);
   CHECK_OK(read_text(text, &module));
   if (!module) return;
   hlo_print_module(&out, module, HLO_PRINT_LONG);
@@ -329,7 +329,7 @@ static void expect_entry(const char *text, const char *line) {
     fprintf(stderr, "wanted '%s' in:\n%s\n", line, out.data);
     CU_FAIL("line not found");
   }
-  hr_text_deinit(&out);
+  hr_strbuf_deinit(&out);
   hlo_module_destroy(module);
 }
 

@@ -55,52 +55,54 @@ static bool is_function(hlo_opcode_t op, hr_dtype_t type) {
 }
 
 /* All ops on a type are one program: a result each. */
-static void add_ops(hr_text_t *text, const char *type, hr_dtype_t dtype, bool functions, int *count) {
+static void add_ops(hr_strbuf_t *text, const char *type, hr_dtype_t dtype, bool functions, int *count) {
   for (int i = 0; i < COUNT(unary_ops); i++)
     if (is_op(unary_ops[i], dtype) && is_function(unary_ops[i], dtype) == functions)
-      hr_text_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
+      hr_strbuf_printf(text, "r%d = %s %s(a)\n", (*count)++, type, hlo_op_name(unary_ops[i]));
   for (int i = 0; i < COUNT(binary_ops); i++)
     if (is_op(binary_ops[i], dtype) && (is_function(binary_ops[i], dtype) && !hr_dtype_is_integer(dtype)) == functions)
-      hr_text_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
+      hr_strbuf_printf(text, "r%d = %s %s(a, b)\n", (*count)++, type, hlo_op_name(binary_ops[i]));
 }
 
-static void add_tuple(hr_text_t *text, int count) {
-  hr_text_printf(text, "ROOT t = tuple(");
-  for (int i = 0; i < count; i++) hr_text_printf(text, "%sr%d", i ? ", " : "", i);
-  hr_text_printf(text, ") }\n");
+static void add_tuple(hr_strbuf_t *text, int count) {
+  hr_strbuf_printf(text, "ROOT t = tuple(");
+  for (int i = 0; i < count; i++) hr_strbuf_printf(text, "%sr%d", i ? ", " : "", i);
+  hr_strbuf_printf(text, ") }\n");
 }
 
-static void check_text(jit_driver_t *driver, hr_text_t *text) {
-  CHECK_OK(hr_text_finish(text));
+static void check_text(jit_driver_t *driver, hr_strbuf_t *text) {
+  CHECK_OK(hr_strbuf_finish(text));
   CHECK(driver, text->data);
-  hr_text_deinit(text);
+  hr_strbuf_deinit(text);
 }
 
 static void ops_of_type(jit_driver_t *driver, hr_dtype_t dtype, int64_t size, bool functions) {
-  hr_text_t text;
+  hr_strbuf_t text;
   char type[64];
   int count = 0;
   snprintf(type, sizeof type, "%s[%lld]", hr_dtype_name(dtype), (long long)size);
-  hr_text_init(&text);
-  hr_text_printf(&text, "HloModule t\nENTRY e { a = %s parameter(0) b = %s parameter(1) p = pred[%lld] parameter(2)\n",
-                 type, type, (long long)size);
+  hr_strbuf_init(&text);
+  hr_strbuf_printf(&text,
+                   "HloModule t\nENTRY e { a = %s parameter(0) b = %s parameter(1) p = pred[%lld] parameter(2)\n", type,
+                   type, (long long)size);
   add_ops(&text, type, dtype, functions, &count);
   if (!functions) {
-    hr_text_printf(&text, "r%d = %s select(p, a, b)\n", count++, type);
-    hr_text_printf(&text, "r%d = %s clamp(b, a, b)\n", count++, type);
+    hr_strbuf_printf(&text, "r%d = %s select(p, a, b)\n", count++, type);
+    hr_strbuf_printf(&text, "r%d = %s clamp(b, a, b)\n", count++, type);
     for (int d = 0; d < (hr_dtype_is_complex(dtype) ? 2 : HLO_DIRECTION_COUNT); d++)
-      hr_text_printf(&text, "r%d = pred[%lld] compare(a, b), direction=%s\n", count++, (long long)size,
+      hr_strbuf_printf(&text, "r%d = pred[%lld] compare(a, b), direction=%s\n", count++, (long long)size,
                      (const char *[]){"EQ", "NE", "GE", "GT", "LE", "LT"}[d]);
   }
   if (hr_dtype_is_float(dtype) && !functions) {
-    hr_text_printf(&text, "r%d = pred[%lld] is-finite(a)\n", count++, (long long)size);
-    hr_text_printf(&text, "r%d = pred[%lld] compare(a, b), direction=LT, type=TOTALORDER\n", count++, (long long)size);
-    hr_text_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=5, mantissa_bits=4\n", count++, type);
-    hr_text_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=8, mantissa_bits=3\n", count++, type);
+    hr_strbuf_printf(&text, "r%d = pred[%lld] is-finite(a)\n", count++, (long long)size);
+    hr_strbuf_printf(&text, "r%d = pred[%lld] compare(a, b), direction=LT, type=TOTALORDER\n", count++,
+                     (long long)size);
+    hr_strbuf_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=5, mantissa_bits=4\n", count++, type);
+    hr_strbuf_printf(&text, "r%d = %s reduce-precision(a), exponent_bits=8, mantissa_bits=3\n", count++, type);
   }
   add_tuple(&text, count);
   if (count) check_text(driver, &text);
-  else hr_text_deinit(&text);
+  else hr_strbuf_deinit(&text);
 }
 
 static void exact_ops(void) {
@@ -126,16 +128,16 @@ static void scalars_side_by_side(void) {
   jit_driver_t driver = {.seed = 3, .workers = 1, .ulp = 3};
   for (int t = 0; t < COUNT(types); t++)
     for (int count = 1; count < 40; count += 6) {
-      hr_text_t text;
-      hr_text_init(&text);
+      hr_strbuf_t text;
+      hr_strbuf_init(&text);
       const char *type = types[t];
-      hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[%d] parameter(0)\n", type, count);
+      hr_strbuf_printf(&text, "HloModule t\nENTRY e { a = %s[%d] parameter(0)\n", type, count);
       for (int k = 0; k < count; k++)
-        hr_text_printf(&text, "i%d = %s[1] slice(a), slice={[%d:%d]} x%d = %s[] reshape(i%d)\n"
+        hr_strbuf_printf(&text, "i%d = %s[1] slice(a), slice={[%d:%d]} x%d = %s[] reshape(i%d)\n"
                               "y%d = %s[] sine(x%d) z%d = %s[] logistic(x%d)\n",
                        k, type, k, k + 1, k, type, k, k, type, k, k, type, k);
       for (int k = 0; k < count; k++)
-        hr_text_printf(&text, "r%d = %s[] atan2(y%d, z%d) r%d = %s[] tan(x%d)\n", 2 * k, type, k, (k + 1) % count,
+        hr_strbuf_printf(&text, "r%d = %s[] atan2(y%d, z%d) r%d = %s[] tan(x%d)\n", 2 * k, type, k, (k + 1) % count,
                        2 * k + 1, type, k);
       add_tuple(&text, 2 * count);
       check_text(&driver, &text);
@@ -160,10 +162,11 @@ static void complex_functions(void) {
 static void conversions(void) {
   jit_driver_t driver = {.seed = 3, .workers = 1};
   for (int i = 0; i < TYPES; i++) {
-    hr_text_t text;
-    hr_text_init(&text);
-    hr_text_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n", hr_dtype_name((hr_dtype_t)i));
-    for (int k = 0; k < TYPES; k++) hr_text_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name((hr_dtype_t)k));
+    hr_strbuf_t text;
+    hr_strbuf_init(&text);
+    hr_strbuf_printf(&text, "HloModule t\nENTRY e { a = %s[600] parameter(0)\n", hr_dtype_name((hr_dtype_t)i));
+    for (int k = 0; k < TYPES; k++)
+      hr_strbuf_printf(&text, "r%d = %s[600] convert(a)\n", k, hr_dtype_name((hr_dtype_t)k));
     add_tuple(&text, TYPES);
     check_text(&driver, &text);
   }
@@ -494,7 +497,7 @@ static void reductions(void) {
 
 typedef struct maker {
   uint64_t seed;
-  hr_text_t text;
+  hr_strbuf_t text;
   int count;              /* values so far: v0, v1, ... */
   int ranks[64], dims[64][3];
   bool is_pred[64];
@@ -503,9 +506,9 @@ typedef struct maker {
 static int pick(maker_t *m, int count) { return (int)(jit_random(&m->seed) % (uint64_t)count); }
 
 static void print_type(maker_t *m, int v) {
-  hr_text_printf(&m->text, "%s[", m->is_pred[v] ? "pred" : "f32");
-  for (int d = 0; d < m->ranks[v]; d++) hr_text_printf(&m->text, "%s%d", d ? "," : "", m->dims[v][d]);
-  hr_text_printf(&m->text, "]");
+  hr_strbuf_printf(&m->text, "%s[", m->is_pred[v] ? "pred" : "f32");
+  for (int d = 0; d < m->ranks[v]; d++) hr_strbuf_printf(&m->text, "%s%d", d ? "," : "", m->dims[v][d]);
+  hr_strbuf_printf(&m->text, "]");
 }
 
 /* A new value like another one; its line up to the op. */
@@ -517,7 +520,7 @@ static int begin_value(maker_t *m, int like, bool is_pred) {
 }
 
 static void print_head(maker_t *m, int v) {
-  hr_text_printf(&m->text, "v%d = ", v);
+  hr_strbuf_printf(&m->text, "v%d = ", v);
   print_type(m, v);
 }
 
@@ -539,10 +542,10 @@ static void add_elementwise(maker_t *m, int x) {
   int y = find_like(m, x, false), p = find_like(m, x, true), kind = pick(m, 4);
   int v = begin_value(m, x, kind == 2);
   print_head(m, v);
-  if (kind == 2) hr_text_printf(&m->text, " compare(v%d, v%d), direction=LT\n", x, y < 0 ? x : y);
-  else if (kind == 3 && p >= 0 && y >= 0) hr_text_printf(&m->text, " select(v%d, v%d, v%d)\n", p, x, y);
-  else if (kind && y >= 0) hr_text_printf(&m->text, " %s(v%d, v%d)\n", binary[pick(m, 5)], x, y);
-  else hr_text_printf(&m->text, " %s(v%d)\n", unary[pick(m, 5)], x);
+  if (kind == 2) hr_strbuf_printf(&m->text, " compare(v%d, v%d), direction=LT\n", x, y < 0 ? x : y);
+  else if (kind == 3 && p >= 0 && y >= 0) hr_strbuf_printf(&m->text, " select(v%d, v%d, v%d)\n", p, x, y);
+  else if (kind && y >= 0) hr_strbuf_printf(&m->text, " %s(v%d, v%d)\n", binary[pick(m, 5)], x, y);
+  else hr_strbuf_printf(&m->text, " %s(v%d)\n", unary[pick(m, 5)], x);
 }
 
 static void add_moved(maker_t *m, int x) {
@@ -551,34 +554,34 @@ static void add_moved(maker_t *m, int x) {
   if (!rank || kind == 0) {
     if (rank < 3) m->ranks[v]++, memmove(dims + 1, dims, sizeof(int) * (size_t)rank), dims[0] = 1 + pick(m, 5);
     print_head(m, v);
-    hr_text_printf(&m->text, rank < 3 ? " broadcast(v%d), dimensions={" : " copy(v%d)\n", x);
-    for (int i = 0; rank < 3 && i < rank; i++) hr_text_printf(&m->text, "%s%d", i ? "," : "", i + 1);
-    if (rank < 3) hr_text_printf(&m->text, "}\n");
+    hr_strbuf_printf(&m->text, rank < 3 ? " broadcast(v%d), dimensions={" : " copy(v%d)\n", x);
+    for (int i = 0; rank < 3 && i < rank; i++) hr_strbuf_printf(&m->text, "%s%d", i ? "," : "", i + 1);
+    if (rank < 3) hr_strbuf_printf(&m->text, "}\n");
   } else if (kind == 1) {
     for (int i = 0; i < rank; i++) dims[i] = m->dims[x][rank - 1 - i];
     print_head(m, v);
-    hr_text_printf(&m->text, " transpose(v%d), dimensions={%s}\n", x, rank == 1 ? "0" : rank == 2 ? "1,0" : "2,1,0");
+    hr_strbuf_printf(&m->text, " transpose(v%d), dimensions={%s}\n", x, rank == 1 ? "0" : rank == 2 ? "1,0" : "2,1,0");
   } else if (kind == 2) {
     print_head(m, v);
-    hr_text_printf(&m->text, " reverse(v%d), dimensions={%d}\n", x, d);
+    hr_strbuf_printf(&m->text, " reverse(v%d), dimensions={%d}\n", x, d);
   } else if (kind == 3 && old > 2) {
     dims[d] = (old - 1 + 1) / 2;
     print_head(m, v);
-    hr_text_printf(&m->text, " slice(v%d), slice={", x);
+    hr_strbuf_printf(&m->text, " slice(v%d), slice={", x);
     for (int i = 0; i < rank; i++)
-      hr_text_printf(&m->text, i == d ? "%s[1:%d:2]" : "%s[0:%d]", i ? ", " : "", i == d ? old : dims[i]);
-    hr_text_printf(&m->text, "}\n");
+      hr_strbuf_printf(&m->text, i == d ? "%s[1:%d:2]" : "%s[0:%d]", i ? ", " : "", i == d ? old : dims[i]);
+    hr_strbuf_printf(&m->text, "}\n");
     dims[d] = old / 2;
   } else if (kind == 4) {
     dims[d] = 2 * old;
     print_head(m, v);
-    hr_text_printf(&m->text, " concatenate(v%d, v%d), dimensions={%d}\n", x, x, d);
+    hr_strbuf_printf(&m->text, " concatenate(v%d, v%d), dimensions={%d}\n", x, x, d);
   } else {
     dims[d] = old + 3;
     print_head(m, v);
-    hr_text_printf(&m->text, " pad(v%d, v0), padding=", x);
-    for (int i = 0; i < rank; i++) hr_text_printf(&m->text, i == d ? "%s1_2" : "%s0_0", i ? "x" : "");
-    hr_text_printf(&m->text, "\n");
+    hr_strbuf_printf(&m->text, " pad(v%d, v0), padding=", x);
+    for (int i = 0; i < rank; i++) hr_strbuf_printf(&m->text, i == d ? "%s1_2" : "%s0_0", i ? "x" : "");
+    hr_strbuf_printf(&m->text, "\n");
   }
 }
 
@@ -593,15 +596,15 @@ static void add_parameter(maker_t *m, int number, int rank) {
   m->ranks[v] = rank;
   for (int d = 0; d < rank; d++) m->dims[v][d] = 1 + pick(m, d == rank - 1 ? 40 : 6);
   print_head(m, v);
-  hr_text_printf(&m->text, " parameter(%d)\n", number);
+  hr_strbuf_printf(&m->text, " parameter(%d)\n", number);
 }
 
 static void random_fusions(void) {
   jit_driver_t driver = {.workers = 2, .ulp = 4, .small_numbers = true, .tolerance = 1e-6};
   for (int round = 0; round < 150; round++) {
     maker_t m = {.seed = (uint64_t)round};
-    hr_text_init(&m.text);
-    hr_text_printf(&m.text, "HloModule t\nENTRY e {\n");
+    hr_strbuf_init(&m.text);
+    hr_strbuf_printf(&m.text, "HloModule t\nENTRY e {\n");
     for (int k = 0; k < 4; k++) add_parameter(&m, k, k);
     for (int i = 0; i < 12; i++) {
       int x = pick(&m, 3) ? m.count - 1 : pick(&m, m.count);
@@ -609,10 +612,10 @@ static void random_fusions(void) {
       if (pick(&m, 5) < 2 && size_of(&m, x) < 3000) add_moved(&m, x);
       else add_elementwise(&m, x);
     }
-    hr_text_printf(&m.text, "ROOT r = ");
+    hr_strbuf_printf(&m.text, "ROOT r = ");
     int last = m.count - 1;
     print_type(&m, last);
-    hr_text_printf(&m.text, " copy(v%d) }\n", last);
+    hr_strbuf_printf(&m.text, " copy(v%d) }\n", last);
     driver.seed = m.seed, driver.in_place = round % 2;
     check_text(&driver, &m.text);
   }
@@ -621,25 +624,25 @@ static void random_fusions(void) {
 
 /* A scan of `size` elements as jax.lax.associative_scan writes it, whose elements come from ever more places, one for
  * each of its shorter arrays; returns the number of its value. */
-static int add_scan(hr_text_t *text, const char *type, int size, int of, int *count) {
+static int add_scan(hr_strbuf_t *text, const char *type, int size, int of, int *count) {
   int half = size / 2, rest = (size - 1) / 2, first = (*count += 12) - 11;
   if (size < 2) return of;
-  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d:2]}\n", first, type, half, of, 2 * half - 1);
-  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[1:%d:2]}\n", first + 1, type, half, of, 2 * half);
-  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 2, type, half, first, first + 1);
+  hr_strbuf_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d:2]}\n", first, type, half, of, 2 * half - 1);
+  hr_strbuf_printf(text, "v%d = %s[%d] slice(v%d), slice={[1:%d:2]}\n", first + 1, type, half, of, 2 * half);
+  hr_strbuf_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 2, type, half, first, first + 1);
   int odd = add_scan(text, type, half, first + 2, count);
-  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d]}\n", first + 3, type, rest, odd, rest);
-  hr_text_printf(text, "v%d = %s[%d] slice(v%d), slice={[2:%d:2]}\n", first + 4, type, rest, of, size);
-  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 5, type, rest, first + 3, first + 4);
-  hr_text_printf(text, "v%d = %s[1] slice(v%d), slice={[0:1]}\n", first + 6, type, of);
-  hr_text_printf(text, "v%d = %s[%d] concatenate(v%d, v%d), dimensions={0}\n", first + 7, type, rest + 1, first + 6,
+  hr_strbuf_printf(text, "v%d = %s[%d] slice(v%d), slice={[0:%d]}\n", first + 3, type, rest, odd, rest);
+  hr_strbuf_printf(text, "v%d = %s[%d] slice(v%d), slice={[2:%d:2]}\n", first + 4, type, rest, of, size);
+  hr_strbuf_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 5, type, rest, first + 3, first + 4);
+  hr_strbuf_printf(text, "v%d = %s[1] slice(v%d), slice={[0:1]}\n", first + 6, type, of);
+  hr_strbuf_printf(text, "v%d = %s[%d] concatenate(v%d, v%d), dimensions={0}\n", first + 7, type, rest + 1, first + 6,
                  first + 5);
-  hr_text_printf(text, "v%d = %s[] constant(0)\n", first + 8, type);
-  hr_text_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=0_%d_1\n", first + 9, type, size, first + 7, first + 8,
+  hr_strbuf_printf(text, "v%d = %s[] constant(0)\n", first + 8, type);
+  hr_strbuf_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=0_%d_1\n", first + 9, type, size, first + 7, first + 8,
                  size % 2 ? 0 : 1);
-  hr_text_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=1_%d_1\n", first + 10, type, size, odd, first + 8,
+  hr_strbuf_printf(text, "v%d = %s[%d] pad(v%d, v%d), padding=1_%d_1\n", first + 10, type, size, odd, first + 8,
                  size % 2 ? 1 : 0);
-  hr_text_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 11, type, size, first + 9, first + 10);
+  hr_strbuf_printf(text, "v%d = %s[%d] add(v%d, v%d)\n", first + 11, type, size, first + 9, first + 10);
   return first + 11;
 }
 
@@ -676,19 +679,19 @@ static size_t lines_in(const char *folder) {
 
 /* Elements that come from many places, each under conditions: code grows by the places, and not by their square or by
  * the lanes. */
-static void many_places(void) {
+static void many_positions(void) {
   static const char *const types[] = {"u8", "s32", "f64"};
   jit_driver_t driver = {.workers = 1, .small_numbers = true, .tolerance = 1e-9};
   for (int t = 0; t < 3; t++) {
     char folder[] = "/tmp/hlorun_jit_XXXXXX";
-    hr_text_t text;
+    hr_strbuf_t text;
     int count = 0;
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     setenv("JIT_DUMP", folder, 1);
-    hr_text_init(&text);
-    hr_text_printf(&text, "HloModule t\nENTRY e {\nv0 = %s[66] parameter(0)\n", types[t]);
+    hr_strbuf_init(&text);
+    hr_strbuf_printf(&text, "HloModule t\nENTRY e {\nv0 = %s[66] parameter(0)\n", types[t]);
     int scan = add_scan(&text, types[t], 66, 0, &count);
-    hr_text_printf(&text, "ROOT r = %s[66] copy(v%d) }\n", types[t], scan);
+    hr_strbuf_printf(&text, "ROOT r = %s[66] copy(v%d) }\n", types[t], scan);
     check_text(&driver, &text);
     unsetenv("JIT_DUMP");
     CU_ASSERT_TRUE(lines_in(folder) < 16000);
@@ -705,4 +708,4 @@ CU_TestInfo suite_jit[] = {{"exact ops", exact_ops}, {"functions", functions},
                            {"conversions", conversions},
                            {"tails", tails}, {"indices", indices}, {"rows", rows}, {"reductions", reductions},
                            {"random fusions", random_fusions},
-                           {"elements from many places", many_places}, CU_TEST_INFO_NULL};
+                           {"elements from many places", many_positions}, CU_TEST_INFO_NULL};

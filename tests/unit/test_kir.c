@@ -47,13 +47,13 @@ static void store_at(test_t *test, kir_value_t *value, int64_t i) {
 
 /* The module's text, which the caller frees, without its first line. */
 static char *text_of(const test_t *test) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   kir_print(&text, test->module);
-  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(hr_strbuf_finish(&text));
   char *line = strchr(text.data, '\n');
   char *copy = strdup(line + 1);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   return copy;
 }
 

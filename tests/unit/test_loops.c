@@ -105,11 +105,11 @@ static void tiles(void) {
   static _Alignas(16) char from[70 * 150 * 3 * 16], to[sizeof from], want[sizeof from];
   for (size_t i = 0; i < sizeof from; i++) from[i] = (char)(i * 7 + i / 251);
   for (int bytes = 1; bytes <= 16; bytes *= 2)
-    for (int turn = 0; turn < 3; turn++) {
+    for (int iteration = 0; iteration < 3; iteration++) {
       int64_t plain[] = {70, 150, 3}, in[3], to_strides[3], from_strides[3], dims[3];
       static const int orders[3][3] = {{1, 0, 2}, {2, 1, 0}, {1, 2, 0}};
       loop_dense_strides(3, plain, bytes, in);
-      for (int d = 0; d < 3; d++) dims[d] = plain[orders[turn][d]], from_strides[d] = in[orders[turn][d]];
+      for (int d = 0; d < 3; d++) dims[d] = plain[orders[iteration][d]], from_strides[d] = in[orders[iteration][d]];
       loop_dense_strides(3, dims, bytes, to_strides);
       loop_copy_t copy;
       loop_copy_init(&copy, bytes, 3, dims, to_strides, from_strides);

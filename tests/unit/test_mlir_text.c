@@ -30,10 +30,10 @@ static hr_status_t read_hlo(const char *text, hlo_module_t **out_module) {
 }
 
 static char *printed(const mlir_module_t *tree) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   mlir_print_module(&text, tree);
-  return hr_text_steal(&text);
+  return hr_strbuf_steal(&text);
 }
 
 static void check_same(const char *text) {

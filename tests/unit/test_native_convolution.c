@@ -26,26 +26,26 @@ typedef struct conv_case {
 } conv_case_t;
 
 /* Where batch, feature and the spatial dimensions go: channels last, first, or anywhere. */
-static void draw_places(uint64_t *seed, int spatial, int64_t *places) {
+static void draw_dims(uint64_t *seed, int spatial, int64_t *positions) {
   int rank = spatial + 2;
   int64_t kind = native_pick(seed, 4);
   if (kind < 2) { /* batch, spatial, feature; or batch, feature, spatial */
-    places[0] = 0, places[1] = kind == 0 ? rank - 1 : 1;
-    for (int d = 0; d < spatial; d++) places[2 + d] = d + 1 + (int)kind;
+    positions[0] = 0, positions[1] = kind == 0 ? rank - 1 : 1;
+    for (int d = 0; d < spatial; d++) positions[2 + d] = d + 1 + (int)kind;
     return;
   }
-  for (int i = 0; i < rank; i++) places[i] = i;
+  for (int i = 0; i < rank; i++) positions[i] = i;
   for (int i = rank - 1; i > 0; i--) {
-    int64_t j = native_pick(seed, i + 1), keep = places[i];
-    places[i] = places[j], places[j] = keep;
+    int64_t j = native_pick(seed, i + 1), keep = positions[i];
+    positions[i] = positions[j], positions[j] = keep;
   }
 }
 
-static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spatial, const int64_t *places,
+static const hlo_shape_t *shape_at(native_env_t *env, hr_dtype_t dtype, int spatial, const int64_t *positions,
                                    int64_t first, int64_t second, const int64_t *sizes) {
   int64_t dims[5];
-  dims[places[0]] = first, dims[places[1]] = second;
-  for (int d = 0; d < spatial; d++) dims[places[2 + d]] = sizes[d];
+  dims[positions[0]] = first, dims[positions[1]] = second;
+  for (int d = 0; d < spatial; d++) dims[positions[2 + d]] = sizes[d];
   return kernel_shape(&env->k, dtype, spatial + 2, dims);
 }
 
@@ -72,7 +72,7 @@ static const hlo_instr_t *make_conv(native_env_t *env, uint64_t *seed, const con
     out_sizes[d] = (room - span) / w->stride + 1, window_sizes[d] = w->size;
   }
   int rank = c->spatial + 2;
-  draw_places(seed, c->spatial, lhs), draw_places(seed, c->spatial, rhs), draw_places(seed, c->spatial, out);
+  draw_dims(seed, c->spatial, lhs), draw_dims(seed, c->spatial, rhs), draw_dims(seed, c->spatial, out);
   if (c->is_gradient) {
     lhs[0] = rhs[1] = rank - 1, lhs[1] = rhs[0] = 0;
     for (int d = 0; d < c->spatial; d++) lhs[2 + d] = rhs[2 + d] = d + 1;
@@ -315,7 +315,7 @@ static conv_case_t draw_gradient(uint64_t *seed, int i) {
   return c;
 }
 
-static void gradients_over_places(void) {
+static void gradients_over_positions(void) {
   for (int workers = 1; workers <= 5; workers += 2) check_drawn(workers, 90 + (uint64_t)workers, 40, draw_gradient);
 }
 
@@ -363,7 +363,7 @@ CU_TestInfo suite_native_convolution[] = {{"forward", forward},
                                           {"many workers", many_workers},
                                           {"constant weights", constant_weights},
                                           {"larger ones", larger_ones},
-                                          {"gradients over places", gradients_over_places},
+                                          {"gradients over places", gradients_over_positions},
                                           {"few columns", few_columns},
                                           {"small groups", small_groups},
                                           {"along lines", along_lines},

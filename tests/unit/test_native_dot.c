@@ -51,21 +51,21 @@ static int by_size(const void *a, const void *b) { return (int)(*(const int64_t 
 static const hlo_instr_t *make_dot(native_env_t *env, uint64_t *seed, const dot_types_t *t, const dot_form_t *f,
                                    const int64_t *sizes, bool mixed) {
   int shared = f->batch + f->contracting, lhs_rank = shared + f->lhs_free, rhs_rank = shared + f->rhs_free;
-  int64_t rhs_sizes[8], lhs_places[8], rhs_places[8], out[12];
+  int64_t rhs_sizes[8], lhs_dims[8], rhs_dims[8], out[12];
   memcpy(rhs_sizes, sizes, (size_t)shared * sizeof *sizes);
   memcpy(rhs_sizes + shared, sizes + lhs_rank, (size_t)f->rhs_free * sizeof *sizes);
-  const hlo_shape_t *lhs = random_side(env, seed, t->lhs, mixed, lhs_rank, sizes, lhs_places);
-  const hlo_shape_t *rhs = random_side(env, seed, t->rhs, mixed, rhs_rank, rhs_sizes, rhs_places);
-  hlo_attr_t attrs[] = {list_attr(env, HLO_ATTR_LHS_BATCH_DIMS, lhs_places, f->batch),
-                        list_attr(env, HLO_ATTR_RHS_BATCH_DIMS, rhs_places, f->batch),
-                        list_attr(env, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs_places + f->batch, f->contracting),
-                        list_attr(env, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs_places + f->batch, f->contracting)};
+  const hlo_shape_t *lhs = random_side(env, seed, t->lhs, mixed, lhs_rank, sizes, lhs_dims);
+  const hlo_shape_t *rhs = random_side(env, seed, t->rhs, mixed, rhs_rank, rhs_sizes, rhs_dims);
+  hlo_attr_t attrs[] = {list_attr(env, HLO_ATTR_LHS_BATCH_DIMS, lhs_dims, f->batch),
+                        list_attr(env, HLO_ATTR_RHS_BATCH_DIMS, rhs_dims, f->batch),
+                        list_attr(env, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs_dims + f->batch, f->contracting),
+                        list_attr(env, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs_dims + f->batch, f->contracting)};
   int rank = 0;
   for (int i = 0; i < f->batch; i++) out[rank++] = sizes[i];
-  qsort(lhs_places + shared, (size_t)f->lhs_free, sizeof *lhs_places, by_size); /* free ones keep their order */
-  qsort(rhs_places + shared, (size_t)f->rhs_free, sizeof *rhs_places, by_size);
-  for (int i = 0; i < f->lhs_free; i++) out[rank++] = lhs->dims[lhs_places[shared + i]];
-  for (int i = 0; i < f->rhs_free; i++) out[rank++] = rhs->dims[rhs_places[shared + i]];
+  qsort(lhs_dims + shared, (size_t)f->lhs_free, sizeof *lhs_dims, by_size); /* free ones keep their order */
+  qsort(rhs_dims + shared, (size_t)f->rhs_free, sizeof *rhs_dims, by_size);
+  for (int i = 0; i < f->lhs_free; i++) out[rank++] = lhs->dims[lhs_dims[shared + i]];
+  for (int i = 0; i < f->rhs_free; i++) out[rank++] = rhs->dims[rhs_dims[shared + i]];
   hlo_instr_t *operands[2];
   const hlo_shape_t *shapes[] = {lhs, rhs};
   for (int i = 0; i < 2; i++)

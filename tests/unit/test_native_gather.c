@@ -62,18 +62,18 @@ static void choose_indices(geometry_t *g) {
 }
 
 static void choose_other(geometry_t *g) {
-  int own = 0, places = g->index_rank - (g->vector_dim < g->index_rank ? 1 : 0), next_size = 0, next_place = 0;
+  int own = 0, places = g->index_rank - (g->vector_dim < g->index_rank ? 1 : 0), next_size = 0, next_tap = 0;
   int64_t windows[4], batch[6];
   for (int d = 0; d < g->rank; d++)
     if (!g->dropped[d] && !g->batching[d]) windows[own++] = g->sizes[d];
   for (int d = 0; d < g->index_rank; d++)
-    if (d != g->vector_dim) batch[next_place++] = g->index_dims_all[d];
-  next_place = 0;
+    if (d != g->vector_dim) batch[next_tap++] = g->index_dims_all[d];
+  next_tap = 0;
   g->other_rank = own + places;
   for (int d = 0; d < g->other_rank; d++) {
-    bool window = next_size < own && (next_place == places || below(2));
+    bool window = next_size < own && (next_tap == places || below(2));
     if (window) g->window_dims[g->windows++] = d;
-    g->other_dims[d] = window ? windows[next_size++] : batch[next_place++];
+    g->other_dims[d] = window ? windows[next_size++] : batch[next_tap++];
   }
 }
 

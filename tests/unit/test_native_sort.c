@@ -8,7 +8,7 @@ static hlo_instr_t *constant(kernel_env_t *k, hlo_computation_t *body, hr_dtype_
   snprintf(name, sizeof name, "c%d", k->next_name++);
   def.name = hr_str_from(name);
   hlo_instr_t *instr = NULL;
-  CU_ASSERT_PTR_NULL_FATAL(hlo_module_own_value(k->module, value));
+  CU_ASSERT_PTR_NULL_FATAL(hlo_module_adopt_value(k->module, value));
   CU_ASSERT_PTR_NULL_FATAL(hlo_instr_add(body, &def, &instr));
   return instr;
 }

@@ -123,13 +123,13 @@ static void test_bad_headers(void) {
 static void test_archives(void) {
   size_t live = hr_mem_live_blocks();
   char *path = temporary();
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   const double data[3] = {1, 2, 3};
   const int64_t dims[1] = {3};
-  CHECK_OK(read_zip_create(path, &writer));
-  CHECK_OK(read_npz_add(writer, "in0", HR_F64, 1, dims, data, 24));
-  CHECK_OK(read_npz_add(writer, "in1@3", HR_F64, 0, NULL, data, 8));
-  CHECK_OK(read_zip_finish(writer, NULL));
+  CHECK_OK(zip_create(path, &writer));
+  CHECK_OK(npz_add(writer, "in0", HR_F64, 1, dims, data, 24));
+  CHECK_OK(npz_add(writer, "in1@3", HR_F64, 0, NULL, data, 8));
+  CHECK_OK(zip_finish(writer, NULL));
   read_npz_t npz;
   bool found;
   read_npy_t npy;
@@ -156,12 +156,12 @@ static void test_archives(void) {
 /* A file cut off anywhere, or with any byte changed, is refused or read, never crashes. */
 static void test_damaged_archives(void) {
   char *path = temporary();
-  read_zip_writer_t *writer;
+  zip_writer_t *writer;
   const float data[4] = {1, 2, 3, 4};
   const int64_t dims[1] = {4};
-  CHECK_OK(read_zip_create(path, &writer));
-  CHECK_OK(read_npz_add(writer, "in0", HR_F32, 1, dims, data, 16));
-  CHECK_OK(read_zip_finish(writer, NULL));
+  CHECK_OK(zip_create(path, &writer));
+  CHECK_OK(npz_add(writer, "in0", HR_F32, 1, dims, data, 16));
+  CHECK_OK(zip_finish(writer, NULL));
   hr_buffer_t *whole;
   CHECK_OK(hr_buffer_map_file(path, &whole));
   size_t size = hr_buffer_size(whole);

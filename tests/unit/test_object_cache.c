@@ -155,7 +155,7 @@ static void cut_file(const char *path) {
   CU_ASSERT_EQUAL(truncate(path, info.st_size - 1), 0);
 }
 
-static void turn_a_bit(const char *path) {
+static void flip_a_bit(const char *path) {
   int file = open(path, O_RDWR);
   struct stat info;
   char last;
@@ -188,7 +188,7 @@ static void try_damage(void (*damage)(const char *path), bool is_made_again) {
 
 static void test_damaged_entries_are_not_used(void) {
   try_damage(cut_file, true);
-  try_damage(turn_a_bit, true);
+  try_damage(flip_a_bit, true);
   try_damage(empty_file, true);
   try_damage(open_to_all, false);
   if (geteuid() == 0) try_damage(give_away, false);

@@ -81,12 +81,12 @@ static void test_nearest_names(void) {
 }
 
 static void test_help_names_everything(void) {
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hr_options_list(&text);
   for (int id = 0; id < HR_OPTION_COUNT; id++) CU_ASSERT_PTR_NOT_NULL(strstr(text.data, hr_option_name(id)));
   CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "HLORUN_LOG"));
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
 }
 
 /* What is said about a variable with that value: `want`, or nothing if it is NULL. */

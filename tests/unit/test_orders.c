@@ -8,43 +8,43 @@
 
 /* ---- the cut ---- */
 
-enum { NODES = 7, PRICES = 16 };
+enum { NODES = 7, COSTS = 16 };
 
-typedef struct price {
+typedef struct cost_entry {
   int from, to;
   double bytes;
-} price_t;
+} cost_t;
 
-static double cost_of(const price_t *prices, const bool *sides) {
+static double cost_of(const cost_t *costs, const bool *sides) {
   double cost = 0;
-  for (int i = 0; i < PRICES; i++)
-    if (sides[prices[i].from] && !sides[prices[i].to]) cost += prices[i].bytes;
+  for (int i = 0; i < COSTS; i++)
+    if (sides[costs[i].from] && !sides[costs[i].to]) cost += costs[i].bytes;
   return cost;
 }
 
 /* By trying all choices. */
-static double least_cost(const price_t *prices) {
+static double least_cost(const cost_t *costs) {
   double least = 1e9;
   for (unsigned bits = 0; bits < 1u << (NODES - CUT_FIRST); bits++) {
     bool sides[NODES] = {true, false};
     for (int n = CUT_FIRST; n < NODES; n++) sides[n] = bits >> (n - CUT_FIRST) & 1;
-    double cost = cost_of(prices, sides);
+    double cost = cost_of(costs, sides);
     if (cost < least) least = cost;
   }
   return least;
 }
 
-static void check_cut(hr_arena_t *arena, const price_t *prices) {
+static void check_cut(hr_arena_t *arena, const cost_t *costs) {
   cut_graph_t graph;
-  cut_bill_t bill;
+  cut_cost_t cost;
   bool *sides;
   int node;
   CHECK_OK(cut_init(&graph));
   for (int n = CUT_FIRST; n < NODES; n++) CHECK_OK(cut_node_add(&graph, &node));
-  for (int i = 0; i < PRICES; i++) CHECK_OK(cut_price_add(&graph, prices[i].from, prices[i].to, prices[i].bytes));
-  CHECK_OK(cut_solve(arena, &graph, &sides, &bill));
-  CU_ASSERT_EQUAL(bill.paid, cost_of(prices, sides));
-  CU_ASSERT_EQUAL(bill.paid, least_cost(prices));
+  for (int i = 0; i < COSTS; i++) CHECK_OK(cut_edge_add(&graph, costs[i].from, costs[i].to, costs[i].bytes));
+  CHECK_OK(cut_solve(arena, &graph, &sides, &cost));
+  CU_ASSERT_EQUAL(cost.total, cost_of(costs, sides));
+  CU_ASSERT_EQUAL(cost.total, least_cost(costs));
   cut_deinit(&graph);
 }
 
@@ -53,15 +53,15 @@ static void test_cut(void) {
   unsigned seed = 5;
   hr_arena_init(&arena);
   for (int round = 0; round < 200; round++) {
-    price_t prices[PRICES];
-    for (int i = 0; i < PRICES; i++) {
+    cost_t costs[COSTS];
+    for (int i = 0; i < COSTS; i++) {
       unsigned random[3];
       for (int k = 0; k < 3; k++) random[k] = (seed = seed * 1664525u + 1013904223u) >> 20;
-      prices[i] = (price_t){(int)(random[0] % NODES), (int)(random[1] % NODES), 1 + random[2] % 9};
-      if (prices[i].from == prices[i].to || prices[i].from == CUT_SINK || prices[i].to == CUT_SOURCE)
-        prices[i] = (price_t){CUT_SOURCE, CUT_FIRST, 1};
+      costs[i] = (cost_t){(int)(random[0] % NODES), (int)(random[1] % NODES), 1 + random[2] % 9};
+      if (costs[i].from == costs[i].to || costs[i].from == CUT_SINK || costs[i].to == CUT_SOURCE)
+        costs[i] = (cost_t){CUT_SOURCE, CUT_FIRST, 1};
     }
-    check_cut(&arena, prices);
+    check_cut(&arena, costs);
   }
   hr_arena_deinit(&arena);
 }
@@ -84,54 +84,54 @@ static const hlo_instr_t *find(const hlo_module_t *module, const char *name) {
 }
 
 /* Orders as digits. */
-static order_t order_of(const char *digits) {
-  order_t order = {.rank = 0};
-  while (digits[order.rank]) order.dims[order.rank] = (int8_t)(digits[order.rank] - '0'), order.rank++;
-  return order;
+static layout_t order_of(const char *digits) {
+  layout_t layout = {.rank = 0};
+  while (digits[layout.rank]) layout.dims[layout.rank] = (int8_t)(digits[layout.rank] - '0'), layout.rank++;
+  return layout;
 }
 
-static void check_order(bool found, const order_t *order, const char *want) {
+static void check_order(bool found, const layout_t *layout, const char *want) {
   char digits[HLO_MAX_RANK + 1] = "";
-  for (int d = 0; found && d < order->rank; d++) digits[d] = (char)('0' + order->dims[d]), digits[d + 1] = 0;
+  for (int d = 0; found && d < layout->rank; d++) digits[d] = (char)('0' + layout->dims[d]), digits[d + 1] = 0;
   CU_ASSERT_STRING_EQUAL(digits, want);
 }
 
 /* Operand 0 in order `x` goes with the instruction in order `instr`; empty: with none. */
-static void check_link(const hlo_module_t *module, const char *name, const char *x, const char *instr) {
-  order_t from = order_of(x), own;
+static void check_channel(const hlo_module_t *module, const char *name, const char *x, const char *instr) {
+  layout_t from = order_of(x), current;
   const hlo_instr_t *op = find(module, name);
-  bool found = order_above(op, 0, &from, &own);
-  check_order(found, &own, instr);
+  bool found = layout_above(op, 0, &from, &current);
+  check_order(found, &current, instr);
   if (!found) return;
-  found = order_below(op, 0, &own, &from);
+  found = layout_below(op, 0, &current, &from);
   check_order(found, &from, x);
 }
 
 static void test_links(void) {
   hlo_module_t *module = read_valid(ops);
-  check_link(module, "split", "0231", "023451");
-  check_link(module, "flat", "2301", "10");
-  check_link(module, "flat", "0231", "");
-  check_link(module, "turned", "0231", "1302");
-  check_link(module, "wide", "10", "201");
-  check_link(module, "sums", "0231", "0231");
-  order_t order = order_of("0231"), result;
-  check_order(order_below(find(module, "sums"), ORDER_RESULT, &order, &result), &result, "10");
-  CU_ASSERT_TRUE(order_is_free(find(module, "zero")));
-  CU_ASSERT_FALSE(order_is_carried(find(module, "x")));
+  check_channel(module, "split", "0231", "023451");
+  check_channel(module, "flat", "2301", "10");
+  check_channel(module, "flat", "0231", "");
+  check_channel(module, "turned", "0231", "1302");
+  check_channel(module, "wide", "10", "201");
+  check_channel(module, "sums", "0231", "0231");
+  layout_t layout = order_of("0231"), result;
+  check_order(layout_below(find(module, "sums"), LAYOUT_RESULT, &layout, &result), &result, "10");
+  CU_ASSERT_TRUE(layout_is_free(find(module, "zero")));
+  CU_ASSERT_FALSE(layout_is_carried(find(module, "x")));
   hlo_module_destroy(module);
 }
 
 static void test_idle(void) {
   hlo_module_t *module = read_valid(ops);
   const hlo_shape_t *shape = find(module, "split")->shape;
-  order_t straight = order_of("012345"), idle = order_of("501234"), other = order_of("102345"),
+  layout_t straight = order_of("012345"), idle = order_of("501234"), other = order_of("102345"),
           same = order_of("150234");
-  CU_ASSERT_TRUE(order_is_idle(&straight, shape));
-  CU_ASSERT_TRUE(order_is_idle(&idle, shape));
-  CU_ASSERT_FALSE(order_is_idle(&other, shape));
-  CU_ASSERT_TRUE(order_same(&other, &same, shape));
-  CU_ASSERT_FALSE(order_same(&other, &straight, shape));
+  CU_ASSERT_TRUE(layout_is_idle(&straight, shape));
+  CU_ASSERT_TRUE(layout_is_idle(&idle, shape));
+  CU_ASSERT_FALSE(layout_is_idle(&other, shape));
+  CU_ASSERT_TRUE(layout_same(&other, &same, shape));
+  CU_ASSERT_FALSE(layout_same(&other, &straight, shape));
   hlo_module_destroy(module);
 }
 
@@ -163,11 +163,11 @@ static const char net[] =
 /* Convolutions turn their input and result themselves; a second look finds nothing to do. */
 static void test_end(void) {
   hlo_module_t *module = read_valid(net);
-  CU_ASSERT_TRUE(run(pass_orders, module));
+  CU_ASSERT_TRUE(run(pass_layout_assignment, module));
   run(pass_simplify, module);
   run(pass_cse, module);
   CU_ASSERT_EQUAL(transposes_in(module), 0);
-  CU_ASSERT_FALSE(run(pass_orders, module));
+  CU_ASSERT_FALSE(run(pass_layout_assignment, module));
   hlo_module_destroy(module);
 }
 
@@ -175,7 +175,7 @@ static hr_status_t attempt_orders(size_t n, void *context) {
   hlo_module_t *module = read_valid(context);
   bool changed = false;
   faults_begin(n);
-  hr_status_t st = pass_orders(module, &changed);
+  hr_status_t st = pass_layout_assignment(module, &changed);
   faults_end();
   hlo_module_destroy(module);
   return st;

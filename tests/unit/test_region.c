@@ -49,8 +49,9 @@ static void agree(const char *text, int others) {
   close_fixture(&r);
 }
 
-#define COUNTS(state, turns)                                                                                        \
-  "cond { s = " state " parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(" turns ")\n"         \
+#define COUNTS(state, iterations)                                                                            \
+  "cond { s = " state " parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(" iterations \
+  ")\n"                                                                                                      \
   "  ROOT c = pred[] compare(i, n), direction=LT }\n"
 
 /* Three numbers are in registers; a sum of three lanes. */
@@ -129,23 +130,23 @@ static void test_rows(void) {
 }
 
 /* Pairs of a number and an array. */
-static void print_pairs(hr_text_t *text, const char *type, int count) {
-  hr_text_printf(text, "HloModule m\nbody { s = %s parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+static void print_pairs(hr_strbuf_t *text, const char *type, int count) {
+  hr_strbuf_printf(text, "HloModule m\nbody { s = %s parameter(0) i = s32[] get-tuple-element(s), index=0\n"
                        "  o = s32[] constant(1) j = s32[] add(i, o)\n", type);
   for (int k = 0; k < count; k++)
-    hr_text_printf(text, "  x%d = f32[] get-tuple-element(s), index=%d a%d = f32[9] get-tuple-element(s), index=%d\n"
+    hr_strbuf_printf(text, "  x%d = f32[] get-tuple-element(s), index=%d a%d = f32[9] get-tuple-element(s), index=%d\n"
                          "  g%d = f32[] negate(x%d) r%d = f32[1] reshape(g%d)\n"
                          "  d%d = f32[9] dynamic-update-slice(a%d, r%d, i)\n",
                    k, 2 * k + 1, k, 2 * k + 2, k, k, k, k, k, k, k);
-  for (int k = 0; k < count; k++) hr_text_printf(text, "  y%d = f32[] subtract(x%d, g%d)\n", k, k, (k + 1) % count);
-  hr_text_printf(text, "  ROOT t = %s tuple(j", type);
-  for (int k = 0; k < count; k++) hr_text_printf(text, ", y%d, d%d", k, k);
-  hr_text_printf(text, ") }\n" COUNTS("%s", "9") "ENTRY e { z = s32[] constant(0)\n", type);
+  for (int k = 0; k < count; k++) hr_strbuf_printf(text, "  y%d = f32[] subtract(x%d, g%d)\n", k, k, (k + 1) % count);
+  hr_strbuf_printf(text, "  ROOT t = %s tuple(j", type);
+  for (int k = 0; k < count; k++) hr_strbuf_printf(text, ", y%d, d%d", k, k);
+  hr_strbuf_printf(text, ") }\n" COUNTS("%s", "9") "ENTRY e { z = s32[] constant(0)\n", type);
   for (int k = 0; k < count; k++)
-    hr_text_printf(text, "  x%d = f32[] parameter(%d) a%d = f32[9] parameter(%d)\n", k, 2 * k, k, 2 * k + 1);
-  hr_text_printf(text, "  t = %s tuple(z", type);
-  for (int k = 0; k < count; k++) hr_text_printf(text, ", x%d, a%d", k, k);
-  hr_text_printf(text, ")\n  ROOT w = %s while(t), condition=cond, body=body }", type);
+    hr_strbuf_printf(text, "  x%d = f32[] parameter(%d) a%d = f32[9] parameter(%d)\n", k, 2 * k, k, 2 * k + 1);
+  hr_strbuf_printf(text, "  t = %s tuple(z", type);
+  for (int k = 0; k < count; k++) hr_strbuf_printf(text, ", x%d, a%d", k, k);
+  hr_strbuf_printf(text, ")\n  ROOT w = %s while(t), condition=cond, body=body }", type);
 }
 
 static int copies_in_loops(const flat_plan_t *flat, size_t size_bytes) {
@@ -158,65 +159,67 @@ static int copies_in_loops(const flat_plan_t *flat, size_t size_bytes) {
 
 /* More arrays than a word has bits, each of which is updated in place. */
 static void test_pairs(void) {
-  hr_text_t type, text;
+  hr_strbuf_t type, text;
   region_fixture_t r;
   if (!llvm_is_built) {
     SKIP("loops of many arrays", "they need LLVM");
     return;
   }
-  hr_text_init(&type), hr_text_init(&text);
-  hr_text_printf(&type, "(s32[]");
-  for (int k = 0; k < 70; k++) hr_text_printf(&type, ", f32[], f32[9]");
-  hr_text_printf(&type, ")");
-  CHECK_OK(hr_text_finish(&type));
+  hr_strbuf_init(&type), hr_strbuf_init(&text);
+  hr_strbuf_printf(&type, "(s32[]");
+  for (int k = 0; k < 70; k++) hr_strbuf_printf(&type, ", f32[], f32[9]");
+  hr_strbuf_printf(&type, ")");
+  CHECK_OK(hr_strbuf_finish(&type));
   print_pairs(&text, type.data, 70);
-  CHECK_OK(hr_text_finish(&text));
+  CHECK_OK(hr_strbuf_finish(&text));
   CHECK_OK(open_fixture(text.data, NULL, &r));
   CU_ASSERT_EQUAL(count_regions(&r), 1);
   CU_ASSERT_EQUAL(copies_in_loops(r.f.flat, 36), 0);
   for (int run = 0; run < 4; run++) fixture_compare(&r.f, run & 1);
   close_fixture(&r);
-  hr_text_deinit(&type), hr_text_deinit(&text);
+  hr_strbuf_deinit(&type), hr_strbuf_deinit(&text);
 }
 
 /* A piece of x, which is padded and meets the rest. */
-static void print_piece(hr_text_t *text, const char *type, int n, int k) {
+static void print_piece(hr_strbuf_t *text, const char *type, int n, int k) {
   int cut = 1 + rand() % (n - 1), low = rand() % (n - cut + 1);
-  hr_text_printf(text, "  a%d = %s[%d] slice(x), slice={[%d:%d]} b%d = %s[%d] slice(x), slice={[0:%d]}\n", k, type,
+  hr_strbuf_printf(text, "  a%d = %s[%d] slice(x), slice={[%d:%d]} b%d = %s[%d] slice(x), slice={[0:%d]}\n", k, type,
                  n - cut, cut, n, k, type, cut, cut);
-  hr_text_printf(text, "  c%d = %s[%d] concatenate(a%d, b%d), dimensions={0}\n", k, type, n, k, k);
-  hr_text_printf(text, "  p%d = %s[%d] pad(b%d, zero), padding=%d_%d\n", k, type, n, k, low, n - cut - low);
-  hr_text_printf(text, "  t%d = %s[%d] subtract(y%d, c%d) y%d = %s[%d] add(t%d, p%d)\n", k, type, n, k, k, k + 1, type,
-                 n, k, k);
+  hr_strbuf_printf(text, "  c%d = %s[%d] concatenate(a%d, b%d), dimensions={0}\n", k, type, n, k, k);
+  hr_strbuf_printf(text, "  p%d = %s[%d] pad(b%d, zero), padding=%d_%d\n", k, type, n, k, low, n - cut - low);
+  hr_strbuf_printf(text, "  t%d = %s[%d] subtract(y%d, c%d) y%d = %s[%d] add(t%d, p%d)\n", k, type, n, k, k, k + 1,
+                   type, n, k, k);
 }
 
 /* Every eighth element of f. */
-static void print_column(hr_text_t *text, const char *type, int n, int k) {
-  hr_text_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k,
+static void print_column(hr_strbuf_t *text, const char *type, int n, int k) {
+  hr_strbuf_printf(text, "  e%d = %s[%d] slice(f), slice={[%d:%d:8]} y%d = %s[%d] subtract(y%d, e%d)\n", k, type, n, k,
                  8 * n - 7 + k, k + 1, type, n, k, k);
 }
 
 /* A fusion of x, which is in a register if it is short, and f, which is not. */
-static void print_lines(hr_text_t *text, const char *type, int n) {
+static void print_lines(hr_strbuf_t *text, const char *type, int n) {
   bool has_columns = rand() % 3 == 0;
   int count = has_columns ? 8 : 1 + rand() % 4;
-  hr_text_t state;
-  hr_text_init(&state);
-  hr_text_printf(&state, "(s32[], %s[%d], %s[%d])", type, n, type, 8 * n);
-  CHECK_OK(hr_text_finish(&state));
-  hr_text_printf(text, "HloModule m\nlines { x = %s[%d] parameter(0) f = %s[%d] parameter(1) zero = %s[] constant(0)\n"
-                       "  y0 = %s[%d] negate(x)\n", type, n, type, 8 * n, type, type, n);
+  hr_strbuf_t state;
+  hr_strbuf_init(&state);
+  hr_strbuf_printf(&state, "(s32[], %s[%d], %s[%d])", type, n, type, 8 * n);
+  CHECK_OK(hr_strbuf_finish(&state));
+  hr_strbuf_printf(text,
+                   "HloModule m\nlines { x = %s[%d] parameter(0) f = %s[%d] parameter(1) zero = %s[] constant(0)\n"
+                   "  y0 = %s[%d] negate(x)\n",
+                   type, n, type, 8 * n, type, type, n);
   for (int k = 0; k < count; k++) (has_columns ? print_column : print_piece)(text, type, n, k);
-  hr_text_printf(text, "  ROOT y = %s[%d] negate(y%d) }\nbody { s = %s parameter(0)\n"
+  hr_strbuf_printf(text, "  ROOT y = %s[%d] negate(y%d) }\nbody { s = %s parameter(0)\n"
                        "  i = s32[] get-tuple-element(s), index=0 x = %s[%d] get-tuple-element(s), index=1\n"
                        "  f = %s[%d] get-tuple-element(s), index=2 g = %s[%d] negate(f) one = s32[] constant(1)\n"
                        "  j = s32[] add(i, one) y = %s[%d] fusion(x, f), kind=kLoop, calls=lines\n"
                        "  ROOT t = %s tuple(j, y, g) }\n" COUNTS("%s", "5"), type, n, count, state.data, type, n, type,
                  8 * n, type, 8 * n, type, n, state.data, state.data);
-  hr_text_printf(text, "ENTRY e { z = s32[] constant(0) x = %s[%d] parameter(0) f = %s[%d] parameter(1)\n"
+  hr_strbuf_printf(text, "ENTRY e { z = s32[] constant(0) x = %s[%d] parameter(0) f = %s[%d] parameter(1)\n"
                        "  t = %s tuple(z, x, f) ROOT w = %s while(t), condition=cond, body=body }",
                  type, n, type, 8 * n, state.data, state.data);
-  hr_text_deinit(&state);
+  hr_strbuf_deinit(&state);
 }
 
 /* Conditions on the place cut the lines of a fusion into parts, other ones where all of a line is one register. */
@@ -230,15 +233,15 @@ static void test_lines(void) {
   srand(5);
   for (size_t i = 0; i < 3 * sizeof sizes / sizeof *sizes; i++) {
     region_fixture_t r;
-    hr_text_t text;
-    hr_text_init(&text);
+    hr_strbuf_t text;
+    hr_strbuf_init(&text);
     print_lines(&text, types[rand() % 4], sizes[i / 3]);
-    CHECK_OK(hr_text_finish(&text));
+    CHECK_OK(hr_strbuf_finish(&text));
     CHECK_OK(open_fixture(text.data, NULL, &r));
     CU_ASSERT_EQUAL(count_regions(&r), 1);
     for (int run = 0; run < 2; run++) fixture_compare(&r.f, run & 1);
     close_fixture(&r);
-    hr_text_deinit(&text);
+    hr_strbuf_deinit(&text);
   }
 }
 

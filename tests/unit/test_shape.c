@@ -14,11 +14,11 @@ static void test_printing(void) {
   for (int i = 0; i < 6; i++) six[i] = hlo_shape_scalar(HR_BF16);
   six[1] = array;
   CHECK_OK(hlo_shape_tuple(&arena, 6, six, &tuple));
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   hlo_shape_print(&text, tuple, true);
   CU_ASSERT_STRING_EQUAL(text.data, "(bf16[], f32[<=10,3]{1,0}, bf16[], bf16[], bf16[], /*index=5*/bf16[])");
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   hr_arena_deinit(&arena);
 }
 

@@ -102,16 +102,16 @@ static void test_series(void) {
 /* A value that is no number leaves a gap, however long the series; its ends keep their values. */
 static void test_gap_of_long_series(void) {
   cli_series_t series = {0};
-  hr_text_t text;
-  hr_text_init(&text);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
   for (int i = 0; i < 100000; i++) CHECK_OK(cli_series_add(&series, i == 50000 ? NAN : 1));
-  cli_curve_print(&text, "x", &series);
+  cli_plot_print(&text, "x", &series);
   int lines = 0;
   for (const char *at = text.data; (at = strstr(at, "<polyline")); at++) lines++;
   CU_ASSERT_EQUAL(lines, 2);
   CU_ASSERT_EQUAL(series.low, 1);
   CU_ASSERT_EQUAL(series.high, 1);
-  hr_text_deinit(&text);
+  hr_strbuf_deinit(&text);
   cli_series_deinit(&series);
 }
 

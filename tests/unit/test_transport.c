@@ -11,7 +11,7 @@ static hr_status_t wait_for(tp_endpoint_t *endpoint, tp_message_t *message) {
   for (uint32_t polls = 0;; polls++) {
     HR_TRY(endpoint->vtable->test(endpoint, message, &done));
     if (done) return NULL;
-    endpoint->vtable->rest(endpoint, polls);
+    endpoint->vtable->backoff(endpoint, polls);
   }
 }
 

@@ -1,12 +1,12 @@
 #include "api_driver.h"
 #include "base/mem.h"
 
-enum { MOST_ROWS = 8, COLUMNS = 2 };
+enum { MAX_ROWS = 8, COLUMNS = 2 };
 
 static hlorun_buffer_t *rows_of(int64_t rows) {
-  float ones[MOST_ROWS * COLUMNS];
+  float ones[MAX_ROWS * COLUMNS];
   hlorun_buffer_t *buffer = NULL;
-  for (int i = 0; i < MOST_ROWS * COLUMNS; i++) ones[i] = 1;
+  for (int i = 0; i < MAX_ROWS * COLUMNS; i++) ones[i] = 1;
   CHECK_OK(hlorun_buffer_create("f32", 2, (int64_t[]){rows, COLUMNS}, ones, NULL, NULL, &buffer));
   return buffer;
 }
@@ -53,8 +53,8 @@ static void test_many_sizes(void) {
   hlorun_client_t *client = NULL;
   CHECK_OK(hlorun_client_create(&options, &client));
   hlorun_program_t *program = api_load(client, doubling);
-  for (int turn = 0; turn < 4; turn++)
-    for (int64_t rows = 0; rows <= MOST_ROWS; rows++) check_doubling(program, rows);
+  for (int iteration = 0; iteration < 4; iteration++)
+    for (int64_t rows = 0; rows <= MAX_ROWS; rows++) check_doubling(program, rows);
   hlorun_program_release(program);
   hlorun_client_release(client, 0);
   CU_ASSERT_EQUAL(hr_mem_live_blocks(), live);

@@ -50,18 +50,19 @@ static hr_status_t load(const char *path) {
 static void check_case(const char *path, const char *name) {
   (void)name;
   expectation_t expected;
-  char place[64];
+  char location[64];
   hr_status_t st = load(path);
   hr_code_t code = hr_status_code(st);
   bool has_line = read_expectation(path, &expected);
   if (expected.column)
-    snprintf(place, sizeof place, ":%u:%u:", expected.line, expected.column);
+    snprintf(location, sizeof location, ":%u:%u:", expected.line, expected.column);
   else
-    snprintf(place, sizeof place, ":%u:", expected.line);
+    snprintf(location, sizeof location, ":%u:", expected.line);
   bool as_expected = has_line && (code == HR_INVALID || code == HR_UNSUPPORTED) &&
-                     strstr(hr_status_message(st), place) && strstr(hr_status_message(st), expected.text);
+                     strstr(hr_status_message(st), location) && strstr(hr_status_message(st), expected.text);
   if (!as_expected)
-    fprintf(stderr, "%s: want %s %s\ngot: %s\n", path, place, expected.text, st ? hr_status_message(st) : "no failure");
+    fprintf(stderr, "%s: want %s %s\ngot: %s\n", path, location, expected.text,
+            st ? hr_status_message(st) : "no failure");
   CU_ASSERT(as_expected);
   hr_status_release(st);
 }

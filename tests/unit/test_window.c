@@ -35,8 +35,8 @@ static void ranges(void) {
     hlo_window_dim_t w = random_window(n, rand() % 2);
     int64_t m = result_size(&w, n);
     for (int64_t o = 0; o < m; o++) {
-      window_cover_t cover = window_result_cover(&w, o, n);
-      int64_t count = 0, step = window_cover_step(&w);
+      window_input_range_t cover = window_result_inputs(&w, o, n);
+      int64_t count = 0, step = window_input_range_step(&w);
       for (int64_t k = 0; k < w.size; k++) {
         int64_t i = element_under(&w, o, k, n);
         if (i < 0) continue;
@@ -47,11 +47,11 @@ static void ranges(void) {
       hits += count;
     }
     for (int64_t k = 0; k < w.size; k++) {
-      window_hits_t place = window_place_hits(&w, k, n, m);
-      for (int64_t h = 0; h < place.count; h++)
-        CU_ASSERT_EQUAL(element_under(&w, place.out_first + h * place.out_step, k, n),
-                        place.in_first + h * place.in_step);
-      found += place.count;
+      window_tap_range_t range = window_tap_range(&w, k, n, m);
+      for (int64_t h = 0; h < range.count; h++)
+        CU_ASSERT_EQUAL(element_under(&w, range.out_first + h * range.out_step, k, n),
+                        range.in_first + h * range.in_step);
+      found += range.count;
     }
     CU_ASSERT_EQUAL(found, hits);
   }
@@ -64,14 +64,14 @@ static void reduce_plainly(const hlo_window_t *window, const hlo_value_t *in, in
     int64_t sum = init, k[3] = {0};
     bool more = true;
     while (more) {
-      int64_t place = 0;
+      int64_t range = 0;
       bool inside = true;
       for (int d = 0; d < window->rank; d++) {
         int64_t at = element_under(&window->dims[d], o[d], k[d], in->dims[d]);
         inside &= at >= 0;
-        place = place * in->dims[d] + at;
+        range = range * in->dims[d] + at;
       }
-      if (inside) sum += ((int64_t *)in->data)[place];
+      if (inside) sum += ((int64_t *)in->data)[range];
       int d = window->rank - 1;
       for (; d >= 0 && ++k[d] == window->dims[d].size; d--) k[d] = 0;
       more = d >= 0;

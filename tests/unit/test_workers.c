@@ -72,10 +72,10 @@ static void test_regions_nest(void) {
 /* What the workers have of a loop is all of it; loops outside of what is traced leave nothing. */
 static void test_shares_are_noted(void) {
   hr_trace_t *trace;
-  hr_trace_subject_t *subject;
+  hr_trace_span_t *subject;
   hr_workers_t *pool;
   CHECK_OK(hr_trace_create(64, &trace));
-  CHECK_OK(hr_trace_subjects_new(trace, 1, &subject));
+  CHECK_OK(hr_trace_spans_new(trace, 1, &subject));
   CHECK_OK(hr_workers_create(&(hr_workers_options_t){.count = 3, .trace = trace}, &pool));
   tally_t tally = {.workers = 3};
   hr_workers_for(pool, 50, 1, count_units, &tally);

@@ -287,7 +287,7 @@ static void try_turning(unsigned bits, unsigned lanes) {
   begin(&test);
   kir_type_t *type = kir_vector_type(kir_int_type(test.code.module, bits), lanes);
   for (unsigned k = 0; k < lanes; k++) rows[k] = read_at(&test, type, k);
-  jit_emit_turned(&test.code, rows, (int)lanes);
+  jit_emit_transposed(&test.code, rows, (int)lanes);
   for (unsigned k = 0; k < lanes; k++) write_at(&test, rows[k], k);
   run_fn run = end(&test);
   CU_ASSERT_PTR_NOT_NULL_FATAL(run);

@@ -173,7 +173,7 @@ static void hoist(cse_t *c, kir_value_t *instr) {
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static hr_status_t look_at(cse_t *c, kir_value_t *instr) {
+static hr_status_t poll_if_due(cse_t *c, kir_value_t *instr) {
   kir_replace_operands(&c->replacements, instr);
   bool reads = reads_memory(instr->op) && instr->op != KIR_ALLOCA;
   if (!(kir_op_flags[instr->op] & KIR_PURE)) c->writes++;
@@ -198,7 +198,7 @@ hr_status_t kir_cse_licm(const kir_cfg_t *cfg, const kir_register_classes_t *cla
     c.writes++;
     for (kir_value_t *instr = cfg->order[b]->first, *next; instr; instr = next) {
       next = instr->next;
-      HR_TRY(look_at(&c, instr));
+      HR_TRY(poll_if_due(&c, instr));
     }
   }
   kir_replace_uses(&c.replacements, cfg);

@@ -1,4 +1,4 @@
-/* Vectors of whole numbers divided, for which processors have no instruction. By a constant of 32
+/* Vectors of integers divided, for which processors have no instruction. By a constant of 32
  * bits: two numbers at a time, each in 64 bits: with s the least that 2^s >= d, m = 2^32 (2^s - d)
  * / d + 1,   t = v m / 2^32,   v / d = (t + (v - t) / 2) / 2^(s - 1), all rounded down, is exact
  * for every v below 2^32. By others of 32 bits: as f64, whose quotient of such numbers never rounds

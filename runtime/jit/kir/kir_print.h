@@ -7,6 +7,6 @@
 #include "base/text.h"
 #include "jit/kir/kir.h"
 
-void kir_print(hr_text_t *text, const kir_module_t *module);
+void kir_print(hr_strbuf_t *text, const kir_module_t *module);
 
 #endif

@@ -42,7 +42,7 @@ static void place(sink_t *s, kir_block_t *block, kir_value_t *instr) {
 }
 
 /* The terminator stays last; dead instructions are dropped. */
-static void place_all(sink_t *s, kir_block_t *block) {
+static void assign_offsets(sink_t *s, kir_block_t *block) {
   kir_value_t *end = block->last;
   int count = 0;
   for (kir_value_t *instr = block->first; instr != end; instr = instr->next)
@@ -62,6 +62,6 @@ hr_status_t kir_sink(const kir_cfg_t *cfg, const kir_register_classes_t *classes
   sink_t s = {.cfg = cfg, .classes = classes, .uses = uses};
   HR_TRY(HR_NEW_ARRAY(cfg->arena, cfg->function->value_count + 1, &s.is_placed));
   HR_TRY(HR_NEW_ARRAY(cfg->arena, cfg->function->value_count + 1, &s.instrs));
-  for (int b = 0; b < cfg->block_count; b++) place_all(&s, cfg->order[b]);
+  for (int b = 0; b < cfg->block_count; b++) assign_offsets(&s, cfg->order[b]);
   return NULL;
 }
